@@ -1,0 +1,72 @@
+/** Stable error codes of the REST interface and the HTTP status each is answered with. Source: docs/api/errors, spec part 7. */
+export const errorStatuses = {
+  HS_VALIDATION_ERROR: 400,
+  HS_UNAUTHENTICATED: 401,
+  HS_FORBIDDEN: 403,
+  HS_PLAN_FEATURE_REQUIRED: 403,
+  HS_ORGANIZATION_SUSPENDED: 403,
+  HS_NOT_FOUND: 404,
+  HS_METHOD_NOT_ALLOWED: 405,
+  HS_NOT_ACCEPTABLE: 406,
+  HS_CONFLICT: 409,
+  HS_ALREADY_EXISTS: 409,
+  HS_ALIAS_CLAIMED: 409,
+  HS_IDEMPOTENCY_IN_PROGRESS: 409,
+  HS_CHANNEL_NOT_CONFIGURED: 409,
+  HS_MANAGED: 409,
+  HS_PAYLOAD_TOO_LARGE: 413,
+  HS_UNSUPPORTED_MEDIA_TYPE: 415,
+  HS_IDEMPOTENCY_KEY_REUSED: 422,
+  HS_RATE_LIMITED: 429,
+  HS_QUOTA_EXCEEDED: 429,
+  HS_INTERNAL_ERROR: 500,
+  HS_UNAVAILABLE: 503,
+  HS_TIMEOUT: 504,
+} as const;
+
+export type ErrorCode = keyof typeof errorStatuses;
+
+/** Facts about an error that a client may read; never a secret, a token or an address. */
+export type ErrorDetails = Record<string, unknown>;
+
+/** An error of ours: a stable `code`, a message for people, details for programs. Only the borders translate it. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.name = code;
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** One failing member of an input: a dotted path with indexes (`target.channels[0]`) and what is wrong with it. */
+export type FieldError = { field: string; message: string };
+
+/** Bad input. The first failing member also stands at the top of `details`. */
+export class ValidationError extends AppError {
+  constructor(errors: readonly [FieldError, ...FieldError[]], details: ErrorDetails = {}) {
+    const [{ field, message }] = errors;
+    super("HS_VALIDATION_ERROR", `${field}: ${message}`, { field, message, errors, ...details });
+  }
+}
+
+/** A thing that does not exist, or exists for another tenant: the two are never told apart. */
+export class NotFound extends AppError {
+  constructor(resource: string, options?: ErrorOptions) {
+    super("HS_NOT_FOUND", `${resource} not found`, { resource }, options);
+  }
+}
+
+/** A store that cannot be reached now; the same call may work later. */
+export class Unavailable extends AppError {
+  constructor(what: string, options?: ErrorOptions) {
+    super("HS_UNAVAILABLE", `${what} is not available`, { retry_after_seconds: 1 }, options);
+  }
+}
+
+/** Shorthand for the one-member case of {@link ValidationError}. */
+export const invalid = (field: string, message: string, details: ErrorDetails = {}): ValidationError =>
+  new ValidationError([{ field, message }], details);

@@ -1,0 +1,20 @@
+import type { EventKind } from "../schema/event.ts";
+
+/**
+ * Every subject of the system. `prefix` is the installation's (default `herald`), so that several can share one NATS.
+ * - `<prefix>.plan.<plan>.<tenant>`: a message waits to be planned.
+ * - `<prefix>.deliver.<plan>.<tenant>`: a chunk waits to be sent.
+ * - `<prefix>.events.<app>.<kind>`: events happened (a batch of one kind of one app).
+ * - `<prefix>.webhooks.<endpoint>`: a doorbell: this endpoint has due deliveries.
+ * - `<prefix>.config.<collection>.<id>`: a configuration document changed (core NATS, not stored).
+ */
+export const subjects = (prefix: string) => ({
+  plan: (plan: string, tenantId: string): string => `${prefix}.plan.${plan}.${tenantId}`,
+  deliver: (plan: string, tenantId: string): string => `${prefix}.deliver.${plan}.${tenantId}`,
+  events: (appId: string, kind: EventKind): string => `${prefix}.events.${appId}.${kind}`,
+  webhook: (endpointId: string): string => `${prefix}.webhooks.${endpointId}`,
+  config: (collection: string, id: string): string => `${prefix}.config.${collection}.${id}`,
+  allConfig: (): string => `${prefix}.config.>`,
+});
+
+export type Subjects = ReturnType<typeof subjects>;

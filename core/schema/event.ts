@@ -1,0 +1,51 @@
+/** The 32 kinds of events. Source: spec part 6. */
+export const eventKinds = [
+  "message.queued",
+  "message.completed",
+  "message.failed",
+  "delivery.sent",
+  "delivery.delivered",
+  "delivery.failed",
+  "delivery.opened",
+  "delivery.clicked",
+  "delivery.bounced",
+  "delivery.complained",
+  "delivery.unsubscribed",
+  "in_app.impression",
+  "in_app.clicked",
+  "in_app.dismissed",
+  "subscription.created",
+  "subscription.unsubscribed",
+  "subscription.invalidated",
+  "user.created",
+  "user.updated",
+  "user.merged",
+  "user.deleted",
+  "event.received",
+  "conversion.created",
+  "campaign.scheduled",
+  "campaign.started",
+  "campaign.completed",
+  "journey.entered",
+  "journey.step_completed",
+  "journey.completed",
+  "journey.exited",
+  "audit.created",
+  "webhook.test",
+] as const;
+export type EventKind = (typeof eventKinds)[number];
+
+/** What a webhook endpoint receives: the Standard Webhooks members and ours. Source: decisions 10.1. */
+export type EventEnvelope = {
+  id: string;
+  type: EventKind;
+  /** When it happened, ISO 8601. */
+  timestamp: string;
+  app_id: string;
+  subject_id: string | null;
+  api_version: "1.0";
+  data: Record<string, unknown>;
+};
+
+/** An event as it waits in the outbox of the document that it follows from. Its id never changes. */
+export type OutboxEvent = EventEnvelope;

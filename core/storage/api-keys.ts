@@ -1,0 +1,30 @@
+import type { CollectionSpec } from "./collection.ts";
+import type { Managed } from "./plans.ts";
+
+export const scopes = ["admin", "notifications:write", "analytics:read", "events:write"] as const;
+export type Scope = (typeof scopes)[number];
+
+/** A key. Only the SHA-256 of its token is kept; an expired or revoked one is answered 401. */
+export type ApiKeyRow = {
+  _id: string;
+  tenant_id: string;
+  /** Apps it may use; null = all apps of the tenant. */
+  app_ids: string[] | null;
+  name: string;
+  scopes: Scope[];
+  /** SHA-256 of the token, hex; several while a rotation overlaps. */
+  hashes: { hash: string; expires_at: Date | null }[];
+  revoked_at: Date | null;
+  managed: Managed | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const apiKeyCollection: CollectionSpec = {
+  name: "api_keys",
+  indexes: [
+    { key: { "hashes.hash": 1 }, name: "hash", unique: true },
+    { key: { tenant_id: 1 }, name: "tenant" },
+    { key: { "managed.uid": 1 }, name: "managed" },
+  ],
+};

@@ -1,0 +1,47 @@
+import type { CollectionSpec } from "./collection.ts";
+
+export const planFeatures = [
+  "conversations",
+  "warehouse_export",
+  "optimized_delivery",
+  "frequency_caps",
+  "quiet_hours",
+  "ab_testing",
+  "identity_verification",
+  "live_activities",
+  "webhooks",
+  "imports",
+  "exports",
+] as const;
+export type PlanFeature = (typeof planFeatures)[number];
+
+/** A plan: what its tenants may do. Limits of null mean unlimited. `_id` is the plan's name, e.g. `growth`. */
+export type PlanRow = {
+  _id: string;
+  title: string;
+  api_rps: number;
+  subscribers: number | null;
+  messages_per_month: number | null;
+  apps: number | null;
+  webhook_endpoints: number;
+  retention_days: number;
+  /** Hints of one tenant that may wait in the plan's stream; more stay in MongoDB until there is room. */
+  backlog_per_tenant: number;
+  features: PlanFeature[];
+  managed: Managed | null;
+  updated_at: Date;
+};
+
+/** The resource that enforces a document; a REST write to it is refused with 409 `HS_MANAGED`. */
+export type Managed = {
+  kind: string;
+  namespace: string | null;
+  name: string;
+  uid: string;
+  policy: "Enforce" | "CreateOnly";
+};
+
+export const planCollection: CollectionSpec = {
+  name: "plans",
+  indexes: [{ key: { "managed.uid": 1 }, name: "managed" }],
+};

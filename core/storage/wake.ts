@@ -1,0 +1,22 @@
+import type { IndexDescription } from "mongodb";
+
+/**
+ * Members of every document that still needs work. One mechanism serves timers, retries, lease expiry and the sweep:
+ * when `due_at` passes, `queue/timers.ts` rings the document's hint and moves `due_at` on, until the work is done and
+ * `due_at` is null. Whoever works on the document holds `lease` and writes only under its `fence`.
+ */
+export type Wakeable = {
+  due_at: Date | null;
+  lease: { holder: string; until: Date } | null;
+  /** Grows with every lease taken; a write under an older fence changes nothing. */
+  fence: number;
+};
+
+/** The index that the timer's query reads: documents that are waiting for an instant. */
+export const dueIndex: IndexDescription = {
+  key: { due_at: 1 },
+  name: "due",
+  partialFilterExpression: { due_at: { $gt: new Date(0) } },
+};
+
+export const asleep = { due_at: null, lease: null, fence: 0 } as const;
