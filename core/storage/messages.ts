@@ -1,3 +1,4 @@
+import type { SendableChannel } from "../domain/channels.ts";
 import type { OutboxEvent } from "../schema/event.ts";
 import type { Content, Options, Target } from "../schema/notification.ts";
 import type { CollectionSpec } from "./collection.ts";
@@ -51,6 +52,8 @@ export type MessageRow = Wakeable & {
   category: string | null;
   content: Content;
   target: Target;
+  /** The channels it goes over, decided at accept: those asked for, else those that have content and an account. */
+  channels: SendableChannel[];
   options: Options;
   counts: Counts;
   requested_by: { type: "api_key" | "account" | "system"; id?: string };
