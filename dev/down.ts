@@ -1,0 +1,6 @@
+import { stackDir, testDir } from "./paths.ts";
+import { stopStack } from "./servers/stack.ts";
+
+// `make down`: ends what was started here, the demo's programs first. Data stays until `make clean`.
+const ended = [...(await stopStack(stackDir)), ...(await stopStack(testDir))];
+console.log(ended.length > 0 ? `Stopped: ${ended.join(", ")}` : "Nothing was running");

@@ -1,0 +1,141 @@
+import { execFile } from "node:child_process";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { bin } from "../paths.ts";
+import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "./process.ts";
+
+const run = promisify(execFile);
+
+/** Ports of etcd and kube-apiserver. */
+export type KubernetesPorts = { port: number; etcdPort: number; etcdPeerPort: number };
+
+/** A Kubernetes API without nodes. */
+export type Kubernetes = Server & {
+  /** File that makes kubectl and clients administrators of it. */
+  kubeconfig: string;
+};
+
+/**
+ * Starts etcd and kube-apiserver on loopback. There are no controllers: nothing collects garbage, and a deleted
+ * namespace stays Terminating. ServiceAccounts get tokens (`kubectl create token`), RBAC is on.
+ */
+export const startKubernetes = async (options: ServerOptions & KubernetesPorts): Promise<Kubernetes> => {
+  const { dir, port, etcdPort, etcdPeerPort, name = "kubernetes", detached = false } = options;
+  const started = { dir, name, detached };
+  const files = makeCredentials(join(dir, name));
+  const etcd = await startEtcd(started, etcdPort, etcdPeerPort);
+  const url = `https://127.0.0.1:${port}`;
+  const apiserver = await startApiserver(started, files, { port, etcdPort }).catch(async (error: unknown) => {
+    await etcd.stop();
+    throw error;
+  });
+  return { ...together(apiserver, etcd), url, kubeconfig: files.kubeconfig };
+};
+
+/** Asks the API server behind a kubeconfig for its readiness. */
+export const isKubernetesReady = async (kubeconfig: string): Promise<boolean> => {
+  try {
+    await run(bin("kubectl"), ["--kubeconfig", kubeconfig, "--request-timeout=2s", "get", "--raw", "/readyz"]);
+    return true;
+  } catch {
+    return false; // refused, or some part of it is not ready yet
+  }
+};
+
+type Files = { dir: string; tokens: string; token: string; serviceAccountKey: string; kubeconfig: string };
+
+const makeCredentials = (dir: string): Files => {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const tokens = join(dir, "tokens.csv");
+  writeOnce(tokens, () => `${randomBytes(24).toString("hex")},admin,1,"system:masters"\n`);
+  const serviceAccountKey = join(dir, "service-account.key");
+  writeOnce(serviceAccountKey, () =>
+    generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs1", format: "pem" }).toString(),
+  );
+  const [token = ""] = readFileSync(tokens, "utf8").split(",");
+  return { dir, tokens, token, serviceAccountKey, kubeconfig: join(dir, "..", "kubeconfig") };
+};
+
+const writeOnce = (file: string, content: () => string): void => {
+  if (existsSync(file)) return;
+  writeFileSync(`${file}.new`, content(), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+};
+
+const startEtcd = (options: Required<ServerOptions>, port: number, peerPort: number): Promise<ServerProcess> => {
+  const { dir, name } = options;
+  const client = `http://127.0.0.1:${port}`;
+  const peer = `http://127.0.0.1:${peerPort}`;
+  return launch({
+    ...options,
+    name: `${name}-etcd`,
+    command: [
+      ...[bin("etcd"), `--data-dir=${join(dir, name, "etcd")}`],
+      ...[`--listen-client-urls=${client}`, `--advertise-client-urls=${client}`],
+      ...[`--listen-peer-urls=${peer}`, `--initial-advertise-peer-urls=${peer}`, `--initial-cluster=default=${peer}`],
+    ],
+    marker: `--listen-client-urls=${client}`,
+    isReady: () => answersHttp(`${client}/health`),
+  });
+};
+
+const startApiserver = (
+  options: Required<ServerOptions>,
+  files: Files,
+  { port, etcdPort }: { port: number; etcdPort: number },
+): Promise<ServerProcess> =>
+  launch({
+    ...options,
+    command: [
+      ...[
+        bin("kube-apiserver"),
+        `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+        `--cert-dir=${join(files.dir, "certs")}`,
+      ],
+      ...["--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", `--secure-port=${port}`],
+      ...["--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16"],
+      ...[`--token-auth-file=${files.tokens}`, "--authorization-mode=RBAC"],
+      ...[
+        "--service-account-issuer=https://kubernetes.default.svc",
+        `--service-account-key-file=${files.serviceAccountKey}`,
+      ],
+      `--service-account-signing-key-file=${files.serviceAccountKey}`,
+      "--disable-admission-plugins=ServiceAccount", // it waits for a controller that makes default accounts
+    ],
+    marker: `--secure-port=${port}`,
+    isReady: async () => writeKubeconfig(files, port) && isKubernetesReady(files.kubeconfig),
+  });
+
+/** The API server signs its own certificate at its first start; until then there is nothing to trust. */
+const writeKubeconfig = ({ dir, token, kubeconfig }: Files, port: number): boolean => {
+  const certificate = join(dir, "certs", "apiserver.crt");
+  if (!existsSync(certificate)) return false;
+  const ca = readFileSync(certificate).toString("base64");
+  const cluster = { server: `https://127.0.0.1:${port}`, "certificate-authority-data": ca };
+  const content = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "herald", cluster }],
+    users: [{ name: "admin", user: { token } }],
+    contexts: [{ name: "herald", context: { cluster: "herald", user: "admin" } }],
+    "current-context": "herald",
+  };
+  writeFileSync(`${kubeconfig}.new`, JSON.stringify(content, null, 2), { mode: 0o600 });
+  renameSync(`${kubeconfig}.new`, kubeconfig);
+  return true;
+};
+
+const together = (apiserver: ServerProcess, etcd: ServerProcess): Omit<Server, "url"> => ({
+  pids: [apiserver.pid, etcd.pid],
+  stop: async () => {
+    await apiserver.stop();
+    await etcd.stop();
+  },
+  kill: async () => {
+    await Promise.all([apiserver.kill(), etcd.kill()]);
+  },
+  pause: apiserver.pause,
+  resume: apiserver.resume,
+});

@@ -1,0 +1,54 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { bin } from "../paths.ts";
+import { startPostgres } from "./postgres.ts";
+import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "./process.ts";
+
+/** Ports of the two servers behind the MongoDB address. */
+export type MongodbPorts = { port: number; postgresPort: number; debugPort: number };
+
+/**
+ * Starts a server that speaks MongoDB's protocol: FerretDB over PostgreSQL with DocumentDB. Stopped and killed
+ * together; paused, FerretDB alone stands still, which is what a client sees of it.
+ */
+export const startMongodb = async (options: ServerOptions & MongodbPorts): Promise<Server> => {
+  const { dir, port, postgresPort, debugPort, name = "mongodb", detached = false } = options;
+  const postgres = await startPostgres({ dir, port: postgresPort, name: `${name}-postgres`, detached });
+  const ferretdb = await startFerretdb({ dir, name, detached }, { port, postgresPort, debugPort }).catch(
+    async (error: unknown) => {
+      await postgres.stop();
+      throw error;
+    },
+  );
+  return { ...together(ferretdb, postgres), url: `mongodb://127.0.0.1:${port}/?directConnection=true` };
+};
+
+const startFerretdb = (options: Required<ServerOptions>, ports: MongodbPorts): Promise<ServerProcess> => {
+  const { dir, name } = options;
+  const { port, postgresPort, debugPort } = ports;
+  const stateDir = join(dir, name);
+  mkdirSync(stateDir, { recursive: true });
+  const listen = `--listen-addr=127.0.0.1:${port}`;
+  return launch({
+    ...options,
+    command: [
+      ...[bin("ferretdb"), listen, `--debug-addr=127.0.0.1:${debugPort}`, "--no-auth", "--telemetry=disable"],
+      ...[`--postgresql-url=postgres://postgres@127.0.0.1:${postgresPort}/postgres`, `--state-dir=${stateDir}`],
+    ],
+    marker: listen,
+    isReady: () => answersHttp(`http://127.0.0.1:${debugPort}/debug/readyz`),
+  });
+};
+
+const together = (ferretdb: ServerProcess, postgres: ServerProcess): Omit<Server, "url"> => ({
+  pids: [ferretdb.pid, postgres.pid],
+  stop: async () => {
+    await ferretdb.stop();
+    await postgres.stop();
+  },
+  kill: async () => {
+    await Promise.all([ferretdb.kill(), postgres.kill()]);
+  },
+  pause: ferretdb.pause,
+  resume: ferretdb.resume,
+});

@@ -1,0 +1,113 @@
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { endProcess, forgetProcess, isRunning, killProcess, recordProcess, signalProcess } from "./records.ts";
+
+/**
+ * How a server is started. `dir` keeps its data, log and pid, `name` sets it apart there. A `detached` server outlives
+ * the program that started it (`make up`); another one is killed with it, however it ends.
+ */
+export type ServerOptions = { dir: string; name?: string; detached?: boolean };
+
+/** What to run and how to tell that it serves. `marker` are words of its command line that no other process has. */
+export type Launch = {
+  name: string;
+  dir: string;
+  command: readonly string[];
+  marker: string;
+  detached: boolean;
+  isReady: (pid: number) => Promise<boolean>;
+  stopSignal?: NodeJS.Signals;
+};
+
+/** A process that was started and answered. */
+export type ServerProcess = {
+  pid: number;
+  /** Ends it in good order. */
+  stop: () => Promise<void>;
+  /** SIGKILL, to it and its children. */
+  kill: () => Promise<void>;
+  /** SIGSTOP: connections stay open, nothing is answered. */
+  pause: () => void;
+  /** SIGCONT. */
+  resume: () => void;
+};
+
+/** A server as tests and the stack see it. */
+export type Server = Omit<ServerProcess, "pid"> & { url: string; pids: number[] };
+
+const readyTimeoutMs = 60_000; // ten times what the slowest, kube-apiserver, takes on two idle cores
+const pollMs = 25;
+
+/** Starts a server and waits until it is ready. Throws with the end of its log when it dies or takes over a minute. */
+export const launch = async (what: Launch): Promise<ServerProcess> => {
+  const { name, dir, marker, isReady, stopSignal = "SIGTERM" } = what;
+  const record = { pid: spawnServer(what), marker };
+  recordProcess(dir, name, record);
+  const end = async (how: Promise<void>) => {
+    await how;
+    forgetProcess(dir, name);
+  };
+  try {
+    await waitUntil(
+      () => isReady(record.pid),
+      () => isRunning(record),
+    );
+  } catch (cause) {
+    await end(killProcess(record));
+    throw new Error(`${name} did not start: ${(cause as Error).message}\n${lastLines(logPath(dir, name))}`, { cause });
+  }
+  return {
+    pid: record.pid,
+    stop: () => end(endProcess(record, stopSignal)),
+    kill: () => end(killProcess(record)),
+    pause: () => signalProcess(record, "SIGSTOP"),
+    resume: () => signalProcess(record, "SIGCONT"),
+  };
+};
+
+/** Whether an address answers a GET with 2xx. */
+export const answersHttp = async (url: string): Promise<boolean> => {
+  try {
+    return (await fetch(url, { signal: AbortSignal.timeout(1000) })).ok;
+  } catch {
+    return false; // refused, reset or late: not ready
+  }
+};
+
+/** Ports nobody listens on now, all different. */
+export const freePorts = async (count: number): Promise<number[]> => {
+  const listeners = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(listeners.map((listener) => new Promise((done) => listener.once("listening", done))));
+  const ports = listeners.map((listener) => (listener.address() as { port: number }).port); // TCP listeners have one
+  await Promise.all(listeners.map((listener) => new Promise((done) => listener.close(done))));
+  return ports;
+};
+
+const logPath = (dir: string, name: string): string => join(dir, "logs", `${name}.log`);
+
+const spawnServer = ({ name, dir, command, detached }: Launch): number => {
+  mkdirSync(join(dir, "logs"), { recursive: true });
+  const log = openSync(logPath(dir, name), "a");
+  const tied = ["setpriv", "--pdeathsig", "KILL", "--"]; // the kernel ends it when we are gone
+  const [program = "", ...args] = detached ? command : [...tied, ...command];
+  const child = spawn(program, args, { detached: true, stdio: ["ignore", log, log], cwd: dir });
+  closeSync(log);
+  child.unref();
+  child.on("error", () => undefined); // no such program: there is no pid, said below
+  if (child.pid === undefined) throw new Error(`${name}: cannot run ${program}; run "make install"`);
+  return child.pid;
+};
+
+const waitUntil = async (isReady: () => Promise<boolean>, isAlive: () => boolean): Promise<void> => {
+  const deadline = Date.now() + readyTimeoutMs;
+  while (!(await isReady())) {
+    if (!isAlive()) throw new Error("it ended");
+    if (Date.now() > deadline) throw new Error(`not ready after ${readyTimeoutMs / 1000} s`);
+    await sleep(pollMs);
+  }
+};
+
+const lastLines = (file: string): string => readFileSync(file, "utf8").split("\n").slice(-12).join("\n");

@@ -1,0 +1,147 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { portOffsets } from "../paths.ts";
+import { startKubernetes } from "./kubernetes.ts";
+import { withLock } from "./lock.ts";
+import { startMongodb } from "./mongodb.ts";
+import { startNats } from "./nats.ts";
+import { documentdbVersion } from "./postgres.ts";
+import { endRecorded, isRunning, readRecord, recordedNames } from "./records.ts";
+import { startRedis } from "./redis.ts";
+
+/** The servers that Herald needs. */
+export const serverKinds = ["mongodb", "nats", "redis", "kubernetes"] as const;
+export type ServerKind = (typeof serverKinds)[number];
+
+/** Environment variables that hold the address of a user's own server. */
+export const addressVariables = {
+  mongodb: "MONGODB_URL",
+  nats: "NATS_URL",
+  redis: "REDIS_URL",
+  kubernetes: "KUBECONFIG",
+} as const satisfies Record<ServerKind, string>;
+
+/** Where a server is. `address` is a URL; for kubernetes the path of a kubeconfig. */
+export type Found = { address: string; origin: "environment" | "running" | "started" };
+
+export type StackOptions = {
+  /** Folder for data, logs and pids. */
+  dir: string;
+  /** First port; see `portOffsets`. */
+  portBase: number;
+  which?: readonly ServerKind[];
+  env?: NodeJS.ProcessEnv;
+};
+
+export type Stack = {
+  found: Partial<Record<ServerKind, Found>>;
+  /** Ends the servers that this call started, and no others. */
+  stop: () => Promise<void>;
+};
+
+/**
+ * Finds or starts the servers, all at once. Each is the first of: the address in the environment, the one this folder
+ * already runs, a new one, which outlives the caller. Waits while another program does the same in this folder.
+ */
+export const startStack = ({ dir, portBase, which = serverKinds, env = process.env }: StackOptions): Promise<Stack> =>
+  withLock(join(dir, "lock"), async () => {
+    const state = readState(dir);
+    const outcomes = await Promise.allSettled(
+      which.map(async (kind) => [kind, await findOrStart(kind, { dir, portBase, env, state })] as const),
+    );
+    const entries = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+    const found: Partial<Record<ServerKind, Found>> = Object.fromEntries(entries);
+    const started = entries.filter(([, { origin }]) => origin === "started").map(([kind]) => kind);
+    writeState(dir, { ...state, ...Object.fromEntries(started.map((kind) => [kind, found[kind]?.address])) });
+    const failure = outcomes.find((outcome) => outcome.status === "rejected");
+    if (failure) throw failure.reason;
+    return { found, stop: () => endServers(dir, started) };
+  });
+
+/** Ends everything recorded in a stack's folder: first the programs, then the servers. Returns their names. */
+export const stopStack = (dir: string): Promise<string[]> =>
+  withLock(join(dir, "lock"), async () => {
+    const servers = serverKinds.flatMap((kind) => recordNames[kind]);
+    const programs = recordedNames(dir).filter((name) => !servers.includes(name));
+    const ended = await Promise.all(programs.map(async (name) => ((await endRecorded(dir, name)) ? [name] : [])));
+    const kinds = serverKinds.filter((kind) => recordNames[kind].some((name) => runs(dir, name)));
+    await endServers(dir, serverKinds);
+    rmSync(statePath(dir), { force: true });
+    return [...ended.flat(), ...kinds];
+  });
+
+/** One line on what a server is, for people. */
+export const describe = (kind: ServerKind): string =>
+  ({
+    mongodb: `FerretDB 2.7.0 over PostgreSQL 18 with DocumentDB ${documentdbVersion()}`,
+    nats: "nats-server 2.15.2 with JetStream",
+    redis: "Redis 7",
+    kubernetes: "kube-apiserver 1.36.3 over etcd 3.6, no nodes",
+  })[kind];
+
+type State = Partial<Record<ServerKind, string>>;
+type Search = { dir: string; portBase: number; env: NodeJS.ProcessEnv; state: State };
+
+/** Names under which a server's processes are recorded, in the order in which they are ended. */
+const recordNames: Record<ServerKind, string[]> = {
+  mongodb: ["mongodb", "mongodb-postgres"],
+  nats: ["nats"],
+  redis: ["redis"],
+  kubernetes: ["kubernetes", "kubernetes-etcd"],
+};
+
+const findOrStart = async (kind: ServerKind, { dir, portBase, env, state }: Search): Promise<Found> => {
+  const given = env[addressVariables[kind]];
+  if (given) return { address: given, origin: "environment" };
+  const known = state[kind];
+  if (known && recordNames[kind].every((name) => runs(dir, name))) return { address: known, origin: "running" };
+  await endServers(dir, [kind]); // half of it may be left of a start that was cut short
+  return { address: await start(kind, dir, portBase), origin: "started" };
+};
+
+const start = async (kind: ServerKind, dir: string, base: number): Promise<string> => {
+  const port = (name: keyof typeof portOffsets): number => base + portOffsets[name];
+  const options = { dir, detached: true };
+  switch (kind) {
+    case "mongodb": {
+      const inner = { postgresPort: port("postgres"), debugPort: port("ferretdbDebug") };
+      return (await startMongodb({ ...options, port: port("ferretdb"), ...inner })).url;
+    }
+    case "nats":
+      return (await startNats({ ...options, port: port("nats"), monitorPort: port("natsMonitor") })).url;
+    case "redis":
+      return (await startRedis({ ...options, port: port("redis") })).url;
+    case "kubernetes": {
+      const inner = { etcdPort: port("etcd"), etcdPeerPort: port("etcdPeer") };
+      return (await startKubernetes({ ...options, port: port("kubernetes"), ...inner })).kubeconfig;
+    }
+  }
+};
+
+const endServers = async (dir: string, kinds: readonly ServerKind[]): Promise<void> => {
+  const end = async (kind: ServerKind) => {
+    for (const name of recordNames[kind]) await endRecorded(dir, name);
+  };
+  await Promise.all(kinds.map(end));
+};
+
+const runs = (dir: string, name: string): boolean => {
+  const record = readRecord(dir, name);
+  return record !== null && isRunning(record);
+};
+
+const statePath = (dir: string): string => join(dir, "state.json");
+
+const readState = (dir: string): State => {
+  try {
+    return JSON.parse(readFileSync(statePath(dir), "utf8")) as State; // written below, by rename: whole or absent
+  } catch {
+    return {};
+  }
+};
+
+const writeState = (dir: string, state: State): void => {
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(`${statePath(dir)}.new`, JSON.stringify(state, null, 2));
+  renameSync(`${statePath(dir)}.new`, statePath(dir));
+};

@@ -1,0 +1,13 @@
+import { relative } from "node:path";
+import { portBase, stackDir } from "./paths.ts";
+import { describe, type Found, type ServerKind, startStack } from "./servers/stack.ts";
+
+// `make up`: starts what is not there yet and prints where everything is.
+const startedAt = Date.now();
+const { found } = await startStack({ dir: stackDir, portBase: portBase() });
+for (const [kind, where] of Object.entries(found) as [ServerKind, Found][]) {
+  const about = where.origin === "environment" ? "given by the environment" : `${describe(kind)}, ${where.origin}`;
+  const address = kind === "kubernetes" ? `KUBECONFIG=${relative(process.cwd(), where.address)}` : where.address;
+  console.log(`${kind.padEnd(12)}${address.padEnd(54)}${about}`);
+}
+console.log(`Up in ${((Date.now() - startedAt) / 1000).toFixed(1)} s. Logs: ${relative(process.cwd(), stackDir)}/logs`);
