@@ -1,0 +1,118 @@
+import { expect } from "chai";
+import type { OutcomeKind, Provider, Recipient } from "#core/domain/outcome.ts";
+import type { Simulator } from "../../../dev/simulators/control.ts";
+import type { ScriptedAnswer } from "../../../dev/simulators/script.ts";
+
+/** One provider over its simulator, as the suite needs it. `timeoutMs` of the provider must be `sendTimeoutMs`. */
+export type ProviderUnderTest<Push> = {
+  provider: Provider<Push>;
+  simulator: Simulator;
+  push: Push;
+  /** The n-th recipient: its own delivery id and its own address of the right form. */
+  recipient: (n: number) => Recipient;
+  /** Answers of the provider's documentation and the outcome that each must become. */
+  answers: readonly { answer: ScriptedAnswer; kind: OutcomeKind }[];
+};
+
+export type ProviderSuiteOptions<Push> = {
+  name: string;
+  /** Starts a fresh simulator and provider; `sendTimeoutMs` is how long one send may take. */
+  start: (sendTimeoutMs: number) => Promise<ProviderUnderTest<Push>>;
+};
+
+const sendTimeoutMs = 1500;
+
+/** What every provider promises, whatever its protocol. Run it over each implementation of {@link Provider}. */
+export const providerSuite = <Push>({ name, start }: ProviderSuiteOptions<Push>): void => {
+  describe(`${name} keeps the promises of a provider`, () => {
+    let given: ProviderUnderTest<Push>;
+    const send = (n: number, signal = new AbortController().signal) =>
+      given.provider.send(given.push, given.recipient(n), signal);
+    const sendMany = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => send(n)));
+
+    beforeEach(async () => {
+      given = await start(sendTimeoutMs);
+    });
+
+    afterEach(async () => {
+      await given.provider.close();
+      await given.simulator.stop();
+    });
+
+    it("hands one push to the provider and says that it was sent", async () => {
+      const outcome = await send(1);
+      expect(outcome.kind).to.equal("sent");
+      expect([...given.simulator.log.tally("address").keys()]).to.deep.equal([given.recipient(1).address]);
+    });
+
+    it("reaches each of 200 recipients once when all are sent at the same time", async () => {
+      const outcomes = await sendMany(200);
+      expect(outcomes.filter(({ kind }) => kind !== "sent")).to.deep.equal([]);
+      expect(given.simulator.log.counts()).to.include({ accepted: 200, addresses: 200, repeated_keys: 0 });
+    });
+
+    it("maps each documented refusal to its outcome, keeping the provider's own words", async () => {
+      for (const [n, { answer, kind }] of given.answers.entries()) {
+        given.simulator.script({ answers: [answer] });
+        const outcome = await send(n);
+        expect(outcome.kind, `${answer.status} ${answer.reason}`).to.equal(kind);
+      }
+    });
+
+    it("asks for a retry in the future when the provider cannot be reached", async () => {
+      given.simulator.script({ refuse_connections: true });
+      const outcome = await send(1);
+      expect(outcome.kind).to.equal("retry_at");
+      if (outcome.kind === "retry_at") expect(outcome.at.getTime()).to.be.greaterThan(Date.now());
+      expect(given.simulator.log.counts().accepted).to.equal(0);
+    });
+
+    it("sends again by itself once a provider that was away is back", async () => {
+      given.simulator.script({ refuse_connections: true });
+      await send(1);
+      given.simulator.script({});
+      expect((await send(2)).kind).to.equal("sent");
+    });
+
+    it("is uncertain, and does not send again, when the link breaks before the answer", async () => {
+      given.simulator.script({ reset_every: 1 });
+      expect((await send(1)).kind).to.equal("uncertain");
+      expect(given.simulator.log.counts()).to.include({ received: 1 });
+    });
+
+    it("is uncertain when no answer comes in time", async () => {
+      given.simulator.script({ delay_ms: 20_000 });
+      expect((await send(1)).kind).to.equal("uncertain");
+    });
+
+    it("rejects when its signal is aborted, before and during a send", async () => {
+      given.simulator.script({ delay_ms: 20_000 });
+      const stop = new AbortController();
+      const underWay = send(1, stop.signal).then(
+        () => "settled",
+        () => "rejected",
+      );
+      stop.abort(new Error("stopping"));
+      const late = send(2, stop.signal).then(
+        () => "settled",
+        () => "rejected",
+      );
+      expect(await Promise.all([underWay, late])).to.deep.equal(["rejected", "rejected"]);
+    });
+
+    it("finishes what is under way before it closes", async () => {
+      given.simulator.script({ delay_ms: 200 });
+      const underWay = send(1);
+      await given.provider.close();
+      expect((await underWay).kind).to.equal("sent");
+    });
+
+    it("never names an address in an outcome", async () => {
+      const { answers, simulator, recipient } = given;
+      for (const [n, { answer }] of answers.entries()) {
+        simulator.script({ answers: [answer] });
+        expect(JSON.stringify(await send(n))).not.to.contain(recipient(n).address);
+      }
+    });
+  });
+};
