@@ -16,13 +16,10 @@ export type InDebian = {
  * root folder. Each step replaces itself by the next: the pid is the command's own.
  */
 export const inDebian = ({ root, data, asPostgres = false, tied = false, command }: InDebian): string[] => {
+  const enter = ["unshare", "--mount", "sh", "-ec", mountAndEnter, "sh", root, data ?? ""];
   const user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"];
   const tie = tied ? ["--pdeathsig", "KILL"] : []; // changing the user drops an outer one
-  return [
-    ...["unshare", "--mount", "sh", "-ec", mountAndEnter, "sh", root, data ?? ""],
-    ...(asPostgres ? ["setpriv", ...user, ...tie, "--"] : []),
-    ...command,
-  ];
+  return [...enter, ...(asPostgres ? ["setpriv", ...user, ...tie, "--"] : []), ...command];
 };
 
 /** User and group id of `postgres` inside the root folder. */

@@ -67,15 +67,17 @@ const writeOnce = (file: string, content: () => string): void => {
 const startEtcd = (options: Required<ServerOptions>, port: number, peerPort: number): Promise<ServerProcess> => {
   const { dir, name } = options;
   const client = `http://127.0.0.1:${port}`;
+  const clients = [`--listen-client-urls=${client}`, `--advertise-client-urls=${client}`];
   const peer = `http://127.0.0.1:${peerPort}`;
+  const peers = [
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+  ];
   return launch({
     ...options,
     name: `${name}-etcd`,
-    command: [
-      ...[bin("etcd"), `--data-dir=${join(dir, name, "etcd")}`],
-      ...[`--listen-client-urls=${client}`, `--advertise-client-urls=${client}`],
-      ...[`--listen-peer-urls=${peer}`, `--initial-advertise-peer-urls=${peer}`, `--initial-cluster=default=${peer}`],
-    ],
+    command: [bin("etcd"), `--data-dir=${join(dir, name, "etcd")}`, ...clients, ...peers],
     marker: `--listen-client-urls=${client}`,
     isReady: () => answersHttp(`${client}/health`),
   });
@@ -85,28 +87,31 @@ const startApiserver = (
   options: Required<ServerOptions>,
   files: Files,
   { port, etcdPort }: { port: number; etcdPort: number },
-): Promise<ServerProcess> =>
-  launch({
+): Promise<ServerProcess> => {
+  const { dir, tokens, serviceAccountKey, kubeconfig } = files;
+  const network = [
+    "--bind-address=127.0.0.1",
+    "--advertise-address=127.0.0.1",
+    `--secure-port=${port}`,
+    "--endpoint-reconciler-type=none", // a Service's endpoints may not be loopback
+    "--service-cluster-ip-range=10.96.0.0/16",
+  ];
+  const access = [
+    `--token-auth-file=${tokens}`,
+    "--authorization-mode=RBAC",
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${serviceAccountKey}`,
+    `--service-account-signing-key-file=${serviceAccountKey}`,
+    "--disable-admission-plugins=ServiceAccount", // it waits for a controller that makes default accounts
+  ];
+  const storage = [`--etcd-servers=http://127.0.0.1:${etcdPort}`, `--cert-dir=${join(dir, "certs")}`];
+  return launch({
     ...options,
-    command: [
-      ...[
-        bin("kube-apiserver"),
-        `--etcd-servers=http://127.0.0.1:${etcdPort}`,
-        `--cert-dir=${join(files.dir, "certs")}`,
-      ],
-      ...["--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", `--secure-port=${port}`],
-      ...["--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16"],
-      ...[`--token-auth-file=${files.tokens}`, "--authorization-mode=RBAC"],
-      ...[
-        "--service-account-issuer=https://kubernetes.default.svc",
-        `--service-account-key-file=${files.serviceAccountKey}`,
-      ],
-      `--service-account-signing-key-file=${files.serviceAccountKey}`,
-      "--disable-admission-plugins=ServiceAccount", // it waits for a controller that makes default accounts
-    ],
+    command: [bin("kube-apiserver"), ...storage, ...network, ...access],
     marker: `--secure-port=${port}`,
-    isReady: async () => writeKubeconfig(files, port) && isKubernetesReady(files.kubeconfig),
+    isReady: async () => writeKubeconfig(files, port) && isKubernetesReady(kubeconfig),
   });
+};
 
 /** The API server signs its own certificate at its first start; until then there is nothing to trust. */
 const writeKubeconfig = ({ dir, token, kubeconfig }: Files, port: number): boolean => {

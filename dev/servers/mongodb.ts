@@ -29,12 +29,11 @@ const startFerretdb = (options: Required<ServerOptions>, ports: MongodbPorts): P
   const stateDir = join(dir, name);
   mkdirSync(stateDir, { recursive: true });
   const listen = `--listen-addr=127.0.0.1:${port}`;
+  const debug = `--debug-addr=127.0.0.1:${debugPort}`;
+  const postgres = `--postgresql-url=postgres://postgres@127.0.0.1:${postgresPort}/postgres`;
   return launch({
     ...options,
-    command: [
-      ...[bin("ferretdb"), listen, `--debug-addr=127.0.0.1:${debugPort}`, "--no-auth", "--telemetry=disable"],
-      ...[`--postgresql-url=postgres://postgres@127.0.0.1:${postgresPort}/postgres`, `--state-dir=${stateDir}`],
-    ],
+    command: [bin("ferretdb"), listen, debug, postgres, `--state-dir=${stateDir}`, "--no-auth", "--telemetry=disable"],
     marker: listen,
     isReady: () => answersHttp(`http://127.0.0.1:${debugPort}/debug/readyz`),
   });

@@ -9,18 +9,12 @@ export const startRedis = async (options: ServerOptions & { port: number }): Pro
   const { dir, port, name = "redis", detached = false } = options;
   const data = join(dir, name);
   mkdirSync(data, { recursive: true });
+  const network = ["--port", `${port}`, "--bind", "127.0.0.1"];
   const { pid, ...controls } = await launch({
     name,
     dir,
     detached,
-    command: [
-      bin("redis-server"),
-      ...["--port", `${port}`, "--bind", "127.0.0.1"],
-      "--dir",
-      data,
-      "--set-proc-title",
-      "no",
-    ],
+    command: [bin("redis-server"), ...network, "--dir", data, "--set-proc-title", "no"],
     marker: `--port ${port} --bind`,
     isReady: () => answersPing(port),
   });

@@ -96,26 +96,27 @@ const findOrStart = async (kind: ServerKind, { dir, portBase, env, state }: Sear
   const known = state[kind];
   if (known && recordNames[kind].every((name) => runs(dir, name))) return { address: known, origin: "running" };
   await endServers(dir, [kind]); // half of it may be left of a start that was cut short
-  return { address: await start(kind, dir, portBase), origin: "started" };
+  const address = await starts[kind]({ dir, detached: true }, (name) => portBase + portOffsets[name]);
+  return { address, origin: "started" };
 };
 
-const start = async (kind: ServerKind, dir: string, base: number): Promise<string> => {
-  const port = (name: keyof typeof portOffsets): number => base + portOffsets[name];
-  const options = { dir, detached: true };
-  switch (kind) {
-    case "mongodb": {
-      const inner = { postgresPort: port("postgres"), debugPort: port("ferretdbDebug") };
-      return (await startMongodb({ ...options, port: port("ferretdb"), ...inner })).url;
-    }
-    case "nats":
-      return (await startNats({ ...options, port: port("nats"), monitorPort: port("natsMonitor") })).url;
-    case "redis":
-      return (await startRedis({ ...options, port: port("redis") })).url;
-    case "kubernetes": {
-      const inner = { etcdPort: port("etcd"), etcdPeerPort: port("etcdPeer") };
-      return (await startKubernetes({ ...options, port: port("kubernetes"), ...inner })).kubeconfig;
-    }
-  }
+type Start = (
+  options: { dir: string; detached: true },
+  port: (name: keyof typeof portOffsets) => number,
+) => Promise<string>;
+
+const starts: Record<ServerKind, Start> = {
+  mongodb: async (options, port) => {
+    const ports = { port: port("ferretdb"), postgresPort: port("postgres"), debugPort: port("ferretdbDebug") };
+    return (await startMongodb({ ...options, ...ports })).url;
+  },
+  nats: async (options, port) =>
+    (await startNats({ ...options, port: port("nats"), monitorPort: port("natsMonitor") })).url,
+  redis: async (options, port) => (await startRedis({ ...options, port: port("redis") })).url,
+  kubernetes: async (options, port) => {
+    const ports = { port: port("kubernetes"), etcdPort: port("etcd"), etcdPeerPort: port("etcdPeer") };
+    return (await startKubernetes({ ...options, ...ports })).kubeconfig;
+  },
 };
 
 const endServers = async (dir: string, kinds: readonly ServerKind[]): Promise<void> => {

@@ -73,28 +73,21 @@ const startTestServers = async (): Promise<Record<ServerKind, string>> => {
 };
 
 const privateServer = async (kind: PrivateKind, dir: string): Promise<PrivateServer> => {
-  const ports = await freePorts(3);
-  let server: Server = await startOne(kind, dir, ports);
+  const [port = 0, second = 0, third = 0] = await freePorts(3);
+  const starts: Record<PrivateKind, () => Promise<Server>> = {
+    mongodb: () => startMongodb({ dir, port, postgresPort: second, debugPort: third }),
+    nats: () => startNats({ dir, port, monitorPort: second }),
+    redis: () => startRedis({ dir, port }),
+  };
+  let server = await starts[kind]();
   return {
     url: server.url,
     stop: () => server.stop(),
     kill: () => server.kill(),
     start: async () => {
-      server = await startOne(kind, dir, ports);
+      server = await starts[kind]();
     },
     pause: () => server.pause(),
     resume: () => server.resume(),
   };
-};
-
-const startOne = (kind: PrivateKind, dir: string, ports: number[]): Promise<Server> => {
-  const [port = 0, second = 0, third = 0] = ports;
-  switch (kind) {
-    case "mongodb":
-      return startMongodb({ dir, port, postgresPort: second, debugPort: third });
-    case "nats":
-      return startNats({ dir, port, monitorPort: second });
-    case "redis":
-      return startRedis({ dir, port });
-  }
 };

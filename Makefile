@@ -1,0 +1,40 @@
+.DEFAULT_GOAL := help
+.PHONY: help install up down demo check generate verify test bench clean
+NODE := node_modules/.bin/node
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+install: bootstrap ## get what is missing: packages and the real servers
+	@$(NODE) dev/install.ts
+
+up: install ## start the real servers and print their addresses
+	@$(NODE) dev/up.ts
+
+down: bootstrap ## stop everything that was started here; data stays
+	@$(NODE) dev/down.ts
+
+demo: install ## run the whole system on the real servers and send one message on each channel
+	@$(NODE) dev/demo.ts
+
+check: bootstrap ## format, lint, types, unit tests, generated files fresh
+	@$(NODE) dev/check.ts
+
+generate: bootstrap ## write the generated files: CRDs, OpenAPI, docs
+	@$(NODE) dev/generate.ts
+
+verify: bootstrap ## fail when a generated file is stale
+	@$(NODE) dev/generate.ts --check
+
+test: install ## run the whole suite on real servers; FILTER=words or FILES=paths for a part
+	@$(NODE) dev/test.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
+
+bench: install ## measure, print a table and keep it under test/bench/baselines
+	@$(NODE) test/bench/main.ts
+
+clean: down ## stop everything and remove .dev: servers, data and logs
+	@rm -rf --one-file-system .dev
+
+.PHONY: bootstrap
+bootstrap:
+	@dev/bootstrap.sh

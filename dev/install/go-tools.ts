@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { bin, binDir, devDir, rootDir } from "../paths.ts";
+import { command } from "./progress.ts";
+
+/** A small Go module under dev/tools that pins programs by go.mod and go.sum, and the packages they are built from. */
+export type GoTools = { module: string; packages: Readonly<Record<string, string>>; ldflags: string };
+
+/** Without these a client cannot read the API server's version. */
+const kubernetesVersion = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"]
+  .flatMap((path) => [`-X ${path}.gitVersion=v1.36.3`, `-X ${path}.gitMajor=1`, `-X ${path}.gitMinor=36`])
+  .join(" ");
+
+export const ferretdb: GoTools = {
+  module: "ferretdb",
+  packages: { ferretdb: "github.com/FerretDB/FerretDB/v2/cmd/ferretdb" },
+  ldflags: "-s -w",
+};
+
+export const nats: GoTools = {
+  module: "nats",
+  packages: { "nats-server": "github.com/nats-io/nats-server/v2" },
+  ldflags: "-s -w",
+};
+
+export const kubernetes: GoTools = {
+  module: "kubernetes",
+  packages: {
+    etcd: "go.etcd.io/etcd/server/v3",
+    "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+    kubectl: "k8s.io/kubernetes/cmd/kubectl",
+  },
+  ldflags: `-s -w ${kubernetesVersion}`,
+};
+
+/** Whether the programs are there, built from today's pins. */
+export const areBuilt = (tools: GoTools): boolean =>
+  Object.keys(tools.packages).every((name) => existsSync(bin(name))) && builtKey(tools) === key(tools);
+
+/** Builds the programs into .dev/bin. The key is written last: a build that was cut short is made again. */
+export const build = async (tools: GoTools): Promise<void> => {
+  const { module, packages, ldflags } = tools;
+  const target = join(devDir, "tmp", module);
+  await rm(keyPath(tools), { force: true });
+  await mkdir(binDir, { recursive: true });
+  for (const [name, path] of Object.entries(packages)) {
+    const options = ["-mod=readonly", "-buildvcs=false", "-ldflags", ldflags];
+    await command(["go", "build", ...options, "-o", join(target, name), path], {
+      log: `build-${module}`,
+      cwd: moduleDir(module),
+      env: { CGO_ENABLED: "0" }, // one setting for all, so that the builds share one cache
+    });
+    await rename(join(target, name), bin(name));
+  }
+  await writeFile(keyPath(tools), key(tools));
+};
+
+const moduleDir = (module: string): string => join(rootDir, "dev/tools", module);
+
+const keyPath = ({ module }: GoTools): string => join(binDir, `.${module}.key`);
+
+const builtKey = (tools: GoTools): string | null =>
+  existsSync(keyPath(tools)) ? readFileSync(keyPath(tools), "utf8") : null;
+
+const key = ({ module, packages, ldflags }: GoTools): string => {
+  const hash = createHash("sha256").update(JSON.stringify({ packages, ldflags }));
+  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleDir(module), file)));
+  return hash.digest("hex");
+};
