@@ -1,13 +1,17 @@
+import type { Db } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
-import type { CollectionSpec } from "./collection.ts";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { dueIndex, type Wakeable } from "./wake.ts";
 
 /** Recipients of one chunk at most; also the page of the audience scan. */
 export const chunkSize = 500;
 
+/** A stretch of the audience of `all`: subscriptions of one channel and status, by id. */
+export type Stretch = { channel: SendableChannel; status: "subscribed" | "unsubscribed" };
+
 /**
  * A part of a message's audience that is sent as one piece of work. Its id follows from (message, position), a retry's
- * from (chunk, attempt), so that making it twice makes it once.
+ * from the chunk it continues, so that making it twice makes it once.
  */
 export type ChunkRow = Wakeable & {
   _id: string;
@@ -22,20 +26,81 @@ export type ChunkRow = Wakeable & {
   status: "waiting" | "open" | "done";
   /** Subscription ids, ascending; emptied when done. */
   recipients: string[];
-  /** Where the audience scan goes on after this chunk; null for retries and explicit audiences. */
-  next: { channel: SendableChannel; status: string; after: string } | null;
+  /** Where the audience scan stands after this chunk; null for retries and for audiences of explicit ids. */
+  scanned: (Stretch & { after: string }) | null;
+  /** The chunk that a retry continues; null for a first send. */
+  parent_id: string | null;
   /** 0 for a first send; n for the n-th retry. */
   attempt: number;
-  /** First dispatch of the recipients: the ttl counts from here. */
-  first_attempt_at: Date | null;
+  /** First dispatch of the recipients: the ttl counts from here. Null before it. */
+  dispatched_at: Date | null;
   created_at: Date;
 };
 
 export const chunkCollection: CollectionSpec = {
   name: "chunks",
   indexes: [
-    { key: { message_id: 1, position: 1, attempt: 1 }, name: "position" },
-    { key: { message_id: 1, status: 1 }, name: "status" },
+    { key: { message_id: 1, attempt: 1, position: 1 }, name: "position" },
+    { key: { message_id: 1, status: 1, position: 1 }, name: "status" },
+    { key: { parent_id: 1 }, name: "retries", partialFilterExpression: { parent_id: { $gt: "" } } },
+    // Chunks only matter while their message is processed: at most the longest ttl (28 days) and its retries.
+    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 32 * 86_400 },
     dueIndex,
   ],
+};
+
+export type Chunks = ReturnType<typeof chunks>;
+
+export const chunks = (db: Db) => {
+  const rows = collectionOf<ChunkRow>(db, chunkCollection);
+  return {
+    rows,
+
+    /** Writes chunks that are not there yet, in order, so that a kill leaves no gap; the ones that are there stay. */
+    keep: async (made: readonly ChunkRow[]): Promise<void> => {
+      if (made.length === 0) return;
+      await rows.bulkWrite(
+        made.map((chunk) => ({
+          updateOne: { filter: { _id: chunk._id }, update: { $setOnInsert: chunk }, upsert: true },
+        })),
+        { ordered: true },
+      );
+    },
+
+    /** Removes chunks that no one was let into yet: an audience that was not wholly cut is cut anew. */
+    discardWaiting: async (messageId: string): Promise<void> => {
+      await rows.deleteMany({ message_id: messageId, status: "waiting" });
+    },
+
+    /** The last chunk of the first send, by position: the audience scan goes on behind it. */
+    last: (messageId: string): Promise<ChunkRow | null> =>
+      rows.findOne({ message_id: messageId, attempt: 0, position: { $gte: 0 } }, { sort: { position: -1 } }),
+
+    /** Whether the first chunk was let into the queue, which happens only when all of them are cut. */
+    isBegun: async (messageId: string): Promise<boolean> => {
+      const first = await rows.findOne({ message_id: messageId, attempt: 0, position: 0 });
+      return first !== null && first.status !== "waiting";
+    },
+
+    countOpen: (messageId: string, most: number): Promise<number> =>
+      rows.countDocuments({ message_id: messageId, status: "open", position: { $gte: 0 } }, { limit: most }),
+
+    /** Chunks that wait to be let into the queue, first ones first. */
+    waiting: (messageId: string, limit: number): Promise<ChunkRow[]> =>
+      rows
+        .find({ message_id: messageId, status: "waiting", position: { $gte: 0 } })
+        .sort({ position: 1 })
+        .limit(limit)
+        .toArray(),
+
+    open: async (ids: readonly string[], dueAt: Date): Promise<void> => {
+      await rows.updateMany({ _id: { $in: [...ids] }, status: "waiting" }, { $set: { status: "open", due_at: dueAt } });
+    },
+
+    /** Recipients that an earlier, interrupted run of this chunk already handed to a retry. */
+    recipientsOfRetries: async (parentId: string): Promise<string[]> =>
+      (await rows.find({ parent_id: parentId }, { projection: { recipients: 1 } }).toArray()).flatMap(
+        (chunk) => chunk.recipients,
+      ),
+  };
 };

@@ -1,6 +1,7 @@
+import { type Db, MongoBulkWriteError } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
 import type { DeliveryErrorCode } from "../domain/outcome.ts";
-import type { CollectionSpec } from "./collection.ts";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
 
 export const deliveryStatuses = [
   "queued",
@@ -20,9 +21,12 @@ export const deliveryStatuses = [
 ] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
+/** Statuses that a delivery can be written with; the others follow from receipts. */
+export type FirstStatus = Extract<DeliveryStatus, "sent" | "failed" | "errored" | "expired" | "suppressed">;
+
 /**
  * What became of one recipient of one message: written once, with its outcome. `_id` follows from (message,
- * subscription), so a second write is a duplicate and changes nothing. Members that are null are left out of the
+ * subscription), so a second write is a duplicate and changes nothing. Members without a value are left out of the
  * document: it is the service's most numerous.
  */
 export type DeliveryRow = {
@@ -42,10 +46,11 @@ export type DeliveryRow = {
   error_message?: string;
   provider_code?: string;
   suppression_reason?: string;
-  provider: string;
+  provider?: string;
   provider_message_id?: string;
   /** The provider's answer was lost with its link: counted as sent, never repeated. */
   uncertain?: true;
+  /** Calls of the provider. */
   attempts: number;
   sent_at?: Date;
   failed_at?: Date;
@@ -57,4 +62,52 @@ export type DeliveryRow = {
 export const deliveryCollection: CollectionSpec = {
   name: "deliveries",
   indexes: [{ key: { message_id: 1, position: 1 }, name: "list" }],
+};
+
+/** Results stored in one write at most; also the bound of what one kill may repeat (docs/decisions/0002). */
+export const deliveryBatch = 100;
+
+export type StatusCount = { status: DeliveryStatus; error_code: string | null; count: number };
+
+export type Deliveries = ReturnType<typeof deliveries>;
+
+export const deliveries = (db: Db) => {
+  const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
+  return {
+    rows,
+
+    /** Stores outcomes; returns the ids that were there before, whose first outcome stands. */
+    record: async (made: readonly DeliveryRow[]): Promise<Set<string>> => {
+      try {
+        await rows.insertMany([...made], { ordered: false });
+        return new Set();
+      } catch (error) {
+        return duplicatesOf(error, made);
+      }
+    },
+
+    /** Deliveries that exist already, of those ids. */
+    existing: (ids: readonly string[]): Promise<DeliveryRow[]> => rows.find({ _id: { $in: [...ids] } }).toArray(),
+
+    /** How many deliveries of a message ended how: the truth that its counters are rebuilt from. */
+    tally: async (messageId: string): Promise<StatusCount[]> => {
+      const groups = await rows
+        .aggregate<{ _id: { status: DeliveryStatus; code: string | null }; count: number }>([
+          { $match: { message_id: messageId } },
+          { $group: { _id: { status: "$status", code: { $ifNull: ["$error_code", null] } }, count: { $sum: 1 } } },
+        ])
+        .toArray();
+      return groups.map(({ _id, count }) => ({ status: _id.status, error_code: _id.code, count }));
+    },
+  };
+};
+
+const duplicateKey = 11_000;
+
+/** An unordered insert reports each duplicate and stores the rest; any other write error is a real one. */
+const duplicatesOf = (error: unknown, made: readonly DeliveryRow[]): Set<string> => {
+  if (!(error instanceof MongoBulkWriteError)) throw error;
+  const failures = [error.writeErrors].flat();
+  if (failures.length === 0 || failures.some((failure) => failure.code !== duplicateKey)) throw error;
+  return new Set(failures.flatMap((failure) => made[failure.index]?._id ?? []));
 };

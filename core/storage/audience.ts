@@ -1,0 +1,106 @@
+import type { Db } from "mongodb";
+import type { SendableChannel } from "../domain/channels.ts";
+import type { Target } from "../schema/notification.ts";
+import type { Stretch } from "./chunks.ts";
+import { collectionOf } from "./collection.ts";
+import { type SubscriptionRow, subscriptionCollection } from "./subscriptions.ts";
+import { aliasKey, type UserRow, userCollection } from "./users.ts";
+
+const lookupPage = 500; // ids in one $in: keeps each query's plan an index probe
+
+export type Audience = ReturnType<typeof audience>;
+
+/** Reads who a message goes to. Always by an index: pages of ids in order, or probes of explicit ids. */
+export const audience = (db: Db) => {
+  const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
+  const users = collectionOf<UserRow>(db, userCollection);
+
+  const userIdsOf = async (appId: string, keys: readonly string[]): Promise<string[]> =>
+    byPages(keys, async (page) =>
+      (await users.find({ app_id: appId, alias_keys: { $in: page } }, { projection: { _id: 1 } }).toArray()).map(
+        (user) => user._id,
+      ),
+    );
+
+  const eligible = async (filter: object, wanted: Wanted): Promise<Found[]> =>
+    subscriptions
+      .find({ app_id: wanted.appId, ...filter }, { projection: { _id: 1, channel: 1, status: 1, test_device: 1 } })
+      .toArray()
+      .then((rows) => rows.filter((row) => isWanted(row, wanted)));
+
+  return {
+    /** The rows of these ids, in the order of their ids. */
+    load: (ids: readonly string[]): Promise<SubscriptionRow[]> =>
+      subscriptions
+        .find({ _id: { $in: [...ids] } })
+        .sort({ _id: 1 })
+        .toArray(),
+
+    /** One page of subscription ids of a stretch of the app, behind `after`. */
+    page: async (
+      of: Stretch & { appId: string; after: string; testOnly: boolean; limit: number },
+    ): Promise<string[]> => {
+      const found = await subscriptions
+        .find(
+          {
+            app_id: of.appId,
+            channel: of.channel,
+            status: of.status,
+            _id: { $gt: of.after, $lt: "sub`" }, // "`" follows "_": the two-sided range lets the index sort
+            ...(of.testOnly ? { test_device: true } : {}),
+          },
+          { projection: { _id: 1 } },
+        )
+        .sort({ _id: 1 })
+        .limit(of.limit)
+        .toArray();
+      return found.map((row) => row._id);
+    },
+
+    /** Everyone that explicit ids reach, each once, by channel, ids ascending. Bounded by the bounds of the target. */
+    resolve: async (target: Target, wanted: Wanted): Promise<Map<SendableChannel, string[]>> => {
+      const users = await userIdsOf(wanted.appId, aliasKeysOf(target));
+      const byUser = await byPages([...users, ...(target.include_aliases?.["user_id"] ?? [])], (page) =>
+        eligible({ user_id: { $in: page } }, wanted),
+      );
+      const byId = await byPages(target.include_subscription_ids ?? [], (page) =>
+        eligible({ _id: { $in: page } }, wanted),
+      );
+      return grouped([...byUser, ...byId]);
+    },
+  };
+};
+
+/** What makes a subscription part of an audience: its channel in a status that may be reached. */
+export type Wanted = { appId: string; stretches: readonly Stretch[]; testOnly: boolean };
+
+type Found = Pick<SubscriptionRow, "_id" | "channel" | "status" | "test_device">;
+
+const isWanted = (row: Found, { stretches, testOnly }: Wanted): boolean =>
+  (!testOnly || row.test_device) &&
+  stretches.some((stretch) => stretch.channel === row.channel && stretch.status === row.status);
+
+const aliasKeysOf = ({ include_external_ids = [], include_aliases = {} }: Target): string[] => {
+  const aliases = Object.entries(include_aliases).filter(([label]) => label !== "user_id");
+  return [
+    ...include_external_ids.map((id) => aliasKey("external_id", id)),
+    ...aliases.flatMap(([label, ids]) => ids.map((id) => aliasKey(label, id))),
+  ];
+};
+
+const byPages = async <T, R>(items: readonly T[], read: (page: T[]) => Promise<R[]>): Promise<R[]> => {
+  const found: R[] = [];
+  for (let from = 0; from < items.length; from += lookupPage) {
+    found.push(...(await read(items.slice(from, from + lookupPage))));
+  }
+  return found;
+};
+
+const grouped = (rows: readonly Found[]): Map<SendableChannel, string[]> => {
+  const channels = new Map<SendableChannel, Set<string>>();
+  for (const row of rows) {
+    const channel = row.channel as SendableChannel; // isWanted admits sendable channels only
+    channels.set(channel, (channels.get(channel) ?? new Set()).add(row._id));
+  }
+  return new Map([...channels].map(([channel, ids]) => [channel, [...ids].sort()]));
+};

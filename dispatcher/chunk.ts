@@ -1,0 +1,64 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Settlement } from "#core/queue/worker.ts";
+import type { AppRow } from "#core/storage/apps.ts";
+import type { ChunkRow } from "#core/storage/chunks.ts";
+import type { MessageRow } from "#core/storage/messages.ts";
+import type { Delivered, Work } from "./deliver.ts";
+import { holding } from "./hold.ts";
+
+export type ChunkDeps = {
+  take: (id: string, now: Date) => Promise<ChunkRow | null>;
+  extend: (chunk: ChunkRow, now: Date) => Promise<boolean>;
+  /** Ends the chunk, or gives it back to be run again at `dueAt`. False when its lease was lost. */
+  end: (chunk: ChunkRow) => Promise<boolean>;
+  giveBack: (chunk: ChunkRow, dueAt: Date) => Promise<boolean>;
+  /** Recipients that an earlier run of it already handed to a retry. */
+  recipientsOfRetries: (chunkId: string) => Promise<string[]>;
+  message: (id: string) => Promise<MessageRow | null>;
+  app: (id: string) => Promise<AppRow | null>;
+  deliver: (work: Work, halt: AbortSignal) => Promise<Delivered>;
+  followUp: (chunk: ChunkRow, delivered: Delivered) => Promise<boolean>;
+  /** Rings the message's hint: there may be room for its next chunk, or it may be complete. */
+  ring: (message: Pick<ChunkRow, "message_id" | "plan" | "tenant_id">, cause: string) => Promise<void>;
+  stopping: AbortSignal;
+  clock: Clock;
+};
+
+const done: Settlement = { kind: "done" };
+const soonMs = 5_000; // until events that JetStream did not take are tried again
+
+/** Runs one chunk: sends, stores, follows up, ends it, and calls its message. Safe to run twice, and to be killed. */
+export const runChunk =
+  (deps: ChunkDeps) =>
+  async (chunkId: string): Promise<Settlement> => {
+    const taken = await deps.take(chunkId, deps.clock.now());
+    if (taken === null) return done; // ended, or another holds it: should that one die, the timer rings
+    const message = await deps.message(taken.message_id);
+    const app = await deps.app(taken.app_id);
+    if (message === null || app === null) return finish(deps, taken);
+
+    const chunk = await withoutRetried(deps, taken);
+    const extend = () => deps.extend(chunk, deps.clock.now());
+    const delivered = await holding({ extend, stopping: deps.stopping }, (halt) =>
+      deps.deliver({ chunk, message, app }, halt),
+    );
+    const complete = await deps.followUp(chunk, delivered);
+    if (delivered.halted || !complete) return again(deps, chunk, delivered.halted ? 0 : soonMs);
+    return finish(deps, chunk);
+  };
+
+const finish = async (deps: ChunkDeps, chunk: ChunkRow): Promise<Settlement> => {
+  if (await deps.end(chunk)) await deps.ring(chunk, `${chunk._id}:done`);
+  return done;
+};
+
+const again = async (deps: ChunkDeps, chunk: ChunkRow, inMs: number): Promise<Settlement> => {
+  await deps.giveBack(chunk, new Date(deps.clock.now().getTime() + inMs));
+  return done;
+};
+
+const withoutRetried = async (deps: ChunkDeps, chunk: ChunkRow): Promise<ChunkRow> => {
+  if (chunk.fence === 1) return chunk; // nobody ran it before
+  const retried = new Set(await deps.recipientsOfRetries(chunk._id));
+  return { ...chunk, recipients: chunk.recipients.filter((id) => !retried.has(id)) };
+};

@@ -1,0 +1,94 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { makeEvent } from "#core/domain/events.ts";
+import type { EventEnvelope } from "#core/schema/event.ts";
+import type { ChunkRow } from "#core/storage/chunks.ts";
+import type { DeliveryRow } from "#core/storage/deliveries.ts";
+import type { Counts } from "#core/storage/messages.ts";
+import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
+import type { Delivered } from "./deliver.ts";
+import { retryChunks } from "./retry.ts";
+
+export type FollowUpDeps = {
+  keepChunks: (chunks: readonly ChunkRow[]) => Promise<void>;
+  invalidate: (gone: readonly SubscriptionRow[], now: Date) => Promise<void>;
+  publish: (events: readonly EventEnvelope[]) => Promise<boolean>;
+  count: (messageId: string, counts: Counts, now: Date) => Promise<void>;
+  clock: Clock;
+};
+
+/**
+ * What follows from a run, before its chunk may end: retries are kept, dead addresses marked, events published, counters
+ * moved. Every step may run twice. False when the events could not be published now: the chunk is then run again.
+ */
+export const followUp =
+  (deps: FollowUpDeps) =>
+  async (chunk: ChunkRow, delivered: Delivered): Promise<boolean> => {
+    const now = deps.clock.now();
+    await deps.keepChunks(retryChunks(chunk, delivered.again, now));
+    if (delivered.invalid.length > 0) await deps.invalidate(delivered.invalid, now);
+    await deps.count(chunk.message_id, countsOf(delivered.fresh), now);
+    return deps.publish(delivered.stored.flatMap(eventOf));
+  };
+
+/** Counters that newly stored deliveries move. */
+export const countsOf = (rows: readonly Pick<DeliveryRow, "status">[]): Counts => {
+  const counts: Counts = { targeted: rows.length };
+  for (const { status } of rows) {
+    if (isCounted(status)) counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
+};
+
+const counted = ["sent", "failed", "errored", "expired", "suppressed"] as const;
+
+const isCounted = (status: string): status is (typeof counted)[number] =>
+  (counted as readonly string[]).includes(status);
+
+/** Source of the kinds and their data: decisions 10.2. */
+const eventOf = (row: DeliveryRow): EventEnvelope[] => {
+  if (row.status === "sent") return [deliveryEvent(row, "delivery.sent", sentData(row))];
+  if (row.status === "failed" || row.status === "errored") {
+    return [deliveryEvent(row, "delivery.failed", failedData(row))];
+  }
+  return [];
+};
+
+const deliveryEvent = (
+  row: DeliveryRow,
+  kind: "delivery.sent" | "delivery.failed",
+  data: Record<string, unknown>,
+): EventEnvelope =>
+  makeEvent({
+    kind,
+    appId: row.app_id,
+    subjectId: row._id,
+    at: row.created_at,
+    from: [row._id],
+    data: { ...refs(row), ...data },
+  });
+
+const refs = (row: DeliveryRow) => ({
+  message_id: row.message_id,
+  campaign_id: null,
+  journey_id: null,
+  delivery_id: row._id,
+  subscription_id: row.subscription_id,
+  user_id: row.user_id,
+  external_id: row.external_id ?? null,
+  channel: row.channel,
+});
+
+const sentData = (row: DeliveryRow) => ({
+  provider: row.provider ?? null,
+  provider_message_id: row.provider_message_id ?? null,
+  variant_id: null,
+  sms_segments: null,
+  ...(row.uncertain === true ? { uncertain: true } : {}),
+});
+
+const failedData = (row: DeliveryRow) => ({
+  error_code: row.error_code ?? null,
+  error_message: row.error_message ?? null,
+  provider_code: row.provider_code ?? null,
+  retryable: false,
+});

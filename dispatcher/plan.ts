@@ -1,0 +1,75 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Settlement } from "#core/queue/worker.ts";
+import type { AppRow } from "#core/storage/apps.ts";
+import type { ChunkRow } from "#core/storage/chunks.ts";
+import type { MessageRow } from "#core/storage/messages.ts";
+import type { TenantRow } from "#core/storage/tenants.ts";
+import type { Advance } from "./advance.ts";
+import { holding } from "./hold.ts";
+
+export type PlanDeps = {
+  take: (id: string, now: Date) => Promise<MessageRow | null>;
+  extend: (message: MessageRow, now: Date) => Promise<boolean>;
+  needsTurn: (id: string, now: Date) => Promise<boolean>;
+  app: (id: string) => Promise<AppRow | null>;
+  tenant: (id: string) => Promise<TenantRow | null>;
+  advance: (message: MessageRow, app: AppRow, halt: AbortSignal) => Promise<Advance>;
+  rest: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
+  complete: (message: MessageRow) => Promise<void>;
+  fail: (message: MessageRow, error: string) => Promise<void>;
+  stopping: AbortSignal;
+  clock: Clock;
+};
+
+/** A message whose chunks are under way is looked at this often, in case a chunk's call was lost. */
+const lookAgainMs = 30_000;
+/** Another turn holds the message: what this hint came for may have happened after that turn looked. */
+const turnTakenMs = 50;
+/** A schedule missed by more than this fails rather than surprises. Source: decisions 7.2. */
+const missedScheduleMs = 86_400_000;
+
+const done: Settlement = { kind: "done" };
+
+/** Gives a message one turn: sends it at once when it is small, lets its next chunks into the queue, or completes it. */
+export const plan =
+  (deps: PlanDeps) =>
+  async (messageId: string): Promise<Settlement> => {
+    const now = deps.clock.now();
+    const message = await deps.take(messageId, now);
+    if (message === null) {
+      const wanted = await deps.needsTurn(messageId, now);
+      return wanted ? { kind: "retry", delayMs: turnTakenMs, reason: "another turn holds the message" } : done;
+    }
+    const app = await deps.app(message.app_id);
+    const refusal = app === null ? "HS_NOT_FOUND: the app is gone" : missedSchedule(message, now);
+    if (app === null || refusal !== null) await deps.fail(message, refusal ?? "");
+    else if ((await deps.tenant(message.tenant_id))?.suspended === true) await rest(deps, message, message.planned);
+    else await turn(deps, message, app);
+    return done;
+  };
+
+const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<void> => {
+  const extend = () => deps.extend(message, deps.clock.now());
+  const advance = await holding({ extend, stopping: deps.stopping }, (halt) => deps.advance(message, app, halt));
+  switch (advance.kind) {
+    case "complete":
+      return deps.complete(message);
+    case "under_way":
+      return rest(deps, message, advance.planned);
+    case "halted":
+      await deps.rest(message, deps.clock.now(), false);
+  }
+};
+
+const rest = async (deps: PlanDeps, message: MessageRow, planned: boolean): Promise<void> => {
+  await deps.rest(message, new Date(deps.clock.now().getTime() + lookAgainMs), planned);
+};
+
+const missedSchedule = ({ scheduled_for, planned, started_at }: MessageRow, now: Date): string | null => {
+  const isFirstTurn = !planned && started_at !== null && started_at >= now;
+  const isMissed = scheduled_for !== null && now.getTime() - scheduled_for.getTime() > missedScheduleMs;
+  return isFirstTurn && isMissed ? "HS_EXPIRED: missed schedule" : null;
+};
+
+/** The chunk that a message's hint was rung for, as the body of that hint. */
+export type Ringing = Pick<ChunkRow, "message_id" | "plan" | "tenant_id">;
