@@ -1,0 +1,21 @@
+import type { Content, Options } from "../../schema/notification.ts";
+
+/** What every renderer is given: a message, the language of a group of recipients, and what is left of its ttl. */
+export type Rendering = {
+  messageId: string;
+  content: Content;
+  options: Options;
+  language: string | null;
+  ttlSeconds: number;
+};
+
+/** The text for a language: exact, its base (`pt-BR` → `pt`), `en`, then the first key. Source: decisions 7.1. */
+export const localised = (texts: Record<string, string> | undefined, language: string | null): string | undefined => {
+  if (texts === undefined) return undefined;
+  const keys = new Map(Object.keys(texts).map((key) => [key.toLowerCase(), key]));
+  const wanted = language?.toLowerCase() ?? "";
+  const key = keys.get(wanted) ?? keys.get(baseOf(wanted)) ?? keys.get("en") ?? Object.keys(texts)[0];
+  return key === undefined ? undefined : texts[key];
+};
+
+const baseOf = (language: string): string => language.split("-", 1)[0] ?? "";

@@ -1,0 +1,11 @@
+/**
+ * Instant named by a `Retry-After` header: delay in seconds or HTTP date, no earlier than now, no later than `mostMs`
+ * from now; null when there is none or it cannot be read. Source: RFC 9110 10.2.3.
+ */
+export const retryAfter = (header: string | undefined, now: Date, mostMs: number): Date | null => {
+  if (header === undefined) return null;
+  const text = header.trim();
+  const delayMs = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();
+  if (Number.isNaN(delayMs)) return null;
+  return new Date(now.getTime() + Math.min(Math.max(delayMs, 0), mostMs));
+};
