@@ -1,0 +1,148 @@
+import { expect } from "chai";
+import type { Outcome } from "#core/domain/outcome.ts";
+import type { DeliveryRow } from "#core/storage/deliveries.ts";
+import { deliveryIdOf } from "../../../dispatcher/conclude.ts";
+import { deliver, type DeliverDeps } from "../../../dispatcher/deliver.ts";
+import { aChunk, aMessage, anApp, aSubscription, handClock, noon } from "../../support/work.ts";
+
+const never = new AbortController().signal;
+
+const given = (change: Partial<DeliverDeps> = {}, answer: (id: string) => Outcome = () => ({ kind: "sent", providerId: null })) => {
+  const sent: string[] = [];
+  const languages: (string | null)[] = [];
+  const deps: DeliverDeps = {
+    load: async (ids) => ids.map((id) => aSubscription({ _id: id })),
+    existing: async () => [],
+    record: async () => "new",
+    sender: async () => ({
+      name: "apns",
+      prepare: (_message, language) => {
+        languages.push(language);
+        return async (to) => {
+          sent.push(to.subscriptionId);
+          return answer(to.subscriptionId);
+        };
+      },
+    }),
+    slot: (_account, run) => run(),
+    clock: handClock(),
+    random: () => 0.5,
+    ...change,
+  };
+  return { sent, languages, run: deliver(deps) };
+};
+
+const work = (recipients: string[], message = aMessage()) => ({ chunk: aChunk({ recipients }), message, app: anApp() });
+
+const storedDelivery = (subscriptionId: string): DeliveryRow => ({
+  _id: deliveryIdOf("msg_1", subscriptionId),
+  message_id: "msg_1",
+  tenant_id: "ten_1",
+  app_id: "app_1",
+  subscription_id: subscriptionId,
+  user_id: "usr_1",
+  channel: "ios_push",
+  address_masked: "•••aaaaaaaa",
+  status: "sent",
+  position: "0",
+  attempts: 1,
+  created_at: noon,
+  updated_at: noon,
+});
+
+describe("deliver", () => {
+  it("sends to each recipient once", async () => {
+    const { run, sent } = given();
+    await run(work(["sub_1", "sub_2", "sub_3"]), never);
+    expect(sent).to.deep.equal(["sub_1", "sub_2", "sub_3"]);
+  });
+
+  it("does not send again to those whom an interrupted run reached, and still counts them as stored", async () => {
+    const { run, sent } = given({ existing: async () => [storedDelivery("sub_1")] });
+    const delivered = await run(work(["sub_1", "sub_2"]), never);
+    expect(sent).to.deep.equal(["sub_2"]);
+    expect(delivered.stored.map((row) => row.subscription_id)).to.deep.equal(["sub_1", "sub_2"]);
+    expect(delivered.fresh.map((row) => row.subscription_id)).to.deep.equal(["sub_2"]);
+  });
+
+  it("renders once for each language", async () => {
+    const speaks: Record<string, string> = { sub_1: "de", sub_2: "de", sub_3: "fr" };
+    const load: DeliverDeps["load"] = async (ids) =>
+      ids.map((id) => aSubscription({ _id: id, language: speaks[id] ?? null }));
+    const { run, languages } = given({ load });
+    await run(work(["sub_1", "sub_2", "sub_3"]), never);
+    expect(languages).to.deep.equal(["de", "fr"]);
+  });
+
+  const gates = [
+    { it: "an invalid subscription", row: { status: "invalid" }, reason: "invalid_subscription", message: {} },
+    { it: "an unsubscribed one", row: { status: "unsubscribed" }, reason: "unsubscribed", message: {} },
+    {
+      it: "an unsubscribed push even when e-mail may include them",
+      row: { status: "unsubscribed" },
+      reason: "unsubscribed",
+      message: { options: { include_unsubscribed: true } },
+    },
+    {
+      it: "one that is no test device any more",
+      row: { test_device: false },
+      reason: "not_test_device",
+      message: { target: { all: true, test_devices_only: true } },
+    },
+  ] as const;
+  for (const { it: what, row, reason, message } of gates) {
+    it(`suppresses ${what} at the moment of sending`, async () => {
+      const { run, sent } = given({ load: async () => [aSubscription(row)] });
+      const { stored } = await run(work(["sub_1"], aMessage(message)), never);
+      expect(sent).to.deep.equal([]);
+      expect(stored[0]).to.include({ status: "suppressed", suppression_reason: reason });
+    });
+  }
+
+  it("reaches an unsubscribed mail address when the message may include them", async () => {
+    const row = aSubscription({ channel: "email", status: "unsubscribed", token: "a@b.example" });
+    const { run, sent } = given({ load: async () => [row] });
+    await run(work(["sub_1"], aMessage({ options: { include_unsubscribed: true } })), never);
+    expect(sent).to.deep.equal(["sub_1"]);
+  });
+
+  it("keeps whom to try again apart from what is stored", async () => {
+    const { run } = given({}, () => ({
+      kind: "retry_at",
+      at: noon,
+      code: "PROVIDER_UNAVAILABLE",
+      providerCode: null,
+      reason: "busy",
+    }));
+    const delivered = await run(work(["sub_1"]), never);
+    expect(delivered.stored).to.deep.equal([]);
+    expect(delivered.again.map(({ subscriptionId }) => subscriptionId)).to.deep.equal(["sub_1"]);
+  });
+
+  it("expires recipients of a retry whose ttl has passed, without calling the provider", async () => {
+    const { run, sent } = given();
+    const chunk = aChunk({ attempt: 1, dispatched_at: new Date(noon.getTime() - 61_000) });
+    const delivered = await run({ chunk, message: aMessage({ options: { ttl: 60 } }), app: anApp() }, never);
+    expect(sent).to.deep.equal([]);
+    expect(delivered.stored[0]).to.include({ status: "expired", error_code: "EXPIRED", attempts: 1 });
+  });
+
+  it("names the subscriptions whose tokens are gone", async () => {
+    const { run } = given({}, () => ({ kind: "token_invalid", code: "TOKEN_UNREGISTERED", providerCode: "410", reason: "gone" }));
+    const { invalid } = await run(work(["sub_1"]), never);
+    expect(invalid.map(({ _id }) => _id)).to.deep.equal(["sub_1"]);
+  });
+
+  it("begins no further recipient when it is halted, and finishes those under way", async () => {
+    const halt = new AbortController();
+    const { run, sent } = given({}, () => {
+      halt.abort();
+      return { kind: "sent", providerId: null };
+    });
+    const ids = Array.from({ length: 200 }, (_, n) => `sub_${n}`);
+    const delivered = await run(work(ids), halt.signal);
+    expect(delivered.halted).to.equal(true);
+    expect(delivered.stored).to.have.length(sent.length);
+    expect(sent.length).to.be.below(ids.length);
+  });
+});
