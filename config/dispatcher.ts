@@ -1,0 +1,53 @@
+import { type Static, Type } from "typebox";
+import { poolSize, RedisConfig, SharedConfig } from "./shared.ts";
+
+const { Array: List, Integer, Object: Group, String: Text } = Type;
+
+/** Settings of the dispatcher. */
+export const DispatcherConfig = Group(
+  {
+    ...SharedConfig,
+    ...RedisConfig,
+    mongodbPoolSize: poolSize(30),
+    unsavedLimit: Integer({
+      env: "HERALD_DISPATCHER_UNSAVED_LIMIT",
+      default: 100,
+      minimum: 1,
+      maximum: 2_000,
+      description: "recipients handed to a provider and not yet stored; so many may be sent to twice after a kill",
+    }),
+    openChunks: Integer({
+      env: "HERALD_DISPATCHER_OPEN_CHUNKS",
+      default: 4,
+      minimum: 1,
+      maximum: 64,
+      description: "chunks (of at most 500 recipients) that this process sends at the same time",
+    }),
+    apnsUrl: Text({
+      env: "HERALD_APNS_URL",
+      default: "https://api.push.apple.com",
+      format: "https-url",
+      description: "APNs for accounts of the production environment",
+    }),
+    apnsSandboxUrl: Text({
+      env: "HERALD_APNS_SANDBOX_URL",
+      default: "https://api.sandbox.push.apple.com",
+      format: "https-url",
+      description: "APNs for accounts of the sandbox environment",
+    }),
+    fcmUrl: Text({
+      env: "HERALD_FCM_URL",
+      default: "https://fcm.googleapis.com",
+      format: "https-url",
+      description: "FCM HTTP v1",
+    }),
+    webhookAllowedRanges: List(Text({ format: "cidr" }), {
+      env: "HERALD_WEBHOOK_ALLOWED_RANGES",
+      default: [],
+      maxItems: 64,
+      description: "networks that webhooks may be sent to although they are private, as 10.1.0.0/16",
+    }),
+  },
+  { additionalProperties: false },
+);
+export type DispatcherConfig = Static<typeof DispatcherConfig>;

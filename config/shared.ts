@@ -1,0 +1,89 @@
+import { Type } from "typebox";
+
+const { Enum, Integer, Optional, String: Text } = Type;
+
+/** Settings of every program: the stores, its health port, its logs. */
+export const SharedConfig = {
+  mongodbUrl: Text({
+    env: "HERALD_MONGODB_URL",
+    pattern: "^mongodb(\\+srv)?://.+",
+    maxLength: 2000,
+    description: "address of MongoDB (7 or later) or FerretDB (2.7 or later); may hold credentials",
+  }),
+  mongodbDatabase: Text({
+    env: "HERALD_MONGODB_DATABASE",
+    default: "herald",
+    pattern: "^[A-Za-z0-9_-]{1,63}$",
+    description: "database that this installation owns",
+  }),
+  natsUrl: Text({
+    env: "HERALD_NATS_URL",
+    pattern: "^(nats|tls|wss?)://.+",
+    maxLength: 2000,
+    description: "address of NATS (2.12 or later) with JetStream; several separated by commas",
+  }),
+  natsPrefix: Text({
+    env: "HERALD_NATS_PREFIX",
+    default: "herald",
+    pattern: "^[A-Za-z0-9_-]{1,32}$",
+    description: "first part of every subject and stream name, so that installations can share one NATS",
+  }),
+  keyRing: Text({
+    env: "HERALD_KEY_RING",
+    secret: true,
+    minLength: 1,
+    maxLength: 65_536,
+    description:
+      "lines or commas of kid:base64(32 bytes); the first key writes, all read; mount it: HERALD_KEY_RING_FILE",
+  }),
+  healthHost: Text({
+    env: "HERALD_HEALTH_HOST",
+    default: "0.0.0.0",
+    minLength: 1,
+    maxLength: 255,
+    description: "address that /healthz, /readyz and /metrics listen on",
+  }),
+  healthPort: Integer({
+    env: "HERALD_HEALTH_PORT",
+    default: 9090,
+    minimum: 0,
+    maximum: 65_535,
+    description: "port of /healthz, /readyz and /metrics; 0 takes a free one",
+  }),
+  logLevel: Enum(["debug", "info", "warn", "error"], {
+    env: "HERALD_LOG_LEVEL",
+    default: "info",
+    description: "least severe level that is written",
+  }),
+  graceSeconds: Integer({
+    env: "HERALD_GRACE_SECONDS",
+    default: 25,
+    minimum: 1,
+    maximum: 600,
+    description: "seconds from SIGTERM to finish what is in hand; keep it below the pod's termination grace (30)",
+  }),
+};
+
+/** Redis holds only what may be lost; the apiserver and the dispatcher use it. */
+export const RedisConfig = {
+  redisUrl: Text({
+    env: "HERALD_REDIS_URL",
+    pattern: "^rediss?://.+",
+    maxLength: 2000,
+    description: "address of Redis (7 or later) or Valkey; may hold credentials",
+  }),
+};
+
+/** Connections to MongoDB of one process. */
+export const poolSize = (standard: number) =>
+  Integer({
+    env: "HERALD_MONGODB_POOL_SIZE",
+    default: standard,
+    minimum: 2,
+    maximum: 500,
+    description: "connections to MongoDB that this process opens at most",
+  });
+
+/** A secret that may be left out. */
+export const optionalSecret = (env: string, description: string) =>
+  Optional(Text({ env, secret: true, minLength: 32, maxLength: 1024, description }));

@@ -1,0 +1,79 @@
+/** Lets at most a number of holders in at a time; the others wait in order of coming. */
+export type Semaphore = {
+  /** Waits for a place and keeps it while `fn` runs. Rejects without running it when `signal` aborts first. */
+  run: <T>(fn: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
+  /** Waits for a place; every call that resolves must be followed by one `release`. */
+  acquire: (signal?: AbortSignal) => Promise<void>;
+  release: () => void;
+};
+
+/** Makes a semaphore of `places` ≥ 1. Its queue is bounded by its callers, who each wait. */
+export const semaphore = (places: number): Semaphore => {
+  let free = places;
+  const waiting = new Set<() => void>();
+
+  const acquire = async (signal?: AbortSignal): Promise<void> => {
+    signal?.throwIfAborted();
+    if (free > 0) free--;
+    else await enqueue(waiting, signal);
+  };
+  const release = (): void => {
+    const [next] = waiting;
+    if (next === undefined) free++;
+    else next(); // the place goes straight to the longest waiting
+  };
+  const run = async <T>(fn: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    await acquire(signal);
+    try {
+      return await fn();
+    } finally {
+      release();
+    }
+  };
+  return { run, acquire, release };
+};
+
+const enqueue = (waiting: Set<() => void>, signal?: AbortSignal): Promise<void> => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const enter = (): void => {
+    waiting.delete(enter);
+    signal?.removeEventListener("abort", leave);
+    resolve();
+  };
+  const leave = (): void => {
+    waiting.delete(enter);
+    reject(signal?.reason instanceof Error ? signal.reason : new Error("aborted"));
+  };
+  waiting.add(enter);
+  signal?.addEventListener("abort", leave, { once: true });
+  return promise;
+};
+
+/**
+ * `Promise.all` over a list with at most `limit` calls under way; results in the list's order. The first failure or
+ * abort starts no further calls and rejects once those under way have settled.
+ */
+export const mapBounded = async <T, R>(
+  items: readonly T[],
+  limit: number,
+  fn: (item: T, signal?: AbortSignal) => Promise<R>,
+  signal?: AbortSignal,
+): Promise<R[]> => {
+  const results: R[] = [];
+  let next = 0;
+  let failure: { error: unknown } | null = null;
+  const work = async (): Promise<void> => {
+    while (next < items.length && failure === null) {
+      const index = next++;
+      try {
+        signal?.throwIfAborted();
+        results[index] = await fn(items[index] as T, signal); // sound: index is below length
+      } catch (error) {
+        failure ??= { error };
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, work));
+  if (failure !== null) throw (failure as { error: unknown }).error; // sound: set above, in a closure
+  return results;
+};

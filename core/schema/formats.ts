@@ -1,0 +1,35 @@
+import { fullFormats } from "ajv-formats/dist/formats.js";
+
+/** Formats of our own, by the name that a schema gives them. Each takes a string and says whether it has the form. */
+export const ourFormats = {
+  /** An absolute https address; plain http only for a loopback host, where simulators and tests live. */
+  "https-url": (text: string): boolean => isHttpsUrl(text),
+  /** An IPv4 or IPv6 network such as `10.0.0.0/8`. */
+  cidr: (text: string): boolean => isCidr(text),
+} as const;
+
+/** What to tell a person whose text does not have a format. */
+export const formatMessages: Record<string, string> = {
+  "date-time": "must be an ISO 8601 date and time with a zone, such as 2026-01-31T09:00:00Z",
+  email: "must be an e-mail address",
+  uri: "must be an absolute address such as https://example.com/a",
+  "https-url": "must be an https address (http only for a loopback host)",
+  cidr: "must be a network such as 10.0.0.0/8",
+};
+
+const isHttpsUrl = (text: string): boolean => {
+  const url = URL.parse(text);
+  if (url === null || url.username !== "" || url.password !== "") return false;
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
+};
+
+const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
+
+const isCidr = (text: string): boolean => {
+  const [, address = "", bits = ""] = /^([^/]{2,45})\/(\d{1,3})$/.exec(text) ?? [];
+  if (matches(fullFormats.ipv4, address)) return Number(bits) <= 32;
+  return matches(fullFormats.ipv6, address) && Number(bits) <= 128;
+};
+
+const matches = (format: unknown, text: string): boolean => format instanceof RegExp && format.test(text);

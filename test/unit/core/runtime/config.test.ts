@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { ApiserverConfig } from "#config/apiserver.ts";
+import { DispatcherConfig } from "#config/dispatcher.ts";
+import { OperatorConfig } from "#config/operator.ts";
+import { ConfigError, describeConfig, loadConfig } from "#core/runtime/config.ts";
+
+const ring = `k1:${Buffer.alloc(32, 1).toString("base64")}`;
+const least = {
+  HERALD_MONGODB_URL: "mongodb://127.0.0.1:27017",
+  HERALD_NATS_URL: "nats://127.0.0.1:4222",
+  HERALD_REDIS_URL: "redis://127.0.0.1:6379",
+  HERALD_KEY_RING: ring,
+};
+
+describe("loadConfig", () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "herald-config-"));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  it("fills in defaults and freezes the result", () => {
+    const config = loadConfig(ApiserverConfig, least);
+    expect(config).to.include({ mongodbDatabase: "herald", natsPrefix: "herald", httpPort: 8080, graceSeconds: 25 });
+    expect(config).to.be.frozen;
+    expect(config).not.to.have.property("cursorSecret");
+  });
+
+  it("reads numbers, lists and addresses of the dispatcher", () => {
+    const config = loadConfig(DispatcherConfig, {
+      ...least,
+      HERALD_DISPATCHER_UNSAVED_LIMIT: "2000",
+      HERALD_WEBHOOK_ALLOWED_RANGES: "10.0.0.0/8, fd00::/8",
+      HERALD_APNS_URL: "http://127.0.0.1:27110",
+    });
+    expect(config.unsavedLimit).to.equal(2000);
+    expect(config.webhookAllowedRanges).to.deep.equal(["10.0.0.0/8", "fd00::/8"]);
+    expect(config.apnsUrl).to.equal("http://127.0.0.1:27110");
+  });
+
+  it("names every bad key at once and shows no secret", () => {
+    const failure = failureOf(() =>
+      loadConfig(DispatcherConfig, {
+        HERALD_MONGODB_URL: "postgres://x",
+        HERALD_NATS_URL: "nats://a",
+        HERALD_REDIS_URL: "redis://a",
+        HERALD_KEY_RING: "",
+        HERALD_HEALTH_PORT: "ninety",
+        HERALD_GRACE_SECONDS: "0",
+        HERALD_FCM_URL: "http://example.com",
+        HERALD_WEBHOOK_ALLOWED_RANGES: "10.0.0.0/8,here",
+      }),
+    );
+    expect(failure.problems).to.have.deep.members([
+      { key: "HERALD_MONGODB_URL", message: "must match ^mongodb(\\+srv)?://.+" },
+      { key: "HERALD_KEY_RING", message: "is required" },
+      { key: "HERALD_HEALTH_PORT", message: "must be an integer" },
+      { key: "HERALD_GRACE_SECONDS", message: "must be at least 1" },
+      { key: "HERALD_FCM_URL", message: "must be an https address (http only for a loopback host)" },
+      { key: "HERALD_WEBHOOK_ALLOWED_RANGES[1]", message: "must be a network such as 10.0.0.0/8" },
+    ]);
+  });
+
+  it("reads a value from the file that KEY_FILE names", () => {
+    const path = join(folder, "ring");
+    writeFileSync(path, `${ring}\n`);
+    const { HERALD_KEY_RING: _, ...rest } = least;
+    expect(loadConfig(OperatorConfig, { ...rest, HERALD_KEY_RING_FILE: path }).keyRing).to.equal(ring);
+  });
+
+  it("refuses a value given twice and a file that is not there, each once", () => {
+    const twice = failureOf(() => loadConfig(OperatorConfig, { ...least, HERALD_KEY_RING_FILE: "/nowhere" }));
+    expect(twice.problems).to.deep.equal([
+      { key: "HERALD_KEY_RING", message: "is given twice: remove it or HERALD_KEY_RING_FILE" },
+    ]);
+    const { HERALD_KEY_RING: _, ...rest } = least;
+    const missing = failureOf(() => loadConfig(OperatorConfig, { ...rest, HERALD_KEY_RING_FILE: "/nowhere" }));
+    expect(missing.problems).to.deep.equal([
+      { key: "HERALD_KEY_RING", message: "cannot be read from /nowhere (ENOENT)" },
+    ]);
+  });
+
+  it("describes secrets as set or unset and masks passwords in addresses", () => {
+    const config = loadConfig(ApiserverConfig, { ...least, HERALD_MONGODB_URL: "mongodb://me:hush@a,b/?x=1" });
+    const described = describeConfig(ApiserverConfig, config);
+    expect(described).to.include({ keyRing: "set", cursorSecret: "unset", mongodbUrl: "mongodb://me:***@a,b/?x=1" });
+    expect(JSON.stringify(described)).not.to.contain("hush");
+  });
+
+  for (const schema of [ApiserverConfig, DispatcherConfig, OperatorConfig]) {
+    it(`documents and names every one of ${Object.keys(schema.properties).length} settings, each once`, () => {
+      const properties = Object.values(schema.properties) as unknown as { env: string; description: string }[];
+      expect(new Set(properties.map(({ env }) => env))).to.have.property("size", properties.length);
+      for (const { env, description } of properties) {
+        expect(env).to.match(/^HERALD_[A-Z_]+$/);
+        expect(description, env).to.be.a("string").with.length.greaterThan(5);
+      }
+    });
+  }
+});
+
+const failureOf = (load: () => unknown): ConfigError => {
+  try {
+    load();
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error("the configuration was accepted");
+};

@@ -1,0 +1,47 @@
+import { expect } from "chai";
+import { cached } from "#core/storage/cached.ts";
+
+describe("cached", () => {
+  let nowMs = 0;
+  let loads: string[] = [];
+  const clock = { now: () => new Date(nowMs) };
+  const make = (load = (key: string) => Promise.resolve(`${key}${loads.push(key)}`)) =>
+    cached({ load, ttlMs: 100, max: 2, clock });
+  beforeEach(() => {
+    nowMs = 0;
+    loads = [];
+  });
+
+  it("loads a key once while it is fresh, again when it has expired", async () => {
+    const cache = make();
+    expect([await cache.get("a"), await cache.get("a")]).to.deep.equal(["a1", "a1"]);
+    nowMs = 100;
+    expect(await cache.get("a")).to.equal("a2");
+  });
+
+  it("shares one load between callers at the same time", async () => {
+    const cache = make();
+    expect(await Promise.all([cache.get("a"), cache.get("a")])).to.deep.equal(["a1", "a1"]);
+  });
+
+  it("does not keep a failed load", async () => {
+    let isBroken = true;
+    const cache = make(() => (isBroken ? Promise.reject(new Error("away")) : Promise.resolve("back")));
+    expect(await cache.get("a").catch((error: Error) => error.message)).to.equal("away");
+    isBroken = false;
+    expect(await cache.get("a")).to.equal("back");
+  });
+
+  it("does not keep a load that was under way when its key was dropped", async () => {
+    const cache = make();
+    const before = cache.get("a");
+    cache.drop("a");
+    expect([await before, await cache.get("a")]).to.deep.equal(["a1", "a2"]);
+  });
+
+  it("keeps the most recently used keys only", async () => {
+    const cache = make();
+    for (const key of ["a", "b", "a", "c", "a", "b"]) await cache.get(key);
+    expect(loads).to.deep.equal(["a", "b", "c", "b"]);
+  });
+});
