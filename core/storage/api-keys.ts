@@ -1,8 +1,7 @@
-import type { CollectionSpec } from "./collection.ts";
+import type { Db } from "mongodb";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
 import type { Managed } from "./plans.ts";
 
-export const scopes = ["admin", "notifications:write", "analytics:read", "events:write"] as const;
-export type Scope = (typeof scopes)[number];
 
 /** A key. Only the SHA-256 of its token is kept; an expired or revoked one is answered 401. */
 export type ApiKeyRow = {
@@ -27,4 +26,14 @@ export const apiKeyCollection: CollectionSpec = {
     { key: { tenant_id: 1 }, name: "tenant" },
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
+};
+
+export type ApiKeys = ReturnType<typeof apiKeys>;
+
+export const apiKeys = (db: Db) => {
+  const rows = collectionOf<ApiKeyRow>(db, apiKeyCollection);
+  return {
+    /** The key that has a token with this SHA-256, whatever its state. */
+    findByHash: (hash: string): Promise<ApiKeyRow | null> => rows.findOne({ "hashes.hash": hash }),
+  };
 };

@@ -1,19 +1,6 @@
+import type { PlanFeature } from "../domain/plan-features.ts";
 import type { CollectionSpec } from "./collection.ts";
 
-export const planFeatures = [
-  "conversations",
-  "warehouse_export",
-  "optimized_delivery",
-  "frequency_caps",
-  "quiet_hours",
-  "ab_testing",
-  "identity_verification",
-  "live_activities",
-  "webhooks",
-  "imports",
-  "exports",
-] as const;
-export type PlanFeature = (typeof planFeatures)[number];
 
 /** A plan: what its tenants may do. Limits of null mean unlimited. `_id` is the plan's name, e.g. `growth`. */
 export type PlanRow = {

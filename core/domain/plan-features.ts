@@ -1,0 +1,16 @@
+/** What a plan can include. Source: decisions 1.3. */
+export const planFeatures = [
+  "conversations",
+  "warehouse_export",
+  "optimized_delivery",
+  "frequency_caps",
+  "quiet_hours",
+  "ab_testing",
+  "identity_verification",
+  "live_activities",
+  "webhooks",
+  "imports",
+  "exports",
+] as const;
+
+export type PlanFeature = (typeof planFeatures)[number];

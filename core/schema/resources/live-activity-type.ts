@@ -1,0 +1,95 @@
+import { type Static, Type } from "typebox";
+import { Closed, MapOf } from "../common.ts";
+import { cel, commonStatus, deletionPolicy, immutable } from "./common.ts";
+import { defineResource } from "./definition.ts";
+
+const { Array: List, Enum, Integer, Literal, Number: Num, Optional, String: Text, Unknown } = Type;
+
+/** The subset of JSON Schema that a member of a live activity may use. Source: decisions 6.1. */
+const Property = Closed(
+  {
+    type: Enum(["string", "number", "integer", "boolean"], { description: "the member's type" }),
+    enum: Optional(
+      List(Unknown({ "x-kubernetes-preserve-unknown-fields": true, description: "a value" }), {
+        minItems: 1,
+        maxItems: 50,
+        "x-kubernetes-list-type": "atomic",
+        description: "the only values admitted",
+      }),
+    ),
+    minLength: Optional(Integer({ minimum: 0, maximum: 4096, description: "of a string" })),
+    maxLength: Optional(Integer({ minimum: 0, maximum: 4096, description: "of a string" })),
+    minimum: Optional(Num({ description: "of a number" })),
+    maximum: Optional(Num({ description: "of a number" })),
+    format: Optional(Literal("date-time", { description: "of a string" })),
+    description: Optional(Text({ maxLength: 300, description: "a note for people" })),
+  },
+  { description: "one member" },
+);
+
+const activitySchema = (description: string) =>
+  Closed(
+    {
+      type: Literal("object", { description: "always object" }),
+      properties: MapOf({ minLength: 1, maxLength: 100 }, Property, {
+        maxProperties: 50,
+        description: "member name to its schema; members that are not named are refused",
+      }),
+      required: Optional(
+        List(Text({ minLength: 1, maxLength: 100, description: "a member's name" }), {
+          maxItems: 50,
+          "x-kubernetes-list-type": "set",
+          description: "members that must be present",
+        }),
+      ),
+    },
+    {
+      description,
+      ...cel({
+        rule: "!has(self.required) || self.required.all(name, name in self.properties)",
+        message: "required names a member that properties does not have",
+      }),
+    },
+  );
+
+export const LiveActivityTypeSpec = Closed({
+  appRef: Text({
+    minLength: 1,
+    maxLength: 253,
+    pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+    description: "name of the App, in the same namespace",
+    ...cel(immutable("appRef")),
+  }),
+  name: Text({
+    minLength: 1,
+    maxLength: 100,
+    description: "unique in the app; the name of the Swift struct that conforms to ActivityAttributes",
+    ...cel(immutable("name")),
+  }),
+  description: Optional(Text({ maxLength: 300, description: "a note for people" })),
+  contentStateSchema: activitySchema("schema of the content state that updates carry"),
+  attributesSchema: Optional(activitySchema("schema of the attributes that a start carries; absent = any attributes")),
+  deletionPolicy,
+});
+export type LiveActivityTypeSpec = Static<typeof LiveActivityTypeSpec>;
+
+export const LiveActivityTypeStatus = Closed({
+  ...commonStatus,
+  appId: Optional(Text({ maxLength: 128, description: "id of the app" })),
+});
+export type LiveActivityTypeStatus = Static<typeof LiveActivityTypeStatus>;
+
+export const liveActivityTypeResource = defineResource({
+  kind: "LiveActivityType",
+  plural: "liveactivitytypes",
+  shortNames: ["hlat"],
+  scope: "Namespaced",
+  description: "A type of iOS Live Activity of an app, with the schemas that its payloads are checked against.",
+  spec: LiveActivityTypeSpec,
+  status: LiveActivityTypeStatus,
+  rules: [],
+  columns: [
+    { name: "App", type: "string", jsonPath: ".spec.appRef" },
+    { name: "Name", type: "string", jsonPath: ".spec.name" },
+  ],
+});

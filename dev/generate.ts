@@ -1,0 +1,32 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { crdFiles } from "./generators/crds.ts";
+import { resourcePages } from "./generators/resource-pages.ts";
+
+/** A committed file that follows from the code. `path` is relative to the repository. */
+export type GeneratedFile = { path: string; text: string };
+
+/** Everything that is generated: `make generate` writes it, `--check` says what is stale. */
+const generators: readonly (() => GeneratedFile[] | Promise<GeneratedFile[]>)[] = [crdFiles, resourcePages];
+
+const root = join(import.meta.dirname, "..");
+
+const generate = async (isCheck: boolean): Promise<number> => {
+  const files = (await Promise.all(generators.map((make) => make()))).flat();
+  const states = await Promise.all(
+    files.map(async (file) => ({ file, isFresh: (await current(file.path)) === file.text })),
+  );
+  const stale = states.filter(({ isFresh }) => !isFresh).map(({ file }) => file);
+  if (!isCheck) await Promise.all(stale.map(write));
+  for (const { path } of stale) console.log(isCheck ? `${path} is stale: run make generate` : `wrote ${path}`);
+  return isCheck && stale.length > 0 ? 1 : 0;
+};
+
+const current = (path: string): Promise<string | null> => readFile(join(root, path), "utf8").catch(() => null);
+
+const write = async ({ path, text }: GeneratedFile): Promise<void> => {
+  await mkdir(dirname(join(root, path)), { recursive: true });
+  await writeFile(join(root, path), text);
+};
+
+process.exitCode = await generate(process.argv.includes("--check"));
