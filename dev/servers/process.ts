@@ -20,6 +20,8 @@ export type Launch = {
   detached: boolean;
   isReady: (pid: number) => Promise<boolean>;
   stopSignal?: NodeJS.Signals;
+  /** Added to our own environment. */
+  env?: Readonly<Record<string, string>>;
 };
 
 /** A process that was started and answered. */
@@ -88,12 +90,12 @@ export const freePorts = async (count: number): Promise<number[]> => {
 
 const logPath = (dir: string, name: string): string => join(dir, "logs", `${name}.log`);
 
-const spawnServer = ({ name, dir, command, detached }: Launch): number => {
+const spawnServer = ({ name, dir, command, detached, env = {} }: Launch): number => {
   mkdirSync(join(dir, "logs"), { recursive: true });
   const log = openSync(logPath(dir, name), "a");
   const tied = ["setpriv", "--pdeathsig", "KILL", "--"]; // the kernel ends it when we are gone
   const [program = "", ...args] = detached ? command : [...tied, ...command];
-  const child = spawn(program, args, { detached: true, stdio: ["ignore", log, log], cwd: dir });
+  const child = spawn(program, args, { detached: true, stdio: ["ignore", log, log], cwd: dir, env: { ...process.env, ...env } });
   closeSync(log);
   child.unref();
   child.on("error", () => undefined); // no such program: there is no pid, said below

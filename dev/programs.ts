@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { rootDir } from "./paths.ts";
+import { answersHttp, launch, type ServerProcess } from "./servers/process.ts";
+
+export type ProgramName = "operator" | "apiserver" | "dispatcher";
+
+/** How one of the three programs is started. `env` holds its settings (docs/config); `name` sets it apart in `dir`. */
+export type ProgramOptions = {
+  program: ProgramName;
+  name?: string;
+  dir: string;
+  healthPort: number;
+  env: Readonly<Record<string, string>>;
+  detached?: boolean;
+};
+
+/** Starts a program as its image does, from source, and waits until `/readyz` answers. */
+export const startProgram = ({ program, name = program, dir, healthPort, env, detached = false }: ProgramOptions): Promise<ServerProcess> =>
+  launch({
+    name,
+    dir,
+    command: [join(rootDir, "node_modules/.bin/node"), join(rootDir, program, "main.ts")],
+    marker: `${program}/main.ts`,
+    detached,
+    isReady: () => answersHttp(`http://127.0.0.1:${healthPort}/readyz`),
+    env: { NODE_COMPILE_CACHE: join(rootDir, ".dev/compile-cache"), ...env, HERALD_HEALTH_PORT: String(healthPort) },
+  });
