@@ -6,7 +6,7 @@ export type Received = {
   accepted: boolean;
   /** What was answered, e.g. `200` or `410 Unregistered`. */
   answer: string;
-  headers: Record<string, string>;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
   body: string;
 };
 

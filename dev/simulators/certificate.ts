@@ -1,0 +1,59 @@
+import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
+
+export type Certificate = { cert: string; key: string };
+
+const validForYears = 10;
+
+/**
+ * A self-signed certificate for `localhost`, 127.0.0.1 and ::1, that is its own authority: what trusts `cert` as `ca`
+ * trusts the server. Written here in DER because neither Node nor a fresh machine brings a tool for it.
+ */
+export const selfSigned = (now = new Date()): Certificate => {
+  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const until = new Date(now);
+  until.setUTCFullYear(now.getUTCFullYear() + validForYears);
+  const body = sequence(
+    der(0xa0, der(0x02, Buffer.of(2))), // version 3
+    der(0x02, Buffer.concat([Buffer.of(1), randomBytes(15)])),
+    ecdsaWithSha256,
+    commonName("herald simulators"),
+    sequence(time(now), time(until)),
+    commonName("herald simulators"),
+    publicKey.export({ type: "spki", format: "der" }),
+    der(0xa3, sequence(isAuthority, alternativeNames)),
+  );
+  const signature = der(0x03, Buffer.concat([Buffer.of(0), sign("sha256", body, privateKey)]));
+  const certificate = sequence(body, ecdsaWithSha256, signature).toString("base64");
+  return {
+    cert: `-----BEGIN CERTIFICATE-----\n${certificate.replace(/(.{64})/g, "$1\n").trimEnd()}\n-----END CERTIFICATE-----\n`,
+    key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+  };
+};
+
+const der = (tag: number, ...contents: readonly Buffer[]): Buffer => {
+  const content = Buffer.concat(contents);
+  if (content.length < 128) return Buffer.concat([Buffer.of(tag, content.length), content]);
+  return Buffer.concat([Buffer.of(tag, 0x82, content.length >> 8, content.length & 255), content]);
+};
+
+const sequence = (...members: readonly Buffer[]): Buffer => der(0x30, ...members);
+const oid = (...bytes: readonly number[]): Buffer => der(0x06, Buffer.from(bytes));
+const ecdsaWithSha256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02)); // 1.2.840.10045.4.3.2
+
+const commonName = (name: string): Buffer =>
+  sequence(der(0x31, sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from(name))))); // 2.5.4.3
+
+const time = (instant: Date): Buffer =>
+  der(0x18, Buffer.from(`${instant.toISOString().replace(/\D/g, "").slice(0, 14)}Z`)); // GeneralizedTime
+
+const extension = (id: Buffer, value: Buffer): Buffer => sequence(id, der(0x04, value));
+const isAuthority = extension(oid(0x55, 0x1d, 0x13), sequence(der(0x01, Buffer.of(255)))); // basicConstraints, CA
+
+const alternativeNames = extension(
+  oid(0x55, 0x1d, 0x11),
+  sequence(
+    der(0x82, Buffer.from("localhost")),
+    der(0x87, Buffer.of(127, 0, 0, 1)),
+    der(0x87, Buffer.concat([Buffer.alloc(15), Buffer.of(1)])),
+  ),
+);

@@ -1,0 +1,47 @@
+import type { IncomingHttpHeaders } from "node:http2";
+
+/** One POST to a provider. `timeoutMs` counts from the call, waiting for a free stream included. */
+export type TransportRequest = {
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body: string | Buffer;
+  timeoutMs: number;
+  signal: AbortSignal;
+};
+
+/**
+ * What became of it:
+ * - `answer`: the provider answered. `body` may be cut when the link broke after the status.
+ * - `not_sent`: the provider surely did not process it; it may be sent again.
+ * - `broken`: no answer, but the provider may have processed it; sending it again could repeat it.
+ */
+export type TransportResult =
+  | { kind: "answer"; status: number; headers: IncomingHttpHeaders; body: string }
+  | { kind: "not_sent"; reason: string }
+  | { kind: "broken"; reason: string };
+
+/** The seam between a provider and its network. Rejects only with the reason of an aborted `signal`. */
+export type Transport = {
+  request: (request: TransportRequest) => Promise<TransportResult>;
+  /** Takes nothing new, finishes what it has (bounded by the requests' own timeouts), closes its connections. */
+  close: () => Promise<void>;
+};
+
+/** One request on its way through a pool. */
+export type Exchange = {
+  readonly request: TransportRequest;
+  /** On the clock of `performance.now()`. */
+  readonly deadlineAtMs: number;
+  attempts: number;
+  settle: (result: TransportResult) => void;
+  abort: () => void;
+};
+
+const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+/** Origin of a provider's base address. Throws when it is not https, unless the host is loopback. */
+export const providerOrigin = (baseUrl: string): string => {
+  const { protocol, hostname, origin } = new URL(baseUrl);
+  if (protocol === "https:" || (protocol === "http:" && loopbackHosts.has(hostname))) return origin;
+  throw new Error(`a provider's address must be https unless it is loopback: ${origin}`);
+};
