@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { ChannelName, Closed, DateTime, LanguageMap, MapOf, Url } from "./common.ts";
+import { ChannelName, Closed, LanguageMap, MapOf, Url } from "./common.ts";
 import { RcsContent, WhatsappContent } from "./notification-chat.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Optional, Partial, String: Text, Unknown } = Type;
@@ -19,7 +19,7 @@ export const Target = Closed({
   included_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 50 })),
   excluded_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 50 })),
   filters: Optional(Unknown({ description: "a segment definition: all, any or none of conditions" })),
-  channels: Optional(List(ChannelName, { minItems: 1, maxItems: 8, uniqueItems: true })),
+  channels: Optional(List(ChannelName, { minItems: 1, maxItems: 8 })),
   test_devices_only: Optional(Flag({ description: "only subscriptions marked as test devices" })),
   email_to: Optional(List(Text({ format: "email", maxLength: 320 }), { minItems: 1, maxItems: 2000 })),
   include_phone_numbers: Optional(List(Text({ minLength: 1, maxLength: 32 }), { minItems: 1, maxItems: 2000 })),
@@ -124,7 +124,7 @@ export const Options = Partial(
     collapse_id: Text({ maxLength: 64 }),
     priority: Enum([5, 10]),
     ttl: Integer({ minimum: 60, maximum: 2_419_200, description: "seconds from dispatch; default 259200" }),
-    send_after: DateTime,
+    send_after: Text({ format: "iso-date-time", description: "not before this instant; without an offset it is UTC" }),
     delayed_option: Enum(["timezone", "optimized"]),
     delivery_time_of_day: Text({ minLength: 1, maxLength: 16 }),
     throttle_rate_per_minute: Integer({ minimum: 0, maximum: 1_000_000 }),

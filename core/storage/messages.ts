@@ -1,12 +1,13 @@
+import type { Db, Filter } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
 import type { OutboxEvent } from "../schema/event.ts";
+import type { messageSources, messageStatuses } from "../schema/message.ts";
 import type { Content, Options, Target } from "../schema/notification.ts";
-import type { CollectionSpec } from "./collection.ts";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { isDuplicateKey } from "./duplicate.ts";
 import { dueIndex, type Wakeable } from "./wake.ts";
 
-export const messageStatuses = ["queued", "processing", "completed", "cancelled", "failed"] as const;
 export type MessageStatus = (typeof messageStatuses)[number];
-export const messageSources = ["campaign", "api", "journey", "test"] as const;
 export type MessageSource = (typeof messageSources)[number];
 
 /** The fourteen counters of a message. Source: spec 2.2, decisions 7.9. */
@@ -46,7 +47,11 @@ export type MessageRow = Wakeable & {
   /** SHA-256 of the canonical body, hex. */
   fingerprint: string;
   /** The reply of the accept, for replays. */
-  accepted: { recipients_estimate: number; external_id_missing: string[] };
+  accepted: {
+    recipients_estimate: number;
+    external_id_missing: string[];
+    missing?: { subscription_ids: string[]; aliases: Record<string, string[]> };
+  };
   name: string | null;
   labels: string[];
   category: string | null;
@@ -88,3 +93,93 @@ export const messageCollection: CollectionSpec = {
     dueIndex,
   ],
 };
+
+export type Messages = ReturnType<typeof messages>;
+
+/** What the list may be narrowed by. */
+export type MessageFilter = {
+  source?: MessageSource;
+  status?: MessageStatus;
+  label?: string;
+  category?: string;
+  idempotencyKey?: string;
+  from?: Date;
+  to?: Date;
+};
+
+/** What the REST interface does to messages; the dispatcher's part is message-work.ts. */
+export const messages = (db: Db) => {
+  const rows = collectionOf<MessageRow>(db, messageCollection);
+  return {
+    rows,
+
+    /** Stores a new message; false when its idempotency key is taken. */
+    insert: async (row: MessageRow): Promise<boolean> => {
+      try {
+        await rows.insertOne(row);
+        return true;
+      } catch (error) {
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      }
+    },
+
+    find: (tenantId: string, id: string, signal: AbortSignal): Promise<MessageRow | null> =>
+      rows.findOne({ _id: id, tenant_id: tenantId }, { signal }),
+
+    findByKey: (tenantId: string, appId: string, key: string, signal: AbortSignal): Promise<MessageRow | null> =>
+      rows.findOne({ app_id: appId, idempotency_key: key, tenant_id: tenantId }, { signal }),
+
+    /** Frees the key of a message that has been remembered long enough. */
+    releaseKey: async (tenantId: string, id: string): Promise<void> => {
+      await rows.updateOne({ _id: id, tenant_id: tenantId }, { $unset: { idempotency_key: "" } });
+    },
+
+    /** One page in the order of creation; ids sort by it. */
+    list: (
+      tenantId: string,
+      appId: string,
+      filter: MessageFilter,
+      page: { after: string | null; isDescending: boolean; limit: number },
+      signal: AbortSignal,
+    ): Promise<MessageRow[]> =>
+      rows
+        .find({ app_id: appId, tenant_id: tenantId, ...conditions(filter, page) }, { signal })
+        .sort({ _id: page.isDescending ? -1 : 1 })
+        .limit(page.limit)
+        .toArray(),
+
+    /**
+     * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It stays due while
+     * its outbox may hold an event, so that a dispatcher publishes that and puts it to sleep.
+     */
+    cancel: (tenantId: string, id: string, now: Date, sleepAt: Date): Promise<MessageRow | null> =>
+      rows.findOneAndUpdate(
+        { _id: id, tenant_id: tenantId, status: "queued", $or: [{ lease: null }, { "lease.until": { $lte: now } }] },
+        {
+          $set: { status: "cancelled", completed_at: now, updated_at: now, lease: null, due_at: sleepAt },
+          $inc: { fence: 1 },
+        },
+        { returnDocument: "after" },
+      ),
+  };
+};
+
+const conditions = (
+  { source, status, label, category, idempotencyKey, from, to }: MessageFilter,
+  { after, isDescending }: { after: string | null; isDescending: boolean },
+): Filter<MessageRow> => ({
+  ...(after !== null && { _id: isDescending ? { $lt: after } : { $gt: after } }),
+  ...(source !== undefined && { source }),
+  ...(status !== undefined && { status }),
+  ...(label !== undefined && { labels: label }),
+  ...(category !== undefined && { category }),
+  ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+  ...((from !== undefined || to !== undefined) && { created_at: between(from, to) }),
+});
+
+/** A range of instants, both ends included. */
+export const between = (from?: Date, to?: Date): { $gte?: Date; $lte?: Date } => ({
+  ...(from !== undefined && { $gte: from }),
+  ...(to !== undefined && { $lte: to }),
+});

@@ -1,5 +1,7 @@
-import type { Channel } from "../domain/channels.ts";
-import type { CollectionSpec } from "./collection.ts";
+import type { Db, Filter, UpdateFilter } from "mongodb";
+import type { Channel, SendableChannel } from "../domain/channels.ts";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { isDuplicateKey } from "./duplicate.ts";
 
 export type SubscriptionStatus = "subscribed" | "unsubscribed" | "invalid";
 
@@ -37,4 +39,122 @@ export const subscriptionCollection: CollectionSpec = {
       partialFilterExpression: { test_device: true },
     },
   ],
+};
+
+export type Subscriptions = ReturnType<typeof subscriptions>;
+
+/** Subscriptions that a message may reach: a channel in a status. */
+export type Reach = { channel: SendableChannel; status: "subscribed" | "unsubscribed" };
+
+const lookupPage = 500; // ids in one $in: keeps each query's plan an index probe
+const mostOfUser = 100; // of which a user may have 20; the rest is room for what imports bring
+
+export const subscriptions = (db: Db) => {
+  const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
+  return {
+    rows,
+
+    find: (tenantId: string, appId: string, id: string): Promise<SubscriptionRow | null> =>
+      rows.findOne({ _id: id, tenant_id: tenantId, app_id: appId }),
+
+    ofUser: (tenantId: string, appId: string, userId: string): Promise<SubscriptionRow[]> =>
+      rows.find({ app_id: appId, user_id: userId, tenant_id: tenantId }).sort({ _id: 1 }).limit(mostOfUser).toArray(),
+
+    /** Writes the subscription of (app, channel, token): makes it from `made`, or moves and changes the one that is there. */
+    put: async (
+      tenantId: string,
+      made: SubscriptionRow,
+      change: Partial<SubscriptionRow>,
+    ): Promise<{ row: SubscriptionRow; isNew: boolean }> => {
+      const { app_id, channel, token } = made;
+      const filter = { app_id, channel, token, tenant_id: tenantId };
+      const onInsert = Object.fromEntries(Object.entries(made).filter(([name]) => !(name in change || name in filter)));
+      const update: UpdateFilter<SubscriptionRow> = { $set: change, $setOnInsert: onInsert };
+      const row = await upsertTwice(() =>
+        rows.findOneAndUpdate(filter, update, { upsert: true, returnDocument: "after" }),
+      );
+      return { row, isNew: row._id === made._id };
+    },
+
+    /** Null when it is gone; "taken" when the app has another subscription with that token. */
+    update: async (
+      tenantId: string,
+      id: string,
+      change: Partial<SubscriptionRow>,
+    ): Promise<SubscriptionRow | "taken" | null> => {
+      try {
+        return await rows.findOneAndUpdate(
+          { _id: id, tenant_id: tenantId },
+          { $set: change },
+          { returnDocument: "after" },
+        );
+      } catch (error) {
+        if (isDuplicateKey(error)) return "taken";
+        throw error;
+      }
+    },
+
+    remove: async (tenantId: string, id: string): Promise<boolean> =>
+      (await rows.deleteOne({ _id: id, tenant_id: tenantId })).deletedCount === 1,
+
+    removeOfUser: async (tenantId: string, appId: string, userId: string): Promise<void> => {
+      await rows.deleteMany({ app_id: appId, user_id: userId, tenant_id: tenantId });
+    },
+
+    /** Repeats a user's external id on his subscriptions. */
+    nameOwner: async (tenantId: string, appId: string, userId: string, externalId: string | null): Promise<void> => {
+      await rows.updateMany(
+        { app_id: appId, user_id: userId, tenant_id: tenantId },
+        { $set: { external_id: externalId } },
+      );
+    },
+
+    /** Ids and states of subscriptions by their own ids, or by their users' ids. */
+    probe: async (
+      tenantId: string,
+      appId: string,
+      by: "_id" | "user_id",
+      ids: readonly string[],
+      signal: AbortSignal,
+    ): Promise<Probed[]> => {
+      const found: Probed[] = [];
+      for (let from = 0; from < ids.length; from += lookupPage) {
+        const page = ids.slice(from, from + lookupPage);
+        const filter: Filter<SubscriptionRow> = { app_id: appId, [by]: { $in: page }, tenant_id: tenantId };
+        const projection = { channel: 1, status: 1, test_device: 1 };
+        found.push(...(await rows.find(filter, { projection, signal }).toArray()));
+      }
+      return found;
+    },
+
+    /** How many of an app's subscriptions a message to all would reach. */
+    count: async (tenantId: string, appId: string, reach: readonly Reach[], testOnly: boolean): Promise<number> => {
+      const test = testOnly ? { test_device: true } : {};
+      const counts = await Promise.all(
+        reach.map((part) => rows.countDocuments({ app_id: appId, ...part, tenant_id: tenantId, ...test })),
+      );
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+
+    /** How many subscriptions of these apps count against the plan: all that are not invalid. */
+    countBillable: (tenantId: string, appIds: readonly string[]): Promise<number> =>
+      rows.countDocuments({ app_id: { $in: [...appIds] }, tenant_id: tenantId, status: { $ne: "invalid" } }),
+  };
+};
+
+export type Probed = Pick<SubscriptionRow, "_id" | "channel" | "status" | "test_device">;
+
+/** Two upserts of one key at the same moment: the one that loses the race finds the other's document when it tries again. */
+const upsertTwice = async <T>(upsert: () => Promise<T | null>): Promise<T> => {
+  try {
+    return present(await upsert());
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+    return present(await upsert());
+  }
+};
+
+const present = <T>(row: T | null): T => {
+  if (row === null) throw new Error("an upsert gave no document");
+  return row;
 };

@@ -1,4 +1,6 @@
-import type { CollectionSpec } from "./collection.ts";
+import type { Db, UpdateFilter } from "mongodb";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { isDuplicateKey } from "./duplicate.ts";
 
 /** A person of an app. `alias_keys` holds `label:id` of every alias, `external_id` included: unique within the app. */
 export type UserRow = {
@@ -27,4 +29,78 @@ export const userCollection: CollectionSpec = {
     { key: { app_id: 1, alias_keys: 1 }, name: "alias", unique: true },
     { key: { app_id: 1, _id: 1 }, name: "app" },
   ],
+};
+
+export type Users = ReturnType<typeof users>;
+
+const lookupPage = 500; // ids in one $in: keeps each query's plan an index probe
+
+export const users = (db: Db) => {
+  const rows = collectionOf<UserRow>(db, userCollection);
+  return {
+    rows,
+
+    /** The user that has an alias; label `user_id` is our own id. */
+    find: (tenantId: string, appId: string, label: string, id: string): Promise<UserRow | null> =>
+      rows.findOne({
+        app_id: appId,
+        tenant_id: tenantId,
+        ...(label === "user_id" ? { _id: id } : { alias_keys: aliasKey(label, id) }),
+      }),
+
+    /** The users that have any of these aliases. */
+    findAll: (tenantId: string, appId: string, keys: readonly string[]): Promise<UserRow[]> =>
+      rows.find({ app_id: appId, alias_keys: { $in: [...keys] }, tenant_id: tenantId }).toArray(),
+
+    /** Whom these aliases name; each alias that names nobody is missing from the map. */
+    idsByAlias: async (
+      tenantId: string,
+      appId: string,
+      keys: readonly string[],
+      signal: AbortSignal,
+    ): Promise<Map<string, string>> => {
+      const wanted = new Set(keys);
+      const found = new Map<string, string>();
+      for (let from = 0; from < keys.length; from += lookupPage) {
+        const page = keys.slice(from, from + lookupPage);
+        const filter = { app_id: appId, alias_keys: { $in: page }, tenant_id: tenantId };
+        for (const user of await rows.find(filter, { projection: { alias_keys: 1 }, signal }).toArray()) {
+          for (const key of user.alias_keys) if (wanted.has(key)) found.set(key, user._id);
+        }
+      }
+      return found;
+    },
+
+    /** Whether any user of the app has an alias of this label. */
+    isLabelKnown: async (tenantId: string, appId: string, label: string, signal: AbortSignal): Promise<boolean> => {
+      const range = { $gte: aliasKey(label, ""), $lt: `${label};` }; // ";" follows ":"
+      const filter = { app_id: appId, alias_keys: { $elemMatch: range }, tenant_id: tenantId };
+      return (await rows.findOne(filter, { projection: { _id: 1 }, signal })) !== null;
+    },
+
+    /** False when one of its aliases is taken. */
+    insert: async (row: UserRow): Promise<boolean> => {
+      try {
+        await rows.insertOne(row);
+        return true;
+      } catch (error) {
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      }
+    },
+
+    /** Changes a user whose aliases are still the ones that were read; null when they are not, or one is taken. */
+    update: async (tenantId: string, read: UserRow, update: UpdateFilter<UserRow>): Promise<UserRow | null> => {
+      try {
+        const filter = { _id: read._id, tenant_id: tenantId, alias_keys: read.alias_keys };
+        return await rows.findOneAndUpdate(filter, update, { returnDocument: "after" });
+      } catch (error) {
+        if (isDuplicateKey(error)) return null;
+        throw error;
+      }
+    },
+
+    remove: async (tenantId: string, id: string): Promise<boolean> =>
+      (await rows.deleteOne({ _id: id, tenant_id: tenantId })).deletedCount === 1,
+  };
 };

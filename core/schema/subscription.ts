@@ -1,0 +1,63 @@
+import { type Static, Type } from "typebox";
+import { ChannelName, Closed, DateTime, MapOf, Nullable } from "./common.ts";
+
+const { Boolean: Flag, Enum, Optional, Partial, String: Text } = Type;
+
+/** BCP 47, as the keys of language maps. */
+export const Language = Text({ pattern: "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$", maxLength: 35 });
+
+/** What is known of a device; `timezone` is an IANA name. */
+const Device = MapOf({ pattern: "^[a-z][a-z0-9_]{0,39}$" }, Text({ maxLength: 200 }), {
+  maxProperties: 20,
+  description: "model, os_version, app_version, locale, timezone, sdk, …",
+});
+
+const WebKeys = Closed(
+  {
+    p256dh: Text({ minLength: 1, maxLength: 200, description: "base64url of the browser's P-256 key, 65 bytes" }),
+    auth: Text({ minLength: 1, maxLength: 100, description: "base64url of the browser's secret, 16 bytes" }),
+  },
+  { description: "PushSubscription.keys; only with web_push" },
+);
+
+const changeable = {
+  status: Enum(["subscribed", "unsubscribed"]),
+  language: Nullable(Language),
+  test_device: Flag(),
+  device: Device,
+};
+
+/** Body of `POST …/subscriptions`, and item of `subscriptions` of `POST …/users`. A known token is updated and moved. */
+export const CreateSubscription = Closed({
+  channel: ChannelName,
+  token: Text({ minLength: 1, maxLength: 4096, description: "device token, push endpoint or mail address" }),
+  web: Optional(WebKeys),
+  ...Partial(Closed(changeable)).properties,
+});
+export type CreateSubscription = Static<typeof CreateSubscription>;
+
+/** Body of `PATCH …/subscriptions/{id}`. */
+export const UpdateSubscription = Partial(
+  Closed({ token: Text({ minLength: 1, maxLength: 4096 }), web: WebKeys, ...changeable }),
+);
+export type UpdateSubscription = Static<typeof UpdateSubscription>;
+
+/** One device, browser or address of a user; its token is only shown masked. */
+export const Subscription = Type.Object({
+  id: Text(),
+  app_id: Text(),
+  user_id: Text(),
+  external_id: Nullable(Text()),
+  channel: ChannelName,
+  token_masked: Text(),
+  status: Enum(["subscribed", "unsubscribed", "invalid"]),
+  status_reason: Nullable(Text()),
+  language: Nullable(Text()),
+  test_device: Flag(),
+  device: Type.Record(Text(), Text()),
+  last_active_at: DateTime,
+  unsubscribed_at: Nullable(DateTime),
+  created_at: DateTime,
+  updated_at: DateTime,
+});
+export type Subscription = Static<typeof Subscription>;
