@@ -21,7 +21,10 @@ const cases: { it: string; given: Outcome; expect: object }[] = [
   {
     it: "stores a dead token as failed with the provider's own code",
     given: { kind: "token_invalid", ...refusal },
-    expect: { kind: "final", row: { status: "failed", error_code: "TOKEN_UNREGISTERED", provider_code: "Unregistered" } },
+    expect: {
+      kind: "final",
+      row: { status: "failed", error_code: "TOKEN_UNREGISTERED", provider_code: "Unregistered" },
+    },
   },
   {
     it: "stores a configuration error as errored",
@@ -41,14 +44,23 @@ const cases: { it: string; given: Outcome; expect: object }[] = [
   {
     it: "stores a retry beyond the ttl as expired and keeps the provider's code",
     given: { kind: "retry_at", at: later, ...refusal, code: "PROVIDER_UNAVAILABLE", providerCode: "503" },
-    expect: { kind: "final", row: { status: "expired", error_code: "EXPIRED", provider_code: "503", expired_at: noon } },
+    expect: {
+      kind: "final",
+      row: { status: "expired", error_code: "EXPIRED", provider_code: "503", expired_at: noon },
+    },
   },
 ];
 
 describe("conclude", () => {
   for (const { it: name, given, expect: wanted } of cases) {
     it(name, () => {
-      const attempt = { chunk: aChunk(), subscription: aSubscription(), provider: "apns", now: noon, expiresAt: inAnHour };
+      const attempt = {
+        chunk: aChunk(),
+        subscription: aSubscription(),
+        provider: "apns",
+        now: noon,
+        expiresAt: inAnHour,
+      };
       expect(conclude(given, attempt)).to.containSubset(wanted);
     });
   }

@@ -2,12 +2,15 @@ import { expect } from "chai";
 import type { Outcome } from "#core/domain/outcome.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import { deliveryIdOf } from "../../../dispatcher/conclude.ts";
-import { deliver, type DeliverDeps } from "../../../dispatcher/deliver.ts";
+import { type DeliverDeps, deliver } from "../../../dispatcher/deliver.ts";
 import { aChunk, aMessage, anApp, aSubscription, handClock, noon } from "../../support/work.ts";
 
 const never = new AbortController().signal;
 
-const given = (change: Partial<DeliverDeps> = {}, answer: (id: string) => Outcome = () => ({ kind: "sent", providerId: null })) => {
+const given = (
+  change: Partial<DeliverDeps> = {},
+  answer: (id: string) => Outcome = () => ({ kind: "sent", providerId: null }),
+) => {
   const sent: string[] = [];
   const languages: (string | null)[] = [];
   const deps: DeliverDeps = {
@@ -128,7 +131,12 @@ describe("deliver", () => {
   });
 
   it("names the subscriptions whose tokens are gone", async () => {
-    const { run } = given({}, () => ({ kind: "token_invalid", code: "TOKEN_UNREGISTERED", providerCode: "410", reason: "gone" }));
+    const { run } = given({}, () => ({
+      kind: "token_invalid",
+      code: "TOKEN_UNREGISTERED",
+      providerCode: "410",
+      reason: "gone",
+    }));
     const { invalid } = await run(work(["sub_1"]), never);
     expect(invalid.map(({ _id }) => _id)).to.deep.equal(["sub_1"]);
   });

@@ -5,7 +5,13 @@ import { aChunk, aSubscription, noon } from "../../support/work.ts";
 
 const rowOf = (n: number) => {
   const subscription = aSubscription({ _id: `sub_${n}` });
-  const attempt = { chunk: aChunk(), subscription, provider: "apns", now: noon, expiresAt: new Date(noon.getTime() + 1) };
+  const attempt = {
+    chunk: aChunk(),
+    subscription,
+    provider: "apns",
+    now: noon,
+    expiresAt: new Date(noon.getTime() + 1),
+  };
   const concluded = conclude({ kind: "sent", providerId: null }, attempt);
   if (concluded.kind !== "final") throw new Error("a sent push is final");
   return concluded.row;
