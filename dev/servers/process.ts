@@ -95,7 +95,12 @@ const spawnServer = ({ name, dir, command, detached, env = {} }: Launch): number
   const log = openSync(logPath(dir, name), "a");
   const tied = ["setpriv", "--pdeathsig", "KILL", "--"]; // the kernel ends it when we are gone
   const [program = "", ...args] = detached ? command : [...tied, ...command];
-  const child = spawn(program, args, { detached: true, stdio: ["ignore", log, log], cwd: dir, env: { ...process.env, ...env } });
+  const child = spawn(program, args, {
+    detached: true,
+    stdio: ["ignore", log, log],
+    cwd: dir,
+    env: { ...process.env, ...env },
+  });
   closeSync(log);
   child.unref();
   child.on("error", () => undefined); // no such program: there is no pid, said below

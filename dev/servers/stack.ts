@@ -70,6 +70,9 @@ export const stopStack = (dir: string): Promise<string[]> =>
     return [...ended.flat(), ...kinds];
   });
 
+/** Whether any server recorded in a stack's folder runs. */
+export const isStackRunning = (dir: string): boolean => recordedNames(dir).some((name) => runs(dir, name));
+
 /** One line on what a server is, for people. */
 export const describe = (kind: ServerKind): string =>
   ({
