@@ -1,0 +1,44 @@
+import { expect } from "chai";
+import { apnsBody, renderApns } from "#core/domain/render/apns.ts";
+import { pushErrors } from "#core/domain/render/limits.ts";
+
+const id = "0".repeat(30);
+const bytesOf = (text: string): number =>
+  Buffer.byteLength(
+    apnsBody(
+      renderApns({ messageId: id, content: { contents: { en: text } }, options: {}, language: null, ttlSeconds: 60 }),
+      id,
+    ),
+  );
+
+const withText = (text: string) => ({ content: { contents: { en: text } }, options: {} });
+
+describe("pushErrors", () => {
+  it("admits a payload of exactly 4,096 bytes and refuses one more", () => {
+    const exactly = "x".repeat(4096 - bytesOf("x") + 1);
+    expect(bytesOf(exactly)).to.equal(4096);
+    expect(pushErrors(withText(exactly), ["ios_push"])).to.deep.equal([]);
+    expect(pushErrors(withText(`${exactly}x`), ["ios_push"])).to.have.length(1);
+  });
+
+  it("finds the one language that is too long, counting bytes and not characters", () => {
+    const content = { contents: { en: "short", ja: "長".repeat(1400) } };
+    const [error] = pushErrors({ content, options: {} }, ["ios_push", "android_push"]);
+    expect(error?.field).to.equal("contents");
+    expect(error?.message).to.contain("in language ja");
+  });
+
+  it("says which channels cannot carry it", () => {
+    const content = { contents: { en: "x".repeat(4500) } };
+    const channels = ["ios_push", "android_push", "web_push"] as const;
+    expect(pushErrors({ content, options: {} }, channels)).to.have.length(3);
+    expect(pushErrors({ content, options: {} }, ["email"])).to.deep.equal([]);
+  });
+
+  it("refuses names of data that FCM keeps for itself, on Android only", () => {
+    const message = { content: { data: { from: "a", "google.x": "b", fine: "c", herald: "d" } }, options: {} };
+    const fields = pushErrors(message, ["android_push"]).map(({ field }) => field);
+    expect(fields).to.deep.equal(["data.from", "data.google.x", "data.herald"]);
+    expect(pushErrors(message, ["ios_push"])).to.deep.equal([]);
+  });
+});
