@@ -27,9 +27,8 @@ export const renderEmail = ({ content }: Pick<Rendering, "content">): EmailMessa
 /** Mail programs show the first text of the body in their list; white space behind it keeps the body's own text out. */
 const withPreheader = (html: string, preheader: string): string => {
   const block = `<div style="${hiddenStyle}">${escapeHtml(preheader)}${"&#847;&zwnj;&nbsp;".repeat(40)}</div>`;
-  const body = /<body\b[^>]*>/i.exec(html);
-  if (body === null) return block + html;
-  const at = body.index + body[0].length;
+  const body = html.search(/<body[\s>]/i);
+  const at = body === -1 ? 0 : html.indexOf(">", body) + 1;
   return html.slice(0, at) + block + html.slice(at);
 };
 

@@ -20,7 +20,7 @@ export const plainText = (html: string): string => {
       if (tag.closes && link !== "") out.push(` (${link})`);
       link = tag.closes ? "" : linkOf(tag.text);
     } else {
-      out.push(marks[tag.name] ?? (blocks.has(tag.name) ? "\n" : ""));
+      out.push(breakOf(tag));
     }
     at = hidden.has(tag.name) && !tag.closes ? afterHidden(html, tag) : tag.end;
   }
@@ -32,17 +32,17 @@ type Tag = { name: string; closes: boolean; text: string; end: number };
 
 const hidden = new Set(["script", "style", "head", "title", "template", "noscript", "!--"]);
 const blocks = new Set(
-  "address article aside blockquote center dd div dl dt footer form header main nav ol p section table tr ul".split(
-    " ",
-  ),
+  "address article aside blockquote center dd div dl dt footer form header main nav ol section table tr ul".split(" "),
 );
-const marks: Record<string, string> = {
-  br: "\n",
-  hr: "\n----\n",
-  li: "\n- ",
-  td: " ",
-  th: " ",
-  ...Object.fromEntries(["h1", "h2", "h3", "h4", "h5", "h6", "p"].map((name) => [name, "\n\n"])),
+const paragraphs = new Set(["h1", "h2", "h3", "h4", "h5", "h6", "p"]);
+
+const breakOf = ({ name, closes }: Tag): string => {
+  if (name === "br") return "\n";
+  if (name === "hr") return "\n----\n";
+  if (name === "li") return closes ? "" : "\n- ";
+  if (name === "td" || name === "th") return " ";
+  if (paragraphs.has(name)) return "\n\n";
+  return blocks.has(name) ? "\n" : "";
 };
 
 /** The tag at `open`, or null when the `<` begins none (`a < b`). */
@@ -89,15 +89,38 @@ const linkOf = (tag: string): string => {
 /** Text between tags: white space is one blank, entities are characters. */
 const words = (text: string): string => decode(text.replace(/[ \t\r\n\f]+/g, " "));
 
-const named: Record<string, string> = {
-  ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", shy: "", zwnj: "", zwsp: "" },
-  ...{ copy: "©", reg: "®", trade: "™", euro: "€", pound: "£", hellip: "…", mdash: "—", ndash: "–", bull: "•" },
-  ...{ lsquo: "‘", rsquo: "’", ldquo: "“", rdquo: "”", laquo: "«", raquo: "»", middot: "·", times: "×" },
-};
+/** The named entities that mails use; another one stays as it is written. */
+const named = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+  ["nbsp", " "],
+  ["shy", ""],
+  ["zwnj", ""],
+  ["copy", "©"],
+  ["reg", "®"],
+  ["trade", "™"],
+  ["euro", "€"],
+  ["pound", "£"],
+  ["hellip", "…"],
+  ["mdash", "—"],
+  ["ndash", "–"],
+  ["bull", "•"],
+  ["middot", "·"],
+  ["times", "×"],
+  ["lsquo", "‘"],
+  ["rsquo", "’"],
+  ["ldquo", "“"],
+  ["rdquo", "”"],
+  ["laquo", "«"],
+  ["raquo", "»"],
+]);
 
 const decode = (text: string): string =>
   text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (whole, decimal, hex, name: string | undefined) => {
-    if (name !== undefined) return named[name.toLowerCase()] ?? whole;
+    if (name !== undefined) return named.get(name.toLowerCase()) ?? whole;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return code > 31 && code <= 0x10ffff ? String.fromCodePoint(code) : " ";
   });

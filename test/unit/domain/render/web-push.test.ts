@@ -1,0 +1,94 @@
+import { expect } from "chai";
+import { renderWebPush, webPushBody } from "#core/domain/render/web-push.ts";
+import type { Content, Options } from "#core/schema/notification.ts";
+
+const render = (content: Content, options: Options = {}, language: string | null = null) =>
+  renderWebPush({ messageId: "msg_1", content, options, language, ttlSeconds: 60 });
+
+describe("a rendered web push", () => {
+  it("carries every web member under its own name, and the delivery's id", () => {
+    const message = render(
+      {
+        headings: { en: "Title" },
+        contents: { en: "Text" },
+        url: "https://x.test/go",
+        data: { order: "7" },
+        chrome_web_icon: "https://x.test/i.png",
+        chrome_web_image: "https://x.test/p.png",
+        chrome_web_badge: "https://x.test/b.png",
+        web_buttons: [{ id: "buy", text: "Buy", url: "https://x.test/buy" }],
+        require_interaction: true,
+      },
+      { collapse_id: "order-7" },
+    );
+    expect(JSON.parse(webPushBody(message, "dlv_1"))).to.deep.equal({
+      message_id: "msg_1",
+      delivery_id: "dlv_1",
+      title: "Title",
+      body: "Text",
+      icon: "https://x.test/i.png",
+      image: "https://x.test/p.png",
+      badge: "https://x.test/b.png",
+      url: "https://x.test/go",
+      data: { order: "7" },
+      actions: [{ action: "buy", title: "Buy", url: "https://x.test/buy" }],
+      require_interaction: true,
+      tag: "order-7",
+    });
+  });
+
+  it("leaves out what the content does not say", () => {
+    expect(JSON.parse(webPushBody(render({ contents: { en: "Text" } }), "dlv_1"))).to.have.all.keys(
+      "message_id",
+      "delivery_id",
+      "body",
+    );
+  });
+
+  const languages: { language: string | null; texts: Record<string, string>; chosen: string }[] = [
+    { language: "pt-BR", texts: { en: "e", pt: "p", "pt-BR": "b" }, chosen: "b" },
+    { language: "pt-BR", texts: { en: "e", pt: "p" }, chosen: "p" },
+    { language: "PT-br", texts: { en: "e", "pt-BR": "b" }, chosen: "b" },
+    { language: "fr", texts: { de: "d", en: "e" }, chosen: "e" },
+    { language: null, texts: { de: "d", en: "e" }, chosen: "e" },
+    { language: "fr", texts: { de: "d", it: "i" }, chosen: "d" },
+  ];
+  for (const { language, texts, chosen } of languages) {
+    it(`speaks ${chosen} to ${language} when there is ${Object.keys(texts).join(", ")}`, () => {
+      expect(render({ contents: texts }, {}, language).payload.body).to.equal(chosen);
+    });
+  }
+
+  const urgencies: { options: Options; content: Content; urgency: string }[] = [
+    { options: {}, content: {}, urgency: "high" },
+    { options: { priority: 10 }, content: {}, urgency: "high" },
+    { options: { priority: 5 }, content: {}, urgency: "normal" },
+    { options: {}, content: { content_available: true }, urgency: "normal" },
+  ];
+  for (const { options, content, urgency } of urgencies) {
+    it(`has urgency ${urgency} with ${JSON.stringify({ ...options, ...content })}`, () => {
+      expect(render(content, options).urgency).to.equal(urgency);
+    });
+  }
+
+  const topics: { it: string; content: Content; options: Options; topic: string | null }[] = [
+    { it: "has no topic by itself", content: {}, options: {}, topic: null },
+    {
+      it: "takes the topic of the content first",
+      content: { web_push_topic: "t" },
+      options: { collapse_id: "c" },
+      topic: "t",
+    },
+    { it: "else the collapse id", content: {}, options: { collapse_id: "c" }, topic: "c" },
+  ];
+  for (const { it: name, content, options, topic } of topics) {
+    it(name, () => expect(render(content, options).topic).to.equal(topic));
+  }
+
+  it("turns a collapse id that is no topic into one, always the same", () => {
+    const [first, again, other] = ["order 7", "order 7", "order 8"].map((id) => render({}, { collapse_id: id }).topic);
+    expect(first).to.match(/^[A-Za-z0-9_-]{32}$/);
+    expect(again).to.equal(first);
+    expect(other).not.to.equal(first);
+  });
+});
