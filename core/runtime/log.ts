@@ -25,6 +25,7 @@ export type LogOptions = { program: string; level: string; destination?: pino.De
 
 /** pino hands a child's bindings to no formatter, so they are redacted on their way in; children of children too. */
 const redactChildren = (log: Log): Log => {
+  // oxlint-disable-next-line typescript/unbound-method -- called with its own `this` below
   const makeChild = log.child;
   log.child = function child(this: Log, bindings: pino.Bindings) {
     return makeChild.call(this, redacted(bindings));

@@ -1,0 +1,105 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Registry } from "prom-client";
+import type { Part } from "./lifecycle.ts";
+
+/** Whether something the program needs answers: resolves when it does, rejects when not. */
+export type Check = (signal: AbortSignal) => Promise<void>;
+
+/**
+ * Serves, on a port of its own, `/healthz` (the process answers), `/readyz` (every check passes within a second, else
+ * 503 and the names of those that failed) and `/metrics`. `port` is the one in use, also when 0 was asked for.
+ */
+export const healthServer = ({ host, port, checks, registry }: HealthOptions): Part & { port: () => number } => {
+  const server = createServer((request, response) => {
+    void answer(request, { checks, registry })
+      .catch(() => ({ status: 500, type: "application/json", body: '{"status":"error"}' }))
+      .then((reply) => send(request, response, reply));
+  });
+  bound(server);
+  return {
+    name: "health server",
+    port: () => (server.address() as AddressInfo | null)?.port ?? port, // sound: it listens on TCP only
+    start: () => listen(server, host, port),
+    stop: () => close(server),
+  };
+};
+
+export type HealthOptions = { host: string; port: number; checks: Record<string, Check>; registry: Registry };
+
+type Reply = { status: number; type: string; body: string };
+
+const checkMs = 1_000; // below the second that kubelet waits by default, with the reply's own time
+
+const answer = async (
+  request: IncomingMessage,
+  { checks, registry }: Pick<HealthOptions, "checks" | "registry">,
+): Promise<Reply> => {
+  if (request.method !== "GET" && request.method !== "HEAD") return json(405, { status: "method not allowed" });
+  switch (request.url?.split("?", 1)[0]) {
+    case "/healthz":
+      return json(200, { status: "ok" });
+    case "/readyz":
+      return readiness(checks);
+    case "/metrics":
+      return { status: 200, type: registry.contentType, body: await registry.metrics() };
+    case undefined:
+    default:
+      return json(404, { status: "not found" });
+  }
+};
+
+const readiness = async (checks: Record<string, Check>): Promise<Reply> => {
+  const results = await Promise.all(Object.entries(checks).map(async ([name, check]) => [name, await outcome(check)]));
+  const isReady = results.every(([, result]) => result === "ok");
+  return json(isReady ? 200 : 503, { status: isReady ? "ok" : "unavailable", checks: Object.fromEntries(results) });
+};
+
+/** `ok`, `timeout` or `failed`: an error's text could name hosts and users, and is in the log already. */
+const outcome = async (check: Check): Promise<"ok" | "timeout" | "failed"> => {
+  const signal = AbortSignal.timeout(checkMs);
+  const { promise: late, resolve } = Promise.withResolvers<"timeout">();
+  signal.addEventListener("abort", () => resolve("timeout"), { once: true });
+  const checked = check(signal).then(
+    () => "ok" as const,
+    () => (signal.aborted ? ("timeout" as const) : ("failed" as const)),
+  );
+  return Promise.race([checked, late]);
+};
+
+const json = (status: number, value: object): Reply => ({
+  status,
+  type: "application/json",
+  body: JSON.stringify(value),
+});
+
+const send = (request: IncomingMessage, response: ServerResponse, { status, type, body }: Reply): void => {
+  response.writeHead(status, {
+    "content-type": type,
+    "content-length": Buffer.byteLength(body),
+    "cache-control": "no-store",
+  });
+  response.end(request.method === "HEAD" ? "" : body);
+};
+
+const bound = (server: Server): void => {
+  server.maxConnections = 64; // kubelet, Prometheus and a few people
+  server.headersTimeout = 5_000;
+  server.requestTimeout = 5_000;
+  server.keepAliveTimeout = 30_000;
+};
+
+const listen = async (server: Server, host: string, port: number): Promise<void> => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+  await promise;
+  server.off("error", reject);
+};
+
+const close = async (server: Server): Promise<void> => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve()); // an error only says that it was not open
+  server.closeAllConnections();
+  await promise;
+};

@@ -1,0 +1,40 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+export type ApiserverMetrics = ReturnType<typeof apiserverMetrics>;
+
+/** Rate, errors and duration of the REST interface. `route` is the route's pattern, `none` when nothing matched. */
+export const apiserverMetrics = (registry: Registry) => {
+  const registers = [registry];
+  return {
+    requests: new Counter({
+      name: "herald_http_requests_total",
+      help: "requests by route, method and status",
+      labelNames: ["route", "method", "status"] as const,
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: "herald_http_request_duration_seconds",
+      help: "from the first byte of a request to the last of its reply",
+      labelNames: ["route", "method"] as const,
+      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10], // the promise for accepting is p99 < 0.1 s
+      registers,
+    }),
+    requestsInFlight: new Gauge({
+      name: "herald_http_requests_in_flight",
+      help: "requests that are being answered",
+      registers,
+    }),
+    accepted: new Counter({
+      name: "herald_messages_accepted_total",
+      help: "notifications by how they were accepted (created, replayed)",
+      labelNames: ["outcome"] as const,
+      registers,
+    }),
+    rateDecisions: new Counter({
+      name: "herald_rate_limit_decisions_total",
+      help: "token bucket decisions (allowed, limited) by where the bucket was (redis, local when Redis is away)",
+      labelNames: ["decision", "bucket"] as const,
+      registers,
+    }),
+  };
+};

@@ -1,0 +1,84 @@
+import type { Db, IndexDescription, IndexDescriptionInfo } from "mongodb";
+import { apiKeyCollection } from "./api-keys.ts";
+import { appCollection } from "./apps.ts";
+import { chunkCollection } from "./chunks.ts";
+import type { CollectionSpec } from "./collection.ts";
+import { deliveryCollection } from "./deliveries.ts";
+import { leaseCollection } from "./leases.ts";
+import { liveActivityTypeCollection } from "./live-activity-types.ts";
+import { messageCollection } from "./messages.ts";
+import { planCollection } from "./plans.ts";
+import { subscriptionCollection } from "./subscriptions.ts";
+import { tenantCollection } from "./tenants.ts";
+import { userCollection } from "./users.ts";
+import { webhookDeliveryCollection } from "./webhook-deliveries.ts";
+import { webhookCollection } from "./webhooks.ts";
+
+/** Every collection of the service. */
+export const allCollections: readonly CollectionSpec[] = [
+  apiKeyCollection,
+  appCollection,
+  chunkCollection,
+  deliveryCollection,
+  leaseCollection,
+  liveActivityTypeCollection,
+  messageCollection,
+  planCollection,
+  subscriptionCollection,
+  tenantCollection,
+  userCollection,
+  webhookCollection,
+  webhookDeliveryCollection,
+];
+
+/**
+ * Creates the indexes that are missing, then reads them all back: a program must not start on a database where a unique
+ * index, on which a promise rests, is missing or other than its source says.
+ * @throws IndexError naming every index that differs
+ */
+export const ensureIndexes = async (db: Db, specs: readonly CollectionSpec[] = allCollections): Promise<void> => {
+  const faults: string[] = [];
+  for (const spec of specs) {
+    if (spec.indexes.length === 0) continue;
+    await createIndexes(db, spec);
+    faults.push(...(await differences(db, spec)));
+  }
+  if (faults.length > 0) throw new IndexError(faults);
+};
+
+/** Indexes that are not what the source says; dropping them lets the next start make them anew. */
+export class IndexError extends Error {
+  constructor(faults: readonly string[]) {
+    super(`indexes differ from their source: ${faults.join("; ")}`);
+    this.name = "IndexError";
+  }
+}
+
+const createIndexes = async (db: Db, { name, indexes }: CollectionSpec): Promise<void> => {
+  try {
+    await db.collection(name).createIndexes([...indexes]);
+  } catch (error) {
+    if (!isConflict(error)) throw error; // a conflict is reported by the comparison, with names
+  }
+};
+
+const isConflict = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === 85 || error.code === 86); // IndexOptionsConflict, IndexKeySpecsConflict
+
+const differences = async (db: Db, { name, indexes }: CollectionSpec): Promise<string[]> => {
+  const found = new Map((await db.collection(name).indexes()).map((index) => [index.name, index]));
+  return indexes.flatMap((wanted) => {
+    const actual = found.get(wanted.name ?? "");
+    if (actual === undefined) return [`${name}.${wanted.name} is missing`];
+    return shape(wanted) === shape(actual) ? [] : [`${name}.${wanted.name} is ${shape(actual)}, not ${shape(wanted)}`];
+  });
+};
+
+/** What of an index decides what it promises. */
+const shape = (index: IndexDescription | IndexDescriptionInfo): string =>
+  JSON.stringify({
+    key: Object.entries(index.key).map(([field, order]) => [field, Number(order)]),
+    unique: index.unique ?? false,
+    partial: index.partialFilterExpression ?? null,
+    expireAfterSeconds: index.expireAfterSeconds ?? null,
+  });

@@ -1,0 +1,21 @@
+import { Redis } from "ioredis";
+
+/**
+ * Opens Redis, which holds only what may be lost. Commands fail within 250 ms while it is away and nothing queues up;
+ * it reconnects for ever by itself. Connection errors are given to `onError`, at most one for each attempt.
+ */
+export const connectRedis = ({ url, onError }: RedisOptions): Redis => {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false, // a command while disconnected fails at once
+    commandTimeout: 250,
+    connectTimeout: 2_000,
+    maxRetriesPerRequest: 0, // what was under way when the link broke fails instead of waiting for the next one
+    enableReadyCheck: true,
+    retryStrategy: (attempt) => Math.min(100 * 2 ** Math.min(attempt - 1, 5), 2_000),
+    reconnectOnError: (error) => error.message.startsWith("READONLY"), // a replica after a failover
+  });
+  redis.on("error", onError ?? (() => undefined)); // without a listener the process would end
+  return redis;
+};
+
+export type RedisOptions = { url: string; onError?: (error: Error) => void };
