@@ -15,9 +15,11 @@ import { type Again, nextTry } from "./retry.ts";
 /** One account of one app and channel, ready to send. */
 export type Sender = {
   name: string;
-  /** The content rendered for one language, and the call that sends it. */
-  prepare: (message: MessageRow, language: string | null) => (to: Recipient, signal: AbortSignal) => Promise<Outcome>;
+  /** The content rendered for one language, with what is left of its ttl; returns the call that sends it. */
+  prepare: (message: MessageRow, language: string | null, ttlSeconds: number) => Send;
 };
+
+export type Send = (to: Recipient, signal: AbortSignal) => Promise<Outcome>;
 
 export type DeliverDeps = {
   load: (ids: readonly string[]) => Promise<SubscriptionRow[]>;
@@ -61,8 +63,9 @@ export const deliver =
     const done = new Set(delivered.stored.map((row) => row.subscription_id));
     const subscriptions = (await deps.load(chunk.recipients)).filter((row) => !done.has(row._id));
     const sender = await deps.sender(app, chunk.channel);
-    const send = perLanguage(sender, message);
     const expiresAt = expiry(chunk, message, deps.clock.now());
+    const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
+    const send = perLanguage((language) => sender.prepare(message, language, ttlSeconds));
 
     const one = async (subscription: SubscriptionRow): Promise<void> => {
       if (halt.aborted) {
@@ -103,10 +106,10 @@ const startingFrom = async (deps: DeliverDeps, chunk: ChunkRow): Promise<Deliver
 type SendOne = (to: SubscriptionRow, messageId: string) => Promise<Outcome>;
 
 /** Renders once for each language that occurs in the chunk. */
-const perLanguage = (sender: Sender, message: MessageRow): SendOne => {
-  const prepared = new Map<string | null, ReturnType<Sender["prepare"]>>();
+const perLanguage = (prepare: (language: string | null) => Send): SendOne => {
+  const prepared = new Map<string | null, Send>();
   return (to, messageId) => {
-    const send = prepared.get(to.language) ?? sender.prepare(message, to.language);
+    const send = prepared.get(to.language) ?? prepare(to.language);
     prepared.set(to.language, send);
     return send(recipientOf(to, messageId), AbortSignal.timeout(sendTimeoutMs));
   };

@@ -1,0 +1,130 @@
+import type { SendableChannel } from "#core/domain/channels.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import type { Outcome, Provider } from "#core/domain/outcome.ts";
+import type { Rendering } from "#core/domain/render/rendering.ts";
+import type { Log } from "#core/runtime/log.ts";
+import type { DispatcherMetrics } from "#core/runtime/metrics-dispatcher.ts";
+import type { AppRow } from "#core/storage/apps.ts";
+import { type Breaker, breaker } from "./breaker.ts";
+import type { Send, Sender } from "./deliver.ts";
+
+/** A provider account that is open: what `Provider` sends, rendered by the channel's own renderer. */
+export type Account = {
+  name: string;
+  prepare: (rendering: Rendering) => Send;
+  close: () => Promise<void>;
+};
+
+/** Joins a provider and the renderer of its channel. */
+export const account = <Push>(provider: Provider<Push>, render: (rendering: Rendering) => Push): Account => ({
+  name: provider.name,
+  prepare: (rendering) => {
+    const push = render(rendering);
+    return (to, signal) => provider.send(push, to, signal);
+  },
+  close: () => provider.close(),
+});
+
+export type SendersDeps = {
+  /** Opens an app's account; null when it has none on this channel. Throws when its credentials cannot be used. */
+  open: (app: AppRow, channel: SendableChannel) => Account | null;
+  clock: Clock;
+  metrics: DispatcherMetrics;
+  log: Log;
+};
+
+export type Senders = {
+  of: (app: AppRow, channel: SendableChannel) => Promise<Sender>;
+  /** Closes accounts that were not used for a while. */
+  closeIdle: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+type Opened = { account: Account; breaker: Breaker; revision: number; usedAt: Date; channel: SendableChannel };
+
+const mostAccounts = 500; // each holds a few connections
+const idleMs = 600_000;
+
+/** The open provider accounts of this process, one for each (app, channel), each behind its breaker. */
+export const senders = (deps: SendersDeps): Senders => {
+  const opened = new Map<string, Opened>(); // in the order of use
+
+  const closeOne = async (key: string, one: Opened): Promise<void> => {
+    opened.delete(key);
+    await one.account.close();
+  };
+  const closeAll = async (isOver: (one: Opened) => boolean): Promise<void> => {
+    await Promise.all([...opened].filter(([, one]) => isOver(one)).map(([key, one]) => closeOne(key, one)));
+  };
+
+  const use = (key: string, app: AppRow, channel: SendableChannel): Opened => {
+    const kept = opened.get(key);
+    opened.delete(key);
+    if (kept !== undefined && kept.revision !== app.channels_revision) void kept.account.close();
+    const one =
+      kept?.revision === app.channels_revision
+        ? kept
+        : {
+            account: openOr(deps, app, channel),
+            breaker: breaker(deps.clock),
+            revision: app.channels_revision,
+            channel,
+          };
+    const used = { ...one, usedAt: deps.clock.now() };
+    opened.set(key, used);
+    return used;
+  };
+
+  const makeRoom = async (): Promise<void> => {
+    const [oldest] = opened;
+    if (opened.size > mostAccounts && oldest !== undefined) await closeOne(...oldest);
+  };
+
+  return {
+    of: async (app, channel) => {
+      const one = use(`${app._id}/${channel}`, app, channel);
+      await makeRoom();
+      return guarded(one, deps);
+    },
+    closeIdle: () => closeAll(({ usedAt }) => deps.clock.now().getTime() - usedAt.getTime() > idleMs),
+    close: () => closeAll(() => true),
+  };
+};
+
+/** The account behind its breaker, every call measured. */
+const guarded = ({ account: { name, prepare }, breaker: guard, channel }: Opened, deps: SendersDeps): Sender => ({
+  name,
+  prepare: (message, language, ttlSeconds) => {
+    const { _id: messageId, content, options } = message;
+    const send = prepare({ messageId, content, options, language, ttlSeconds });
+    return async (to, signal) => {
+      const startedMs = performance.now();
+      const outcome = guard.verdict() ?? (await observed(guard, send(to, signal)));
+      deps.metrics.deliveries.inc({ channel, provider: name, outcome: outcome.kind });
+      deps.metrics.providerSeconds.observe({ channel, provider: name }, (performance.now() - startedMs) / 1000);
+      return outcome;
+    };
+  },
+});
+
+const observed = async (guard: Breaker, sending: Promise<Outcome>): Promise<Outcome> => {
+  const outcome = await sending;
+  guard.observe(outcome);
+  return outcome;
+};
+
+const openOr = ({ open, log }: SendersDeps, app: AppRow, channel: SendableChannel): Account => {
+  try {
+    return open(app, channel) ?? refusing(`the app has no account for ${channel}`);
+  } catch (err) {
+    log.error({ app: app._id, channel, err }, "account.open_failed");
+    return refusing(`the credentials of ${channel} cannot be used`);
+  }
+};
+
+/** An account that cannot send: every recipient is told why. */
+const refusing = (reason: string): Account => ({
+  name: "none",
+  prepare: () => async () => ({ kind: "config_error", code: "PROVIDER_AUTH", providerCode: null, reason }),
+  close: async () => undefined,
+});
