@@ -1,0 +1,164 @@
+import { expect } from "chai";
+import { type Db, MongoClient } from "mongodb";
+import { ensureIndexes } from "#core/storage/all.ts";
+import { audience } from "#core/storage/audience.ts";
+import { chunks } from "#core/storage/chunks.ts";
+import { deliveries } from "#core/storage/deliveries.ts";
+import { messageWork } from "#core/storage/message-work.ts";
+import { conclude } from "../../../dispatcher/conclude.ts";
+import { testServers } from "../../support/servers.ts";
+import { aChunk, aMessage, aSubscription, noon } from "../../support/work.ts";
+
+const hold = (holder: string, now = noon) => ({ holder, now, holdMs: 30_000 });
+const later = (ms: number) => new Date(noon.getTime() + ms);
+
+describe("what a dispatcher stores", () => {
+  let client: MongoClient;
+  let db: Db;
+
+  before(async function () {
+    this.timeout(60_000);
+    const { mongodbUrl } = await testServers();
+    client = await MongoClient.connect(mongodbUrl);
+    db = client.db(`test_dispatcher_storage_${process.pid}`);
+    await ensureIndexes(db);
+  });
+
+  after(async () => {
+    await db.dropDatabase();
+    await client.close();
+  });
+
+  describe("messages", () => {
+    it("starts a queued message once, and gives its next turn to whoever comes first", async () => {
+      const work = messageWork(db);
+      await work.rows.insertOne(aMessage({ _id: "msg_a", status: "queued", fence: 0, started_at: null }));
+      const [one, two] = await Promise.all([work.take("msg_a", hold("a")), work.take("msg_a", hold("b"))]);
+      const taken = [one, two].filter((row) => row !== null);
+      expect(taken).to.have.length(1);
+      expect(taken[0]).to.deep.include({ status: "processing", fence: 1, started_at: noon });
+    });
+
+    it("lets another take over when the lease has run out, and shuts the first one out", async () => {
+      const work = messageWork(db);
+      await work.rows.insertOne(aMessage({ _id: "msg_b", fence: 0 }));
+      const first = await work.take("msg_b", hold("a"));
+      const second = await work.take("msg_b", hold("b", later(30_001)));
+      if (first === null || second === null) throw new Error("both leases were free");
+      expect(await work.rest(first, noon, true)).to.equal(false);
+      expect(await work.rest(second, noon, true)).to.equal(true);
+    });
+
+    it("does not start a message before its time", async () => {
+      const work = messageWork(db);
+      await work.rows.insertOne(aMessage({ _id: "msg_c", status: "queued", scheduled_for: later(60_000) }));
+      expect(await work.take("msg_c", hold("a"))).to.equal(null);
+      expect(await work.take("msg_c", hold("a", later(60_000)))).to.include({ status: "processing" });
+    });
+
+    it("does not touch a cancelled message", async () => {
+      const work = messageWork(db);
+      await work.rows.insertOne(aMessage({ _id: "msg_d", status: "cancelled" }));
+      expect(await work.take("msg_d", hold("a"))).to.equal(null);
+      expect(await work.needsTurn("msg_d", noon)).to.equal(false);
+    });
+  });
+
+  describe("chunks", () => {
+    it("keeps the chunk that is there when the same is made again", async () => {
+      const kept = chunks(db);
+      const chunk = aChunk({ _id: "chk_a", message_id: "msg_chunks", recipients: ["sub_1"] });
+      await kept.keep([chunk]);
+      await kept.keep([{ ...chunk, recipients: ["sub_2"] }]);
+      expect(await kept.rows.findOne({ _id: "chk_a" })).to.deep.include({ recipients: ["sub_1"] });
+    });
+
+    it("opens waiting chunks in order and counts the open ones, retries included", async () => {
+      const kept = chunks(db);
+      const of = (position: number, change = {}) =>
+        aChunk({ _id: `chk_o${position}`, message_id: "msg_open", position, status: "waiting", ...change });
+      await kept.keep([of(0), of(1), of(2)]);
+      expect(await kept.isBegun("msg_open")).to.equal(false);
+      const next = await kept.waiting("msg_open", 2);
+      expect(next.map(({ position }) => position)).to.deep.equal([0, 1]);
+      await kept.open(
+        next.map(({ _id }) => _id),
+        noon,
+      );
+      await kept.keep([of(9, { _id: "chk_retry", status: "open", attempt: 1, parent_id: "chk_o0" })]);
+      expect(await kept.countOpen("msg_open", 10)).to.equal(3);
+      expect(await kept.isBegun("msg_open")).to.equal(true);
+      expect((await kept.last("msg_open"))?.position).to.equal(2);
+      expect(await kept.recipientsOfRetries("chk_o0")).to.deep.equal(["sub_1"]);
+    });
+  });
+
+  describe("deliveries", () => {
+    const rowsOf = (messageId: string, from: number, to: number) =>
+      Array.from({ length: to - from }, (_, n) => {
+        const subscription = aSubscription({ _id: `sub_${from + n}` });
+        const chunk = aChunk({ message_id: messageId });
+        const made = conclude(
+          { kind: "sent", providerId: null },
+          { chunk, subscription, provider: "apns", now: noon, expiresAt: later(1) },
+        );
+        if (made.kind !== "final") throw new Error("a sent push is final");
+        return made.row;
+      });
+
+    it("stores a batch and says which of it were there before", async () => {
+      const kept = deliveries(db);
+      expect((await kept.record(rowsOf("msg_dup", 0, 60))).size).to.equal(0);
+      const known = await kept.record(rowsOf("msg_dup", 40, 100));
+      expect(known.size).to.equal(20);
+      expect(await kept.tally("msg_dup")).to.deep.equal([{ status: "sent", error_code: null, count: 100 }]);
+    });
+  });
+
+  describe("audience", () => {
+    before(async () => {
+      const many = Array.from({ length: 1_205 }, (_, n) =>
+        aSubscription({
+          _id: `sub_P${String(n).padStart(5, "0")}`,
+          app_id: "app_p",
+          token: `t${n}`,
+          user_id: `usr_${n}`,
+          test_device: n < 3,
+        }),
+      );
+      await db.collection("subscriptions").insertMany(many as object[]);
+      await db
+        .collection("users")
+        .insertMany([
+          { _id: "usr_7", app_id: "app_p", alias_keys: ["external_id:seven", "crm:7"] } as object,
+          { _id: "usr_8", app_id: "app_other", alias_keys: ["external_id:seven"] } as object,
+        ]);
+    });
+
+    const page = (after: string, testOnly = false) =>
+      audience(db).page({ appId: "app_p", channel: "ios_push", status: "subscribed", after, testOnly, limit: 500 });
+
+    it("reads everyone once, page by page", async () => {
+      const seen: string[] = [];
+      for (let ids = await page(""); ids.length > 0; ids = await page(seen.at(-1) ?? "")) seen.push(...ids);
+      expect(seen).to.have.length(1_205);
+      expect(new Set(seen).size).to.equal(1_205);
+    });
+
+    it("reads test devices only when asked to", async () => {
+      expect(await page("", true)).to.have.length(3);
+    });
+
+    it("reaches a subscription once however many selectors name it, and nobody of another app", async () => {
+      const found = await audience(db).resolve(
+        {
+          include_subscription_ids: ["sub_P00007", "sub_P00009"],
+          include_external_ids: ["seven"],
+          include_aliases: { crm: ["7"], user_id: ["usr_7", "usr_8"] },
+        },
+        { appId: "app_p", stretches: [{ channel: "ios_push", status: "subscribed" }], testOnly: false },
+      );
+      expect([...found]).to.deep.equal([["ios_push", ["sub_P00007", "sub_P00008", "sub_P00009"]]]);
+    });
+  });
+});
