@@ -7,12 +7,12 @@ import { resourcePages } from "./generators/resource-pages.ts";
 export type GeneratedFile = { path: string; text: string };
 
 /** Everything that is generated: `make generate` writes it, `--check` says what is stale. */
-const generators: readonly (() => GeneratedFile[] | Promise<GeneratedFile[]>)[] = [crdFiles, resourcePages];
+const generators: readonly (() => GeneratedFile[])[] = [crdFiles, resourcePages];
 
 const root = join(import.meta.dirname, "..");
 
 const generate = async (isCheck: boolean): Promise<number> => {
-  const files = (await Promise.all(generators.map((make) => make()))).flat();
+  const files = generators.flatMap((make) => make());
   const states = await Promise.all(
     files.map(async (file) => ({ file, isFresh: (await current(file.path)) === file.text })),
   );

@@ -117,10 +117,10 @@ const rules = (input: Record<string, unknown>): StructuralSchema => {
 
 const keyRules = (names: unknown): { rule: string; message: string }[] => {
   if (!isSchema(names)) return [];
-  const { minLength = 0, maxLength, pattern } = names;
-  const checks = [`size(key) >= ${String(minLength)}`];
-  if (maxLength !== undefined) checks.push(`size(key) <= ${String(maxLength)}`);
-  if (pattern !== undefined) checks.push(`key.matches('${String(pattern)}')`);
+  const { minLength = 0, maxLength, pattern } = names as { minLength?: number; maxLength?: number; pattern?: string };
+  const checks = [`size(key) >= ${minLength}`];
+  if (maxLength !== undefined) checks.push(`size(key) <= ${maxLength}`);
+  if (pattern !== undefined) checks.push(`key.matches('${pattern}')`);
   return [
     { rule: `self.all(key, ${checks.join(" && ")})`, message: "a key is too short, too long or has other characters" },
   ];

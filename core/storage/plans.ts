@@ -1,7 +1,6 @@
 import type { PlanFeature } from "../domain/plan-features.ts";
 import type { CollectionSpec } from "./collection.ts";
 
-
 /** A plan: what its tenants may do. Limits of null mean unlimited. `_id` is the plan's name, e.g. `growth`. */
 export type PlanRow = {
   _id: string;

@@ -52,7 +52,7 @@ const inner = (schema: StructuralSchema): StructuralSchema =>
 const typeName = (schema: StructuralSchema): string => {
   if (schema["items"] !== undefined) return `list of ${typeName(inner(schema))}`;
   if (schema["additionalProperties"] !== undefined) return "map";
-  return String(schema["type"] ?? "any");
+  return textOf(schema["type"]) || "any";
 };
 
 const fallback = (schema: StructuralSchema): string =>
@@ -80,7 +80,9 @@ const code = (value: unknown): string => `\`${String(value).replaceAll("|", "\\|
 
 const meaning = (schema: StructuralSchema): string => {
   const rules = (schema["x-kubernetes-validations"] as { message: string }[] | undefined) ?? [];
-  return [String(schema["description"] ?? ""), ...rules.map(({ message }) => `*${message}*`)]
+  return [textOf(schema["description"]), ...rules.map(({ message }) => `*${message}*`)]
     .join(" ")
     .replaceAll("|", "\\|");
 };
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -27,15 +27,11 @@ export const ApiKeySpec = Closed({
   expiresAt: Optional(
     Text({ format: "date-time", maxLength: 40, description: "when the key stops working; absent = never" }),
   ),
-  connectionSecretName: Text({
-    minLength: 1,
-    maxLength: 253,
-    pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
-    description:
-      "the Secret that the operator writes: `token`, `base_url` and, when the key is for one app, `app_id`. " +
+  connectionSecretName: objectName(
+    "the Secret that the operator writes: `token`, `base_url` and, when the key is for one app, `app_id`. " +
       "Deleting it replaces the token at once",
-    ...cel(immutable("connectionSecretName")),
-  }),
+    cel(immutable("connectionSecretName")),
+  ),
   deletionPolicy,
 });
 export type ApiKeySpec = Static<typeof ApiKeySpec>;

@@ -1,4 +1,4 @@
-import { type Static, Type } from "typebox";
+import { type Static, type TStringOptions, Type } from "typebox";
 import { Closed } from "../common.ts";
 import type { Rule } from "./definition.ts";
 
@@ -14,8 +14,8 @@ export const immutable = (member: string): Rule => ({
 });
 
 /** Name of a resource or Secret in the same namespace: a DNS-1123 subdomain. */
-export const objectName = (description: string) =>
-  Text({ minLength: 1, maxLength: 253, pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", description });
+export const objectName = (description: string, options: TStringOptions = {}) =>
+  Text({ minLength: 1, maxLength: 253, pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", description, ...options });
 
 /** A Secret of the resource's own namespace. */
 export const secretRef = (keys: string) =>

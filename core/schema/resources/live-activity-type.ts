@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Closed, MapOf } from "../common.ts";
-import { cel, commonStatus, deletionPolicy, immutable } from "./common.ts";
+import { cel, commonStatus, deletionPolicy, immutable, objectName } from "./common.ts";
 import { defineResource } from "./definition.ts";
 
 const { Array: List, Enum, Integer, Literal, Number: Num, Optional, String: Text, Unknown } = Type;
@@ -53,13 +53,7 @@ const activitySchema = (description: string) =>
   );
 
 export const LiveActivityTypeSpec = Closed({
-  appRef: Text({
-    minLength: 1,
-    maxLength: 253,
-    pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
-    description: "name of the App, in the same namespace",
-    ...cel(immutable("appRef")),
-  }),
+  appRef: objectName("name of the App, in the same namespace", cel(immutable("appRef"))),
   name: Text({
     minLength: 1,
     maxLength: 100,

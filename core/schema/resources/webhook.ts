@@ -10,13 +10,7 @@ const { Array: List, Boolean: Flag, Enum, Optional, String: Text } = Type;
 export const webhookEventKinds: EventKind[] = eventKinds.filter((kind) => kind !== "webhook.test");
 
 export const WebhookSpec = Closed({
-  appRef: Text({
-    minLength: 1,
-    maxLength: 253,
-    pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
-    description: "name of the App, in the same namespace",
-    ...cel(immutable("appRef")),
-  }),
+  appRef: objectName("name of the App, in the same namespace", cel(immutable("appRef"))),
   url: Text({
     minLength: 1,
     maxLength: 2048,
@@ -42,13 +36,10 @@ export const WebhookSpec = Closed({
       description: "of event.received, only events of these names; absent = all",
     }),
   ),
-  secretName: Text({
-    minLength: 1,
-    maxLength: 253,
-    pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
-    description: "the Secret that the operator writes: `secret` (whsec_…), with which requests are signed",
-    ...cel(immutable("secretName")),
-  }),
+  secretName: objectName(
+    "the Secret that the operator writes: `secret` (whsec_…), with which requests are signed",
+    cel(immutable("secretName")),
+  ),
   suspended: Flag({ default: false, description: "sends nothing and queues nothing while true" }),
   deletionPolicy,
 });

@@ -1,0 +1,131 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Log } from "#core/runtime/log.ts";
+import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
+import { collectionPath, resourceApi } from "../kube/api.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { keyOf, type Resource } from "../kube/objects.ts";
+import { type ReflectorTiming, reflector } from "../kube/reflector.ts";
+import type { Store, StoreEvent } from "../kube/store.ts";
+import type { Term } from "./leader.ts";
+import type { ControllerMetrics } from "./metrics.ts";
+import { type Handler, type Result, reconcileOnce } from "./reconcile.ts";
+import { type Lane, type Work, type WorkQueue, workQueue } from "./work-queue.ts";
+
+export type ControllerDeps<R extends Resource> = {
+  definition: ResourceDefinition;
+  store: Store<R>;
+  handler: Handler<R>;
+  /** Told of everything that happens to the kind's objects, to wake those that depend on them. */
+  onEvent: (event: StoreEvent<R>) => void;
+  client: KubeClient;
+  concurrency: number;
+  timing: ReflectorTiming;
+  clock: Clock;
+  log: Log;
+  metrics: ControllerMetrics;
+};
+
+/** One kind: its store kept up to date by `watch`, its queue worked off by `lead` while this process is the leader. */
+export type Controller = {
+  watch: (signal: AbortSignal) => Promise<void>;
+  synced: Promise<void>;
+  lead: (term: Term) => Promise<void>;
+  /** Has an object looked at again. */
+  wake: (key: string, lane: Lane) => void;
+};
+
+const passDeadlineMs = 60_000; // every call within a pass has a shorter one of its own
+
+export const controller = <R extends Resource>(deps: ControllerDeps<R>): Controller => {
+  const { definition, store, client, timing, metrics } = deps;
+  const log = deps.log.child({ kind: definition.kind });
+  const queue: WorkQueue = workQueue(metrics.queueHooks(() => queue));
+
+  const onEvents = (events: readonly StoreEvent<R>[]): void => {
+    for (const event of events) {
+      const lane = laneOf(event);
+      if (lane !== null) queue.add(keyOf(event.object), lane);
+      if (event.kind !== "same") deps.onEvent(event);
+    }
+  };
+  const { run: watch, synced } = reflector<R>({
+    client,
+    path: collectionPath(definition),
+    store,
+    onEvents,
+    timing,
+    log,
+  });
+  const pass = reconcileOnce<R>({
+    handler: deps.handler,
+    api: resourceApi<R>(client, definition),
+    onWritten: (resource) => onEvents(store.put(resource)),
+    clock: deps.clock,
+    log,
+  });
+
+  const work = async ({ key, lane }: Work, lost: AbortSignal): Promise<void> => {
+    const resource = store.get(key);
+    if (resource === undefined) return queue.forget(key);
+    const startedAt = performance.now();
+    const result = await pass(resource, AbortSignal.any([lost, AbortSignal.timeout(passDeadlineMs)]));
+    report(metrics, result, { seconds: (performance.now() - startedAt) / 1000, isResync: lane === "resync" });
+    if (result.kind === "failed") return void queue.addFailed(key);
+    queue.forget(key);
+    if (result.kind === "again") queue.addAfter(key, result.afterMs);
+  };
+
+  const worker = async ({ stop, lost }: Term): Promise<void> => {
+    for (let next = await queue.next(stop); next !== null; next = await queue.next(stop)) {
+      const { key } = next;
+      await work(next, lost).catch((error: unknown) => log.error({ key, err: error }, "worker.failed"));
+      queue.done(key);
+    }
+  };
+
+  const lead = async (term: Term): Promise<void> => {
+    for (const object of store.all()) queue.add(keyOf(object), firstLane(object));
+    const ticker = setInterval(() => metrics.tick(queue), 5_000);
+    await Promise.all(Array.from({ length: deps.concurrency }, () => worker(term)));
+    clearInterval(ticker);
+    queue.clear();
+  };
+
+  return { watch, synced, lead, wake: (key, lane) => queue.add(key, lane) };
+};
+
+const report = (
+  metrics: ControllerMetrics,
+  result: Result,
+  { seconds, isResync }: { seconds: number; isResync: boolean },
+): void => {
+  metrics.reconciled({ result: result.kind, seconds, ...(result.kind === "failed" ? { failure: result.error } : {}) });
+  if (result.kind === "failed" || result.verdict === undefined) return;
+  if (result.verdict.ready.status === "False") metrics.refused();
+  if (isResync && result.verdict.isChanged) metrics.repaired();
+};
+
+/** An event that only repeats what the operator wrote itself wakes nobody. */
+const laneOf = <R extends Resource>(event: StoreEvent<R>): Lane | null => {
+  switch (event.kind) {
+    case "added":
+      return firstLane(event.object);
+    case "same":
+      return "resync";
+    case "deleted":
+      return null;
+    case "changed":
+      if (concern(event.object) === concern(event.before)) return null;
+      return event.object.metadata.deletionTimestamp === undefined ? "changed" : "deleted";
+  }
+};
+
+/** After a start everything is new to the operator, but what it has seen through before need not hurry. */
+const firstLane = ({ metadata, status }: Resource): Lane => {
+  const { observedGeneration } = (status ?? {}) as { observedGeneration?: number }; // of the CRD's schema
+  return observedGeneration === metadata.generation ? "resync" : "new";
+};
+
+/** The parts of an object that a person can change and that matter here. */
+const concern = ({ metadata }: Resource): string =>
+  JSON.stringify([metadata.generation, metadata.deletionTimestamp, metadata.annotations, metadata.finalizers]);

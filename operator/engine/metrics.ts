@@ -1,0 +1,60 @@
+import type { OperatorMetrics } from "#core/runtime/metrics-operator.ts";
+import type { QueueHooks, WorkQueue } from "./work-queue.ts";
+
+export type ControllerMetrics = {
+  queueHooks: (queue: () => WorkQueue) => QueueHooks;
+  /** Counts a pass; `failure` is what it rejected with. */
+  reconciled: (pass: { result: "done" | "again" | "failed"; seconds: number; failure?: unknown }) => void;
+  refused: () => void;
+  repaired: () => void;
+  restarted: (reason: "end" | "gone" | "error") => void;
+  /** Sets what only time changes; call it every few seconds. */
+  tick: (queue: WorkQueue) => void;
+};
+
+/** The measures of one kind's controller and queue. */
+export const controllerMetrics = (metrics: OperatorMetrics, controller: string, workers: number): ControllerMetrics => {
+  const queueLabels = { name: controller, controller };
+  metrics.maxReconciles.set({ controller }, workers);
+  return {
+    queueHooks: (queue) => ({
+      onAdd: () => {
+        metrics.queueAdds.inc(queueLabels);
+        metrics.queueDepth.set(queueLabels, queue().size());
+      },
+      onRetry: () => metrics.queueRetries.inc(queueLabels),
+      onStart: (waitedMs) => {
+        metrics.queueSeconds.observe(queueLabels, waitedMs / 1000);
+        metrics.queueDepth.set(queueLabels, queue().size());
+        metrics.activeWorkers.inc({ controller });
+      },
+      onDone: (workedMs) => {
+        metrics.workSeconds.observe(queueLabels, workedMs / 1000);
+        metrics.activeWorkers.dec({ controller });
+      },
+    }),
+    reconciled: ({ result, seconds, failure }) => {
+      metrics.reconciles.inc({ controller, result: results[result] });
+      metrics.reconcileSeconds.observe({ controller }, seconds);
+      if (result === "failed") metrics.reconcileErrors.inc({ controller });
+      if (isPanic(failure)) metrics.reconcilePanics.inc({ controller });
+    },
+    refused: () => metrics.terminalErrors.inc({ controller }),
+    repaired: () => metrics.driftRepairs.inc({ kind: controller }),
+    restarted: (reason) => metrics.watchRestarts.inc({ kind: controller, reason }),
+    tick: (queue) => {
+      const ages = [...queue.running()].map((startedAt) => (Date.now() - startedAt) / 1000);
+      metrics.unfinishedSeconds.set(
+        queueLabels,
+        ages.reduce((sum, age) => sum + age, 0),
+      );
+      metrics.longestSeconds.set(queueLabels, Math.max(0, ...ages));
+    },
+  };
+};
+
+const results = { done: "success", again: "requeue_after", failed: "error" } as const;
+
+/** Errors of the language itself are faults of the program. */
+const isPanic = (failure: unknown): boolean =>
+  failure instanceof TypeError || failure instanceof RangeError || failure instanceof ReferenceError;

@@ -1,0 +1,127 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { AppError, ValidationError } from "#core/errors.ts";
+import type { Log } from "#core/runtime/log.ts";
+import type { Condition } from "#core/schema/resources/common.ts";
+import type { ResourceApi } from "../kube/api.ts";
+import { isConflict, isNotFound, KubeError } from "../kube/errors.ts";
+import type { Resource } from "../kube/objects.ts";
+import { conditionsOf, type Finding, refused, statusPatch, waiting } from "./conditions.ts";
+
+/** What a reconciliation found: the Ready condition, the status members of the kind, and when to look again. */
+export type Verdict = {
+  ready: Finding;
+  status: Record<string, unknown>;
+  /** Whether something of ours had to be written. */
+  isChanged: boolean;
+  requeueAfterMs?: number;
+};
+
+/** What the operator does about one kind. Both calls are level-based and may be repeated at any point. */
+export type Handler<R extends Resource> = {
+  /** Makes the spec true. Bad input is a verdict; a rejection means: try again. */
+  reconcile: (resource: R, signal: AbortSignal) => Promise<Verdict>;
+  /** Takes away what `reconcile` made; null when nothing is left, else why not yet. Reads no Secret. */
+  remove: (resource: R, signal: AbortSignal) => Promise<Finding | null>;
+};
+
+export type Result =
+  | { kind: "done"; verdict?: Verdict }
+  | { kind: "again"; afterMs: number; verdict?: Verdict }
+  | { kind: "failed"; error: unknown };
+
+export type ReconcileDeps<R extends Resource> = {
+  handler: Handler<R>;
+  api: ResourceApi<R>;
+  /** Takes note of an object that a write of ours gave back. */
+  onWritten: (resource: R) => void;
+  clock: Clock;
+  log: Log;
+};
+
+export const finalizer = "herald.dev/finalizer";
+const blockedRetryMs = 2_000; // a deletion that waits for others to go first
+
+/** One pass over one object. The only place that turns errors into conditions. */
+export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>) => {
+  const { handler, log } = deps;
+  const write = writer(deps);
+
+  const make = async (resource: R, signal: AbortSignal): Promise<Result> => {
+    const current = await write.finalizer(resource, true, signal);
+    const verdict = await handler.reconcile(current, signal);
+    await write.status(current, { status: verdict.status, ready: verdict.ready, synced: went }, signal);
+    const { requeueAfterMs } = verdict;
+    return requeueAfterMs === undefined
+      ? { kind: "done", verdict }
+      : { kind: "again", afterMs: requeueAfterMs, verdict };
+  };
+
+  const unmake = async (resource: R, signal: AbortSignal): Promise<Result> => {
+    if (!hasFinalizer(resource)) return { kind: "done" };
+    const blocked = await handler.remove(resource, signal);
+    if (blocked === null) {
+      await write.finalizer(resource, false, signal);
+      return { kind: "done" };
+    }
+    await write.status(resource, { ready: blocked, synced: went }, signal);
+    return { kind: "again", afterMs: blockedRetryMs };
+  };
+
+  return async (resource: R, signal: AbortSignal): Promise<Result> => {
+    try {
+      return await (resource.metadata.deletionTimestamp === undefined ? make : unmake)(resource, signal);
+    } catch (error) {
+      if (signal.aborted) return { kind: "done" }; // the next leader begins anew
+      if (isConflict(error) || isNotFound(error)) return { kind: "again", afterMs: 100 }; // its event is on the way
+      const { namespace, name } = resource.metadata;
+      log.error({ namespace, name, err: error }, "reconcile.failed");
+      await write.status(resource, { ...onError(resource, error) }, signal).catch(() => {}); // told again next time
+      return { kind: "failed", error };
+    }
+  };
+};
+
+const went: Finding = { status: "True", reason: "Reconciled", message: "the last reconciliation went through" };
+
+type StatusChange = { status?: Record<string, unknown>; ready?: Finding; synced: Finding };
+
+const writer = <R extends Resource>({ api, onWritten, clock }: ReconcileDeps<R>) => ({
+  finalizer: async (resource: R, isWanted: boolean, signal: AbortSignal): Promise<R> => {
+    if (hasFinalizer(resource) === isWanted) return resource;
+    const others = (resource.metadata.finalizers ?? []).filter((name) => name !== finalizer);
+    const written = await api.setFinalizers(resource, isWanted ? [...others, finalizer] : others, signal);
+    if (isWanted) onWritten(written);
+    return written;
+  },
+  /** Written only when something is new. Without `status` the kind's own members stay as they are. */
+  status: async (resource: R, { status, ready, synced }: StatusChange, signal: AbortSignal): Promise<void> => {
+    const before = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
+    const generation = resource.metadata.generation ?? 0;
+    const findings = { Synced: synced, ...(ready === undefined ? {} : { Ready: ready }) };
+    const conditions = conditionsOf(before.conditions ?? [], findings, { generation, now: clock.now() });
+    const after = { ...(status ?? before), observedGeneration: generation, conditions };
+    const patch = statusPatch(before, after);
+    if (patch !== null) onWritten(await api.patchStatus(resource, patch, signal));
+  },
+});
+
+const hasFinalizer = ({ metadata }: Resource): boolean => metadata.finalizers?.includes(finalizer) ?? false;
+
+/** Ready keeps what it said of this generation; of a new one nothing is known yet. */
+const onError = (resource: Resource, error: unknown): StatusChange => {
+  const synced = findingOf(error);
+  const { conditions = [] } = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
+  const isKnown = conditions.some(
+    ({ type, observedGeneration }) => type === "Ready" && observedGeneration === (resource.metadata.generation ?? 0),
+  );
+  return isKnown ? { synced } : { synced, ready: waiting(synced.reason, synced.message) };
+};
+
+/** Messages of unknown errors stay in the log: they may quote what they failed on. */
+const findingOf = (error: unknown): Finding => {
+  if (error instanceof ValidationError) return refused("InvalidSpec", error.message);
+  if (error instanceof AppError)
+    return refused(error.code === "HS_UNAVAILABLE" ? "Unavailable" : "Failed", error.message);
+  if (error instanceof KubeError) return refused("KubernetesError", error.message);
+  return refused("Failed", "an unexpected error, which the operator's log tells; it is tried again");
+};

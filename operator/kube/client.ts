@@ -1,0 +1,125 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { KubeError } from "./errors.ts";
+
+export type KubeRequest = {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Path with its query, e.g. `/api/v1/namespaces/a/secrets?limit=500`. */
+  path: string;
+  body?: unknown;
+  accept?: string;
+};
+
+/** Talks to the Kubernetes API. Every failure is a {@link KubeError}, except the abort of `signal`. */
+export type KubeClient = {
+  /** One call, answered within 15 s. */
+  call: <T>(request: KubeRequest, signal: AbortSignal) => Promise<T>;
+  /** A call whose answer is read as it comes, e.g. a watch; resolves when its head has come, within 15 s. */
+  open: (request: KubeRequest, signal: AbortSignal) => Promise<IncomingMessage>;
+  close: () => void;
+};
+
+export type KubeClientDeps = {
+  config: KubeConfig;
+  /** Told of every answer: method and status (0: none). */
+  onAnswer?: (method: string, status: number) => void;
+};
+
+const headDeadlineMs = 15_000;
+const maxAnswerBytes = 64 * 1024 * 1024; // a page of 500 objects of the largest size that etcd takes is far below
+
+/** client-node reads the kubeconfig and its credentials (tokens, certificates, exec plug-ins); the calls are ours. */
+export const kubeClient = ({ config, onAnswer = () => {} }: KubeClientDeps): KubeClient => {
+  const server = new URL(config.getCurrentCluster()?.server ?? "http://no-cluster.invalid");
+  const isTls = server.protocol === "https:";
+  // One agent of our own: client-node's opens a new connection for every call.
+  const agent = new (isTls ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 64, scheduling: "lifo" });
+
+  const send = async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
+    const options = await optionsOf(config, server, request);
+    const isProxied = options.agent !== undefined && config.getCurrentCluster()?.proxyUrl !== undefined;
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const sent = (isTls ? httpsRequest : httpRequest)({ ...options, ...(isProxied ? {} : { agent }), signal }, resolve);
+    sent.on("error", reject);
+    sent.end(request.body === undefined ? undefined : JSON.stringify(request.body));
+    return await promise;
+  };
+
+  const open = async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
+    const what = `${request.method} ${request.path.split("?", 1)[0]}`;
+    const head = new AbortController();
+    const timer = setTimeout(() => head.abort(new Error("no answer in time")), headDeadlineMs);
+    const answer = await send(request, AbortSignal.any([signal, head.signal]))
+      .catch((cause: unknown) => {
+        signal.throwIfAborted();
+        onAnswer(request.method, 0);
+        throw new KubeError(what, { status: 0, reason: "no answer" }, { cause });
+      })
+      .finally(() => clearTimeout(timer));
+    const { statusCode = 0 } = answer;
+    onAnswer(request.method, statusCode);
+    if (statusCode < 300) return answer;
+    throw new KubeError(what, { status: statusCode, ...(await refusal(answer)) });
+  };
+
+  const call = async <T>(request: KubeRequest, signal: AbortSignal): Promise<T> => {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(headDeadlineMs)]);
+    const answer = await open(request, deadline);
+    const text = await readAll(answer).catch((cause: unknown) => {
+      signal.throwIfAborted();
+      throw new KubeError(`${request.method} ${request.path}`, { status: 0, reason: "answer cut short" }, { cause });
+    });
+    return JSON.parse(text) as T; // sound: the Kubernetes API answers with the type that its path names
+  };
+
+  return { call, open, close: () => agent.destroy() };
+};
+
+const optionsOf = async (config: KubeConfig, server: URL, request: KubeRequest): Promise<RequestOptions> => {
+  const options: RequestOptions = {
+    method: request.method,
+    hostname: server.hostname.replace(/^\[|\]$/g, ""),
+    port: server.port || (server.protocol === "https:" ? 443 : 80),
+    path: `${server.pathname.replace(/\/$/, "")}${request.path}`,
+    headers: {},
+  };
+  await config.applyToHTTPSOptions(options);
+  options.headers = {
+    ...(options.headers as Record<string, string>), // set above, credentials added by client-node
+    accept: request.accept ?? "application/json",
+    "user-agent": "herald-operator",
+    ...(request.body === undefined ? {} : { "content-type": contentType(request) }),
+  };
+  return options;
+};
+
+const contentType = ({ method }: KubeRequest): string =>
+  method === "PATCH" ? "application/merge-patch+json" : "application/json";
+
+const readAll = async (answer: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxAnswerBytes) throw new Error("answer too large");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+};
+
+const refusal = async (answer: IncomingMessage): Promise<{ reason: string; retryAfterMs: number | null }> => {
+  const seconds = Number(answer.headers["retry-after"] ?? Number.NaN);
+  const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds, 60) * 1000 : null;
+  const text = await readAll(answer).catch(() => "");
+  return { reason: reasonIn(text), retryAfterMs };
+};
+
+const reasonIn = (text: string): string => {
+  try {
+    const { message, reason } = JSON.parse(text) as { message?: string; reason?: string };
+    return (message ?? reason ?? "refused").slice(0, 500);
+  } catch {
+    return text.slice(0, 200) || "refused";
+  }
+};

@@ -1,0 +1,27 @@
+/** What the Kubernetes API answered instead of what was asked. `status` 0: it did not answer. */
+export class KubeError extends Error {
+  readonly status: number;
+  readonly reason: string;
+  /** What Retry-After said, ms. */
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    what: string,
+    answer: { status: number; reason: string; retryAfterMs?: number | null },
+    options?: ErrorOptions,
+  ) {
+    super(`${what}: ${answer.status} ${answer.reason}`, options);
+    this.name = "KubeError";
+    this.status = answer.status;
+    this.reason = answer.reason;
+    this.retryAfterMs = answer.retryAfterMs ?? null;
+  }
+}
+
+const hasStatus = (error: unknown, status: number): boolean => error instanceof KubeError && error.status === status;
+
+export const isNotFound = (error: unknown): boolean => hasStatus(error, 404);
+/** Somebody else wrote the object in between, or it exists already. */
+export const isConflict = (error: unknown): boolean => hasStatus(error, 409);
+/** The version asked for is no longer kept: list again. */
+export const isGone = (error: unknown): boolean => hasStatus(error, 410);

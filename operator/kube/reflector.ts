@@ -1,0 +1,120 @@
+import type { Log } from "#core/runtime/log.ts";
+import type { KubeClient } from "./client.ts";
+import { isGone, KubeError } from "./errors.ts";
+import type { KubeObject } from "./objects.ts";
+import type { Store, StoreEvent } from "./store.ts";
+import { pause, watch } from "./watch.ts";
+
+/** Both are stretched by up to a half, so that many reflectors do not move in step. */
+export type ReflectorTiming = {
+  /** After this long a whole list is taken, and every object is seen again. */
+  relistMs: number;
+  /** A watch that is silent for this long is opened anew. */
+  idleMs: number;
+};
+
+export type ReflectorDeps<T extends KubeObject> = {
+  client: KubeClient;
+  /** Collection, e.g. `/apis/herald.dev/v1alpha1/apps`. */
+  path: string;
+  accept?: string;
+  store: Store<T>;
+  /** Cuts an object down to what is worth keeping in memory. */
+  trim?: (object: T) => T;
+  onEvents: (events: readonly StoreEvent<T>[]) => void;
+  /** Told whenever a watch has ended. */
+  onRestart: (reason: "end" | "gone" | "error") => void;
+  timing: ReflectorTiming;
+  log: Log;
+};
+
+/** Keeps a store like a collection of the Kubernetes API, by a list and then a watch, for as long as `signal` lets it. */
+export type Reflector = {
+  run: (signal: AbortSignal) => Promise<void>;
+  /** Resolves after the first whole list. */
+  synced: Promise<void>;
+};
+
+export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflector => {
+  const { client, path, store, timing, log, trim = (object: T) => object } = deps;
+  const accept = deps.accept ?? "application/json";
+  const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
+  let position: string | null = null; // null: nothing to resume from
+  let relistAt = 0;
+  let failures = 0;
+
+  const list = async (signal: AbortSignal): Promise<void> => {
+    const { version, items } = await listAll<T>(client, path, accept, signal);
+    deps.onEvents(store.replace(items.map(trim)));
+    position = version;
+    relistAt = Date.now() + jittered(timing.relistMs);
+    failures = 0;
+    markSynced();
+  };
+
+  const follow = async (from: string, signal: AbortSignal): Promise<void> => {
+    const openedAt = Date.now();
+    const options = { path, from, accept, idleMs: jittered(timing.idleMs), endsInMs: Math.max(1, relistAt - openedAt) };
+    for await (const { type, object } of watch<T>(client, options, signal)) {
+      if (type === "DELETED") deps.onEvents(store.remove(trim(object)));
+      else if (type !== "BOOKMARK") deps.onEvents(store.put(trim(object)));
+      position = object.metadata.resourceVersion;
+      failures = 0;
+    }
+    deps.onRestart("end");
+    if (Date.now() - openedAt < 1000) failures++; // a watch that closes at once must not become a busy loop
+  };
+
+  const step = async (signal: AbortSignal): Promise<void> => {
+    if (position === null || Date.now() >= relistAt) await list(signal);
+    else await follow(position, signal);
+  };
+
+  const run = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      const wait = await step(signal).then(
+        () => (failures > 0 ? backoffMs(failures) : 0),
+        (error: unknown) => {
+          if (signal.aborted) return 0;
+          failures++;
+          if (isGone(error)) position = null;
+          deps.onRestart(isGone(error) ? "gone" : "error");
+          log.warn({ path, failures, error: String(error), isGone: isGone(error) }, "watch.interrupted");
+          return Math.max(backoffMs(failures), retryAfterMs(error));
+        },
+      );
+      if (wait > 0) await pause(wait, signal);
+    }
+  };
+
+  return { run, synced };
+};
+
+type Page<T> = { metadata: { resourceVersion: string; continue?: string }; items: T[] };
+
+const pageSize = 500;
+
+/** Reads a collection by pages. A page that is gone (410: the list took too long) fails the list; it starts again. */
+const listAll = async <T extends KubeObject>(
+  client: KubeClient,
+  path: string,
+  accept: string,
+  signal: AbortSignal,
+): Promise<{ version: string; items: T[] }> => {
+  const items: T[] = [];
+  let token = "";
+  for (;;) {
+    const query = `limit=${pageSize}${token === "" ? "" : `&continue=${encodeURIComponent(token)}`}`;
+    const page: Page<T> = await client.call<Page<T>>({ method: "GET", path: `${path}?${query}`, accept }, signal);
+    items.push(...page.items);
+    token = page.metadata.continue ?? "";
+    if (token === "") return { version: page.metadata.resourceVersion, items };
+  }
+};
+
+/** 100 ms doubling to 15 s, with jitter: at most 30 s. */
+const backoffMs = (failures: number): number => jittered(Math.min(15_000, 100 * 2 ** Math.min(failures - 1, 10)));
+
+const jittered = (ms: number): number => Math.round(ms * (1 + Math.random() / 2));
+
+const retryAfterMs = (error: unknown): number => (error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0);

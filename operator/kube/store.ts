@@ -1,0 +1,106 @@
+import { type KubeObject, keyOf } from "./objects.ts";
+
+/** What happened to an object since it was last seen. `same`: seen again by a relist. */
+export type StoreEvent<T> =
+  | { kind: "added" | "same"; object: T }
+  | { kind: "changed"; object: T; before: T }
+  | { kind: "deleted"; object: T };
+
+/** The objects of one kind as last seen, by key and by index. */
+export type Store<T extends KubeObject> = {
+  get: (key: string) => T | undefined;
+  all: () => Iterable<T>;
+  size: () => number;
+  /** Objects for which the index function gave this value. */
+  by: (index: string, value: string) => T[];
+  /** Takes an object as a watch or a write of ours gave it; an older version than the known one is dropped. */
+  put: (object: T) => StoreEvent<T>[];
+  remove: (object: T) => StoreEvent<T>[];
+  /** Takes the result of a whole list; what is no longer in it was deleted. */
+  replace: (objects: readonly T[]) => StoreEvent<T>[];
+};
+
+export type Indexes<T> = Record<string, (object: T) => readonly string[]>;
+
+export const objectStore = <T extends KubeObject>(indexes: Indexes<T> = {}): Store<T> => {
+  const objects = new Map<string, T>();
+  const index = indexer(indexes);
+
+  const put = (object: T): StoreEvent<T>[] => {
+    const key = keyOf(object);
+    const before = objects.get(key);
+    if (before !== undefined && isStale(object, before)) return [];
+    objects.set(key, object);
+    if (before !== undefined) index.remove(key, before);
+    index.add(key, object);
+    return transition(before, object);
+  };
+  const remove = (object: T): StoreEvent<T>[] => {
+    const key = keyOf(object);
+    const before = objects.get(key);
+    if (before === undefined) return [];
+    objects.delete(key);
+    index.remove(key, before);
+    return [{ kind: "deleted", object }];
+  };
+  const replace = (listed: readonly T[]): StoreEvent<T>[] => {
+    const present = new Set(listed.map(keyOf));
+    const gone = [...objects.values()].filter((object) => !present.has(keyOf(object)));
+    return [...gone.flatMap(remove), ...listed.flatMap((object) => seen(put(object), object))];
+  };
+  const by = (name: string, value: string): T[] => index.keys(name, value).flatMap((key) => objects.get(key) ?? []);
+
+  return {
+    get: (key) => objects.get(key),
+    all: () => objects.values(),
+    size: () => objects.size,
+    by,
+    put,
+    remove,
+    replace,
+  };
+};
+
+/** What a list shows again without news is an event too: the resync. */
+const seen = <T>(events: StoreEvent<T>[], object: T): StoreEvent<T>[] =>
+  events.length > 0 ? events : [{ kind: "same", object }];
+
+/** The echo of a write, or a version from before it. Versions grow and may be compared (KEP-5504). */
+const isStale = ({ metadata: next }: KubeObject, { metadata: known }: KubeObject): boolean =>
+  next.uid === known.uid && compareVersions(next.resourceVersion, known.resourceVersion) <= 0;
+
+const compareVersions = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : Number(a > b));
+
+/** An object of the same name but another uid is another object: the first was deleted unseen. */
+const transition = <T extends KubeObject>(before: T | undefined, object: T): StoreEvent<T>[] => {
+  if (before === undefined) return [{ kind: "added", object }];
+  if (before.metadata.uid !== object.metadata.uid) {
+    return [
+      { kind: "deleted", object: before },
+      { kind: "added", object },
+    ];
+  }
+  return [{ kind: "changed", object, before }];
+};
+
+const indexer = <T>(indexes: Indexes<T>) => {
+  const names = Object.entries(indexes);
+  const entries = new Map<string, Set<string>>();
+  const slots = (object: T): string[] =>
+    names.flatMap(([name, valuesOf]) => valuesOf(object).map((value) => slotOf(name, value)));
+  return {
+    add: (key: string, object: T): void => {
+      for (const slot of slots(object)) entries.set(slot, (entries.get(slot) ?? new Set()).add(key));
+    },
+    remove: (key: string, object: T): void => {
+      for (const slot of slots(object)) {
+        const keys = entries.get(slot);
+        keys?.delete(key);
+        if (keys?.size === 0) entries.delete(slot);
+      }
+    },
+    keys: (name: string, value: string): string[] => [...(entries.get(slotOf(name, value)) ?? [])],
+  };
+};
+
+const slotOf = (name: string, value: string): string => `${name} ${value}`;
