@@ -18,16 +18,17 @@ const test = async (): Promise<Tally> => {
   if (!isStackRunning(testDir)) rmSync(testDir, { recursive: true, force: true }); // each run begins with no data
   const stack = await startStack({ dir: testDir, portBase: testPortBase() });
   try {
-    await runMocha([...(values.filter ? ["--grep", values.filter] : []), ...files], stack);
+    const code = await runMocha([...(values.filter ? ["--grep", values.filter] : []), ...files], stack);
+    const { passed, failed } = readTally();
+    return { passed, failed: code === 0 ? failed : Math.max(failed, 1) }; // no test found is a failure too
   } finally {
     await stack.stop();
   }
-  return readTally();
 };
 
 const testFiles = (folder: string): string[] => globSync(`test/${folder}/**/*.test.ts`, { cwd: rootDir }).toSorted();
 
-const runMocha = async (args: string[], { found }: Stack): Promise<void> => {
+const runMocha = async (args: string[], { found }: Stack): Promise<unknown> => {
   const addresses = Object.fromEntries(serverKinds.map((kind) => [testVariables[kind], found[kind]?.address]));
   mkdirSync(devDir, { recursive: true });
   rmSync(tallyPath, { force: true });
@@ -38,7 +39,7 @@ const runMocha = async (args: string[], { found }: Stack): Promise<void> => {
     stdio: ["ignore", "inherit", "inherit"],
   });
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => mocha.kill(signal));
-  await new Promise((done) => mocha.once("close", done));
+  return new Promise((done) => mocha.once("close", done));
 };
 
 /** A run that left no tally broke down: that is a failure too. */
