@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
+import { getCACertificates } from "node:tls";
 import type { AddressGuard } from "#core/runtime/address-guard.ts";
 
 export type GuardedRequest = {
@@ -43,8 +44,8 @@ export type GuardedClientDeps = {
   guard: AddressGuard;
   /** Every address of a name; none when it has none. Replaced in tests only. */
   resolve?: (host: string) => Promise<string[]>;
-  /** Further certificate authorities, PEM. */
-  ca?: string[];
+  /** A further certificate authority, PEM. */
+  ca?: string;
 };
 
 /**
@@ -56,7 +57,7 @@ export const guardedClient = ({ guard, resolve = resolveByDns, ca }: GuardedClie
   const http = new HttpAgent({ ...options, lookup: guardedLookup(guard, resolve, "http:") });
   const https = new HttpsAgent({
     ...options,
-    ...(ca === undefined ? {} : { ca }),
+    ...(ca === undefined ? {} : { ca: [...getCACertificates(), ca] }),
     lookup: guardedLookup(guard, resolve, "https:"),
   });
   const open = ({ url, method, headers, body }: GuardedRequest): ClientRequest => {
@@ -79,7 +80,7 @@ export const guardedClient = ({ guard, resolve = resolveByDns, ca }: GuardedClie
 };
 
 /** Idle connections that are kept for one origin, and for how long: shorter than servers keep them (5 s and more). */
-const freeSocketsPerOrigin = 16;
+const freeSocketsPerOrigin = 64;
 const idleMs = 4_000;
 
 const exchange = (request: ClientRequest, wanted: GuardedRequest, signal: AbortSignal): Promise<GuardedReply> => {

@@ -2,7 +2,8 @@ import webPushLibrary from "web-push";
 import type { Clock } from "#core/domain/clock.ts";
 import type { DeliveryErrorCode, Outcome, Provider, Recipient } from "#core/domain/outcome.ts";
 import { maxWebPushBytes, type WebPushMessage, webPushBody } from "#core/domain/render/web-push.ts";
-import type { GuardedClient, GuardedReply } from "../guarded-request.ts";
+import { semaphore } from "#core/runtime/bounded.ts";
+import type { GuardedClient, GuardedReply, GuardedRequest } from "../guarded-request.ts";
 import { underWay } from "./under-way.ts";
 import { encryptWebPush } from "./web-push-encryption.ts";
 import { webPushOutcome } from "./web-push-outcomes.ts";
@@ -22,6 +23,7 @@ export type WebPushDeps = {
 export const webPush = ({ account, client, clock, timeoutMs = 10_000 }: WebPushDeps): Provider<WebPushMessage> => {
   const authorization = vapid(account, clock);
   const pushes = underWay();
+  const places = semaphore(maxRequests);
   const push = async (message: WebPushMessage, to: Recipient, signal: AbortSignal): Promise<Outcome> => {
     const prepared = prepare(message, to);
     if ("kind" in prepared) return prepared;
@@ -30,7 +32,9 @@ export const webPush = ({ account, client, clock, timeoutMs = 10_000 }: WebPushD
     if (token === null) return refusal("config_error", "PROVIDER_AUTH", "the VAPID keys or subject cannot be used");
     const headers = { ...headersOf(message), authorization: token };
     const limits = { timeoutMs, connectTimeoutMs: Math.min(timeoutMs, 5_000), maxReplyBytes: 16_384 };
-    return outcomeOf(await client.request({ url, method: "POST", headers, body, ...limits }, signal), clock.now());
+    const wanted: GuardedRequest = { url, method: "POST", headers, body, ...limits };
+    const reply = await places.run(() => client.request(wanted, signal), signal);
+    return outcomeOf(reply, clock.now());
   };
   return {
     name: "web_push",
@@ -38,6 +42,9 @@ export const webPush = ({ account, client, clock, timeoutMs = 10_000 }: WebPushD
     close: pushes.settled,
   };
 };
+
+/** Requests of one account under way at once, each on its own connection: a push service is not met with a storm of them. */
+const maxRequests = 64;
 
 const refusal = (kind: "token_invalid" | "config_error" | "payload_error", code: DeliveryErrorCode, reason: string) =>
   ({ kind, code, providerCode: null, reason }) as const;
