@@ -29,7 +29,7 @@ export type Refusal = { code: DeliveryErrorCode; providerCode: string | null; re
 /**
  * What became of one send. Closed: every documented answer of every provider maps to one of these.
  * - `sent`: the provider accepted it.
- * - `token_invalid`: the address is gone; the subscription becomes invalid.
+ * - `token_invalid`: the address is gone; the subscription becomes invalid, unless it was registered after `since`.
  * - `retry_at`: may work later, not before `at`.
  * - `config_error`: credentials or set-up are wrong; every send of this app and channel will fail alike.
  * - `payload_error`: this content can never be accepted for this recipient.
@@ -37,7 +37,7 @@ export type Refusal = { code: DeliveryErrorCode; providerCode: string | null; re
  */
 export type Outcome =
   | { kind: "sent"; providerId: string | null }
-  | ({ kind: "token_invalid" } & Refusal)
+  | ({ kind: "token_invalid"; since?: Date } & Refusal)
   | ({ kind: "retry_at"; at: Date } & Refusal)
   | ({ kind: "config_error" } & Refusal)
   | ({ kind: "payload_error" } & Refusal)

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http2";
+import type { Outcome } from "#core/domain/outcome.ts";
 
 /** One POST to a provider. `timeoutMs` counts from the call, waiting for a free stream included. */
 export type TransportRequest = {
@@ -25,6 +26,18 @@ export type Transport = {
   request: (request: TransportRequest) => Promise<TransportResult>;
   /** Takes nothing new, finishes what it has (bounded by the requests' own timeouts), closes its connections. */
   close: () => Promise<void>;
+};
+
+/** Makes the transport to one origin; `initialStreams` bounds what is sent before the first answer. */
+export type OpenTransport = (options: { origin: string; initialStreams?: number }) => Transport;
+
+const pauseMs = 5000; // at least; the pauses between retries of a recipient grow by themselves
+
+/** What it means for a delivery that no answer came: it may be sent again only when it surely was not processed. */
+export const notAnswered = (result: Exclude<TransportResult, { kind: "answer" }>, now: Date): Outcome => {
+  if (result.kind === "broken") return { kind: "uncertain", reason: result.reason };
+  const at = new Date(now.getTime() + pauseMs);
+  return { kind: "retry_at", at, code: "PROVIDER_UNAVAILABLE", providerCode: null, reason: result.reason };
 };
 
 /** One request on its way through a pool. */

@@ -1,0 +1,87 @@
+import { hash } from "node:crypto";
+import type { Clock } from "#core/domain/clock.ts";
+import type { Outcome, Provider, Recipient } from "#core/domain/outcome.ts";
+import { type ApnsPush, apnsBody } from "#core/domain/render/apns.ts";
+import { apnsOutcome } from "./apns-outcomes.ts";
+import type { ApnsSigner, ApnsTokens } from "./apns-tokens.ts";
+import { tokenGuard } from "./token-guard.ts";
+import { notAnswered, type OpenTransport, providerOrigin, type TransportResult } from "./transport.ts";
+
+export type ApnsAccount = ApnsSigner & { bundleId: string };
+
+export type ApnsDeps = {
+  account: ApnsAccount;
+  /** Of the account's environment: https unless loopback. */
+  baseUrl: string;
+  open: OpenTransport;
+  /** Shared by all accounts. */
+  tokens: ApnsTokens;
+  clock: Clock;
+  timeoutMs?: number;
+};
+
+const expired = "ExpiredProviderToken";
+
+/**
+ * Sends to Apple devices with token authentication.
+ * Source: Apple, "Sending notification requests to APNs".
+ */
+export const apns = ({ account, baseUrl, open, tokens, clock, timeoutMs = 20_000 }: ApnsDeps): Provider<ApnsPush> => {
+  // APNs admits one stream until it has checked the token of the first request.
+  const transport = open({ origin: providerOrigin(baseUrl), initialStreams: 1 });
+  const guard = tokenGuard();
+  const post = (push: ApnsPush, to: Recipient, token: string, signal: AbortSignal): Promise<TransportResult> =>
+    transport.request({
+      path: `/3/device/${encodeURIComponent(to.address)}`,
+      headers: headersOf(push, { token, id: apnsIdOf(to.deliveryId), topic: account.bundleId, now: clock.now() }),
+      body: apnsBody(push, to.deliveryId),
+      timeoutMs,
+      signal,
+    });
+  const send = async (push: ApnsPush, to: Recipient, signal: AbortSignal): Promise<Outcome> => {
+    const token = tokens.current(account);
+    if (token === null) return unusableKey;
+    const first = await post(push, to, token, signal);
+    const other = isExpired(first) ? tokens.renewed(account, token) : null;
+    const result = other === null ? first : await post(push, to, other, signal);
+    return guard(outcomeOf(result, apnsIdOf(to.deliveryId), clock.now()));
+  };
+  return { name: "apns", send, close: transport.close };
+};
+
+/** The id under which APNs knows a delivery: always the same, in the form of a UUID. */
+export const apnsIdOf = (deliveryId: string): string => {
+  const hex = hash("sha256", deliveryId);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
+};
+
+const unusableKey: Outcome = {
+  kind: "config_error",
+  code: "PROVIDER_AUTH",
+  providerCode: null,
+  reason: "the private key is not an ES256 key in PEM form",
+};
+
+type Own = { token: string; id: string; topic: string; now: Date };
+
+const headersOf = (push: ApnsPush, { token, id, topic, now }: Own): Record<string, string> => {
+  const headers: Record<string, string> = {
+    authorization: `bearer ${token}`,
+    "apns-id": id,
+    "apns-topic": topic,
+    "apns-push-type": push.pushType,
+    "apns-priority": String(push.priority),
+    "apns-expiration": String(push.ttlSeconds === 0 ? 0 : Math.floor(now.getTime() / 1000) + push.ttlSeconds),
+  };
+  if (push.collapseId !== null) headers["apns-collapse-id"] = push.collapseId;
+  return headers;
+};
+
+const isExpired = (result: TransportResult): boolean =>
+  result.kind === "answer" && result.status === 403 && result.body.includes(expired);
+
+const outcomeOf = (result: TransportResult, id: string, now: Date): Outcome => {
+  if (result.kind !== "answer") return notAnswered(result, now);
+  const retryAfter = result.headers["retry-after"];
+  return apnsOutcome({ ...result, ...(retryAfter === undefined ? {} : { retryAfter }) }, id, now);
+};

@@ -1,0 +1,116 @@
+import { expect } from "chai";
+import { renderApns } from "#core/domain/render/apns.ts";
+import { makeCredentials } from "../../../../dev/simulators/credentials.ts";
+import { type ApnsDeps, apns, apnsIdOf } from "../../../../dispatcher/providers/apns.ts";
+import { apnsTokens } from "../../../../dispatcher/providers/apns-tokens.ts";
+import type { TransportRequest, TransportResult } from "../../../../dispatcher/providers/transport.ts";
+
+const { apns: keys } = makeCredentials();
+const never = new AbortController().signal;
+const to = { deliveryId: "dlv_1", subscriptionId: "sub_1", address: "ab/c" };
+const push = renderApns({
+  messageId: "msg_1",
+  content: { contents: { en: "x" } },
+  options: {},
+  language: null,
+  ttlSeconds: 60,
+});
+
+/** A provider over a transport that answers with these results in turn, the last one for ever. */
+const given = (
+  results: TransportResult[],
+  account: Partial<ApnsDeps["account"]> = {},
+  baseUrl = "https://a.example",
+) => {
+  const requests: TransportRequest[] = [];
+  let nowMs = Date.parse("2026-11-21T08:00:00Z");
+  const clock = { now: () => new Date(nowMs) };
+  const provider = apns({
+    account: { ...keys, bundleId: "com.example.app", ...account },
+    baseUrl,
+    open: () => ({
+      request: async (request) => {
+        requests.push(request);
+        return (results.length > 1 ? results.shift() : results[0]) ?? { kind: "not_sent", reason: "no result given" };
+      },
+      close: async () => {},
+    }),
+    tokens: apnsTokens(clock),
+    clock,
+  });
+  return { provider, requests, pass: (ms: number) => (nowMs += ms) };
+};
+const answer = (status: number, reason?: string): TransportResult => ({
+  kind: "answer",
+  status,
+  headers: {},
+  body: reason === undefined ? "" : JSON.stringify({ reason }),
+});
+
+describe("apns", () => {
+  it("asks as Apple documents it", async () => {
+    const { provider, requests } = given([answer(200)]);
+    expect(await provider.send(push, to, never)).to.deep.equal({ kind: "sent", providerId: apnsIdOf("dlv_1") });
+    const [request] = requests;
+    expect(request?.path).to.equal("/3/device/ab%2Fc");
+    expect(request?.headers).to.include({
+      "apns-id": apnsIdOf("dlv_1"),
+      "apns-topic": "com.example.app",
+      "apns-push-type": "alert",
+      "apns-priority": "10",
+      "apns-expiration": String(Date.parse("2026-11-21T08:01:00Z") / 1000),
+    });
+    expect(request?.headers).not.to.have.property("apns-collapse-id");
+    expect(request?.headers.authorization).to.match(/^bearer ey/);
+  });
+
+  it("derives the same UUID from a delivery each time", () => {
+    expect(apnsIdOf("dlv_1")).to.match(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(apnsIdOf("dlv_1")).to.equal(apnsIdOf("dlv_1"));
+    expect(apnsIdOf("dlv_2")).not.to.equal(apnsIdOf("dlv_1"));
+  });
+
+  it("signs again once when the provider token has expired", async () => {
+    const { provider, requests, pass } = given([answer(200), answer(403, "ExpiredProviderToken"), answer(200)]);
+    await provider.send(push, to, never);
+    pass(120_000);
+    expect((await provider.send(push, to, never)).kind).to.equal("sent");
+    expect(requests[2]?.headers.authorization).not.to.equal(requests[1]?.headers.authorization);
+  });
+
+  it("gives up as a set-up error when the new token is refused too", async () => {
+    const { provider, requests, pass } = given([answer(200), answer(403, "ExpiredProviderToken")]);
+    await provider.send(push, to, never);
+    pass(120_000);
+    expect((await provider.send(push, to, never)).kind).to.equal("config_error");
+    expect(requests).to.have.length(3);
+  });
+
+  it("says that the account cannot sign, without a request and without the key", async () => {
+    const { provider, requests } = given([answer(200)], { privateKeyPem: "secret words" });
+    const outcome = await provider.send(push, to, never);
+    expect(outcome).to.include({ kind: "config_error", code: "PROVIDER_AUTH" });
+    expect(JSON.stringify(outcome)).not.to.contain("secret words");
+    expect(requests).to.have.length(0);
+  });
+
+  it("doubts the set-up rather than the tokens when more than 20 in a row are refused", async () => {
+    const { provider } = given([answer(400, "BadDeviceToken")]);
+    const kinds: string[] = [];
+    for (let n = 0; n < 22; n++) kinds.push((await provider.send(push, to, never)).kind);
+    expect(kinds.slice(0, 20)).to.deep.equal(Array.from({ length: 20 }, () => "token_invalid"));
+    expect(kinds.slice(20)).to.deep.equal(["payload_error", "payload_error"]);
+  });
+
+  it("believes refusals again once a push was accepted or a token found gone", async () => {
+    const refusals = Array.from({ length: 20 }, () => answer(400, "BadDeviceToken"));
+    const { provider } = given([...refusals, answer(410, "Unregistered"), answer(400, "BadDeviceToken")]);
+    const kinds = new Set<string>();
+    for (let n = 0; n < 22; n++) kinds.add((await provider.send(push, to, never)).kind);
+    expect([...kinds]).to.deep.equal(["token_invalid"]);
+  });
+
+  it("sends only to https addresses, or to loopback", () => {
+    expect(() => given([], {}, "http://push.example.com")).to.throw("must be https");
+  });
+});
