@@ -1,6 +1,7 @@
-import type { Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { extendLease, settle, takeLease } from "./leases.ts";
 import { dueIndex, type Wakeable } from "./wake.ts";
 
 /** Recipients of one chunk at most; also the page of the audience scan. */
@@ -55,6 +56,7 @@ export const chunks = (db: Db) => {
   const rows = collectionOf<ChunkRow>(db, chunkCollection);
   return {
     rows,
+    ...leasing(rows),
 
     /** Writes chunks that are not there yet, in order, so that a kill leaves no gap; the ones that are there stay. */
     keep: async (made: readonly ChunkRow[]): Promise<void> => {
@@ -104,3 +106,18 @@ export const chunks = (db: Db) => {
       ),
   };
 };
+
+const leasing = (rows: Collection<ChunkRow>) => ({
+  /** Takes an open chunk that nobody holds. */
+  take: (id: string, hold: { holder: string; now: Date; holdMs: number }): Promise<ChunkRow | null> =>
+    takeLease(rows, { id, ...hold, when: { status: "open" } }),
+
+  extend: ({ _id, fence }: ChunkRow, now: Date, holdMs: number): Promise<boolean> =>
+    extendLease(rows, { id: _id, fence, now, holdMs }),
+
+  /** Ends a chunk: its recipients are in their deliveries, or in a retry. */
+  end: ({ _id, fence }: ChunkRow): Promise<boolean> =>
+    settle(rows, { id: _id, fence, dueAt: null, set: { status: "done", recipients: [] } }),
+
+  giveBack: ({ _id, fence }: ChunkRow, dueAt: Date): Promise<boolean> => settle(rows, { id: _id, fence, dueAt }),
+});
