@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { getCACertificates } from "node:tls";
+import { createSecureContext, getCACertificates } from "node:tls";
 import type { AddressGuard } from "#core/runtime/address-guard.ts";
 
 export type GuardedRequest = {
@@ -55,11 +55,8 @@ export type GuardedClientDeps = {
 export const guardedClient = ({ guard, resolve = resolveByDns, ca }: GuardedClientDeps): GuardedClient => {
   const options = { keepAlive: true, maxFreeSockets: freeSocketsPerOrigin, timeout: idleMs };
   const http = new HttpAgent({ ...options, lookup: guardedLookup(guard, resolve, "http:") });
-  const https = new HttpsAgent({
-    ...options,
-    ...(ca === undefined ? {} : { ca: [...getCACertificates(), ca] }),
-    lookup: guardedLookup(guard, resolve, "https:"),
-  });
+  const secureContext = createSecureContext(ca === undefined ? {} : { ca: [...getCACertificates(), ca] });
+  const https = new HttpsAgent({ ...options, secureContext, lookup: guardedLookup(guard, resolve, "https:") });
   const open = ({ url, method, headers, body }: GuardedRequest): ClientRequest => {
     const length = { "content-length": String(Buffer.byteLength(body)) };
     const isPlain = url.protocol === "http:";
