@@ -78,6 +78,7 @@ const startEtcd = (options: Required<ServerOptions>, port: number, peerPort: num
     ...options,
     name: `${name}-etcd`,
     command: [bin("etcd"), `--data-dir=${join(dir, name, "etcd")}`, ...clients, ...peers],
+    ports: [port, peerPort],
     marker: `--listen-client-urls=${client}`,
     isReady: () => answersHttp(`${client}/health`),
   });
@@ -108,6 +109,7 @@ const startApiserver = (
   return launch({
     ...options,
     command: [bin("kube-apiserver"), ...storage, ...network, ...access],
+    ports: [port],
     marker: `--secure-port=${port}`,
     isReady: async () => writeKubeconfig(files, port) && isKubernetesReady(kubeconfig),
   });

@@ -34,6 +34,7 @@ const startFerretdb = (options: Required<ServerOptions>, ports: MongodbPorts): P
   return launch({
     ...options,
     command: [bin("ferretdb"), listen, debug, postgres, `--state-dir=${stateDir}`, "--no-auth", "--telemetry=disable"],
+    ports: [port, debugPort],
     marker: listen,
     isReady: () => answersHttp(`http://127.0.0.1:${debugPort}/debug/readyz`),
   });

@@ -11,6 +11,7 @@ export const startNats = async (options: ServerOptions & { port: number; monitor
     dir,
     detached,
     command: [bin("nats-server"), "-a", "127.0.0.1", "-p", `${port}`, "-m", `${monitorPort}`, "-js", "-sd", store],
+    ports: [port, monitorPort],
     marker: `-p ${port} -m ${monitorPort}`,
     isReady: () => answersHttp(`http://127.0.0.1:${monitorPort}/healthz`), // ready only with JetStream recovered
   });

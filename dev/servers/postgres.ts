@@ -51,6 +51,7 @@ export const startPostgres = async (
       tied: !detached,
       command: [`${programs}/postgres`, "-D", "/srv", ...network, ...chosen],
     }),
+    ports: [port],
     marker: `postgres -D /srv -p ${port}`,
     isReady: (pid) => saysReady(data, pid),
     stopSignal: "SIGINT", // fast shutdown: does not wait for clients to leave

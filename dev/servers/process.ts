@@ -17,6 +17,8 @@ export type Launch = {
   dir: string;
   command: readonly string[];
   marker: string;
+  /** Where it is going to listen. */
+  ports: readonly number[];
   detached: boolean;
   isReady: (pid: number) => Promise<boolean>;
   stopSignal?: NodeJS.Signals;
@@ -46,6 +48,7 @@ const pollMs = 25;
 /** Starts a server and waits until it is ready. Throws with the end of its log when it dies or takes over a minute. */
 export const launch = async (what: Launch): Promise<ServerProcess> => {
   const { name, dir, marker, isReady, stopSignal = "SIGTERM" } = what;
+  await Promise.all(what.ports.map(assertFree)); // or another server there would answer as if it were ours
   const record = { pid: spawnServer(what), marker };
   recordProcess(dir, name, record);
   const end = async (how: Promise<void>) => {
@@ -87,6 +90,12 @@ export const freePorts = async (count: number): Promise<number[]> => {
   await Promise.all(listeners.map((listener) => new Promise((done) => listener.close(done))));
   return ports;
 };
+
+const assertFree = (port: number): Promise<void> =>
+  new Promise((done, fail) => {
+    const listener = createServer().listen(port, "127.0.0.1", () => listener.close(() => done()));
+    listener.once("error", () => fail(new Error(`port ${port} is taken: stop what listens there, or set PORT_BASE`)));
+  });
 
 const logPath = (dir: string, name: string): string => join(dir, "logs", `${name}.log`);
 

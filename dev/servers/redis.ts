@@ -15,6 +15,7 @@ export const startRedis = async (options: ServerOptions & { port: number }): Pro
     dir,
     detached,
     command: [bin("redis-server"), ...network, "--dir", data, "--set-proc-title", "no"],
+    ports: [port],
     marker: `--port ${port} --bind`,
     isReady: () => answersPing(port),
   });
