@@ -1,18 +1,23 @@
-import type { CollectionSpec } from "./collection.ts";
+import type { Db } from "mongodb";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { managedRows } from "./managed.ts";
 import type { Managed } from "./plans.ts";
 import type { Sealed } from "./sealed.ts";
 
-/** Account of one channel's provider: what is public in the clear, what is secret sealed by the key ring. */
-export type ChannelAccounts = {
+/**
+ * Account of each channel's provider: what is public in the clear, what is secret sealed by the key ring under the
+ * context `apps/<id>/<channel>.<member>`. `Secret` is `string` while they are open.
+ */
+export type ChannelAccounts<Secret = Sealed> = {
   ios_push?: {
     team_id: string;
     key_id: string;
     bundle_id: string;
     environment: "production" | "sandbox";
-    private_key: Sealed;
+    private_key: Secret;
   };
-  android_push?: { project_id: string; client_email: string; token_uri: string; private_key: Sealed };
-  web_push?: { subject: string; public_key: string; private_key: Sealed };
+  android_push?: { project_id: string; client_email: string; token_uri: string; private_key: Secret };
+  web_push?: { subject: string; public_key: string; private_key: Secret };
   email?: {
     host: string;
     port: number;
@@ -20,8 +25,8 @@ export type ChannelAccounts = {
     from_name: string | null;
     from_address: string;
     username: string | null;
-    password: Sealed | null;
-    dkim: { domain: string; selector: string; private_key: Sealed } | null;
+    password: Secret | null;
+    dkim: { domain: string; selector: string; private_key: Secret } | null;
   };
 };
 
@@ -46,4 +51,18 @@ export const appCollection: CollectionSpec = {
     { key: { tenant_id: 1, name: 1 }, name: "name", unique: true },
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
+};
+
+export type Apps = ReturnType<typeof apps>;
+
+export const apps = (db: Db) => {
+  const rows = collectionOf<AppRow>(db, appCollection);
+  return {
+    ...managedRows(rows),
+    /** Some of a tenant's apps, at most `limit`. */
+    ofTenant: (tenantId: string, limit: number): Promise<AppRow[]> =>
+      rows.find({ tenant_id: tenantId }).limit(limit).toArray(),
+    countOthers: (tenantId: string, exceptId: string): Promise<number> =>
+      rows.countDocuments({ tenant_id: tenantId, _id: { $ne: exceptId } }),
+  };
 };

@@ -1,4 +1,6 @@
-import type { CollectionSpec } from "./collection.ts";
+import type { Db } from "mongodb";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { managedRows } from "./managed.ts";
 import type { Managed } from "./plans.ts";
 
 export type ObjectSchema = { type: "object"; properties: Record<string, Record<string, unknown>>; required?: string[] };
@@ -22,4 +24,19 @@ export const liveActivityTypeCollection: CollectionSpec = {
     { key: { app_id: 1, name: 1 }, name: "name", unique: true },
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
+};
+
+export type LiveActivityTypes = ReturnType<typeof liveActivityTypes>;
+
+export const liveActivityTypes = (db: Db) => {
+  const rows = collectionOf<LiveActivityTypeRow>(db, liveActivityTypeCollection);
+  return {
+    ...managedRows(rows),
+    countOthers: (appId: string, exceptId: string): Promise<number> =>
+      rows.countDocuments({ app_id: appId, _id: { $ne: exceptId } }),
+    /** Ids of an app's types. */
+    idsOf: async (appId: string): Promise<string[]> =>
+      (await rows.find({ app_id: appId }, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id),
+    removeAll: (ids: readonly string[]): Promise<unknown> => rows.deleteMany({ _id: { $in: [...ids] } }),
+  };
 };

@@ -1,5 +1,7 @@
+import type { Db } from "mongodb";
 import type { PlanFeature } from "../domain/plan-features.ts";
-import type { CollectionSpec } from "./collection.ts";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { managedRows } from "./managed.ts";
 
 /** A plan: what its tenants may do. Limits of null mean unlimited. `_id` is the plan's name, e.g. `growth`. */
 export type PlanRow = {
@@ -31,3 +33,7 @@ export const planCollection: CollectionSpec = {
   name: "plans",
   indexes: [{ key: { "managed.uid": 1 }, name: "managed" }],
 };
+
+export type Plans = ReturnType<typeof plans>;
+
+export const plans = (db: Db) => managedRows(collectionOf<PlanRow>(db, planCollection));

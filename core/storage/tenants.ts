@@ -1,4 +1,6 @@
-import type { CollectionSpec } from "./collection.ts";
+import type { Db } from "mongodb";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { managedRows } from "./managed.ts";
 import type { Managed } from "./plans.ts";
 
 /** An organisation. `namespaces` are the Kubernetes namespaces that are its own (unique over all tenants). */
@@ -18,8 +20,24 @@ export const tenantCollection: CollectionSpec = {
   name: "tenants",
   indexes: [
     { key: { name: 1 }, name: "name", unique: true },
-    { key: { namespaces: 1 }, name: "namespace", unique: true },
+    // partial: tenants without a namespace do not collide
+    { key: { namespaces: 1 }, name: "namespace", unique: true, partialFilterExpression: { namespaces: { $gt: "" } } },
     { key: { plan: 1 }, name: "plan" },
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
+};
+
+export type Tenants = ReturnType<typeof tenants>;
+
+export const tenants = (db: Db) => {
+  const rows = collectionOf<TenantRow>(db, tenantCollection);
+  return {
+    ...managedRows(rows),
+    /** The tenants that have one of these namespaces; each has one owner at most. */
+    holding: (namespaces: readonly string[]): Promise<TenantRow[]> =>
+      rows.find({ namespaces: { $in: [...namespaces], $gt: "" } }).toArray(),
+    /** Some names of the tenants on a plan, at most `limit`. */
+    namesOnPlan: async (plan: string, limit: number): Promise<string[]> =>
+      (await rows.find({ plan }).limit(limit).toArray()).map(({ name }) => name),
+  };
 };

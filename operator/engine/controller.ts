@@ -53,6 +53,7 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
     path: collectionPath(definition),
     store,
     onEvents,
+    onRestart: metrics.restarted,
     timing,
     log,
   });

@@ -10,8 +10,8 @@ export type WorkQueue = {
   add: (key: string, lane: Lane) => void;
   /** Adds later, unless it is to come sooner already. */
   addAfter: (key: string, delayMs: number) => void;
-  /** Adds after the key's own back-off, which doubles with each call until `forget`. Gives the delay. */
-  addFailed: (key: string) => number;
+  /** Adds after the key's own back-off, which doubles with each call until `forget`. */
+  addFailed: (key: string) => void;
   forget: (key: string) => void;
   /** The next key and its lane, or null when `signal` aborts first. */
   next: (signal: AbortSignal) => Promise<Work | null>;
@@ -40,7 +40,7 @@ export const workQueue = (hooks: QueueHooks = {}): WorkQueue => {
   const waiting = waitingKeys();
   const running = new Map<string, number>();
   const again = new Map<string, Lane>(); // added while running
-  const failures = new Map<string, number>();
+  const failures = backOffs();
   const idle = new Set<() => void>();
 
   const add = (key: string, lane: Lane): void => {
@@ -52,15 +52,17 @@ export const workQueue = (hooks: QueueHooks = {}): WorkQueue => {
   };
   const timers = delayed((key) => add(key, "resync"));
 
+  const begin = (work: Work): Work => {
+    running.set(work.key, Date.now());
+    hooks.onStart?.(Date.now() - work.since);
+    return work;
+  };
+
   const next = async (signal: AbortSignal): Promise<Work | null> => {
     while (!signal.aborted) {
       const work = waiting.take();
-      if (work === null) await woken(idle, signal);
-      else {
-        running.set(work.key, Date.now());
-        hooks.onStart?.(Date.now() - work.since);
-        return work;
-      }
+      if (work !== null) return begin(work);
+      await woken(idle, signal);
     }
     return null;
   };
@@ -73,28 +75,32 @@ export const workQueue = (hooks: QueueHooks = {}): WorkQueue => {
     if (lane !== undefined) add(key, lane);
   };
 
-  const addFailed = (key: string): number => {
-    const count = (failures.get(key) ?? 0) + 1;
-    failures.set(key, count);
+  const addFailed = (key: string): void => {
     hooks.onRetry?.();
-    timers.set(key, retryDelayMs(count));
-    return retryDelayMs(count);
+    timers.set(key, failures.next(key));
   };
 
   const clear = (): void => {
-    for (const part of [waiting, again, failures, timers]) part.clear();
+    for (const part of [waiting, timers, failures]) part.clear();
+    again.clear();
   };
 
+  const views = { size: waiting.size, running: () => running.values() };
+  return { ...views, add, addAfter: timers.set, addFailed, forget: failures.forget, next, done, clear };
+};
+
+/** How often each key has failed in a row. */
+const backOffs = () => {
+  const failures = new Map<string, number>();
   return {
-    add,
-    addAfter: timers.set,
-    addFailed,
-    forget: (key) => void failures.delete(key),
-    next,
-    done,
-    size: waiting.size,
-    running: () => running.values(),
-    clear,
+    /** Counts one more; the delay before the next try, ms. */
+    next: (key: string): number => {
+      const count = (failures.get(key) ?? 0) + 1;
+      failures.set(key, count);
+      return retryDelayMs(count);
+    },
+    forget: (key: string): void => void failures.delete(key),
+    clear: (): void => failures.clear(),
   };
 };
 

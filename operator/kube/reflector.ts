@@ -44,8 +44,8 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
   let failures = 0;
 
   const list = async (signal: AbortSignal): Promise<void> => {
-    const { version, items } = await listAll<T>(client, path, accept, signal);
-    deps.onEvents(store.replace(items.map(trim)));
+    const { version, items } = await listAll({ client, path, accept }, signal);
+    deps.onEvents(store.replace((items as T[]).map(trim))); // sound: the API lists the kind that its path names
     position = version;
     relistAt = Date.now() + jittered(timing.relistMs);
     failures = 0;
@@ -90,22 +90,20 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
   return { run, synced };
 };
 
-type Page<T> = { metadata: { resourceVersion: string; continue?: string }; items: T[] };
+type Page = { metadata: { resourceVersion: string; continue?: string }; items: unknown[] };
 
 const pageSize = 500;
 
 /** Reads a collection by pages. A page that is gone (410: the list took too long) fails the list; it starts again. */
-const listAll = async <T extends KubeObject>(
-  client: KubeClient,
-  path: string,
-  accept: string,
+const listAll = async (
+  { client, path, accept }: { client: KubeClient; path: string; accept: string },
   signal: AbortSignal,
-): Promise<{ version: string; items: T[] }> => {
-  const items: T[] = [];
+): Promise<{ version: string; items: unknown[] }> => {
+  const items: unknown[] = [];
   let token = "";
   for (;;) {
     const query = `limit=${pageSize}${token === "" ? "" : `&continue=${encodeURIComponent(token)}`}`;
-    const page: Page<T> = await client.call<Page<T>>({ method: "GET", path: `${path}?${query}`, accept }, signal);
+    const page = await client.call<Page>({ method: "GET", path: `${path}?${query}`, accept }, signal);
     items.push(...page.items);
     token = page.metadata.continue ?? "";
     if (token === "") return { version: page.metadata.resourceVersion, items };
