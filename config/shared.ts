@@ -18,10 +18,19 @@ export const SharedConfig = {
   }),
   natsUrl: Text({
     env: "HERALD_NATS_URL",
-    pattern: "^(nats|tls|wss?)://.+",
+    pattern: "^(nats|tls)://.+",
     maxLength: 2000,
     description: "address of NATS (2.12 or later) with JetStream; several separated by commas",
   }),
+  natsCredentials: Optional(
+    Text({
+      env: "HERALD_NATS_CREDENTIALS",
+      secret: true,
+      minLength: 1,
+      maxLength: 65_536,
+      description: "content of a .creds file, when NATS asks for one; mount it: HERALD_NATS_CREDENTIALS_FILE",
+    }),
+  ),
   natsPrefix: Text({
     env: "HERALD_NATS_PREFIX",
     default: "herald",

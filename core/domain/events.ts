@@ -1,0 +1,23 @@
+import type { EventEnvelope, EventKind } from "../schema/event.ts";
+import { derivedId } from "./ids.ts";
+
+export type EventFacts = {
+  kind: EventKind;
+  appId: string;
+  subjectId: string | null;
+  data: Record<string, unknown>;
+  at: Date;
+  /** Ids of what the event follows from: making it twice gives the same id, and it is delivered once. */
+  from: readonly string[];
+};
+
+/** Makes the envelope of an event. Source of its members: decisions 10.1. */
+export const makeEvent = ({ kind, appId, subjectId, data, at, from }: EventFacts): EventEnvelope => ({
+  id: derivedId("event", kind, ...from),
+  type: kind,
+  timestamp: at.toISOString(),
+  app_id: appId,
+  subject_id: subjectId,
+  api_version: "1.0",
+  data,
+});

@@ -1,0 +1,142 @@
+import {
+  type ConsumerConfig,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+} from "@nats-io/jetstream";
+import { credsAuthenticator, type NatsConnection } from "@nats-io/nats-core";
+import { connect } from "@nats-io/transport-node";
+import type { StreamSpec } from "./topology.ts";
+
+/** The connection to NATS that a process shares. */
+export type Nats = {
+  nc: NatsConnection;
+  js: JetStreamClient;
+  jsm: JetStreamManager;
+  isConnected: () => boolean;
+  /** Calls back each time the connection is there again; the result takes the listener away. */
+  onReconnect: (listener: () => void) => () => void;
+  /** Resolves when JetStream answers. */
+  ping: () => Promise<void>;
+  /** Sends what is buffered (acknowledgements) for at most 2 s, then closes. */
+  close: () => Promise<void>;
+};
+
+/** How long JetStream may take to acknowledge a publication. */
+const publishMs = 2_000;
+
+/** Connects to NATS, waiting for as long as it is away, and reconnects for ever. `url` may name several servers. */
+export const connectNats = async ({ url, name, credentials }: NatsOptions): Promise<Nats> => {
+  const nc = await connect({
+    servers: url.split(",").map((server) => server.trim()),
+    name,
+    waitOnFirstConnect: true,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 500,
+    reconnectJitter: 500,
+    timeout: 3_000,
+    pingInterval: 10_000, // with two unanswered, a deaf server is left after 30 s
+    maxPingOut: 2,
+    ignoreAuthErrorAbort: true, // credentials may be rotated while we run
+    ...(credentials !== undefined && { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),
+  });
+  const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 });
+  return {
+    nc,
+    js: jetstream(nc, { timeout: publishMs }),
+    jsm,
+    ...watchLink(nc),
+    ping: async () => void (await jsm.getAccountInfo()),
+    close: () => close(nc),
+  };
+};
+
+export type NatsOptions = { url: string; name: string; credentials?: string | undefined };
+
+const watchLink = (nc: NatsConnection): Pick<Nats, "isConnected" | "onReconnect"> => {
+  const listeners = new Set<() => void>();
+  let isConnected = true;
+  const watch = async (): Promise<void> => {
+    for await (const { type } of nc.status()) {
+      if (type === "disconnect" || type === "reconnecting") isConnected = false;
+      if (type !== "reconnect") continue;
+      isConnected = true;
+      for (const listener of listeners) listener();
+    }
+    isConnected = false;
+  };
+  void watch();
+  return {
+    isConnected: () => isConnected && !nc.isClosed(),
+    onReconnect: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+};
+
+const close = async (nc: NatsConnection): Promise<void> => {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, 2_000);
+  await Promise.race([nc.drain().catch(() => undefined), late]);
+  clearTimeout(timer);
+  await nc.close();
+};
+
+export type Ensured = "created" | "updated" | "unchanged";
+
+/** Makes a stream and its consumers what their source says. Several programs may do so at the same time. */
+export const ensureStream = async (jsm: JetStreamManager, { stream, consumers }: StreamSpec): Promise<Ensured> => {
+  const ensured = await ensureOne({
+    read: async () => (await jsm.streams.info(stream.name)).config,
+    add: () => jsm.streams.add(stream),
+    update: () => jsm.streams.update(stream.name, stream),
+    wanted: stream,
+  });
+  let isChanged = false;
+  for (const consumer of consumers) isChanged = (await ensureConsumer(jsm, stream.name, consumer)) || isChanged;
+  return ensured === "unchanged" && isChanged ? "updated" : ensured;
+};
+
+const ensureConsumer = async (
+  jsm: JetStreamManager,
+  stream: string,
+  wanted: Partial<ConsumerConfig> & { durable_name: string },
+): Promise<boolean> => {
+  const ensured = await ensureOne({
+    read: async () => (await jsm.consumers.info(stream, wanted.durable_name)).config,
+    add: () => jsm.consumers.add(stream, wanted),
+    update: () => jsm.consumers.update(stream, wanted.durable_name, wanted),
+    wanted,
+  });
+  return ensured !== "unchanged";
+};
+
+type Ensure = {
+  read: () => Promise<object>;
+  add: () => Promise<unknown>;
+  update: () => Promise<unknown>;
+  wanted: object;
+};
+
+const ensureOne = async ({ read, add, update, wanted }: Ensure): Promise<Ensured> => {
+  const actual = await read().catch(nullWhenMissing);
+  if (actual === null) await add();
+  else if (!covers(actual, wanted)) await update();
+  else return "unchanged";
+  return actual === null ? "created" : "updated";
+};
+
+const missing: readonly number[] = [JetStreamApiCodes.StreamNotFound, JetStreamApiCodes.ConsumerNotFound];
+
+const nullWhenMissing = (error: unknown): null => {
+  if (error instanceof JetStreamApiError && missing.includes(error.code)) return null;
+  throw error;
+};
+
+/** Whether every member that is wanted has its value; the server adds many of its own. */
+const covers = (actual: object, wanted: object): boolean =>
+  Object.entries(wanted).every(([key, value]) => JSON.stringify(Reflect.get(actual, key)) === JSON.stringify(value));

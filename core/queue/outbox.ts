@@ -1,0 +1,100 @@
+import type { Collection, Filter, UpdateFilter } from "mongodb";
+import { Unavailable } from "../errors.ts";
+import type { Part } from "../runtime/lifecycle.ts";
+import type { Log } from "../runtime/log.ts";
+import type { QueueMetrics } from "../runtime/metrics-queue.ts";
+import type { OutboxEvent } from "../schema/event.ts";
+import type { Leasable } from "../storage/leases.ts";
+import type { EventPublisher } from "./events.ts";
+
+/** A document that lists the events which follow from it until they are published. */
+export type WithOutbox = Leasable & { outbox: OutboxEvent[] };
+
+export type Outbox = Part & {
+  /**
+   * Publishes a document's events, then has them cleared. False when JetStream is away or full: they stay in the
+   * document, whose `due_at` brings it back.
+   */
+  flush: (row: Pick<WithOutbox, "_id" | "outbox"> & { traceparent?: string | null }) => Promise<boolean>;
+};
+
+export type OutboxDeps<Row extends WithOutbox> = {
+  rows: Collection<Row>;
+  events: EventPublisher;
+  /** When a document with an empty outbox and no lease needs no further turn: its `due_at` becomes null. */
+  done: Filter<Row>;
+  log: Log;
+  metrics: QueueMetrics;
+};
+
+const clearEveryMs = 200;
+const clearAtMost = 500; // documents in one write
+const waitingAtMost = 5_000; // beyond it a flush waits for the clearing
+
+/**
+ * Publishes what documents' outboxes list. Clearing is gathered into few writes; what a crash leaves uncleared is
+ * published again by the sweep, and known to consumers by its id.
+ */
+export const outbox = <Row extends WithOutbox>({ rows, events, done, log, metrics }: OutboxDeps<Row>): Outbox => {
+  const published = new Map<string, string[]>(); // ids of events to clear, by document
+  let timer: NodeJS.Timeout | undefined;
+  let clearing: Promise<void> = Promise.resolve();
+
+  const clearNow = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    const batch = [...published].slice(0, clearAtMost);
+    for (const [id] of batch) published.delete(id);
+    clearing = clearing
+      .then(() => clear(rows, batch, done))
+      .catch((err: unknown) => log.warn({ err, documents: batch.length }, "outbox.not_cleared"));
+    if (published.size > 0) schedule();
+    return clearing;
+  };
+  const schedule = (): void => {
+    if (published.size >= clearAtMost) void clearNow();
+    else timer ??= setTimeout(() => void clearNow(), clearEveryMs);
+  };
+
+  return {
+    name: `outbox of ${rows.collectionName}`,
+    start: async () => undefined,
+    stop: async () => {
+      while (published.size > 0) await clearNow();
+      await clearing;
+    },
+    flush: async (row) => {
+      if (row.outbox.length === 0) return true;
+      const isPublished = await publish(events, row);
+      metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, row.outbox.length);
+      if (!isPublished) return false;
+      published.set(row._id, [...(published.get(row._id) ?? []), ...row.outbox.map((event) => event.id)]);
+      schedule();
+      if (published.size > waitingAtMost) await clearing;
+      return true;
+    },
+  };
+};
+
+const publish = async (events: EventPublisher, row: Parameters<Outbox["flush"]>[0]): Promise<boolean> => {
+  try {
+    return await events.publish(row.outbox, row.traceparent);
+  } catch (error) {
+    if (error instanceof Unavailable) return false;
+    throw error;
+  }
+};
+
+/** Two writes for all: event ids are unique, so all of the batch's may be pulled from each of its documents. */
+const clear = async <Row extends WithOutbox>(
+  rows: Collection<Row>,
+  batch: readonly (readonly [string, readonly string[]])[],
+  done: Filter<Row>,
+): Promise<void> => {
+  const ids = batch.map(([id]) => id);
+  const eventIds = batch.flatMap(([, events]) => events);
+  const these = { _id: { $in: ids } } as Filter<Row>; // sound: Row has the members of WithOutbox
+  await rows.updateMany(these, { $pull: { outbox: { id: { $in: eventIds } } } } as unknown as UpdateFilter<Row>);
+  const finished = { $and: [these, { outbox: { $size: 0 }, lease: null }, done] } as Filter<Row>; // sound: as above
+  await rows.updateMany(finished, { $set: { due_at: null } } as unknown as UpdateFilter<Row>);
+};

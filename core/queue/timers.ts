@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Collection, Db, Filter, UpdateFilter } from "mongodb";
+import type { Clock } from "../domain/clock.ts";
+import { mapBounded } from "../runtime/bounded.ts";
+import type { Part } from "../runtime/lifecycle.ts";
+import type { Log } from "../runtime/log.ts";
+import type { QueueMetrics } from "../runtime/metrics-queue.ts";
+import { longAgo } from "../storage/collection.ts";
+import { type Leasable, type NamedLease, namedLease } from "../storage/leases.ts";
+
+/** Documents whose `due_at` is watched. */
+export type TimerSource<Row extends Leasable> = {
+  name: string;
+  collection: Collection<Row>;
+  /** Members that `ring` needs, beside `_id`, `fence` and `due_at`. */
+  select: readonly (keyof Row & string)[];
+  /** Publishes one document's hint. A refusal (the stream is full) counts as rung: it is rung again in 10 s. */
+  ring: (row: Row, signal?: AbortSignal) => Promise<unknown>;
+};
+
+/** A source whose kind of row no longer matters. */
+export type AnyTimerSource = { name: string; run: (deps: TimersDeps, signal: AbortSignal) => Promise<void> };
+
+/** Readies a source for {@link timers}. */
+export const timerSource = <Row extends Leasable>(source: TimerSource<Row>): AnyTimerSource => ({
+  name: source.name,
+  run: (deps, signal) => watch(source, deps, signal),
+});
+
+export type TimersDeps = {
+  /** Who runs them: unique to a process. */
+  holder: string;
+  clock: Clock;
+  log: Log;
+  db: Db;
+  metrics: QueueMetrics;
+};
+
+/**
+ * Rings the hint of every document whose `due_at` has passed, every 500 ms, oldest first, and moves `due_at` on by 10 s
+ * in case the hint is lost. Serves timers, retries, the expiry of leases and the sweep alike (docs/decisions/0001).
+ * Of all processes that run it, one at a time serves a source.
+ */
+export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly AnyTimerSource[] }): Part => {
+  const stopping = new AbortController();
+  let loops: Promise<unknown> = Promise.resolve();
+  return {
+    name: "timers",
+    start: async () => {
+      loops = Promise.all(sources.map((source) => source.run(deps, stopping.signal)));
+    },
+    stop: async () => {
+      stopping.abort(new Error("the timers are stopping"));
+      await loops;
+    },
+  };
+};
+
+const stepMs = 500;
+const holdMs = 3_000; // when the process that held a source is killed, another begins after so long
+const ringAgainMs = 10_000;
+const pageRows = 1_000;
+const inFlight = 64; // hints being published
+const failureMs = { first: 500, most: 5_000 };
+
+const watch = async <Row extends Leasable>(
+  source: TimerSource<Row>,
+  deps: TimersDeps,
+  stop: AbortSignal,
+): Promise<void> => {
+  const { db, holder, clock, log } = deps;
+  const lease = keep(namedLease(db, { name: `timers/${source.name}`, holder, holdMs, clock }), clock);
+  let failures = 0;
+  while (!stop.aborted) {
+    const beganMs = clock.now().getTime();
+    try {
+      if (await lease.isOurs()) await ringAllDue(source, deps, { lease, stop });
+      if (failures > 0) log.info({ source: source.name, failures }, "timers.back");
+      failures = 0;
+    } catch (err) {
+      if (stop.aborted) break;
+      if (failures++ === 0) log.warn({ source: source.name, err }, "timers.failed");
+    }
+    const failedMs = failures === 0 ? 0 : Math.min(failureMs.first * 2 ** (failures - 1), failureMs.most);
+    const restMs = stepMs - (clock.now().getTime() - beganMs);
+    await sleep(Math.max(failedMs, Math.min(restMs, stepMs), 1), undefined, { signal: stop }).catch(() => undefined);
+  }
+  await lease.release().catch(() => undefined); // it expires by itself
+};
+
+type Kept = { isOurs: () => Promise<boolean>; release: () => Promise<void> };
+
+/** Takes the lease when it can be had, and extends it when half of its time is gone. */
+const keep = (lease: NamedLease, clock: Clock): Kept => {
+  let untilMs = 0;
+  return {
+    isOurs: async () => {
+      const nowMs = clock.now().getTime();
+      if (nowMs < untilMs - holdMs / 2) return true;
+      const isHeld = (nowMs < untilMs && (await lease.extend())) || (await lease.take()) !== null;
+      untilMs = isHeld ? nowMs + holdMs : 0;
+      return isHeld;
+    },
+    release: () => lease.release(),
+  };
+};
+
+const ringAllDue = async <Row extends Leasable>(
+  source: TimerSource<Row>,
+  deps: TimersDeps,
+  { lease, stop }: { lease: Kept; stop: AbortSignal },
+): Promise<void> => {
+  let found = pageRows;
+  while (found === pageRows && !stop.aborted && (await lease.isOurs())) found = await ringPage(source, deps, stop);
+};
+
+/** Rings the oldest due documents; how many there were. */
+const ringPage = async <Row extends Leasable>(
+  source: TimerSource<Row>,
+  deps: TimersDeps,
+  stop: AbortSignal,
+): Promise<number> => {
+  const { collection, select, name } = source;
+  const { clock, metrics } = deps;
+  const isDue = { due_at: { $gt: longAgo, $lte: clock.now() } } as Filter<Row>; // sound: Row has the members of Leasable
+  const rows = (await collection
+    .find(isDue)
+    .project(Object.fromEntries(["fence", "due_at", ...select].map((member) => [member, 1])))
+    .sort({ due_at: 1 })
+    .limit(pageRows)
+    .toArray()) as Row[]; // sound: as far as `select` goes
+  await mapBounded(rows, inFlight, source.ring, stop);
+  for (const { due_at } of rows)
+    if (due_at) metrics.timerLagSeconds.observe({ source: name }, secondsSince(due_at, clock));
+  metrics.timersRung.inc({ source: name }, rows.length);
+  await moveOn(collection, rows, isDue, clock);
+  return rows.length;
+};
+
+/** A document that was taken or settled meanwhile has another `due_at` by now and keeps it. */
+const moveOn = async <Row extends Leasable>(
+  collection: Collection<Row>,
+  rows: readonly Row[],
+  isDue: Filter<Row>,
+  clock: Clock,
+): Promise<void> => {
+  if (rows.length === 0) return;
+  const again = new Date(clock.now().getTime() + ringAgainMs);
+  const filter = { _id: { $in: rows.map((row) => row._id) }, ...isDue } as Filter<Row>; // sound: as above
+  await collection.updateMany(filter, { $set: { due_at: again } } as unknown as UpdateFilter<Row>);
+};
+
+const secondsSince = (at: Date, clock: Clock): number => Math.max(0, clock.now().getTime() - at.getTime()) / 1_000;

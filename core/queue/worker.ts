@@ -1,0 +1,176 @@
+import { Unavailable } from "../errors.ts";
+import type { Part } from "../runtime/lifecycle.ts";
+import type { Log } from "../runtime/log.ts";
+import type { QueueMetrics } from "../runtime/metrics-queue.ts";
+import { isUnreachable } from "../storage/connect.ts";
+import type { Nats } from "./connect.ts";
+import type { Hint } from "./hint.ts";
+import { isAway } from "./publish.ts";
+import { Puller } from "./pull.ts";
+
+/** What becomes of a hint: it is done, it comes again later, or it is given up. */
+export type Settlement =
+  | { kind: "done" }
+  | { kind: "retry"; delayMs: number; reason: string }
+  | { kind: "drop"; reason: string };
+
+export type HandlerContext = {
+  /** Aborts after `timeoutMs`, and when the program's grace is over. */
+  signal: AbortSignal;
+  /** 1 for the first delivery. */
+  attempt: number;
+  traceparent: string | null;
+};
+
+export type WorkerOptions<T> = {
+  nats: Nats;
+  stream: string;
+  consumer: string;
+  /** Handlers that run at the same time, and hints that are asked for ahead of them: none. */
+  concurrency: number;
+  timeoutMs: number;
+  parse: (input: unknown) => T;
+  handle: (data: T, context: HandlerContext) => Promise<Settlement>;
+  name: string;
+  log: Log;
+  metrics: QueueMetrics;
+};
+
+const heartbeatMs = 10_000; // a third of ackWaitMs: two may be lost
+const retryMs = { first: 1_000, most: 60_000 };
+
+type Job = { hint: Hint; startedMs: number; abort: AbortController; end: Promise<void> };
+
+/**
+ * Hands a consumer's hints to a handler and settles them; nothing else acknowledges anything. A handler that throws
+ * is called again after 1 s, doubling to 60 s; a hint that cannot be parsed is dropped and logged as an error.
+ * Outlives restarts of JetStream and the deletion of its stream or consumer.
+ */
+export const worker = <T>(options: WorkerOptions<T>): Part => {
+  const { nats, stream, consumer, concurrency, log } = options;
+  const jobs = new Set<Job>();
+  let isStopping = false;
+  let heartbeat: NodeJS.Timeout | undefined;
+
+  const onHint = (hint: Hint): void => {
+    if (isStopping) return hint.nak(); // at once, to another process
+    if (jobs.size >= concurrency) return hint.nak(retryMs.first); // an answer to a request that was thought lost
+    const job: Job = { hint, startedMs: Date.now(), abort: new AbortController(), end: Promise.resolve() };
+    jobs.add(job);
+    job.end = run(job, options).finally(() => {
+      jobs.delete(job);
+      pull.freed();
+    });
+  };
+  const pull: Puller = new Puller({ nats, stream, consumer, concurrency, running: () => jobs.size, onHint, log });
+
+  return {
+    name: options.name,
+    start: async () => {
+      heartbeat = setInterval(() => keepAlive(jobs, options.timeoutMs), heartbeatMs);
+      pull.start();
+    },
+    stop: async (signal) => {
+      isStopping = true;
+      await pull.stop();
+      await finish(jobs, signal);
+      clearInterval(heartbeat);
+    },
+  };
+};
+
+/** Handles and settles one hint; never rejects. */
+const run = async <T>(job: Job, options: WorkerOptions<T>): Promise<void> => {
+  const { consumer, metrics, timeoutMs } = options;
+  const { hint, abort, startedMs } = job;
+  if (hint.attempt > 1) metrics.redeliveries.inc({ consumer });
+  metrics.inFlight.inc({ consumer });
+  const timer = setTimeout(() => abort.abort(new Error(`not handled within ${timeoutMs} ms`)), timeoutMs);
+  const settlement = await attempt(job, options);
+  clearTimeout(timer);
+  metrics.inFlight.dec({ consumer });
+  metrics.handleSeconds.observe({ consumer }, (Date.now() - startedMs) / 1_000);
+  metrics.messages.inc({ consumer, settlement: settlement.failed ? "failed" : settlement.kind });
+  settle(hint, settlement);
+};
+
+type Attempted = Settlement & { failed?: true };
+
+const attempt = async <T>(job: Job, options: WorkerOptions<T>): Promise<Attempted> => {
+  const { hint, abort } = job;
+  const parsed = parseBody(hint, options.parse);
+  if ("error" in parsed) {
+    options.log.error({ ...facts(job, options), err: parsed.error }, "hint.unreadable");
+    return { kind: "drop", reason: "unreadable", failed: true };
+  }
+  try {
+    const settlement = await options.handle(parsed.data, {
+      signal: abort.signal,
+      attempt: hint.attempt,
+      traceparent: hint.traceparent,
+    });
+    if (settlement.kind === "drop") options.log.warn({ ...facts(job, options), ...settlement }, "hint.dropped");
+    return settlement;
+  } catch (err) {
+    const delayMs = retryDelayMs(hint.attempt);
+    options.log[isPassing(err) ? "warn" : "error"]({ ...facts(job, options), delayMs, err }, "hint.failed");
+    return { kind: "retry", delayMs, reason: "failed", failed: true };
+  }
+};
+
+const parseBody = <T>(hint: Hint, parse: (input: unknown) => T): { data: T } | { error: unknown } => {
+  try {
+    return { data: parse(hint.json()) };
+  } catch (error) {
+    return { error };
+  }
+};
+
+const facts = <T>({ hint, startedMs }: Job, { name, consumer }: WorkerOptions<T>) => ({
+  worker: name,
+  consumer,
+  subject: hint.subject,
+  sequence: hint.sequence,
+  attempt: hint.attempt,
+  durationMs: Date.now() - startedMs,
+});
+
+/** Delay before delivery n + 1, ms: 1 s, doubling, at most 60 s. */
+const retryDelayMs = (deliveries: number): number => Math.min(retryMs.first * 2 ** (deliveries - 1), retryMs.most);
+
+const isPassing = (error: unknown): boolean => error instanceof Unavailable || isUnreachable(error) || isAway(error);
+
+const settle = (hint: Hint, settlement: Settlement): void => {
+  switch (settlement.kind) {
+    case "done":
+      return hint.ack();
+    case "retry":
+      return hint.nak(Math.max(1, settlement.delayMs)); // 0 would mean: at once, for ever
+    case "drop":
+      return hint.term(settlement.reason);
+  }
+};
+
+/** Tells JetStream of hints in hand; not of a handler past its time, so that another process gets its hint. */
+const keepAlive = (jobs: ReadonlySet<Job>, timeoutMs: number): void => {
+  for (const { hint, startedMs } of jobs) if (Date.now() - startedMs <= timeoutMs) hint.working();
+};
+
+const lastMs = 300; // for handlers to heed their signal, within what the lifecycle grants beyond the grace
+
+const finish = async (jobs: ReadonlySet<Job>, signal: AbortSignal): Promise<void> => {
+  const ends = Promise.all([...jobs].map((job) => job.end));
+  if (await endsFirst(ends, signal)) return;
+  for (const job of jobs) job.abort.abort(signal.reason);
+  await endsFirst(ends, AbortSignal.timeout(lastMs));
+};
+
+const endsFirst = async (ends: Promise<unknown>, signal: AbortSignal): Promise<boolean> => {
+  const { promise: aborted, resolve } = Promise.withResolvers<boolean>();
+  const onAbort = (): void => resolve(false);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) resolve(false);
+  const isFirst = await Promise.race([ends.then(() => true), aborted]);
+  signal.removeEventListener("abort", onAbort);
+  return isFirst;
+};
