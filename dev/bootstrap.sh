@@ -9,7 +9,8 @@ if ! command -v npm >/dev/null; then
 fi
 
 is_fresh() { # npm writes this file last
-  [ -x node_modules/.bin/node ] && [ node_modules/.package-lock.json -nt package-lock.json ]
+  [ -x node_modules/.bin/node ] && [ -e node_modules/.package-lock.json ] &&
+    ! [ package-lock.json -nt node_modules/.package-lock.json ]
 }
 
 is_fresh && exit 0

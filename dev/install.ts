@@ -15,12 +15,12 @@ const isGiven = (kind: ServerKind): boolean => Boolean(process.env[addressVariab
 const install = async (): Promise<void> => {
   await rm(join(devDir, "tmp"), { recursive: true, force: true }); // left by a run that was cut short
   const missing = findMissing();
-  if (missing.tools.length === 0 && !missing.postgres && !missing.redis) return linkKubectl();
   const lack = whatIsLacking(missing);
   if (lack) {
     say(lack);
     process.exit(2);
   }
+  if (missing.tools.length === 0 && !missing.postgres && !missing.redis) return linkKubectl();
   const stop = reportProgress();
   await Promise.all([buildAll(missing.tools), installPackages(missing)]);
   stop();
@@ -45,8 +45,8 @@ const whatIsLacking = ({ tools, postgres, redis }: Missing): string | null => {
   if (tools.length > 0 && !onPath("go")) {
     return "Go 1.26 or newer is missing: see https://go.dev/dl, or set MONGODB_URL, NATS_URL and KUBECONFIG to your own servers";
   }
-  if (postgres && !isRoot) {
-    return "installing PostgreSQL needs root: run as root, or set MONGODB_URL to your own MongoDB";
+  if (!isGiven("mongodb") && !isRoot) {
+    return "PostgreSQL in a folder of its own needs root: run as root, or set MONGODB_URL to your own MongoDB";
   }
   if (postgres && !canMount()) {
     return "PostgreSQL needs mount namespaces (CAP_SYS_ADMIN): allow them, or set MONGODB_URL to your own MongoDB";

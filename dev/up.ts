@@ -4,7 +4,10 @@ import { describe, type Found, type ServerKind, startStack } from "./servers/sta
 
 // `make up`: starts what is not there yet and prints where everything is.
 const startedAt = Date.now();
-const { found } = await startStack({ dir: stackDir, portBase: portBase() });
+const { found } = await startStack({ dir: stackDir, portBase: portBase() }).catch((error: Error) => {
+  console.error(`herald: ${error.message}`);
+  process.exit(1);
+});
 for (const [kind, where] of Object.entries(found) as [ServerKind, Found][]) {
   const about = where.origin === "environment" ? "given by the environment" : `${describe(kind)}, ${where.origin}`;
   const address = kind === "kubernetes" ? `KUBECONFIG=${relative(process.cwd(), where.address)}` : where.address;

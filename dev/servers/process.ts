@@ -17,8 +17,8 @@ export type Launch = {
   dir: string;
   command: readonly string[];
   marker: string;
-  /** Where it is going to listen. */
-  ports: readonly number[];
+  /** Where it is going to listen: nobody else may. */
+  ports?: readonly number[];
   detached: boolean;
   isReady: (pid: number) => Promise<boolean>;
   stopSignal?: NodeJS.Signals;
@@ -48,7 +48,7 @@ const pollMs = 25;
 /** Starts a server and waits until it is ready. Throws with the end of its log when it dies or takes over a minute. */
 export const launch = async (what: Launch): Promise<ServerProcess> => {
   const { name, dir, marker, isReady, stopSignal = "SIGTERM" } = what;
-  await Promise.all(what.ports.map(assertFree)); // or another server there would answer as if it were ours
+  await Promise.all((what.ports ?? []).map(assertFree)); // or another server there would answer as if it were ours
   const record = { pid: spawnServer(what), marker };
   recordProcess(dir, name, record);
   const end = async (how: Promise<void>) => {
