@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import { portBase, stackDir } from "./paths.ts";
-import { describe, type Found, type ServerKind, startStack } from "./servers/stack.ts";
+import { type Found, type ServerKind, startStack } from "./servers/stack.ts";
+import { describe } from "./servers/versions.ts";
 
 // `make up`: starts what is not there yet and prints where everything is.
 const startedAt = Date.now();

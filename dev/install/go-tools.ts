@@ -3,15 +3,24 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { bin, binDir, devDir, rootDir } from "../paths.ts";
+import { pinned } from "../servers/versions.ts";
 import { command } from "./progress.ts";
 
 /** A small Go module under dev/tools that pins programs by go.mod and go.sum, and the packages they are built from. */
 export type GoTools = { module: string; packages: Readonly<Record<string, string>>; ldflags: string };
 
 /** Without these a client cannot read the API server's version. */
-const kubernetesVersion = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"]
-  .flatMap((path) => [`-X ${path}.gitVersion=v1.36.3`, `-X ${path}.gitMajor=1`, `-X ${path}.gitMinor=36`])
-  .join(" ");
+const kubernetesVersion = (): string => {
+  const version = pinned("kubernetes", "k8s.io/kubernetes");
+  const [major, minor] = version.split(".");
+  return ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"]
+    .flatMap((path) => [
+      `-X ${path}.gitVersion=v${version}`,
+      `-X ${path}.gitMajor=${major}`,
+      `-X ${path}.gitMinor=${minor}`,
+    ])
+    .join(" ");
+};
 
 export const ferretdb: GoTools = {
   module: "ferretdb",
@@ -32,7 +41,7 @@ export const kubernetes: GoTools = {
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
     kubectl: "k8s.io/kubernetes/cmd/kubectl",
   },
-  ldflags: `-s -w ${kubernetesVersion}`,
+  ldflags: `-s -w ${kubernetesVersion()}`,
 };
 
 /** Whether the programs are there, built from today's pins. */

@@ -5,7 +5,6 @@ import { startKubernetes } from "./kubernetes.ts";
 import { withLock } from "./lock.ts";
 import { startMongodb } from "./mongodb.ts";
 import { startNats } from "./nats.ts";
-import { documentdbVersion } from "./postgres.ts";
 import { endRecorded, isRunning, readRecord, recordedNames } from "./records.ts";
 import { startRedis } from "./redis.ts";
 
@@ -72,15 +71,6 @@ export const stopStack = (dir: string): Promise<string[]> =>
 
 /** Whether any server recorded in a stack's folder runs. */
 export const isStackRunning = (dir: string): boolean => recordedNames(dir).some((name) => runs(dir, name));
-
-/** One line on what a server is, for people. */
-export const describe = (kind: ServerKind): string =>
-  ({
-    mongodb: `FerretDB 2.7.0 over PostgreSQL 18 with DocumentDB ${documentdbVersion()}`,
-    nats: "nats-server 2.15.2 with JetStream",
-    redis: "Redis 7",
-    kubernetes: "kube-apiserver 1.36.3 over etcd 3.6, no nodes",
-  })[kind];
 
 type State = Partial<Record<ServerKind, string>>;
 type Search = { dir: string; portBase: number; env: NodeJS.ProcessEnv; state: State };
