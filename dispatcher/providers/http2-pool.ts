@@ -32,7 +32,7 @@ const defaults = {
   tickMs: 100, // aborted signals and deadlines are noticed this late, without a listener and a timer each
   random: Math.random,
 };
-const maxConnectDelayMs = 30_000;
+const maxConnectDelayMs = 10_000; // shorter than a request's time, so that each sees an attempt
 const firstConnectDelayMs = 100;
 
 /**
