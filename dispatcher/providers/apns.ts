@@ -6,6 +6,7 @@ import { apnsOutcome } from "./apns-outcomes.ts";
 import type { ApnsSigner, ApnsTokens } from "./apns-tokens.ts";
 import { tokenGuard } from "./token-guard.ts";
 import { notAnswered, type OpenTransport, providerOrigin, type TransportResult } from "./transport.ts";
+import { underWay } from "./under-way.ts";
 
 export type ApnsAccount = ApnsSigner & { bundleId: string };
 
@@ -46,7 +47,12 @@ export const apns = ({ account, baseUrl, open, tokens, clock, timeoutMs = 20_000
     const result = other === null ? first : await post(push, to, other, signal);
     return guard(outcomeOf(result, apnsIdOf(to.deliveryId), clock.now()));
   };
-  return { name: "apns", send, close: transport.close };
+  const pushes = underWay();
+  return {
+    name: "apns",
+    send: (push, to, signal) => pushes.add(send(push, to, signal)),
+    close: () => pushes.settled().then(transport.close),
+  };
 };
 
 /** The id under which APNs knows a delivery: always the same, in the form of a UUID. */

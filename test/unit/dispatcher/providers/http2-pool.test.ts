@@ -4,6 +4,7 @@ import { type SimulatedServer, startHttp2Server } from "../../../../dev/simulato
 import { calm, type Script } from "../../../../dev/simulators/script.ts";
 import { type Http2Pool, type Http2PoolOptions, http2Pool } from "../../../../dispatcher/providers/http2-pool.ts";
 import { providerOrigin, type TransportResult } from "../../../../dispatcher/providers/transport.ts";
+import { until } from "../../../support/until.ts";
 
 const tls = selfSigned();
 const never = new AbortController().signal;
@@ -179,10 +180,3 @@ describe("providerOrigin", () => {
     expect(() => providerOrigin("http://push.example.com")).to.throw("must be https");
   });
 });
-
-const until = async (holds: () => boolean): Promise<void> => {
-  for (let waitedMs = 0; !holds(); waitedMs += 10) {
-    if (waitedMs > 5000) throw new Error("the condition did not come true");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-};

@@ -1,0 +1,110 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Outcome, Provider, Recipient } from "#core/domain/outcome.ts";
+import { type FcmPush, fcmBody } from "#core/domain/render/fcm.ts";
+import { fcmOutcome } from "./fcm-outcomes.ts";
+import { googleToken, type ServiceAccount } from "./google-token.ts";
+import { tokenGuard } from "./token-guard.ts";
+import { notAnswered, type OpenTransport, providerOrigin, type Transport, type TransportResult } from "./transport.ts";
+import { underWay } from "./under-way.ts";
+
+export type FcmAccount = ServiceAccount & { projectId: string };
+
+export type FcmDeps = {
+  account: FcmAccount;
+  /** `https://fcm.googleapis.com`; https unless loopback. */
+  baseUrl: string;
+  open: OpenTransport;
+  clock: Clock;
+  timeoutMs?: number;
+};
+
+/**
+ * Sends to Android devices over FCM HTTP v1, on connections that stay open.
+ * Source: Firebase, REST method projects.messages.send.
+ */
+export const fcm = ({ account, baseUrl, open, clock, timeoutMs = 20_000 }: FcmDeps): Provider<FcmPush> => {
+  const origin = providerOrigin(baseUrl);
+  const transport = open({ origin });
+  const tokens = tokenTransport(account.tokenUri, origin, { transport, open });
+  if (tokens === null) return { name: "fcm", send: async () => foreignTokenUri, close: transport.close };
+
+  const token = googleToken({ account, transport: tokens, clock });
+  const guard = tokenGuard();
+  const path = `/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`;
+  const post = (push: FcmPush, to: Recipient, accessToken: string, signal: AbortSignal): Promise<TransportResult> =>
+    transport.request({
+      path,
+      headers: { authorization: `Bearer ${accessToken}`, "content-type": "application/json" },
+      body: fcmBody(push, to.address, to.deliveryId),
+      timeoutMs,
+      signal,
+    });
+  const attempt = async (push: FcmPush, to: Recipient, signal: AbortSignal): Promise<TransportResult | Outcome> => {
+    const granted = await token.current();
+    signal.throwIfAborted();
+    if (granted.kind !== "token") return granted;
+    const result = await post(push, to, granted.value, signal);
+    if (isRefusedToken(result)) token.refused(granted.value);
+    return result;
+  };
+  const send = async (push: FcmPush, to: Recipient, signal: AbortSignal): Promise<Outcome> => {
+    const first = await attempt(push, to, signal);
+    const result = isRefusedToken(first) ? await attempt(push, to, signal) : first;
+    return guard(outcomeOf(result, clock.now()));
+  };
+  const pushes = underWay();
+  return {
+    name: "fcm",
+    send: (push, to, signal) => pushes.add(send(push, to, signal)),
+    close: async () => {
+      await pushes.settled();
+      await transport.close();
+      await tokens.close();
+    },
+  };
+};
+
+/**
+ * Where access tokens come from. A tenant names the address, so it must be Google's, or stand where FCM itself stands:
+ * else a tenant could have requests made to addresses inside the operator's network.
+ */
+const tokenTransport = (
+  tokenUri: string,
+  origin: string,
+  { transport, open }: { transport: Transport; open: OpenTransport },
+): Transport | null => {
+  const url = URL.parse(tokenUri);
+  if (url?.origin === origin) return transport;
+  const isGoogles = url?.protocol === "https:" && url.port === "" && url.hostname.endsWith(".googleapis.com");
+  return isGoogles ? open({ origin: url.origin }) : null;
+};
+
+const foreignTokenUri: Outcome = {
+  kind: "config_error",
+  code: "PROVIDER_AUTH",
+  providerCode: null,
+  reason: "the service account's token_uri is not an address of googleapis.com",
+};
+
+/** Not 401 THIRD_PARTY_AUTH_ERROR: that is Apple's or a browser's credentials, kept in the Firebase project. */
+const isRefusedToken = (result: TransportResult | Outcome): boolean =>
+  result.kind === "answer" && result.status === 401 && !result.body.includes("THIRD_PARTY_AUTH_ERROR");
+
+const outcomeOf = (result: TransportResult | Outcome, now: Date): Outcome => {
+  switch (result.kind) {
+    case "answer": {
+      const retryAfter = result.headers["retry-after"];
+      return fcmOutcome({ ...result, ...(retryAfter === undefined ? {} : { retryAfter }) }, now);
+    }
+    case "not_sent":
+    case "broken":
+      return notAnswered(result, now);
+    case "sent":
+    case "token_invalid":
+    case "retry_at":
+    case "config_error":
+    case "payload_error":
+    case "uncertain":
+      return result;
+  }
+};
