@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { poolSize, RedisConfig, SharedConfig } from "./shared.ts";
+import { poolSize, SharedConfig } from "./shared.ts";
 
 const { Array: List, Integer, Object: Group, String: Text } = Type;
 
@@ -7,7 +7,6 @@ const { Array: List, Integer, Object: Group, String: Text } = Type;
 export const DispatcherConfig = Group(
   {
     ...SharedConfig,
-    ...RedisConfig,
     mongodbPoolSize: poolSize(30),
     unsavedLimit: Integer({
       env: "HERALD_DISPATCHER_UNSAVED_LIMIT",
@@ -41,11 +40,11 @@ export const DispatcherConfig = Group(
       format: "https-url",
       description: "FCM HTTP v1",
     }),
-    webhookAllowedRanges: List(Text({ format: "cidr" }), {
-      env: "HERALD_WEBHOOK_ALLOWED_RANGES",
+    allowedRanges: List(Text({ format: "cidr" }), {
+      env: "HERALD_ALLOWED_RANGES",
       default: [],
       maxItems: 64,
-      description: "networks that webhooks may be sent to although they are private, as 10.1.0.0/16",
+      description: "private networks that webhooks and web pushes may be sent to, also by plain http, as 10.1.0.0/16",
     }),
   },
   { additionalProperties: false },

@@ -10,7 +10,7 @@ export type CompleteDeps = {
   tally: (messageId: string) => Promise<StatusCount[]>;
   finish: (message: MessageRow, end: End & { at: Date; event: EventEnvelope; dueAt: Date }) => Promise<boolean>;
   /** Publishes the outbox now; what fails here is published when `dueAt` passes. */
-  flush: (message: { _id: string; outbox: EventEnvelope[] }) => Promise<void>;
+  flush: (message: { _id: string; outbox: EventEnvelope[] }) => Promise<unknown>;
   /** Settles the monthly quota: what was reserved at accept against what was sent. */
   settleQuota: (message: MessageRow, sent: number) => Promise<void>;
   /** The message as the REST interface shows it. */

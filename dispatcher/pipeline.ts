@@ -1,8 +1,8 @@
 import type { Db } from "mongodb";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import type { Subjects } from "#core/queue/subjects.ts";
 import type { Settlement } from "#core/queue/worker.ts";
+import type { Log } from "#core/runtime/log.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics-dispatcher.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
 import { audience } from "#core/storage/audience.ts";
@@ -18,7 +18,8 @@ import { advance } from "./advance.ts";
 import { runChunk } from "./chunk.ts";
 import { type CompleteDeps, complete, fail } from "./complete.ts";
 import { deliver } from "./deliver.ts";
-import { followUp } from "./follow-up.ts";
+import { countsOf, followUp } from "./follow-up.ts";
+import type { Hints } from "./hints.ts";
 import { holdMs } from "./hold.ts";
 import { plan } from "./plan.ts";
 import { recorder } from "./record.ts";
@@ -30,16 +31,15 @@ export type PipelineDeps = {
   directory: Directory;
   senders: Senders;
   window: Window;
-  subjects: Subjects;
-  /** Publishes a hint; one that JetStream refuses is rung again by the timer. */
-  hint: (subject: string, body: object, id: string) => Promise<void>;
+  hints: Hints;
   publishEvents: (events: readonly EventEnvelope[]) => Promise<boolean>;
-  flushOutbox: (message: Pick<MessageRow, "_id" | "outbox">) => Promise<void>;
+  flushOutbox: (message: Pick<MessageRow, "_id" | "outbox">) => Promise<unknown>;
   /** Unique to this process. */
   holder: string;
   openChunks: number;
   stopping: AbortSignal;
   metrics: DispatcherMetrics;
+  log: Log;
   clock: Clock;
   random: Random;
 };
@@ -60,8 +60,7 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
     ...send,
     page: send.audience.page,
     resolve: send.audience.resolve,
-    ring: (chunk) =>
-      deps.hint(deps.subjects.deliver(chunk.plan, chunk.tenant_id), { chunk_id: chunk._id }, `${chunk._id}:first`),
+    ring: (chunk) => deps.hints.chunk(chunk, "cut"),
     openChunks: deps.openChunks,
     clock,
   });
@@ -90,8 +89,7 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
       app: directory.app,
       deliver: send.deliver,
       followUp: send.followUp,
-      ring: ({ plan: tier, tenant_id, message_id }, cause) =>
-        deps.hint(deps.subjects.plan(tier, tenant_id), { message_id }, cause),
+      ring: deps.hints.message,
       stopping,
       clock,
     }),
@@ -105,15 +103,18 @@ const sending = (deps: PipelineDeps) => {
   return {
     audience: people,
     chunks: chunks(deps.db),
-    deliver: deliver({
-      load: people.load,
-      existing: stored.existing,
-      record: recorder({ store: stored.record, writers: 3 }).record, // 3: one gathers, one travels, one is written
-      sender: deps.senders.of,
-      slot: deps.window.slot,
-      clock: deps.clock,
-      random: deps.random,
-    }),
+    deliver: observed(
+      deps,
+      deliver({
+        load: people.load,
+        existing: stored.existing,
+        record: recorder({ store: stored.record, writers: 3 }).record, // 3: one gathers, one travels, one is written
+        sender: deps.senders.of,
+        slot: deps.window.slot,
+        clock: deps.clock,
+        random: deps.random,
+      }),
+    ),
     followUp: followUp({
       keepChunks: chunks(deps.db).keep,
       invalidate: invalidated(deps.db),
@@ -124,12 +125,45 @@ const sending = (deps: PipelineDeps) => {
   };
 };
 
+/** One line and one measurement for each run of a chunk, or of a small message in its first turn. */
+const observed =
+  ({ log, metrics, clock }: PipelineDeps, run: ReturnType<typeof deliver>): ReturnType<typeof deliver> =>
+  async (work, halt) => {
+    const startedMs = clock.now().getTime();
+    const delivered = await run(work, halt);
+    const durationMs = clock.now().getTime() - startedMs;
+    const { chunk } = work;
+    const { stored, fresh, again, invalid, halted } = delivered;
+    metrics.chunkSeconds.observe({ channel: chunk.channel }, durationMs / 1000);
+    log.info(
+      {
+        tenant: chunk.tenant_id,
+        app: chunk.app_id,
+        message: chunk.message_id,
+        chunk: chunk._id,
+        channel: chunk.channel,
+        attempt: chunk.attempt,
+        recipients: chunk.recipients.length,
+        stored: stored.length,
+        counts: countsOf(fresh),
+        again: again.length,
+        invalid: invalid.length,
+        halted,
+        durationMs,
+      },
+      "chunk.delivered",
+    );
+    return delivered;
+  };
+
 const ending = (deps: PipelineDeps): CompleteDeps => ({
   tally: deliveries(deps.db).tally,
   finish: async (message, end) => {
     const isOurs = await messageWork(deps.db).finish(message, end);
-    if (isOurs) deps.metrics.messagesEnded.inc({ status: end.status });
-    return isOurs;
+    if (!isOurs) return false;
+    deps.metrics.messagesEnded.inc({ status: end.status });
+    deps.log.info(endOf(message, end), "message.ended");
+    return true;
   },
   flush: deps.flushOutbox,
   settleQuota: async ({ tenant_id, reserved }, sent) => {
@@ -137,4 +171,14 @@ const ending = (deps: PipelineDeps): CompleteDeps => ({
   },
   describe: messageEventData,
   clock: deps.clock,
+});
+
+const endOf = (message: MessageRow, { status, error, counts, at }: Parameters<CompleteDeps["finish"]>[1]) => ({
+  tenant: message.tenant_id,
+  app: message.app_id,
+  message: message._id,
+  status,
+  error,
+  counts,
+  durationMs: at.getTime() - (message.started_at ?? message.created_at).getTime(),
 });

@@ -1,0 +1,75 @@
+import type { SendableChannel } from "#core/domain/channels.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { renderApns } from "#core/domain/render/apns.ts";
+import { renderEmail } from "#core/domain/render/email.ts";
+import { renderFcm } from "#core/domain/render/fcm.ts";
+import { renderWebPush } from "#core/domain/render/web-push.ts";
+import type { AppRow, ChannelAccounts } from "#core/storage/apps.ts";
+import type { Sealed } from "#core/storage/sealed.ts";
+import type { GuardedClient } from "./guarded-request.ts";
+import { apns } from "./providers/apns.ts";
+import type { ApnsTokens } from "./providers/apns-tokens.ts";
+import { fcm } from "./providers/fcm.ts";
+import { smtp } from "./providers/smtp.ts";
+import type { OpenTransport } from "./providers/transport.ts";
+import { webPush } from "./providers/web-push.ts";
+import { type Account, account } from "./senders.ts";
+
+export type AccountsDeps = {
+  /** Opens a sealed secret. `context` is the place it was sealed for. */
+  unseal: (sealed: Sealed, context: string) => string;
+  open: OpenTransport;
+  tokens: ApnsTokens;
+  client: GuardedClient;
+  apnsUrls: Record<"production" | "sandbox", string>;
+  fcmUrl: string;
+  clock: Clock;
+};
+
+/** Opens an app's account on a channel; null when it has none. Throws when a secret cannot be opened. */
+export const openAccount =
+  (deps: AccountsDeps) =>
+  (app: AppRow, channel: SendableChannel): Account | null => {
+    const secret = (sealed: Sealed, member: string): string => deps.unseal(sealed, `apps/${app._id}/${member}`);
+    return openers[channel](app.channels, secret, deps);
+  };
+
+type Secret = (sealed: Sealed, member: string) => string;
+type Opener = (of: ChannelAccounts, secret: Secret, deps: AccountsDeps) => Account | null;
+
+const openers: Record<SendableChannel, Opener> = {
+  ios_push: ({ ios_push: of }, secret, { open, tokens, apnsUrls, clock }) => {
+    if (of === undefined) return null;
+    const privateKeyPem = secret(of.private_key, "ios_push.private_key");
+    const signer = { teamId: of.team_id, keyId: of.key_id, bundleId: of.bundle_id, privateKeyPem };
+    return account(apns({ account: signer, baseUrl: apnsUrls[of.environment], open, tokens, clock }), renderApns);
+  },
+
+  android_push: ({ android_push: of }, secret, { open, fcmUrl, clock }) => {
+    if (of === undefined) return null;
+    const privateKeyPem = secret(of.private_key, "android_push.private_key");
+    const service = { projectId: of.project_id, clientEmail: of.client_email, tokenUri: of.token_uri, privateKeyPem };
+    return account(fcm({ account: service, baseUrl: fcmUrl, open, clock }), renderFcm);
+  },
+
+  web_push: ({ web_push: of }, secret, { client, clock }) => {
+    if (of === undefined) return null;
+    const privateKey = secret(of.private_key, "web_push.private_key");
+    const vapid = { subject: of.subject, publicKey: of.public_key, privateKey };
+    return account(webPush({ account: vapid, client, clock }), renderWebPush);
+  },
+
+  email: ({ email: of }, secret, { clock }) => {
+    if (of === undefined) return null;
+    const password = of.password === null ? null : secret(of.password, "email.password");
+    const dkim =
+      of.dkim === null
+        ? null
+        : {
+            domain: of.dkim.domain,
+            selector: of.dkim.selector,
+            privateKey: secret(of.dkim.private_key, "email.dkim.private_key"),
+          };
+    return account(smtp({ account: { ...of, password, dkim }, clock }), renderEmail);
+  },
+};

@@ -1,0 +1,200 @@
+import type { Random } from "#core/domain/backoff.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { changes } from "#core/queue/announce.ts";
+import { ensureStream, type Nats } from "#core/queue/connect.ts";
+import { eventPublisher } from "#core/queue/events.ts";
+import { outbox } from "#core/queue/outbox.ts";
+import { publisher } from "#core/queue/publish.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import { timers } from "#core/queue/timers.ts";
+import { eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
+import { worker } from "#core/queue/worker.ts";
+import { addressGuard } from "#core/runtime/address-guard.ts";
+import { healthServer } from "#core/runtime/health-server.ts";
+import { keyRing } from "#core/runtime/key-ring.ts";
+import type { Part } from "#core/runtime/lifecycle.ts";
+import type { Log } from "#core/runtime/log.ts";
+import type { Metrics } from "#core/runtime/metrics.ts";
+import { ensureIndexes } from "#core/storage/all.ts";
+import { collectionOf } from "#core/storage/collection.ts";
+import type { Mongo } from "#core/storage/connect.ts";
+import { directory } from "#core/storage/directory.ts";
+import { type MessageRow, messageCollection } from "#core/storage/messages.ts";
+import { type PlanRow, planCollection } from "#core/storage/plans.ts";
+import { openAccount } from "./accounts.ts";
+import { guardedClient } from "./guarded-request.ts";
+import { chunkHint, hints, messageHint } from "./hints.ts";
+import { lanes } from "./lanes.ts";
+import { type Pipeline, pipeline } from "./pipeline.ts";
+import { apnsTokens } from "./providers/apns-tokens.ts";
+import { http2Pool } from "./providers/http2-pool.ts";
+import { senders } from "./senders.ts";
+import { timerSources } from "./timer-sources.ts";
+import { unsavedWindow } from "./window.ts";
+
+/** What of the settings the parts need; `config/dispatcher.ts` describes each. */
+export type Settings = {
+  natsPrefix: string;
+  keyRing: string;
+  healthHost: string;
+  healthPort: number;
+  unsavedLimit: number;
+  openChunks: number;
+  apnsUrl: string;
+  apnsSandboxUrl: string;
+  fcmUrl: string;
+  allowedRanges: readonly string[];
+};
+
+export type Made = {
+  config: Settings;
+  mongo: Mongo;
+  nats: Nats;
+  log: Log;
+  metrics: Metrics<"dispatcher">;
+  clock: Clock;
+  random: Random;
+  /** Unique to this process: it names the leases it holds. */
+  holder: string;
+};
+
+/** Everything that a dispatcher runs, in the order of starting. */
+export const parts = (made: Made): Part[] => {
+  const { config, mongo, nats, log, metrics, clock } = made;
+  const names = subjects(config.natsPrefix);
+  const news = changes({ nats, subjects: names });
+  const lookup = directory({ db: mongo.db, changes: news, clock });
+  const publish = publisher(nats);
+  const events = eventPublisher({ publisher: publish, subjects: names });
+  const rung = hints({ publisher: publish, subjects: names });
+  const box = outbox<MessageRow>({
+    rows: collectionOf<MessageRow>(mongo.db, messageCollection),
+    events,
+    done: { status: { $in: ["completed", "failed", "cancelled"] } },
+    log,
+    metrics: metrics.queue,
+  });
+  const client = guardedClient({ guard: addressGuard({ allow: config.allowedRanges }) });
+  const accounts = senders({ open: openAccount(accountDeps(made, client)), clock, metrics, log });
+  const window = unsavedWindow(config.unsavedLimit);
+  const stopping = new AbortController();
+  const steps = pipeline({
+    db: mongo.db,
+    directory: lookup,
+    senders: accounts,
+    window,
+    hints: rung,
+    publishEvents: (made) => events.publish(made),
+    flushOutbox: box.flush,
+    holder: made.holder,
+    openChunks: config.openChunks * 2, // one set under way, one waiting behind it
+    stopping: stopping.signal,
+    metrics,
+    log,
+    clock,
+    random: made.random,
+  });
+  const sources = timerSources({ db: mongo.db, hints: rung, flush: box.flush });
+  return [
+    stores(made),
+    healthServer({
+      host: config.healthHost,
+      port: config.healthPort,
+      checks: { mongodb: mongo.ping, jetstream: nats.ping },
+      registry: metrics.registry,
+    }),
+    news,
+    box,
+    accountsPart(accounts, client),
+    workLanes(made, steps, news.on),
+    timers({ sources, holder: made.holder, clock, log, db: mongo.db, metrics: metrics.queue }),
+    { name: "halt", start: async () => undefined, stop: async () => stopping.abort() },
+  ];
+};
+
+const accountDeps = ({ config, clock }: Made, client: ReturnType<typeof guardedClient>) => ({
+  unseal: keyRing(config.keyRing).open,
+  open: http2Pool,
+  tokens: apnsTokens(clock),
+  client,
+  apnsUrls: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl },
+  fcmUrl: config.fcmUrl,
+  clock,
+});
+
+/** The stores, open for the whole run: what the program needs of them is made or checked before anything else. */
+const stores = ({ mongo, nats, config }: Made): Part => ({
+  name: "stores",
+  start: async () => {
+    await ensureIndexes(mongo.db);
+    for (const spec of [eventStream(config.natsPrefix), webhookStream(config.natsPrefix)]) {
+      await ensureStream(nats.jsm, spec);
+    }
+  },
+  stop: async () => {
+    await nats.close();
+    await mongo.close();
+  },
+});
+
+const closeIdleEveryMs = 60_000;
+
+const accountsPart = (accounts: ReturnType<typeof senders>, client: ReturnType<typeof guardedClient>): Part => {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    name: "provider accounts",
+    start: async () => {
+      timer = setInterval(() => void accounts.closeIdle(), closeIdleEveryMs);
+    },
+    stop: async () => {
+      clearInterval(timer);
+      await accounts.close();
+      client.close();
+    },
+  };
+};
+
+const readPlansEveryMs = 60_000;
+/** Small messages are sent in their first turn, and wait for their provider there. */
+const turnsAtOnce = 32;
+/** Longer than the slowest chunk that keeps its lease: 500 mails at one a second. */
+const workTimeoutMs = 900_000;
+
+const workLanes = (
+  { config, mongo, nats, log, metrics }: Made,
+  steps: Pipeline,
+  onChange: Parameters<typeof lanes>[0]["onChange"],
+): Part => {
+  const common = { nats, timeoutMs: workTimeoutMs, log, metrics: metrics.queue };
+  const open = (plan: string): Part[] => {
+    const { stream } = planStream(config.natsPrefix, { name: plan, backlogPerTenant: 1 });
+    return [
+      worker({
+        ...common,
+        name: `plan ${plan}`,
+        stream: stream.name,
+        consumer: "plan",
+        concurrency: turnsAtOnce,
+        parse: messageHint,
+        handle: ({ message_id }) => steps.plan(message_id),
+      }),
+      worker({
+        ...common,
+        name: `deliver ${plan}`,
+        stream: stream.name,
+        consumer: "deliver",
+        concurrency: config.openChunks,
+        parse: chunkHint,
+        handle: ({ chunk_id }) => steps.deliver(chunk_id),
+      }),
+    ];
+  };
+  const rows = collectionOf<PlanRow>(mongo.db, planCollection);
+  return lanes({
+    plans: async () => (await rows.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id),
+    open,
+    onChange,
+    everyMs: readPlansEveryMs,
+    onError: (err) => log.warn({ err }, "lanes.not_read"),
+  });
+};
