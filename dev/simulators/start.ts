@@ -1,0 +1,35 @@
+import { startApns } from "./apns.ts";
+import { type Control, type Simulator, startControl } from "./control.ts";
+import { type Credentials, keptCredentials } from "./credentials.ts";
+import { startFcm } from "./fcm.ts";
+import { startSmtp } from "./smtp.ts";
+import { startWebPush } from "./web-push.ts";
+
+/** Where each simulator listens: distance from the stack's first port. */
+export const simulatorOffsets = { apns: 10, fcm: 11, webPush: 12, smtp: 13, control: 14 } as const;
+
+export type Simulators = {
+  control: Control;
+  simulators: Simulator[];
+  credentials: Credentials;
+  stop: () => Promise<void>;
+};
+
+/** Starts all simulators and their control API. Their accounts and certificate (`ca.pem`) are kept in `dir`. */
+export const startSimulators = async ({ portBase, dir }: { portBase: number; dir: string }): Promise<Simulators> => {
+  const credentials = keptCredentials(dir);
+  const { tls, apns, fcm } = credentials;
+  const port = (name: keyof typeof simulatorOffsets): number => portBase + simulatorOffsets[name];
+  const simulators = await Promise.all([
+    startApns({ port: port("apns"), tls, keys: [apns] }),
+    startFcm({ port: port("fcm"), tls, accounts: [fcm] }),
+    startWebPush({ port: port("webPush"), tls }),
+    startSmtp({ port: port("smtp"), tls }),
+  ]);
+  const control = await startControl(port("control"), simulators);
+  const stop = async (): Promise<void> => {
+    await control.stop();
+    await Promise.all(simulators.map((simulator) => simulator.stop()));
+  };
+  return { control, simulators, credentials, stop };
+};
