@@ -55,7 +55,8 @@ export const build = async (tools: GoTools): Promise<void> => {
   await rm(keyPath(tools), { force: true });
   await mkdir(binDir, { recursive: true });
   for (const [name, path] of Object.entries(packages)) {
-    const options = ["-mod=readonly", "-buildvcs=false", "-ldflags", ldflags];
+    const noDebug = "-gcflags=all=-dwarf=false"; // a seventh less to do
+    const options = ["-mod=readonly", "-buildvcs=false", noDebug, "-ldflags", ldflags];
     await command(["go", "build", ...options, "-o", join(target, name), path], {
       log: `build-${module}`,
       cwd: moduleDir(module),
