@@ -1,0 +1,149 @@
+import type { DeliveryErrorCode, Outcome, OutcomeKind } from "#core/domain/outcome.ts";
+
+/** The members of nodemailer's errors that tell what went wrong. */
+export type SmtpError = {
+  code?: string;
+  originalCode?: string;
+  /** The command that was answered: `CONN`, `MAIL FROM`, `RCPT TO`, `DATA`, `AUTH …`. */
+  command?: string;
+  responseCode?: number;
+  response?: string;
+};
+
+type Rule = {
+  /** Matched against `<command>|<reply> <enhanced>`, e.g. `RCPT TO|550 5.1.1`; the enhanced part may be missing. */
+  when: RegExp;
+  /** Also wanted in the server's text. */
+  says?: RegExp;
+  kind: Exclude<OutcomeKind, "sent" | "uncertain">;
+  code: DeliveryErrorCode;
+  reason: string;
+};
+
+/**
+ * The first rule that matches a refusal decides. Sources: RFC 5321 4.2.3 and 4.3.2 (replies by command), RFC 3463 3
+ * (enhanced codes: 1 address, 2 mailbox, 3 system, 4 network, 5 protocol, 6 content, 7 policy), RFC 4954 6 (login),
+ * RFC 7504 (521, 556), RFC 7372 (failed SPF, DKIM, DMARC), RFC 7505 (null MX).
+ */
+const rules: Rule[] = [
+  { when: /\|4.. 4\.2\.2/, kind: "retry_at", code: "MAILBOX_FULL", reason: "the mailbox is full" },
+  { when: /\|4.. 4\.7/, kind: "retry_at", code: "PROVIDER_RATE_LIMITED", reason: "deferred by policy" },
+  { when: /\|452 4\.5\.3/, kind: "retry_at", code: "PROVIDER_RATE_LIMITED", reason: "too many recipients for now" },
+  { when: /\|(421|452|454)/, kind: "retry_at", code: "PROVIDER_UNAVAILABLE", reason: "the server has no room now" },
+  { when: /\|4/, kind: "retry_at", code: "SOFT_BOUNCE", reason: "deferred by the server" },
+
+  {
+    when: /\|(530|534|535|538)|\|5.. 5\.7\.[89]\b/,
+    kind: "config_error",
+    code: "PROVIDER_AUTH",
+    reason: "the server refused the login",
+  },
+  { when: /^AUTH/, kind: "config_error", code: "PROVIDER_AUTH", reason: "the server refused the login" },
+  {
+    when: /^(CONN|EHLO|HELO|STARTTLS)\|5/,
+    kind: "config_error",
+    code: "PROVIDER_REJECTED",
+    reason: "the server does not take our mail",
+  },
+  {
+    when: /\|5.. 5\.7\.2\d\b/,
+    kind: "config_error",
+    code: "PROVIDER_REJECTED",
+    reason: "the sender's SPF, DKIM or DMARC fails",
+  },
+  {
+    when: /^(MAIL FROM|RCPT TO)\|5/,
+    says: /relay/i,
+    kind: "config_error",
+    code: "PROVIDER_REJECTED",
+    reason: "the server does not relay for this account",
+  },
+
+  { when: /\|5.. 5\.(2\.3|3\.4)\b/, kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the mail is too large" },
+  { when: /^MAIL FROM\|552/, kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the mail is too large" },
+  { when: /^MAIL FROM\|5/, kind: "config_error", code: "PROVIDER_REJECTED", reason: "the server refused the sender" },
+  { when: /\|5.. 5\.2\.2\b|\|552(?! 5)/, kind: "payload_error", code: "MAILBOX_FULL", reason: "the mailbox is full" },
+  { when: /\|5.. 5\.1\.[37]\b/, kind: "token_invalid", code: "RECIPIENT_INVALID", reason: "not a valid mail address" },
+  { when: /\|5.. 5\.(1|2\.1|4\.4)\b/, kind: "token_invalid", code: "HARD_BOUNCE", reason: "there is no such mailbox" },
+  { when: /\|5.. 5\.6/, kind: "payload_error", code: "CONTENT_BLOCKED", reason: "the server refused the content" },
+  { when: /\|5.. 5\.7/, kind: "payload_error", code: "SPAM_REJECTED", reason: "refused by policy or as spam" },
+  {
+    when: /\|5.. 5\.[345]/,
+    kind: "payload_error",
+    code: "PROVIDER_REJECTED",
+    reason: "the server cannot deliver to this recipient",
+  },
+
+  { when: /^RCPT TO\|(501|553)/, kind: "token_invalid", code: "RECIPIENT_INVALID", reason: "not a valid mail address" },
+  {
+    when: /^RCPT TO\|(521|550|551|556)/,
+    kind: "token_invalid",
+    code: "HARD_BOUNCE",
+    reason: "there is no such mailbox",
+  },
+  { when: /^DATA\|(550|554)/, kind: "payload_error", code: "SPAM_REJECTED", reason: "refused by policy or as spam" },
+  { when: /\|5/, kind: "payload_error", code: "PROVIDER_REJECTED", reason: "the server refused the mail" },
+];
+
+/** What a failed try means; `handedOver` when the whole message had gone out before the link broke. */
+export const smtpOutcome = (error: SmtpError, handedOver: boolean, now: Date): Outcome => {
+  if (error.responseCode === undefined) return brokenOutcome(error, handedOver, now);
+  const { command = "", responseCode, response = "" } = error;
+  const enhanced = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1];
+  const providerCode = enhanced === undefined ? String(responseCode) : `${responseCode} ${enhanced}`;
+  const subject = `${command}|${providerCode}`;
+  const rule = rules.find(({ when, says }) => when.test(subject) && (says?.test(response) ?? true)) ?? unreadable;
+  return outcome(rule, providerCode, now);
+};
+
+const unreadable: Omit<Rule, "when"> = {
+  kind: "retry_at",
+  code: "PROVIDER_UNAVAILABLE",
+  reason: "the server answered out of turn",
+};
+
+const outcome = ({ kind, code, reason }: Omit<Rule, "when">, providerCode: string | null, now: Date): Outcome =>
+  kind === "retry_at"
+    ? { kind, code, providerCode, reason, at: new Date(now.getTime() + (pausesMs[code] ?? 10_000)) }
+    : { kind, code, providerCode, reason };
+
+/** Before a retry: greylisting opens after 5 minutes as a rule, a full mailbox is not emptied in seconds. */
+const pausesMs: Partial<Record<DeliveryErrorCode, number>> = {
+  SOFT_BOUNCE: 300_000,
+  PROVIDER_RATE_LIMITED: 300_000,
+  MAILBOX_FULL: 1_800_000,
+};
+
+/** Errors without a reply of the server, by nodemailer's code. */
+const brokenOutcome = (
+  { code = "", originalCode = "", command }: SmtpError,
+  handedOver: boolean,
+  now: Date,
+): Outcome => {
+  if (code === "EENVELOPE") {
+    return outcome({ kind: "token_invalid", code: "RECIPIENT_INVALID", reason: "not a valid mail address" }, null, now);
+  }
+  if (code === "EMESSAGE" && command === "MAIL FROM") {
+    return outcome({ kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the mail is too large" }, null, now);
+  }
+  if (code === "EAUTH" || code === "ENOAUTH") {
+    return outcome(
+      { kind: "config_error", code: "PROVIDER_AUTH", reason: "the server offers no usable login" },
+      null,
+      now,
+    );
+  }
+  if (isCertificateError(originalCode)) {
+    return outcome(
+      { kind: "config_error", code: "PROVIDER_REJECTED", reason: "the server's certificate is not trusted" },
+      originalCode,
+      now,
+    );
+  }
+  if (handedOver) return { kind: "uncertain", reason: "the connection was lost before the server's answer" };
+  const timedOut = code === "ETIMEDOUT";
+  const reason = timedOut ? "the server did not answer in time" : "the server cannot be reached";
+  return outcome({ kind: "retry_at", code: timedOut ? "TIMEOUT" : "PROVIDER_UNAVAILABLE", reason }, code || null, now);
+};
+
+const isCertificateError = (code: string): boolean => /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);

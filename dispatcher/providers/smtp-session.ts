@@ -1,0 +1,89 @@
+import type { Readable } from "node:stream";
+import { getCACertificates } from "node:tls";
+import SmtpConnection, { type SMTPEnvelope } from "nodemailer/lib/smtp-connection";
+
+export type SmtpServer = {
+  host: string;
+  port: number;
+  /** `starttls` never goes on unencrypted. */
+  security: "starttls" | "tls" | "none";
+  login: { username: string; password: string } | null;
+  /** A further certificate authority, PEM. */
+  ca?: string;
+};
+
+/** A connection that is greeted and logged in. Every wait ends when `limit` aborts; the connection is then closed. */
+export type SmtpSession = {
+  /** Hands over one message; returns the server's last reply. Rejects with the error of nodemailer. */
+  hand: (envelope: SMTPEnvelope, message: Readable, limit: AbortSignal) => Promise<string>;
+  /** Makes the session ready for the next message after a refused one. */
+  reset: (limit: AbortSignal) => Promise<void>;
+  isOpen: () => boolean;
+  /** Says goodbye. */
+  quit: () => void;
+  close: () => void;
+};
+
+/** Connects, greets, upgrades to TLS and logs in. Rejects with the error of nodemailer. */
+export const openSession = async (server: SmtpServer, limit: AbortSignal): Promise<SmtpSession> => {
+  const connection = new SmtpConnection(optionsOf(server));
+  connection.on("error", () => {}); // what is under way gets it too; an idle connection only ends
+  const step = <T>(start: (done: Done<T>) => void): Promise<T | undefined> => bounded(connection, limit, start);
+  await step<void>((done) => connection.connect((error) => done(error ?? null)));
+  const { login } = server;
+  if (login !== null) {
+    await step((done) => connection.login({ user: login.username, pass: login.password }, done));
+  }
+  return session(connection);
+};
+
+const session = (connection: SmtpConnection): SmtpSession => ({
+  hand: async (envelope, message, limit) => {
+    const info = await bounded<{ response: string }>(connection, limit, (done) =>
+      connection.send(envelope, message, done),
+    );
+    return info?.response ?? "";
+  },
+  reset: async (limit) => void (await bounded<boolean>(connection, limit, (done) => connection.reset(done))),
+  isOpen: () => !connection.destroyed,
+  quit: () => connection.quit(),
+  close: () => connection.close(),
+});
+
+type Done<T> = (error: Error | null, result?: T) => void;
+
+/** Runs one step of a connection. It fails when the connection ends first, whether or not nodemailer calls back. */
+const bounded = <T>(
+  connection: SmtpConnection,
+  limit: AbortSignal,
+  start: (done: Done<T>) => void,
+): Promise<T | undefined> => {
+  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+  const fail = (error: unknown): void => reject(error);
+  const end = (): void => fail(Object.assign(new Error("the connection was closed"), { code: "ECONNECTION" }));
+  const abort = (): void => {
+    fail(Object.assign(new Error("no answer in time"), { code: "ETIMEDOUT" }));
+    connection.close();
+  };
+  connection.once("error", fail).once("end", end);
+  limit.addEventListener("abort", abort, { once: true });
+  if (limit.aborted) abort();
+  else start((error, result) => (error ? fail(error) : resolve(result)));
+  return promise.finally(() => {
+    connection.off("error", fail).off("end", end);
+    limit.removeEventListener("abort", abort);
+  });
+};
+
+const optionsOf = ({ host, port, security, ca }: SmtpServer) => ({
+  host,
+  port,
+  secure: security === "tls",
+  requireTLS: security === "starttls",
+  ignoreTLS: security === "none",
+  connectionTimeout: 10_000,
+  greetingTimeout: 10_000,
+  dnsTimeout: 5_000,
+  maxResponseSize: 65_536,
+  ...(ca === undefined ? {} : { tls: { ca: [...getCACertificates(), ca] } }),
+});

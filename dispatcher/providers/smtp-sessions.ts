@@ -1,0 +1,98 @@
+import type { Readable } from "node:stream";
+import type { SMTPEnvelope } from "nodemailer/lib/smtp-connection";
+import { semaphore } from "#core/runtime/bounded.ts";
+import { openSession, type SmtpServer, type SmtpSession } from "./smtp-session.ts";
+
+/** What became of one message. `handedOver`: all of it had gone out, so a server that fell silent may have taken it. */
+export type Handing = { kind: "accepted"; response: string } | { kind: "failed"; error: unknown; handedOver: boolean };
+
+export type SmtpSessions = {
+  /** Hands one message to the server, over an idle session if there is one. Rejects only when `signal` aborts. */
+  hand: (envelope: SMTPEnvelope, message: () => Readable, signal: AbortSignal) => Promise<Handing>;
+  close: () => void;
+};
+
+export type SmtpLimits = { sessions: number; timeoutMs: number };
+
+const messagesPerSession = 100; // servers end sessions that go on for ever
+const idleMs = 30_000;
+
+type Idle = { session: SmtpSession; messages: number; timer: NodeJS.Timeout };
+
+/** The sessions with one account's server. Unlike nodemailer's pool it knows whether a lost message had been handed over. */
+export const smtpSessions = (server: SmtpServer, { sessions, timeoutMs }: SmtpLimits): SmtpSessions => {
+  const places = semaphore(sessions);
+  const idle = new Set<Idle>();
+
+  const take = (): Idle | undefined => {
+    for (const kept of idle) {
+      release(kept);
+      if (kept.session.isOpen()) return kept;
+    }
+    return undefined;
+  };
+  const release = (kept: Idle): void => {
+    clearTimeout(kept.timer);
+    idle.delete(kept);
+  };
+  const drop = (kept: Idle): void => {
+    release(kept);
+    kept.session.quit();
+  };
+  const keep = (session: SmtpSession, messages: number): void => {
+    if (messages >= messagesPerSession) return session.quit();
+    const kept: Idle = { session, messages, timer: setTimeout(() => drop(kept), idleMs).unref() };
+    idle.add(kept);
+  };
+  const over = async (kept: Idle | undefined, letter: Letter, limit: AbortSignal): Promise<Handing> => {
+    const { envelope, message } = letter;
+    const messages = (kept?.messages ?? 0) + 1;
+    let session = kept?.session;
+    try {
+      session ??= await openSession(server, limit);
+      const response = await session.hand(envelope, message, limit);
+      keep(session, messages);
+      return { kind: "accepted", response };
+    } catch (error) {
+      if (session !== undefined && (await isReusable(session, error, limit))) keep(session, messages);
+      else session?.close();
+      return { kind: "failed", error, handedOver: message.readableEnded };
+    } finally {
+      message.destroy();
+    }
+  };
+  const hand = async (envelope: SMTPEnvelope, message: () => Readable, signal: AbortSignal): Promise<Handing> => {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const kept = take();
+    const letter = { envelope, message: message() };
+    const first = await over(kept, letter, limit);
+    const wasStale =
+      kept !== undefined && first.kind === "failed" && !letter.message.readableDidRead && isLinkError(first.error);
+    const last = wasStale ? await over(undefined, { envelope, message: message() }, limit) : first;
+    signal.throwIfAborted();
+    return last;
+  };
+  return {
+    hand: (envelope, message, signal) => places.run(() => hand(envelope, message, signal), signal),
+    close: () => {
+      for (const kept of idle) drop(kept);
+    },
+  };
+};
+
+type Letter = { envelope: SMTPEnvelope; message: Readable };
+
+/** After a refusal of one message the session goes on, unless the server is ending it. */
+const isReusable = async (session: SmtpSession, error: unknown, limit: AbortSignal): Promise<boolean> => {
+  if (isLinkError(error) || !session.isOpen()) return false;
+  return session.reset(limit).then(
+    () => true,
+    () => false,
+  );
+};
+
+/** The link broke or the server ended the session (421): nothing was said about the message. */
+const isLinkError = (error: unknown): boolean => {
+  const { responseCode } = error as { responseCode?: number }; // every error of nodemailer that answers a command has it
+  return responseCode === undefined || responseCode === 421;
+};

@@ -1,0 +1,87 @@
+import { callbackify } from "node:util";
+import { createTransport, type Transport } from "nodemailer";
+import type { Clock } from "#core/domain/clock.ts";
+import type { Outcome, Provider, Recipient } from "#core/domain/outcome.ts";
+import type { EmailMessage } from "#core/domain/render/email.ts";
+import { type SmtpError, smtpOutcome } from "./smtp-outcomes.ts";
+import type { SmtpServer } from "./smtp-session.ts";
+import { type Handing, type SmtpSessions, smtpSessions } from "./smtp-sessions.ts";
+import { underWay } from "./under-way.ts";
+
+export type SmtpAccount = SmtpServer & {
+  from: { name: string | null; address: string };
+  /** Signs each mail (RFC 6376); `privateKey` is PEM. */
+  dkim: { domain: string; selector: string; privateKey: string } | null;
+};
+
+export type SmtpDeps = {
+  account: SmtpAccount;
+  clock: Clock;
+  /** For one mail, from connecting to the server's last reply. */
+  timeoutMs?: number;
+  sessions?: number;
+};
+
+/** Sends mails over an account's SMTP server. */
+export const smtp = ({ account, clock, timeoutMs = 45_000, sessions = 8 }: SmtpDeps): Provider<EmailMessage> => {
+  const open = smtpSessions(account, { sessions, timeoutMs });
+  const mailer = createTransport(over(open));
+  const mails = underWay();
+  const send = async (message: EmailMessage, to: Recipient, signal: AbortSignal): Promise<Outcome> => {
+    signal.throwIfAborted();
+    const mail = mailOf(account, message, to);
+    const handing = await mailer.sendMail({ ...mail, signal }).catch((error: unknown): Handing => {
+      signal.throwIfAborted();
+      return { kind: "failed", error, handedOver: false }; // it could not be composed
+    });
+    if (handing.kind === "accepted") return { kind: "sent", providerId: queueIdOf(handing.response) ?? mail.messageId };
+    return smtpOutcome(handing.error as SmtpError, handing.handedOver, clock.now()); // its members are all optional
+  };
+  return {
+    name: "smtp",
+    send: (message, to, signal) => mails.add(send(message, to, signal)),
+    close: async () => {
+      await mails.settled();
+      open.close();
+    },
+  };
+};
+
+/** nodemailer composes and signs; our sessions carry it. */
+const over = (sessions: SmtpSessions): Transport<Handing> & { supportsAbortSignal: true } => ({
+  name: "herald",
+  version: "1",
+  supportsAbortSignal: true,
+  send: ({ message, data: { signal = never } }, done) => {
+    const handed = sessions.hand(message.getEnvelope(), () => message.createReadStream(), signal);
+    callbackify(() => handed)(done);
+  },
+});
+
+const never = new AbortController().signal;
+
+const mailOf = ({ from, dkim }: SmtpAccount, message: EmailMessage, to: Recipient) => {
+  const address = message.fromAddress ?? from.address;
+  const sender = { name: message.fromName ?? from.name ?? "", address };
+  return {
+    from: sender,
+    to: { name: "", address: to.address },
+    envelope: { from: address, to: [{ name: "", address: to.address }] },
+    ...(message.replyTo === null ? {} : { replyTo: { name: "", address: message.replyTo } }),
+    subject: message.subject,
+    text: message.text,
+    html: message.html,
+    messageId: `<${to.deliveryId}@${domainOf(address)}>`, // the same in every try, so that a receiver can tell a repeat
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    ...(dkim === null
+      ? {}
+      : { dkim: { domainName: dkim.domain, keySelector: dkim.selector, privateKey: dkim.privateKey } }),
+  };
+};
+
+const domainOf = (address: string): string => address.slice(address.lastIndexOf("@") + 1).toLowerCase();
+
+/** The server's own name of the mail, in the words of the common servers. */
+const queueIdOf = (response: string): string | null =>
+  /(?:queued as|queued mail for delivery|id=|\bOk:?)\s*<?([\w.@-]{6,100})/i.exec(response)?.[1] ?? null;
