@@ -61,15 +61,19 @@ const openers: Record<SendableChannel, Opener> = {
 
   email: ({ email: of }, secret, { clock }) => {
     if (of === undefined) return null;
-    const password = of.password === null ? null : secret(of.password, "email.password");
-    const dkim =
-      of.dkim === null
-        ? null
-        : {
-            domain: of.dkim.domain,
-            selector: of.dkim.selector,
-            privateKey: secret(of.dkim.private_key, "email.dkim.private_key"),
-          };
-    return account(smtp({ account: { ...of, password, dkim }, clock }), renderEmail);
+    const { host, port, security, username, password, dkim } = of;
+    const server = {
+      host,
+      port,
+      security,
+      from: { name: of.from_name, address: of.from_address },
+      login: username === null || password === null ? null : { username, password: secret(password, "email.password") },
+      dkim: dkim && {
+        domain: dkim.domain,
+        selector: dkim.selector,
+        privateKey: secret(dkim.private_key, "email.dkim.private_key"),
+      },
+    };
+    return account(smtp({ account: server, clock }), renderEmail);
   },
 };

@@ -11,6 +11,8 @@ export type Simulator = {
   url: string;
   log: ReceivedLog;
   script: (script: Partial<Script>) => void;
+  /** A new address to send to, where the provider is who gives them out (web push). */
+  subscribe?: () => unknown;
   stop: () => Promise<void>;
 };
 
@@ -21,6 +23,7 @@ export type Control = { url: string; stop: () => Promise<void> };
  * - `GET /received?channel=&since=&limit=` the last entries in full, oldest first
  * - `GET /counts?channel=` totals by channel; with `by=address` or `by=key` how often each was accepted
  * - `POST /script` `{channel, script}` replaces the script of one simulator
+ * - `POST /subscriptions?channel=&count=` new addresses of a simulator that gives them out
  * - `DELETE /received?channel=` forgets what was received
  */
 export const startControl = async (port: number, simulators: readonly Simulator[]): Promise<Control> => {
@@ -56,6 +59,8 @@ const answer = async (simulators: readonly Simulator[], request: IncomingMessage
     case "DELETE /received":
       for (const { log } of chosen) log.clear();
       return { status: 200, body: { ok: true } };
+    case "POST /subscriptions":
+      return { status: 200, body: subscriptions(chosen, Number(searchParams.get("count") ?? 1)) };
     case "POST /script":
       return script(simulators, await text(request));
     default:
@@ -67,6 +72,13 @@ const received = ({ channel, log }: Simulator, query: URLSearchParams) =>
   log
     .page({ since: Number(query.get("since") ?? 0), limit: Number(query.get("limit") ?? 1000) })
     .map((entry) => ({ channel, ...entry }));
+
+const mostSubscriptions = 10_000;
+
+const subscriptions = (simulators: readonly Simulator[], count: number): unknown[] =>
+  simulators.flatMap(({ subscribe }) =>
+    subscribe === undefined ? [] : Array.from({ length: Math.min(count, mostSubscriptions) }, subscribe),
+  );
 
 const counts = (simulators: readonly Simulator[], by: string | null) =>
   Object.fromEntries(
