@@ -35,7 +35,8 @@ export const ApiserverConfig = Group(
       default: 200,
       minimum: 0,
       maximum: 1_000_000,
-      description: "requests a second to /v1 of one source address and replica; 0 = no limit, when the edge has its own",
+      description:
+        "requests a second to /v1 of one source address and replica; 0 = no limit, when the edge has its own",
     }),
     edgeBurst: Integer({
       env: "HERALD_EDGE_BURST",

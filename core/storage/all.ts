@@ -10,6 +10,7 @@ import { messageCollection } from "./messages.ts";
 import { planCollection } from "./plans.ts";
 import { subscriptionCollection } from "./subscriptions.ts";
 import { tenantCollection } from "./tenants.ts";
+import { usageCollection } from "./usage.ts";
 import { userCollection } from "./users.ts";
 import { webhookDeliveryCollection } from "./webhook-deliveries.ts";
 import { webhookCollection } from "./webhooks.ts";
@@ -26,6 +27,7 @@ export const allCollections: readonly CollectionSpec[] = [
   planCollection,
   subscriptionCollection,
   tenantCollection,
+  usageCollection,
   userCollection,
   webhookCollection,
   webhookDeliveryCollection,

@@ -13,14 +13,12 @@ export const deliveryList = (db: Db) => {
   const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
   return {
     page: (
-      tenantId: string,
-      messageId: string,
-      query: DeliveryListQuery,
+      { tenantId, messageId, filters }: { tenantId: string; messageId: string; filters: DeliveryListQuery },
       page: { after: string | null; isDescending: boolean; limit: number },
       signal: AbortSignal,
     ): Promise<DeliveryRow[]> =>
       rows
-        .find({ message_id: messageId, tenant_id: tenantId, ...conditions(query), ...behind(page) }, { signal })
+        .find({ message_id: messageId, tenant_id: tenantId, ...conditions(filters), ...behind(page) }, { signal })
         .sort({ position: page.isDescending ? -1 : 1 })
         .limit(page.limit)
         .toArray(),

@@ -36,8 +36,31 @@ export const messageEventData = (row: MessageRow): Record<string, unknown> => ({
   user_id: null,
   external_id: null,
   channel: null,
-  ...messageView(row),
+  ...fitted(messageView(row)),
 });
+
+const maxCharacters = 60_000; // an event is delivered in at most 64 KB (spec part 6) and queued in at most 1 MiB
+
+/** A message whose event would be too large goes without its long texts and lists, and says so. */
+const fitted = (message: Message): Message & { truncated?: true } => {
+  if (JSON.stringify(message).length <= maxCharacters) return message;
+  const short = {
+    ...message,
+    content: shortened(message.content),
+    target: shortened(message.target),
+    truncated: true as const,
+  };
+  return JSON.stringify(short).length <= maxCharacters ? short : { ...short, content: {}, target: {} };
+};
+
+const shortened = (map: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(map).map(([name, value]) => [name, shorten(value)]));
+
+const shorten = (value: unknown): unknown => {
+  if (typeof value === "string") return value.slice(0, 500);
+  if (Array.isArray(value)) return value.slice(0, 20).map(shorten);
+  return typeof value === "object" && value !== null ? shortened(value) : value;
+};
 
 /** An instant as the interface writes it. */
 export const timeOf = (at: Date | null | undefined): string | null => at?.toISOString() ?? null;

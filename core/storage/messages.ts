@@ -1,4 +1,4 @@
-import type { Db, Filter } from "mongodb";
+import type { Db, Document, Filter } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
 import type { OutboxEvent } from "../schema/event.ts";
 import type { messageSources, messageStatuses } from "../schema/message.ts";
@@ -137,9 +137,7 @@ export const messages = (db: Db) => {
 
     /** One page in the order of creation; ids sort by it. */
     list: (
-      tenantId: string,
-      appId: string,
-      filter: MessageFilter,
+      { tenantId, appId, filter }: { tenantId: string; appId: string; filter: MessageFilter },
       page: { after: string | null; isDescending: boolean; limit: number },
       signal: AbortSignal,
     ): Promise<MessageRow[]> =>
@@ -150,20 +148,30 @@ export const messages = (db: Db) => {
         .toArray(),
 
     /**
-     * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It stays due while
-     * its outbox may hold an event, so that a dispatcher publishes that and puts it to sleep.
+     * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
+     * at `sweepAt`, when its outbox may hold an event; else nothing is left to do.
      */
-    cancel: (tenantId: string, id: string, now: Date, sleepAt: Date): Promise<MessageRow | null> =>
+    cancel: (tenantId: string, id: string, now: Date, sweepAt: Date): Promise<MessageRow | null> =>
       rows.findOneAndUpdate(
         { _id: id, tenant_id: tenantId, status: "queued", $or: [{ lease: null }, { "lease.until": { $lte: now } }] },
-        {
-          $set: { status: "cancelled", completed_at: now, updated_at: now, lease: null, due_at: sleepAt },
-          $inc: { fence: 1 },
-        },
+        cancellation(now, sweepAt),
         { returnDocument: "after" },
       ),
   };
 };
+
+const cancellation = (now: Date, sweepAt: Date): Document[] => [
+  {
+    $set: {
+      status: "cancelled",
+      completed_at: now,
+      updated_at: now,
+      lease: null,
+      due_at: { $cond: [{ $eq: ["$outbox", []] }, null, sweepAt] },
+      fence: { $add: ["$fence", 1] },
+    },
+  },
+];
 
 const conditions = (
   { source, status, label, category, idempotencyKey, from, to }: MessageFilter,

@@ -1,5 +1,5 @@
-import type { Db, Filter, UpdateFilter } from "mongodb";
-import type { Channel, SendableChannel } from "../domain/channels.ts";
+import type { Db, UpdateFilter } from "mongodb";
+import type { Channel } from "../domain/channels.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { isDuplicateKey } from "./duplicate.ts";
 
@@ -43,10 +43,6 @@ export const subscriptionCollection: CollectionSpec = {
 
 export type Subscriptions = ReturnType<typeof subscriptions>;
 
-/** Subscriptions that a message may reach: a channel in a status. */
-export type Reach = { channel: SendableChannel; status: "subscribed" | "unsubscribed" };
-
-const lookupPage = 500; // ids in one $in: keeps each query's plan an index probe
 const mostOfUser = 100; // of which a user may have 20; the rest is room for what imports bring
 
 export const subscriptions = (db: Db) => {
@@ -68,11 +64,8 @@ export const subscriptions = (db: Db) => {
     ): Promise<{ row: SubscriptionRow; isNew: boolean }> => {
       const { app_id, channel, token } = made;
       const filter = { app_id, channel, token, tenant_id: tenantId };
-      const onInsert = Object.fromEntries(Object.entries(made).filter(([name]) => !(name in change || name in filter)));
-      const update: UpdateFilter<SubscriptionRow> = { $set: change, $setOnInsert: onInsert };
-      const row = await upsertTwice(() =>
-        rows.findOneAndUpdate(filter, update, { upsert: true, returnDocument: "after" }),
-      );
+      const options = { upsert: true, returnDocument: "after" } as const;
+      const row = await upsertTwice(() => rows.findOneAndUpdate(filter, upsertOf(made, change, filter), options));
       return { row, isNew: row._id === made._id };
     },
 
@@ -108,41 +101,18 @@ export const subscriptions = (db: Db) => {
         { $set: { external_id: externalId } },
       );
     },
-
-    /** Ids and states of subscriptions by their own ids, or by their users' ids. */
-    probe: async (
-      tenantId: string,
-      appId: string,
-      by: "_id" | "user_id",
-      ids: readonly string[],
-      signal: AbortSignal,
-    ): Promise<Probed[]> => {
-      const found: Probed[] = [];
-      for (let from = 0; from < ids.length; from += lookupPage) {
-        const page = ids.slice(from, from + lookupPage);
-        const filter: Filter<SubscriptionRow> = { app_id: appId, [by]: { $in: page }, tenant_id: tenantId };
-        const projection = { channel: 1, status: 1, test_device: 1 };
-        found.push(...(await rows.find(filter, { projection, signal }).toArray()));
-      }
-      return found;
-    },
-
-    /** How many of an app's subscriptions a message to all would reach. */
-    count: async (tenantId: string, appId: string, reach: readonly Reach[], testOnly: boolean): Promise<number> => {
-      const test = testOnly ? { test_device: true } : {};
-      const counts = await Promise.all(
-        reach.map((part) => rows.countDocuments({ app_id: appId, ...part, tenant_id: tenantId, ...test })),
-      );
-      return counts.reduce((sum, count) => sum + count, 0);
-    },
-
-    /** How many subscriptions of these apps count against the plan: all that are not invalid. */
-    countBillable: (tenantId: string, appIds: readonly string[]): Promise<number> =>
-      rows.countDocuments({ app_id: { $in: [...appIds] }, tenant_id: tenantId, status: { $ne: "invalid" } }),
   };
 };
 
-export type Probed = Pick<SubscriptionRow, "_id" | "channel" | "status" | "test_device">;
+/** What is made is what does not change and is not in the filter already. */
+const upsertOf = (
+  made: SubscriptionRow,
+  change: Partial<SubscriptionRow>,
+  filter: object,
+): UpdateFilter<SubscriptionRow> => ({
+  $set: change,
+  $setOnInsert: Object.fromEntries(Object.entries(made).filter(([name]) => !(name in change || name in filter))),
+});
 
 /** Two upserts of one key at the same moment: the one that loses the race finds the other's document when it tries again. */
 const upsertTwice = async <T>(upsert: () => Promise<T | null>): Promise<T> => {

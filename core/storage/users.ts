@@ -33,8 +33,6 @@ export const userCollection: CollectionSpec = {
 
 export type Users = ReturnType<typeof users>;
 
-const lookupPage = 500; // ids in one $in: keeps each query's plan an index probe
-
 export const users = (db: Db) => {
   const rows = collectionOf<UserRow>(db, userCollection);
   return {
@@ -51,32 +49,6 @@ export const users = (db: Db) => {
     /** The users that have any of these aliases. */
     findAll: (tenantId: string, appId: string, keys: readonly string[]): Promise<UserRow[]> =>
       rows.find({ app_id: appId, alias_keys: { $in: [...keys] }, tenant_id: tenantId }).toArray(),
-
-    /** Whom these aliases name; each alias that names nobody is missing from the map. */
-    idsByAlias: async (
-      tenantId: string,
-      appId: string,
-      keys: readonly string[],
-      signal: AbortSignal,
-    ): Promise<Map<string, string>> => {
-      const wanted = new Set(keys);
-      const found = new Map<string, string>();
-      for (let from = 0; from < keys.length; from += lookupPage) {
-        const page = keys.slice(from, from + lookupPage);
-        const filter = { app_id: appId, alias_keys: { $in: page }, tenant_id: tenantId };
-        for (const user of await rows.find(filter, { projection: { alias_keys: 1 }, signal }).toArray()) {
-          for (const key of user.alias_keys) if (wanted.has(key)) found.set(key, user._id);
-        }
-      }
-      return found;
-    },
-
-    /** Whether any user of the app has an alias of this label. */
-    isLabelKnown: async (tenantId: string, appId: string, label: string, signal: AbortSignal): Promise<boolean> => {
-      const range = { $gte: aliasKey(label, ""), $lt: `${label};` }; // ";" follows ":"
-      const filter = { app_id: appId, alias_keys: { $elemMatch: range }, tenant_id: tenantId };
-      return (await rows.findOne(filter, { projection: { _id: 1 }, signal })) !== null;
-    },
 
     /** False when one of its aliases is taken. */
     insert: async (row: UserRow): Promise<boolean> => {

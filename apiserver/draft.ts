@@ -1,0 +1,107 @@
+import { createHash } from "node:crypto";
+import { isSendable, type SendableChannel } from "#core/domain/channels.ts";
+import { isId } from "#core/domain/ids.ts";
+import { channelsAsked, channelsWithContent, hasContent } from "#core/domain/message-channels.ts";
+import { dueAtOf } from "#core/domain/send-after.ts";
+import { type FieldError, ValidationError } from "#core/errors.ts";
+import { Content, type CreateNotification, Options } from "#core/schema/notification.ts";
+import { oversized } from "./payload-size.ts";
+import { unsupported } from "./unsupported.ts";
+
+/** A notification that is sound in itself: what remains to be asked is whether it may be sent now. */
+export type Draft = {
+  content: Content;
+  options: Options;
+  target: CreateNotification["target"];
+  name: string | null;
+  labels: string[];
+  category: string | null;
+  /** Null: those that have content. */
+  channelsAsked: SendableChannel[] | null;
+  /** Of every channel that it may go over. */
+  channels: SendableChannel[];
+  /** Null: now. */
+  scheduledFor: Date | null;
+  fingerprint: string;
+};
+
+/** Checks what a schema cannot say, and sorts the members into their groups. Names every failing member at once. */
+export const draftOf = (body: CreateNotification, now: Date): Draft => {
+  const content: Content = pick(body, Object.keys(Content.properties));
+  const options: Options = pick(body, Object.keys(Options.properties));
+  const due = dueAtOf(options.send_after, now);
+  const { channels, asked, errors } = channelsOf(body, content);
+  const problems = [
+    ...unsupported(body),
+    ...selectorErrors(body),
+    ...errors,
+    ...("problem" in due ? [{ field: "send_after", message: due.problem }] : []),
+  ];
+  const [first, ...rest] = problems;
+  if (first !== undefined) throw new ValidationError([first, ...rest]);
+  const tooLarge = oversized(channels, content, options);
+  if (tooLarge !== null) throw tooLarge;
+  return {
+    content,
+    options,
+    target: body.target,
+    name: body.name ?? null,
+    labels: body.labels ?? [],
+    category: body.category ?? null,
+    channelsAsked: asked,
+    channels,
+    scheduledFor: "at" in due ? due.at : null,
+    fingerprint: fingerprint(body),
+  };
+};
+
+const pick = (body: CreateNotification, names: readonly string[]): Record<string, never> => {
+  const given = new Map(Object.entries(body));
+  const entries = names.filter((name) => given.has(name)).map((name) => [name, given.get(name)]);
+  return Object.fromEntries(entries) as Record<string, never>; // sound: the names are the group's own
+};
+
+const selectors = ["include_subscription_ids", "include_external_ids", "include_aliases"] as const;
+
+/** Someone has to be targeted, and ids of ours have to look like it. Source: decisions 7.1. */
+const selectorErrors = ({ target }: CreateNotification): FieldError[] => {
+  const isSelecting = target.all === true || selectors.some((selector) => target[selector] !== undefined);
+  return [
+    ...(isSelecting ? [] : [{ field: "target", message: "must name whom to send to" }]),
+    ...(target.include_subscription_ids ?? []).flatMap((id, i) =>
+      isId("subscription", id) ? [] : [malformed(`target.include_subscription_ids[${i}]`)],
+    ),
+    ...(target.include_aliases?.["user_id"] ?? []).flatMap((id, i) =>
+      isId("user", id) ? [] : [malformed(`target.include_aliases.user_id[${i}]`)],
+    ),
+  ];
+};
+
+const malformed = (field: string): FieldError => ({ field, message: "is not an id of this service" });
+
+type Channels = { channels: SendableChannel[]; asked: SendableChannel[] | null; errors: FieldError[] };
+
+const channelsOf = ({ target }: CreateNotification, content: Content): Channels => {
+  const asked = channelsAsked(target)?.filter(isSendable) ?? null; // the others are refused by name
+  const channels = asked ?? channelsWithContent(content);
+  const silent = asked?.find((channel) => !hasContent(channel, content));
+  if (silent !== undefined) {
+    const field = `target.channels[${target.channels?.indexOf(silent)}]`;
+    return { channels, asked, errors: [{ field, message: "has no content in this message" }] };
+  }
+  const isEmpty = channels.length === 0 && target.channels === undefined;
+  const message =
+    "is required, or another content: headings, data, content_available, or email_subject with email_body";
+  return { channels, asked, errors: isEmpty ? [{ field: "contents", message }] : [] };
+};
+
+/** SHA-256 of the body as canonical JSON, without its key: tells a repeat from another message. Source: decisions 9.5. */
+const fingerprint = (body: CreateNotification): string =>
+  createHash("sha256")
+    .update(JSON.stringify({ ...body, idempotency_key: undefined }, sortKeys))
+    .digest("hex");
+
+const sortKeys = (_: string, value: unknown): unknown => {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+};

@@ -1,0 +1,80 @@
+import { createServer, type RequestListener, type Server, STATUS_CODES } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Clock } from "#core/domain/clock.ts";
+import { ulid } from "#core/domain/ids.ts";
+import { AppError, invalid } from "#core/errors.ts";
+import type { Part } from "#core/runtime/lifecycle.ts";
+import { envelope } from "./middleware/problem.ts";
+import { serviceVersion } from "./middleware/request-id.ts";
+
+export type HttpServerOptions = {
+  host: string;
+  port: number;
+  /** `isStopping` tells the handler to close each connection with its reply. */
+  handler: (isStopping: () => boolean) => RequestListener;
+  clock: Clock;
+};
+
+/** Listens for REST requests; on stop it takes no new ones and finishes those in hand. */
+export const httpServer = ({ host, port, handler, clock }: HttpServerOptions): Part & { port: () => number } => {
+  let isStopping = false;
+  const server = createServer(handler(() => isStopping));
+  server.maxConnections = 10_000;
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 60_000; // of the request alone: its headers and body
+  server.keepAliveTimeout = 75_000; // longer than a load balancer's 60 s, so that it closes first
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuse(error, socket, clock));
+  return {
+    name: "http server",
+    port: () => (server.address() as AddressInfo | null)?.port ?? port, // sound: it listens on TCP only
+    start: () => listen(server, host, port),
+    stop: async (signal) => {
+      isStopping = true;
+      await close(server, signal);
+    },
+  };
+};
+
+/** What is not HTTP, or too large or slow a header, never reaches the handler: it is answered here, in the envelope. */
+const refuse = (error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void => {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const requestId = ulid(clock.now());
+  const [status, problem] = parseProblem(error.code);
+  const body = envelope(problem, requestId);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    `Service-Version: ${serviceVersion}`,
+    "X-RateLimit-Limit: 0",
+    "X-RateLimit-Remaining: 0",
+    "X-RateLimit-Reset: 1",
+    "Connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+};
+
+const parseProblem = (code: string | undefined): [status: number, problem: AppError] => {
+  if (code === "HPE_HEADER_OVERFLOW") return [431, invalid("header", "is too large")];
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return [408, new AppError("HS_TIMEOUT", "the request came too slowly")];
+  return [400, invalid("request", "is not valid HTTP")];
+};
+
+const listen = async (server: Server, host: string, port: number): Promise<void> => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, 1024, resolve);
+  await promise;
+  server.off("error", reject);
+};
+
+const close = async (server: Server, signal: AbortSignal): Promise<void> => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const giveUp = (): void => server.closeAllConnections();
+  signal.addEventListener("abort", giveUp, { once: true });
+  server.close(() => resolve()); // closes idle connections; an error only says that it was not open
+  await promise;
+  signal.removeEventListener("abort", giveUp);
+};

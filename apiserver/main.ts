@@ -1,0 +1,149 @@
+import { ApiserverConfig } from "#config/apiserver.ts";
+import { systemClock } from "#core/domain/clock.ts";
+import { changes } from "#core/queue/announce.ts";
+import { connectNats } from "#core/queue/connect.ts";
+import { eventPublisher } from "#core/queue/events.ts";
+import { outbox } from "#core/queue/outbox.ts";
+import { publisher } from "#core/queue/publish.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import { describeConfig, loadConfig } from "#core/runtime/config.ts";
+import { healthServer } from "#core/runtime/health-server.ts";
+import { keyRing } from "#core/runtime/key-ring.ts";
+import { type Part, runProgram } from "#core/runtime/lifecycle.ts";
+import { createLog } from "#core/runtime/log.ts";
+import { createMetrics } from "#core/runtime/metrics.ts";
+import { ensureIndexes } from "#core/storage/all.ts";
+import { type ApiKeyRow, apiKeyCollection, apiKeys } from "#core/storage/api-keys.ts";
+import { apps } from "#core/storage/apps.ts";
+import { cached } from "#core/storage/cached.ts";
+import { connectMongo } from "#core/storage/connect.ts";
+import { deliveryList } from "#core/storage/delivery-list.ts";
+import { directory } from "#core/storage/directory.ts";
+import { messages } from "#core/storage/messages.ts";
+import { connectRedis } from "#core/storage/redis.ts";
+import { subscriptionCounts } from "#core/storage/subscription-counts.ts";
+import { subscriptions } from "#core/storage/subscriptions.ts";
+import { targets } from "#core/storage/targets.ts";
+import { usage } from "#core/storage/usage.ts";
+import { users } from "#core/storage/users.ts";
+import { app } from "./app.ts";
+import { authenticate } from "./authenticate.ts";
+import { cursors } from "./cursors.ts";
+import { httpServer } from "./http-server.ts";
+import { readiness } from "./readiness.ts";
+import { redisScript } from "./redis-script.ts";
+import { ring } from "./ring.ts";
+import { bucketScript, takeToken } from "./take-token.ts";
+import { useCases } from "./use-cases.ts";
+
+const keyCacheMs = 30_000; // a revoked key stops within 60 s (spec part 5), even when the announcement is lost
+const mostApps = 10_000; // of one tenant, for counting its subscribers
+
+const config = loadConfig(ApiserverConfig, process.env);
+const clock = systemClock;
+const log = createLog({ program: "apiserver", level: config.logLevel });
+const metrics = createMetrics("apiserver");
+log.info({ config: describeConfig(ApiserverConfig, config) }, "config.loaded");
+
+const mongo = connectMongo({
+  url: config.mongodbUrl,
+  database: config.mongodbDatabase,
+  appName: "herald-apiserver",
+  maxPoolSize: config.mongodbPoolSize,
+});
+const redis = connectRedis({ url: config.redisUrl });
+const nats = await connectNats({ url: config.natsUrl, name: "herald-apiserver", credentials: config.natsCredentials });
+const subjectsOf = subjects(config.natsPrefix);
+const announced = changes({ nats, subjects: subjectsOf });
+const publish = publisher(nats);
+const messageRows = messages(mongo.db);
+
+const events = outbox({
+  rows: messageRows.rows,
+  events: eventPublisher({ publisher: publish, subjects: subjectsOf }),
+  done: { status: { $in: ["completed", "failed", "cancelled"] } },
+  log,
+  metrics: metrics.queue,
+});
+const bell = ring({
+  publisher: publish,
+  subjects: subjectsOf,
+  flush: async (row) => void (await events.flush(row)),
+  log,
+});
+
+const known = directory({ db: mongo.db, changes: announced, clock });
+const keyCache = cached({ load: apiKeys(mongo.db).findByHash, ttlMs: keyCacheMs, max: 10_000, clock });
+announced.on((collection) => {
+  if (collection === "*" || collection === apiKeyCollection.name) keyCache.clear(); // named by id, kept by hash
+});
+const keyOf = async (hash: string): Promise<ApiKeyRow | null> => {
+  const key = await keyCache.get(hash);
+  if (key === null) keyCache.drop(hash); // a key works as soon as it is made
+  return key;
+};
+
+const check = readiness({
+  required: { mongodb: mongo.ping },
+  optional: { redis: () => redis.ping(), nats: nats.ping },
+});
+const use = useCases({
+  directory: known,
+  messages: messageRows,
+  deliveries: deliveryList(mongo.db),
+  users: users(mongo.db),
+  subscriptions: subscriptions(mongo.db),
+  targets: targets(mongo.db),
+  counts: subscriptionCounts(mongo.db),
+  usage: usage(mongo.db),
+  appIdsOf: async (tenantId) => (await apps(mongo.db).ofTenant(tenantId, mostApps)).map((row) => row._id),
+  ring: bell.message,
+  cursors: cursors(config.cursorSecret ?? keyRing(config.keyRing).derive("cursors")),
+  firstDayMessages: config.firstDayMessages,
+  readiness: check,
+  clock,
+});
+
+const rest = httpServer({
+  host: config.httpHost,
+  port: config.httpPort,
+  clock,
+  handler: (isStopping) =>
+    app({
+      use,
+      authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
+      takeToken: takeToken({ runScript: redisScript(redis, bucketScript), replicas: config.replicas, clock, log }),
+      edge: { perSecond: config.edgeRatePerSecond, burst: config.edgeBurst },
+      trustedProxies: config.trustedProxies,
+      timeoutMs: config.requestTimeoutSeconds * 1000,
+      isStopping,
+      clock,
+      log,
+      metrics,
+    }).callback(),
+});
+
+const health = healthServer({
+  host: config.healthHost,
+  port: config.healthPort,
+  checks: { mongodb: mongo.ping },
+  registry: metrics.registry,
+});
+
+const stores: Part = {
+  name: "stores",
+  start: () => ensureIndexes(mongo.db),
+  stop: async () => {
+    redis.disconnect();
+    await nats.close();
+    await mongo.close();
+  },
+};
+
+process.exit(
+  await runProgram({
+    log,
+    graceMs: config.graceSeconds * 1000,
+    parts: [health, stores, announced, events, bell, rest],
+  }),
+);

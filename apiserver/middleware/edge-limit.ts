@@ -1,0 +1,23 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { AppError } from "#core/errors.ts";
+import { localBuckets, setRateHeaders } from "../rate.ts";
+import type { Middleware } from "../state.ts";
+
+export type EdgeLimit = { perSecond: number; burst: number };
+
+const mostAddresses = 50_000; // 200 bytes each; the least recently seen are forgotten
+
+/** Zone `api_ip` of spec part 8: requests of one source address to `/v1`, in this process. A rate of 0 turns it off. */
+export const edgeLimit = ({ perSecond, burst }: EdgeLimit, clock: Clock): Middleware => {
+  const buckets = localBuckets({ max: mostAddresses, clock });
+  return (ctx, next) => {
+    const bucket = { capacity: burst, perSecond };
+    const isLimited = perSecond > 0 && ctx.path.startsWith("/v1/");
+    const state = isLimited ? buckets.take(ctx.ip, bucket) : buckets.full(bucket);
+    setRateHeaders(ctx, state);
+    if (state.isAllowed) return next();
+    throw new AppError("HS_RATE_LIMITED", "too many requests from this address", {
+      retry_after_seconds: state.resetSeconds,
+    });
+  };
+};

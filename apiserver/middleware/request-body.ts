@@ -1,0 +1,77 @@
+import { koaBody } from "koa-body";
+import { AppError, invalid } from "#core/errors.ts";
+import type { Context, Middleware } from "../state.ts";
+
+export const maxBodyBytes = 2 * 1024 * 1024; // decisions 9.7; of the body as sent, and again once inflated
+const maxDepth = 20; // decisions 9.7
+
+/** Reads the JSON body of routes that have one: type and size first, then form. Why so: docs/decisions/0030. */
+export const requestBody = (): Middleware => {
+  const parse = koaBody({
+    json: true,
+    urlencoded: false,
+    text: false,
+    multipart: false,
+    jsonLimit: maxBodyBytes,
+    jsonStrict: false, // "" and 1 are refused by the body's schema, with the right field
+    patchNode: false,
+    onError: (error) => {
+      throw translate(error);
+    },
+  }) as Middleware; // sound: it adds to ctx.request only
+  return (ctx, next) => {
+    if (!hasBody(ctx)) return next();
+    requireJson(ctx);
+    return parse(ctx, () => {
+      const body: unknown = ctx.request.body;
+      checkTree(body);
+      ctx.state.body = body === "" ? undefined : body;
+      return next();
+    });
+  };
+};
+
+/** 415 for what is not JSON, 413 for what says that it is too large. */
+const requireJson = (ctx: Context): void => {
+  if (ctx.is("json", "+json") === false) throw unsupported("Content-Type", ["application/json"]);
+  const encoding = ctx.get("Content-Encoding").toLowerCase();
+  if (!["", "identity", "gzip"].includes(encoding)) throw unsupported("Content-Encoding", ["gzip", "identity"]);
+  const charset = ctx.request.charset.toLowerCase();
+  if (!["", "utf-8", "utf8"].includes(charset)) throw unsupported("charset", ["utf-8"]);
+  if ((ctx.request.length ?? 0) > maxBodyBytes) throw tooLarge();
+};
+
+const hasBody = (ctx: Context): boolean =>
+  ctx.state.route.body !== undefined && (ctx.get("Transfer-Encoding") !== "" || (ctx.request.length ?? 0) > 0);
+
+const checkTree = (body: unknown): void => {
+  let level: unknown[] = [body];
+  for (let depth = 1; level.length > 0; depth++) {
+    const objects = level.filter((node) => typeof node === "object" && node !== null);
+    if (objects.length > 0 && depth > maxDepth) {
+      throw invalid("body", `must not nest deeper than ${maxDepth}`, { limit: maxDepth });
+    }
+    level = objects.flatMap(childrenOf);
+  }
+};
+
+const childrenOf = (node: object): unknown[] => {
+  if (Array.isArray(node)) return node;
+  const names = Object.keys(node);
+  if (names.some((name) => name.includes("\0"))) throw invalid("body", "has a member name with the character U+0000");
+  return Object.values(node);
+};
+
+/** The parser's errors carry the body or the stream's state: only their kind goes on. */
+const translate = (error: Error): AppError => {
+  const status: unknown = "status" in error ? error.status : undefined;
+  if (status === 413) return tooLarge();
+  if (error instanceof SyntaxError) return invalid("body", "is not valid JSON");
+  return invalid("body", "cannot be read: it is cut off, or not what its headers say");
+};
+
+const tooLarge = (): AppError =>
+  new AppError("HS_PAYLOAD_TOO_LARGE", "the body is too large", { limit_bytes: maxBodyBytes });
+
+const unsupported = (what: string, allowed: string[]): AppError =>
+  new AppError("HS_UNSUPPORTED_MEDIA_TYPE", `${what} must be ${allowed.join(" or ")}`, { allowed });

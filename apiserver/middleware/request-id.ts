@@ -1,0 +1,26 @@
+import { randomBytes } from "node:crypto";
+import type { Clock } from "#core/domain/clock.ts";
+import { ulid } from "#core/domain/ids.ts";
+import type { Middleware } from "../state.ts";
+
+export const serviceVersion = "1.0.0"; // spec part 9
+
+/** Gives the request its id and trace: the caller's when they are well formed, else new ones. Both go into the reply. */
+export const requestId =
+  (clock: Clock): Middleware =>
+  (ctx, next) => {
+    const given = ctx.get("X-Request-Id");
+    ctx.state.requestId = /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : ulid(clock.now());
+    ctx.state.traceparent = traceparentOf(ctx.get("traceparent"));
+    ctx.state.startedAt = performance.now();
+    ctx.set("X-Request-Id", ctx.state.requestId);
+    ctx.set("Service-Version", serviceVersion);
+    return next();
+  };
+
+/** The caller's trace with a new span of ours. Source: W3C Trace Context 3.2 (version 00; all-zero ids are invalid). */
+const traceparentOf = (given: string): string => {
+  const [, trace, flags] = /^00-([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})$/.exec(given) ?? [];
+  const isKnown = trace !== undefined && !/^0+$/.test(trace);
+  return `00-${isKnown ? trace : randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-${isKnown ? flags : "00"}`;
+};

@@ -1,0 +1,51 @@
+import { AppError } from "#core/errors.ts";
+import type { MessageRow } from "#core/storage/messages.ts";
+import { firstDay, monthOf, type Usage } from "#core/storage/usage.ts";
+import type { Caller } from "./route.ts";
+
+export type Quota = ReturnType<typeof quota>;
+
+export type QuotaDeps = {
+  usage: Pick<Usage, "reserve" | "giveBack" | "used">;
+  /** Deliveries of an organisation in its first 24 hours; 0 = no such cap. */
+  firstDayMessages: number;
+};
+
+/**
+ * Deliveries that a plan allows, promised at accept and settled when the message completes: a message is refused whole
+ * or sent whole. Plans without a limit cost no write. Source: decisions 9.6.
+ */
+export const quota = ({ usage, firstDayMessages }: QuotaDeps) => {
+  const take = async (
+    tenantId: string,
+    { period, count, limit, metric }: { period: string; count: number; limit: number; metric: string },
+    now: Date,
+  ): Promise<void> => {
+    if (await usage.reserve({ tenantId, period, count, limit, now })) return;
+    const used = await usage.used(tenantId, period);
+    throw new AppError("HS_QUOTA_EXCEEDED", `${metric} is exhausted`, { metric, limit, used });
+  };
+
+  return {
+    /** Null when the plan has no limit. @throws AppError HS_QUOTA_EXCEEDED */
+    reserve: async ({ tenant, plan }: Caller, count: number, now: Date): Promise<MessageRow["reserved"]> => {
+      if (plan.messages_per_month === null || count === 0) return null;
+      const month = monthOf(now);
+      const limit = plan.messages_per_month;
+      await take(tenant._id, { period: month, count, limit, metric: "messages_per_month" }, now);
+      const isNew = now.getTime() - tenant.created_at.getTime() < 86_400_000;
+      if (isNew && firstDayMessages > 0) {
+        const day = { period: firstDay, count, limit: firstDayMessages, metric: "messages_per_day" };
+        await take(tenant._id, day, now).catch(async (error: unknown) => {
+          await usage.giveBack(tenant._id, month, count);
+          throw error;
+        });
+      }
+      return { month, count };
+    },
+
+    giveBack: async (tenantId: string, reserved: MessageRow["reserved"]): Promise<void> => {
+      if (reserved !== null) await usage.giveBack(tenantId, reserved.month, reserved.count);
+    },
+  };
+};

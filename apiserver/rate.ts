@@ -1,0 +1,48 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Context } from "./state.ts";
+
+/** A token bucket: what it holds when full, and how fast it fills. */
+export type Bucket = { capacity: number; perSecond: number };
+
+/** A bucket after a request: whether that took a token, whole tokens left, whole seconds until full or until a retry. */
+export type RateState = { isAllowed: boolean; limit: number; remaining: number; resetSeconds: number };
+
+/** The three headers of spec part 8. */
+export const setRateHeaders = (ctx: Context, { limit, remaining, resetSeconds }: RateState): void => {
+  ctx.set("X-RateLimit-Limit", String(limit));
+  ctx.set("X-RateLimit-Remaining", String(remaining));
+  ctx.set("X-RateLimit-Reset", String(resetSeconds));
+};
+
+/** A bucket's state as the interface tells it. `tokens` may be fractional and is what is left. */
+export const rateState = ({ capacity, perSecond }: Bucket, tokens: number, isAllowed: boolean): RateState => ({
+  isAllowed,
+  limit: Math.floor(capacity),
+  remaining: Math.max(0, Math.floor(tokens)),
+  resetSeconds: isAllowed
+    ? Math.ceil(Math.max(0, capacity - tokens) / perSecond)
+    : Math.max(1, Math.ceil((1 - tokens) / perSecond)),
+});
+
+/** Buckets of this process, by name; the least recently used beyond `max` are forgotten (and so are full again). */
+export const localBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
+  const kept = new Map<string, { tokens: number; atMs: number }>(); // in order of last use
+  return {
+    take: (name: string, bucket: Bucket): RateState => {
+      const nowMs = clock.now().getTime();
+      const { tokens: before, atMs } = kept.get(name) ?? { tokens: bucket.capacity, atMs: nowMs };
+      const filled = Math.min(bucket.capacity, before + (Math.max(0, nowMs - atMs) / 1000) * bucket.perSecond);
+      const isAllowed = filled >= 1;
+      const tokens = isAllowed ? filled - 1 : filled;
+      kept.delete(name);
+      kept.set(name, { tokens, atMs: nowMs });
+      for (const oldest of kept.keys()) {
+        if (kept.size <= max) break;
+        kept.delete(oldest);
+      }
+      return rateState(bucket, tokens, isAllowed);
+    },
+
+    full: (bucket: Bucket): RateState => ({ ...rateState(bucket, bucket.capacity, true), resetSeconds: 0 }),
+  };
+};

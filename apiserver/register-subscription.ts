@@ -1,0 +1,102 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { newId } from "#core/domain/ids.ts";
+import { AppError } from "#core/errors.ts";
+import type { CreateSubscription } from "#core/schema/subscription.ts";
+import { userLimits } from "#core/schema/user.ts";
+import type { SubscriptionRow, Subscriptions } from "#core/storage/subscriptions.ts";
+import type { UserRow } from "#core/storage/users.ts";
+import type { Caller } from "./route.ts";
+import { type Addressed, addressOf } from "./subscription-checks.ts";
+
+export type RegisterDeps = {
+  subscriptions: Pick<Subscriptions, "ofUser" | "put" | "remove">;
+  /** Subscriptions of a tenant that count against its plan; may be up to 10 s old. */
+  countBillable: (tenantId: string) => Promise<number>;
+  clock: Clock;
+};
+
+/** Gives a user a subscription. One that the app has for this token already is changed, and moves to this user. */
+export const registerSubscription =
+  (deps: RegisterDeps) =>
+  async (
+    caller: Caller,
+    user: UserRow,
+    body: CreateSubscription,
+    at = "",
+  ): Promise<{ row: SubscriptionRow; isNew: boolean }> => {
+    const addressed = addressOf(body, at);
+    const owned = await deps.subscriptions.ofUser(user.tenant_id, user.app_id, user._id);
+    const isOwned = owned.some((row) => row.channel === addressed.channel && row.token === addressed.token);
+    if (!isOwned) {
+      await makeRoom(deps, owned);
+      await requireQuota(deps, caller);
+    }
+    const now = deps.clock.now();
+    return deps.subscriptions.put(user.tenant_id, rowOf(user, addressed, now), changeOf(user, addressed, body, now));
+  };
+
+/** The least recently active invalid one goes first. Source: decisions 8.2. */
+const makeRoom = async ({ subscriptions }: RegisterDeps, owned: readonly SubscriptionRow[]): Promise<void> => {
+  const limit = userLimits.subscriptions;
+  if (owned.length < limit) return;
+  const invalid = owned.filter((row) => row.status === "invalid");
+  const [oldest] = invalid.sort((a, b) => a.last_active_at.getTime() - b.last_active_at.getTime());
+  if (oldest === undefined || owned.length > limit) {
+    throw new AppError("HS_CONFLICT", `a user has at most ${limit} subscriptions`, { status: "full", limit });
+  }
+  await subscriptions.remove(oldest.tenant_id, oldest._id);
+};
+
+const requireQuota = async ({ countBillable }: RegisterDeps, { tenant, plan }: Caller): Promise<void> => {
+  if (plan.subscribers === null) return;
+  const used = await countBillable(tenant._id);
+  if (used < plan.subscribers) return;
+  const details = { metric: "subscribers", limit: plan.subscribers, used };
+  throw new AppError("HS_QUOTA_EXCEEDED", "the plan's subscribers are exhausted", details);
+};
+
+const rowOf = (user: UserRow, { channel, token, web }: Addressed, now: Date): SubscriptionRow => ({
+  _id: newId("subscription", now),
+  tenant_id: user.tenant_id,
+  app_id: user.app_id,
+  user_id: user._id,
+  external_id: user.external_id,
+  channel,
+  token,
+  web,
+  status: "subscribed",
+  status_reason: null,
+  language: user.language,
+  test_device: false,
+  device: {},
+  last_active_at: now,
+  unsubscribed_at: null,
+  created_at: now,
+  updated_at: now,
+});
+
+const changeOf = (
+  user: UserRow,
+  { web }: Addressed,
+  body: CreateSubscription,
+  now: Date,
+): Partial<SubscriptionRow> => ({
+  user_id: user._id,
+  external_id: user.external_id,
+  web,
+  ...statusChange(body.status ?? "subscribed", now),
+  ...(body.language !== undefined && { language: body.language }),
+  ...(body.test_device !== undefined && { test_device: body.test_device }),
+  ...(body.device !== undefined && { device: body.device }),
+  last_active_at: now,
+  updated_at: now,
+});
+
+/** What goes with a status that the interface sets. */
+export const statusChange = (
+  status: "subscribed" | "unsubscribed",
+  now: Date,
+): Pick<SubscriptionRow, "status" | "status_reason" | "unsubscribed_at"> =>
+  status === "subscribed"
+    ? { status, status_reason: null, unsubscribed_at: null }
+    : { status, status_reason: "api", unsubscribed_at: now };

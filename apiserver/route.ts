@@ -1,0 +1,93 @@
+import type { Static, TObject, TSchema } from "typebox";
+import type { Scope } from "#core/domain/scopes.ts";
+import type { ErrorCode } from "#core/errors.ts";
+import { parser } from "#core/schema/parser.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys.ts";
+import type { PlanRow } from "#core/storage/plans.ts";
+import type { TenantRow } from "#core/storage/tenants.ts";
+import type { UseCases } from "./use-cases.ts";
+
+/** Who calls: an API key, its organisation and what its plan allows. */
+export type Caller = { key: ApiKeyRow; tenant: TenantRow; plan: PlanRow };
+
+/** What is known before the resource is looked up: nothing of it is validated yet. */
+export type Located = {
+  params: Readonly<Record<string, string>>;
+  /** As given, unparsed. */
+  query: Readonly<Record<string, unknown>>;
+  body: unknown;
+  caller: Caller;
+  signal: AbortSignal;
+};
+
+/** What a handler gets: parsed, authorised, with the resource that the path names. */
+export type Request<B, Q, R> = Omit<Located, "query" | "body"> & {
+  body: B;
+  query: Q;
+  resource: R;
+  header: (name: string) => string | undefined;
+  traceparent: string;
+  use: UseCases;
+};
+
+/** A reply; `status` when it is not the route's first. */
+export type Answer<T> = { body: T; status?: number; headers?: Record<string, string> };
+
+export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
+export type Definition<B extends TSchema, Q extends TObject, T extends TSchema, R> = {
+  method: Method;
+  /** As OpenAPI writes it: `/v1/apps/{appId}/users`. */
+  path: string;
+  summary: string;
+  tag: string;
+  /** Either suffices; `public` needs no key. */
+  scopes: readonly Scope[] | "public";
+  /** The reply's statuses, the usual one first. */
+  status: readonly [number, ...number[]];
+  body?: B;
+  query?: Q;
+  reply: T;
+  /** Request headers that mean something here: name to description. */
+  headers?: Record<string, string>;
+  /** Error codes of this operation, besides those that every operation can give. */
+  errors?: readonly ErrorCode[];
+  /** Finds what the path or the body names, or throws NotFound: before scopes are looked at. */
+  locate?: (located: Located, use: UseCases) => Promise<R>;
+  handle: (request: Request<Static<B>, Static<Q>, R>) => Promise<Answer<Static<T>>>;
+};
+
+/** A row of the table of operations: drives routing, checks, parsing and the OpenAPI document. */
+export type Route = Omit<Definition<TSchema, TObject, TSchema, unknown>, "handle"> & {
+  parseBody: (input: unknown) => unknown;
+  parseQuery: (input: unknown) => unknown;
+  handle: (request: Request<unknown, unknown, unknown>) => Promise<Answer<unknown>>;
+};
+
+/** Declares one operation. The compiler checks the handler against its schemas, then the table forgets the types. */
+export const route = <B extends TSchema, Q extends TObject, T extends TSchema, R>(
+  definition: Definition<B, Q, T, R>,
+): Route => ({
+  ...(definition as unknown as Definition<TSchema, TObject, TSchema, unknown>), // sound: the same row, types forgotten
+  parseBody: definition.body === undefined ? () => undefined : parser(definition.body),
+  parseQuery: definition.query === undefined ? () => ({}) : queryParser(definition.query),
+  // sound: body, query and resource come from this row's own parsers and locate
+  handle: definition.handle as Route["handle"],
+});
+
+/** Query members are text; unknown ones are ignored, those of integer type are read as numbers. */
+const queryParser = (schema: TObject) => {
+  const parse = parser(schema);
+  const names = Object.keys(schema.properties);
+  return (input: unknown): unknown => {
+    const given = new Map(Object.entries(input ?? {}));
+    const entries = names.filter((name) => given.has(name)).map((name) => [name, typed(schema, name, given.get(name))]);
+    return parse(Object.fromEntries(entries));
+  };
+};
+
+const typed = (schema: TObject, name: string, value: unknown): unknown => {
+  const property = schema.properties[name];
+  const isInteger = property !== undefined && "type" in property && property.type === "integer";
+  return isInteger && typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+};

@@ -1,0 +1,15 @@
+import { openapi } from "../openapi.ts";
+import type { Route } from "../route.ts";
+import { notificationRoutes } from "./notifications.ts";
+import { documentRoute, serviceRoutes } from "./service.ts";
+import { userRoutes } from "./users.ts";
+
+/** Every operation of the REST interface. */
+export const routes: readonly Route[] = [
+  ...notificationRoutes,
+  ...userRoutes,
+  ...serviceRoutes,
+  documentRoute(() => document),
+];
+
+const document = openapi(routes);

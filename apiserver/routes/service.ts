@@ -1,0 +1,61 @@
+import { Type } from "typebox";
+import { serviceVersion } from "../middleware/request-id.ts";
+import { type Route, route } from "../route.ts";
+
+const tag = "Service";
+const Text = Type.String;
+const Health = Type.Object({ status: Text(), checks: Type.Optional(Type.Record(Type.String(), Text())) });
+
+/** Operations that need no key. */
+export const serviceRoutes: readonly Route[] = [
+  route({
+    method: "GET",
+    path: "/",
+    summary: "What runs here",
+    tag,
+    scopes: "public",
+    status: [200],
+    reply: Type.Object({ name: Text(), version: Text(), documentation: Text(), openapi: Text() }),
+    handle: async () => ({
+      body: { name: "herald", version: serviceVersion, documentation: "docs/api.md", openapi: "/v1/openapi.json" },
+    }),
+  }),
+
+  route({
+    method: "GET",
+    path: "/healthz",
+    summary: "Whether the process is up",
+    tag,
+    scopes: "public",
+    status: [200],
+    reply: Health,
+    handle: async () => ({ body: { status: "ok" } }),
+  }),
+
+  route({
+    method: "GET",
+    path: "/readyz",
+    summary: "Whether what it needs answers",
+    tag,
+    scopes: "public",
+    status: [200, 503],
+    reply: Health,
+    handle: async ({ use, signal }) => {
+      const { isReady, checks } = await use.readiness(signal);
+      return { body: { status: isReady ? "ok" : "unavailable", checks }, status: isReady ? 200 : 503 };
+    },
+  }),
+];
+
+/** The interface's own description. */
+export const documentRoute = (document: () => { openapi: string }): Route =>
+  route({
+    method: "GET",
+    path: "/v1/openapi.json",
+    summary: "This interface as OpenAPI 3.1",
+    tag,
+    scopes: "public",
+    status: [200],
+    reply: Type.Object({ openapi: Text() }, { additionalProperties: true }),
+    handle: async () => ({ body: document() }),
+  });

@@ -1,0 +1,136 @@
+import { OkReply } from "#core/schema/error.ts";
+import { CreateSubscription, Subscription, UpdateSubscription } from "#core/schema/subscription.ts";
+import { UpdateUser, UpsertUser, User } from "#core/schema/user.ts";
+import type { UserRow } from "#core/storage/users.ts";
+import { route } from "../route.ts";
+import type { UseCases } from "../use-cases.ts";
+import { subscriptionView, userView } from "../views.ts";
+import { appOfPath, subscriptionOfPath, userOfPath } from "./locate.ts";
+
+const tag = "Users and subscriptions";
+const ofApp = "/v1/apps/{appId}";
+const ofUser = `${ofApp}/users/by/{label}/{id}`;
+const ofSubscription = `${ofApp}/subscriptions/{subscriptionId}`;
+
+const shown = async (use: UseCases, user: UserRow): Promise<User> =>
+  userView(user, await use.subscriptions.ofUser(user.tenant_id, user.app_id, user._id));
+
+export const userRoutes = [
+  route({
+    method: "POST",
+    path: `${ofApp}/users`,
+    summary: "Make a user, or update the one that has one of these ids",
+    tag,
+    scopes: ["admin"],
+    status: [201, 200],
+    errors: ["HS_ALIAS_CLAIMED", "HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
+    body: UpsertUser,
+    reply: User,
+    locate: appOfPath,
+    handle: async ({ use, caller, body, resource: app }) => {
+      const { user, isNew } = await use.upsertUser(caller, app, body);
+      return { body: await shown(use, user), status: isNew ? 201 : 200 };
+    },
+  }),
+
+  route({
+    method: "GET",
+    path: ofUser,
+    summary: "Show a user by one of his ids",
+    tag,
+    scopes: ["admin"],
+    status: [200],
+    reply: User,
+    locate: userOfPath,
+    handle: async ({ use, resource }) => ({ body: await shown(use, resource) }),
+  }),
+
+  route({
+    method: "PATCH",
+    path: ofUser,
+    summary: "Change a user",
+    tag,
+    scopes: ["admin"],
+    status: [200],
+    errors: ["HS_ALIAS_CLAIMED", "HS_CONFLICT"],
+    body: UpdateUser,
+    reply: User,
+    locate: userOfPath,
+    handle: async ({ use, body, resource }) => ({ body: await shown(use, await use.updateUser(resource, body)) }),
+  }),
+
+  route({
+    method: "DELETE",
+    path: ofUser,
+    summary: "Delete a user and his subscriptions",
+    tag,
+    scopes: ["admin"],
+    status: [200],
+    reply: OkReply,
+    locate: userOfPath,
+    handle: async ({ use, resource }) => {
+      await use.deleteUser(resource);
+      return { body: { ok: true as const } };
+    },
+  }),
+
+  route({
+    method: "POST",
+    path: `${ofUser}/subscriptions`,
+    summary: "Give a user a subscription; a known token moves here",
+    tag,
+    scopes: ["admin"],
+    status: [201, 200],
+    errors: ["HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
+    body: CreateSubscription,
+    reply: Subscription,
+    locate: userOfPath,
+    handle: async ({ use, caller, body, resource }) => {
+      const { row, isNew } = await use.registerSubscription(caller, resource, body);
+      return { body: subscriptionView(row), status: isNew ? 201 : 200 };
+    },
+  }),
+
+  route({
+    method: "GET",
+    path: ofSubscription,
+    summary: "Show a subscription",
+    tag,
+    scopes: ["admin"],
+    status: [200],
+    reply: Subscription,
+    locate: subscriptionOfPath,
+    handle: async ({ resource }) => ({ body: subscriptionView(resource) }),
+  }),
+
+  route({
+    method: "PATCH",
+    path: ofSubscription,
+    summary: "Change a subscription",
+    tag,
+    scopes: ["admin"],
+    status: [200],
+    errors: ["HS_ALREADY_EXISTS"],
+    body: UpdateSubscription,
+    reply: Subscription,
+    locate: subscriptionOfPath,
+    handle: async ({ use, body, resource }) => ({
+      body: subscriptionView(await use.updateSubscription(resource, body)),
+    }),
+  }),
+
+  route({
+    method: "DELETE",
+    path: ofSubscription,
+    summary: "Delete a subscription",
+    tag,
+    scopes: ["admin"],
+    status: [200],
+    reply: OkReply,
+    locate: subscriptionOfPath,
+    handle: async ({ use, resource }) => {
+      await use.subscriptions.remove(resource.tenant_id, resource._id);
+      return { body: { ok: true as const } };
+    },
+  }),
+];

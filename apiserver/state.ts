@@ -1,0 +1,22 @@
+import type { Middleware as KoaMiddleware, ParameterizedContext } from "koa";
+import type { Caller, Route } from "./route.ts";
+
+/** What the middleware learn about a request, in order. */
+export type State = {
+  requestId: string;
+  /** W3C trace context: the caller's, with a span of ours, or a new one. */
+  traceparent: string;
+  startedAt: number;
+  /** Aborts when the client is gone or the request has taken too long. */
+  signal: AbortSignal;
+  /** Set once the route is known; what follows runs for known routes only. */
+  route: Route;
+  params: Record<string, string>;
+  /** Set for all but public routes. */
+  caller?: Caller;
+  body: unknown;
+  resource: unknown;
+};
+
+export type Context = ParameterizedContext<State>;
+export type Middleware = KoaMiddleware<State>;

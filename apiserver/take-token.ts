@@ -1,0 +1,54 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Log } from "#core/runtime/log.ts";
+import type { TakeToken } from "./middleware/rate-limit.ts";
+import { localBuckets, rateState } from "./rate.ts";
+
+export type TakeTokenDeps = {
+  /** Runs the script in Redis; rejects when Redis is away. */
+  runScript: (key: string, perSecond: number) => Promise<unknown>;
+  /** Replicas of this program: each lets its share through while Redis is away. */
+  replicas: number;
+  clock: Clock;
+  log: Log;
+};
+
+/**
+ * Takes one token from the bucket of a key. Tokens are counted in thousandths, time is Redis's own.
+ * Returns {1 when taken, thousandths left}. The key outlives the time to fill by a second.
+ */
+export const bucketScript = `
+local capacity = ARGV[1] * 1000
+local now = redis.call("TIME")
+local now_us = now[1] * 1000000 + now[2]
+local kept = redis.call("HMGET", KEYS[1], "tokens", "at")
+local tokens = tonumber(kept[1]) or capacity
+local at = tonumber(kept[2]) or now_us
+tokens = math.min(capacity, tokens + math.max(0, now_us - at) * ARGV[1] / 1000)
+local taken = 0
+if tokens >= 1000 then tokens = tokens - 1000; taken = 1 end
+redis.call("HSET", KEYS[1], "tokens", string.format("%.3f", tokens), "at", string.format("%d", now_us))
+redis.call("PEXPIRE", KEYS[1], 2000)
+return {taken, math.floor(tokens)}
+`;
+
+const mostKeys = 50_000; // buckets of keys seen while Redis is away
+
+/** One token of a key: from the shared bucket, or, while Redis is away, from this replica's share of it. */
+export const takeToken = ({ runScript, replicas, clock, log }: TakeTokenDeps): TakeToken => {
+  const local = localBuckets({ max: mostKeys, clock });
+  let isAway = false;
+  return async (keyId, perSecond) => {
+    try {
+      const [taken = 0, thousandths = 0] = (await runScript(`rate:${keyId}`, perSecond)) as number[]; // the script's reply
+      if (isAway) log.info("redis.returned");
+      isAway = false;
+      const state = rateState({ capacity: perSecond, perSecond }, thousandths / 1000, taken === 1);
+      return { ...state, isDegraded: false };
+    } catch (error) {
+      if (!isAway) log.warn({ err: error }, "redis.away");
+      isAway = true;
+      const share = Math.max(1, perSecond / replicas);
+      return { ...local.take(keyId, { capacity: share, perSecond: share }), isDegraded: true };
+    }
+  };
+};

@@ -1,0 +1,102 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { NotFound } from "#core/errors.ts";
+import type { AppRow } from "#core/storage/apps.ts";
+import { cached } from "#core/storage/cached.ts";
+import type { DeliveryList } from "#core/storage/delivery-list.ts";
+import type { Directory } from "#core/storage/directory.ts";
+import type { MessageRow, Messages } from "#core/storage/messages.ts";
+import type { Audience, SubscriptionCounts } from "#core/storage/subscription-counts.ts";
+import type { Subscriptions } from "#core/storage/subscriptions.ts";
+import type { Targets } from "#core/storage/targets.ts";
+import type { Usage } from "#core/storage/usage.ts";
+import type { UserRow, Users } from "#core/storage/users.ts";
+import { accept } from "./accept.ts";
+import { cancel } from "./cancel.ts";
+import type { Cursors } from "./cursors.ts";
+import { deleteUser } from "./delete-user.ts";
+import { estimate } from "./estimate.ts";
+import { quota } from "./quota.ts";
+import { registerSubscription } from "./register-subscription.ts";
+import type { Caller } from "./route.ts";
+import { addressOf } from "./subscription-checks.ts";
+import { updateSubscription } from "./update-subscription.ts";
+import { updateUser } from "./update-user.ts";
+import { upsertUser } from "./upsert-user.ts";
+
+export type UseCaseDeps = {
+  directory: Pick<Directory, "app">;
+  messages: Messages;
+  deliveries: DeliveryList;
+  users: Users;
+  subscriptions: Subscriptions;
+  targets: Targets;
+  counts: SubscriptionCounts;
+  usage: Usage;
+  /** Ids of a tenant's apps. */
+  appIdsOf: (tenantId: string) => Promise<string[]>;
+  ring: (row: MessageRow) => void;
+  cursors: Cursors;
+  firstDayMessages: number;
+  /** Which of the things this program needs answer now. */
+  readiness: (signal: AbortSignal) => Promise<{ isReady: boolean; checks: Record<string, string> }>;
+  clock: Clock;
+};
+
+export type UseCases = ReturnType<typeof useCases>;
+
+const countMs = 10_000; // counts over a whole app or tenant may be this old
+
+/** What the handlers can ask for: every use case with what it needs. */
+export const useCases = (deps: UseCaseDeps) => {
+  const { messages, users, subscriptions, targets, usage, clock, ring } = deps;
+  const promises = quota({ usage, firstDayMessages: deps.firstDayMessages });
+  const nameOwner = ({ tenant_id: tenantId, app_id: appId, _id, external_id: externalId }: UserRow): Promise<void> =>
+    subscriptions.nameOwner(tenantId, appId, _id, externalId);
+  const register = registerSubscription({ subscriptions, countBillable: countBillable(deps), clock });
+  const estimateAudience = estimate({ targets, countAll: countAll(deps) });
+  return {
+    clock,
+    cursors: deps.cursors,
+    messages,
+    deliveries: deps.deliveries,
+    users,
+    subscriptions,
+    readiness: deps.readiness,
+    app: findApp(deps.directory),
+    accept: accept({ messages, estimate: estimateAudience, quota: promises, ring, clock }),
+    cancel: cancel({ messages, quota: promises, clock }),
+    upsertUser: upsertUser({ users, nameOwner, register, checkSubscription: addressOf, clock }),
+    updateUser: updateUser({ users, nameOwner, clock }),
+    deleteUser: deleteUser({ users, subscriptions }),
+    registerSubscription: register,
+    updateSubscription: updateSubscription({ subscriptions, clock }),
+  };
+};
+
+/** An app that the caller may use; another's, and one that the key is not for, does not exist. */
+const findApp =
+  ({ app }: Pick<Directory, "app">) =>
+  async ({ tenant, key }: Caller, id: string): Promise<AppRow> => {
+    const isOfKey = key.app_ids === null || key.app_ids.includes(id);
+    const row = isOfKey ? await app(id) : null;
+    if (row === null || row.tenant_id !== tenant._id) throw new NotFound("app");
+    return row;
+  };
+
+const countAll = ({ counts, clock }: UseCaseDeps) => {
+  const kept = cached({
+    load: (key) => counts.reached(JSON.parse(key) as Audience), // sound: our own text, just below
+    ttlMs: countMs,
+    max: 10_000,
+    clock,
+  });
+  return (audience: Audience): Promise<number> => kept.get(JSON.stringify(audience));
+};
+
+const countBillable = ({ counts, appIdsOf, clock }: UseCaseDeps) =>
+  cached({
+    load: async (tenantId) => counts.billable(tenantId, await appIdsOf(tenantId)),
+    ttlMs: countMs,
+    max: 10_000,
+    clock,
+  }).get;

@@ -1,0 +1,75 @@
+import type { UpdateFilter } from "mongodb";
+import { invalid } from "#core/errors.ts";
+import { type UpdateUser, userLimits } from "#core/schema/user.ts";
+import { aliasKey, type UserRow } from "#core/storage/users.ts";
+
+/** What a body makes of a user: the members as they will be, and the update that gets there. */
+export type Change = { whole: Partial<UserRow>; update: UpdateFilter<UserRow> };
+
+/**
+ * Applies a body to a user: maps are merged, null (and for tags "") removes. Tags and properties are written member by
+ * member, so that two writers of different ones both win; ids are guarded by the repository.
+ * @throws ValidationError when the user would pass a bound
+ */
+export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at): Change => {
+  const tags = Object.entries(body.tags ?? {}).map(([name, value]) => [name, tagOf(value)] as const);
+  const properties = Object.entries(body.properties ?? {});
+  const whole = {
+    ...identityOf(user, body),
+    tags: bounded("tags", merged(user.tags, tags)),
+    properties: bounded("properties", merged(user.properties, properties)),
+    ...(body.language !== undefined && { language: body.language }),
+    ...(body.timezone !== undefined && { time_zone: body.timezone }),
+    ...(body.country !== undefined && { country: body.country }),
+  };
+  const { tags: _tags, properties: _properties, ...scalars } = whole;
+  const { set, unset } = paths({ tags, properties });
+  return {
+    whole,
+    update: { $set: { ...scalars, ...set, updated_at: now }, ...(Object.keys(unset).length > 0 && { $unset: unset }) },
+  };
+};
+
+/** External id and aliases after a body, and the keys that the unique index holds. */
+export const identityOf = (
+  user: UserRow,
+  { external_id: externalId = user.external_id, aliases = {} }: UpdateUser,
+): Pick<UserRow, "external_id" | "aliases" | "alias_keys"> => {
+  const kept = bounded("aliases", merged(user.aliases, Object.entries(aliases)));
+  const all = { user_id: user._id, ...(externalId !== null && { external_id: externalId }), ...kept };
+  return {
+    external_id: externalId,
+    aliases: kept,
+    // Our own id is one of them: the unique index would take two users without any alias for the same one.
+    alias_keys: Object.entries(all).map(([label, id]) => aliasKey(label, id)),
+  };
+};
+
+/** Tags are text; null and "" mean none. Source: decisions 7.6. */
+const tagOf = (value: string | number | boolean | null): string | null =>
+  value === null || value === "" ? null : String(value);
+
+const merged = <T>(before: Readonly<Record<string, T>>, entries: readonly (readonly [string, T | null])[]) => {
+  const after = new Map(Object.entries(before));
+  for (const [name, value] of entries) {
+    if (value === null) after.delete(name);
+    else after.set(name, value);
+  }
+  return Object.fromEntries(after) as Record<string, T>; // sound: pairs of name and value
+};
+
+const bounded = <T extends object>(member: "tags" | "properties" | "aliases", map: T): T => {
+  const limit = userLimits[member];
+  if (Object.keys(map).length > limit) throw invalid(member, `a user has at most ${limit}`, { limit });
+  return map;
+};
+
+const paths = (maps: Record<string, readonly (readonly [string, unknown])[]>) => {
+  const all = Object.entries(maps).flatMap(([map, entries]) =>
+    entries.map(([name, value]) => [`${map}.${name}`, value] as const),
+  );
+  return {
+    set: Object.fromEntries(all.filter(([, value]) => value !== null)),
+    unset: Object.fromEntries(all.filter(([, value]) => value === null).map(([path]) => [path, ""] as const)),
+  };
+};

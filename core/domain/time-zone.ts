@@ -1,0 +1,8 @@
+/** Whether a name is a time zone of the IANA database that this Node carries. */
+export const isTimeZone = (name: string): boolean => {
+  try {
+    return /^[A-Za-z]/.test(name) && new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions() !== null;
+  } catch {
+    return false; // RangeError: the only way that Intl says so
+  }
+};
