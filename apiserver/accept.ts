@@ -3,7 +3,8 @@ import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events.ts";
 import { newId } from "#core/domain/ids.ts";
 import { reachOf } from "#core/domain/message-channels.ts";
-import { AppError } from "#core/errors.ts";
+import { pushErrors } from "#core/domain/render/limits.ts";
+import { AppError, refuse } from "#core/errors.ts";
 import type { CreateNotificationResult } from "#core/schema/message.ts";
 import type { CreateNotification } from "#core/schema/notification.ts";
 import type { AppRow } from "#core/storage/apps.ts";
@@ -42,6 +43,7 @@ export const accept =
     const { caller, app, key } = request;
     const draft = draftOf(request.body, deps.clock.now());
     const channels = draft.channels.filter((channel) => app.channels[channel] !== undefined);
+    refuse(pushErrors(draft, channels));
     const audience = {
       tenantId: caller.tenant._id,
       appId: app._id,

@@ -3,9 +3,8 @@ import { isSendable, type SendableChannel } from "#core/domain/channels.ts";
 import { isId } from "#core/domain/ids.ts";
 import { channelsAsked, channelsWithContent, hasContent } from "#core/domain/message-channels.ts";
 import { dueAtOf } from "#core/domain/send-after.ts";
-import { type FieldError, ValidationError } from "#core/errors.ts";
+import { type FieldError, refuse } from "#core/errors.ts";
 import { Content, type CreateNotification, Options } from "#core/schema/notification.ts";
-import { oversized } from "./payload-size.ts";
 import { unsupported } from "./unsupported.ts";
 
 /** A notification that is sound in itself: what remains to be asked is whether it may be sent now. */
@@ -37,10 +36,7 @@ export const draftOf = (body: CreateNotification, now: Date): Draft => {
     ...errors,
     ...("problem" in due ? [{ field: "send_after", message: due.problem }] : []),
   ];
-  const [first, ...rest] = problems;
-  if (first !== undefined) throw new ValidationError([first, ...rest]);
-  const tooLarge = oversized(channels, content, options);
-  if (tooLarge !== null) throw tooLarge;
+  refuse(problems);
   return {
     content,
     options,

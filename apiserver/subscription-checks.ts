@@ -1,7 +1,7 @@
 import { checkAddress, webKeysProblem } from "#core/domain/address.ts";
 import { type Channel, isSendable, type SendableChannel } from "#core/domain/channels.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
-import { type FieldError, invalid, ValidationError } from "#core/errors.ts";
+import { type FieldError, invalid, refuse } from "#core/errors.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/subscription.ts";
 
 /** A subscription's address in its channel's one spelling. */
@@ -43,7 +43,3 @@ const commonErrors = ({ web, device }: UpdateSubscription, at: string): FieldErr
 };
 
 const fieldsBelow = (at: string) => (member: string) => (at === "" ? member : `${at}.${member}`);
-
-const refuse = ([first, ...rest]: readonly FieldError[]): void => {
-  if (first !== undefined) throw new ValidationError([first, ...rest]);
-};

@@ -1,6 +1,6 @@
 import { isReservedId } from "#core/domain/reserved-ids.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
-import { type FieldError, invalid, ValidationError } from "#core/errors.ts";
+import { type FieldError, invalid, refuse } from "#core/errors.ts";
 import type { UpdateUser, UpsertUser } from "#core/schema/user.ts";
 
 /** An upsert has to say whom it means. */
@@ -24,6 +24,5 @@ export const checkUser = ({ external_id: externalId, aliases = {}, timezone }: U
   if (typeof timezone === "string" && !isTimeZone(timezone)) {
     errors.push({ field: "timezone", message: "must be a name of the IANA time zone database" });
   }
-  const [first, ...rest] = errors;
-  if (first !== undefined) throw new ValidationError([first, ...rest]);
+  refuse(errors);
 };

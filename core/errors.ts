@@ -53,6 +53,11 @@ export class ValidationError extends AppError {
   }
 }
 
+/** Throws when there is something wrong with an input; the first error is the one at the top. */
+export const refuse = ([first, ...rest]: readonly FieldError[]): void => {
+  if (first !== undefined) throw new ValidationError([first, ...rest]);
+};
+
 /** A thing that does not exist, or exists for another tenant: the two are never told apart. */
 export class NotFound extends AppError {
   constructor(resource: string, options?: ErrorOptions) {

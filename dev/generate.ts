@@ -1,13 +1,14 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { crdFiles } from "./generators/crds.ts";
+import { openapiFile } from "./generators/openapi.ts";
 import { resourcePages } from "./generators/resource-pages.ts";
 
 /** A committed file that follows from the code. `path` is relative to the repository. */
 export type GeneratedFile = { path: string; text: string };
 
 /** Everything that is generated: `make generate` writes it, `--check` says what is stale. */
-const generators: readonly (() => GeneratedFile[])[] = [crdFiles, resourcePages];
+const generators: readonly (() => GeneratedFile[])[] = [crdFiles, resourcePages, openapiFile];
 
 const root = join(import.meta.dirname, "..");
 

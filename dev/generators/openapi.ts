@@ -1,0 +1,8 @@
+import { openapi } from "../../apiserver/openapi.ts";
+import { routes } from "../../apiserver/routes/all.ts";
+import type { GeneratedFile } from "../generate.ts";
+
+/** The REST interface's description, as it is served at /v1/openapi.json. */
+export const openapiFile = (): GeneratedFile[] => [
+  { path: "docs/openapi.json", text: `${JSON.stringify(openapi(routes), null, 2)}\n` },
+];
