@@ -38,30 +38,36 @@ const waitingAtMost = 5_000; // beyond it a flush waits for the clearing
 export const outbox = <Row extends WithOutbox>({ rows, events, done, log, metrics }: OutboxDeps<Row>): Outbox => {
   const published = new Map<string, string[]>(); // ids of events to clear, by document
   let timer: NodeJS.Timeout | undefined;
-  let clearing: Promise<void> = Promise.resolve();
+  let clearing: Promise<void> | undefined; // one at a time, so that a slow database holds up `flush`, not memory
 
-  const clearNow = (): Promise<void> => {
+  const clearAll = async (signal?: AbortSignal): Promise<void> => {
+    for (; published.size > 0; signal?.throwIfAborted()) {
+      const batch = [...published].slice(0, clearAtMost);
+      for (const [id] of batch) published.delete(id);
+      await clear(rows, batch, done).catch((err: unknown) => {
+        log.warn({ err, documents: batch.length }, "outbox.not_cleared");
+      });
+    }
+  };
+  const startClearing = (signal?: AbortSignal): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    const batch = [...published].slice(0, clearAtMost);
-    for (const [id] of batch) published.delete(id);
-    clearing = clearing
-      .then(() => clear(rows, batch, done))
-      .catch((err: unknown) => log.warn({ err, documents: batch.length }, "outbox.not_cleared"));
-    if (published.size > 0) schedule();
+    clearing ??= clearAll(signal).finally(() => {
+      clearing = undefined;
+    });
     return clearing;
   };
   const schedule = (): void => {
-    if (published.size >= clearAtMost) void clearNow();
-    else timer ??= setTimeout(() => void clearNow(), clearEveryMs);
+    if (published.size >= clearAtMost) void startClearing();
+    else timer ??= setTimeout(() => void startClearing(), clearEveryMs);
   };
 
   return {
     name: `outbox of ${rows.collectionName}`,
     start: async () => undefined,
-    stop: async () => {
-      while (published.size > 0) await clearNow();
+    stop: async (signal) => {
       await clearing;
+      await startClearing(signal);
     },
     flush: async (row) => {
       if (row.outbox.length === 0) return true;

@@ -65,7 +65,7 @@ export class Puller {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     this.#forgetReconnect();
-    if (this.#options.nats.isConnected()) await this.#subscription?.drain();
+    if (this.#options.nats.isConnected() && !this.#subscription?.isClosed()) await this.#subscription?.drain();
   }
 
   #ask(): void {

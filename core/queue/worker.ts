@@ -26,9 +26,11 @@ export type WorkerOptions<T> = {
   nats: Nats;
   stream: string;
   consumer: string;
-  /** Handlers that run at the same time, and hints that are asked for ahead of them: none. */
+  /** Handlers that run at the same time; nothing is fetched ahead of them. */
   concurrency: number;
   timeoutMs: number;
+  /** How often JetStream is told of messages in hand; default 10 s, a third of `ackWaitMs`, so that two may be lost. */
+  heartbeatMs?: number;
   parse: (input: unknown) => T;
   handle: (data: T, context: HandlerContext) => Promise<Settlement>;
   name: string;
@@ -36,7 +38,6 @@ export type WorkerOptions<T> = {
   metrics: QueueMetrics;
 };
 
-const heartbeatMs = 10_000; // a third of ackWaitMs: two may be lost
 const retryMs = { first: 1_000, most: 60_000 };
 
 type Job = { hint: Hint; startedMs: number; abort: AbortController; end: Promise<void> };
@@ -47,7 +48,7 @@ type Job = { hint: Hint; startedMs: number; abort: AbortController; end: Promise
  * Outlives restarts of JetStream and the deletion of its stream or consumer.
  */
 export const worker = <T>(options: WorkerOptions<T>): Part => {
-  const { nats, stream, consumer, concurrency, log } = options;
+  const { nats, stream, consumer, concurrency, log, heartbeatMs = 10_000 } = options;
   const jobs = new Set<Job>();
   let isStopping = false;
   let heartbeat: NodeJS.Timeout | undefined;

@@ -37,7 +37,7 @@ describe("loadConfig", () => {
       HERALD_APNS_URL: "http://127.0.0.1:27110",
     });
     expect(config.unsavedLimit).to.equal(2000);
-    expect(config.webhookAllowedRanges).to.deep.equal(["10.0.0.0/8", "fd00::/8"]);
+    expect(config.allowedRanges).to.deep.equal(["10.0.0.0/8", "fd00::/8"]);
     expect(config.apnsUrl).to.equal("http://127.0.0.1:27110");
   });
 

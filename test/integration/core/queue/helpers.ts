@@ -1,0 +1,55 @@
+import { AckPolicy, DiscardPolicy, RetentionPolicy } from "@nats-io/jetstream";
+import { connectNats, ensureStream, type Nats } from "#core/queue/connect.ts";
+import type { StreamSpec } from "#core/queue/topology.ts";
+import { createLog, type Log } from "#core/runtime/log.ts";
+import { createMetrics } from "#core/runtime/metrics.ts";
+
+export type Line = { event: string; level: string } & Record<string, unknown>;
+
+/** A log whose lines a test can read. */
+export const keptLog = (): { log: Log; lines: Line[] } => {
+  const lines: Line[] = [];
+  const write = (line: string): void => void lines.push(JSON.parse(line) as Line);
+  return { log: createLog({ program: "test", level: "info", destination: { write } }), lines };
+};
+
+export const testMetrics = () => createMetrics("dispatcher");
+
+/** A work queue of one consumer under a prefix of its own, limited to `perSubject` messages a subject. */
+export const aQueue = (prefix: string, { ackWaitMs = 5_000, perSubject = 100_000 } = {}): StreamSpec => ({
+  stream: {
+    name: prefix,
+    subjects: [`${prefix}.>`],
+    retention: RetentionPolicy.Workqueue,
+    discard: DiscardPolicy.New,
+    discard_new_per_subject: true,
+    max_msgs_per_subject: perSubject,
+    duplicate_window: 120_000_000_000,
+  },
+  consumers: [
+    {
+      durable_name: "work",
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: ackWaitMs * 1e6,
+      max_deliver: -1,
+      max_ack_pending: 1_000,
+    },
+  ],
+});
+
+/** A connection with a fresh stream. */
+export const openQueue = async (url: string, spec: StreamSpec): Promise<Nats> => {
+  const nats = await connectNats({ url, name: "test" });
+  await nats.jsm.streams.delete(spec.stream.name).catch(() => false);
+  await ensureStream(nats.jsm, spec);
+  return nats;
+};
+
+/** Waits until something is true, at most `ms`. */
+export const until = async (what: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> => {
+  const end = Date.now() + ms;
+  while (!(await what())) {
+    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${what.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};

@@ -1,0 +1,107 @@
+import { expect } from "chai";
+import type { Collection } from "mongodb";
+import { makeEvent } from "#core/domain/events.ts";
+import { Unavailable } from "#core/errors.ts";
+import type { EventPublisher } from "#core/queue/events.ts";
+import { type Outbox, outbox, type WithOutbox } from "#core/queue/outbox.ts";
+import type { EventEnvelope } from "#core/schema/event.ts";
+import { connectMongo, type Mongo } from "#core/storage/connect.ts";
+import { testServers } from "../../../support/servers.ts";
+import { keptLog, testMetrics, until } from "./helpers.ts";
+
+type Row = WithOutbox & { status: string };
+
+describe("outbox", function () {
+  this.timeout(60_000);
+  let mongo: Mongo;
+  let rows: Collection<Row>;
+  let published: string[] = [];
+  let answer: () => Promise<boolean>;
+  const events: EventPublisher = {
+    publish: async (batch) => {
+      const isPublished = await answer();
+      if (isPublished) published.push(...batch.map((event) => event.id));
+      return isPublished;
+    },
+  };
+  let box: Outbox;
+
+  before(async () => {
+    const { mongodbUrl } = await testServers();
+    mongo = connectMongo({ url: mongodbUrl, database: "test_core_outbox", appName: "test", maxPoolSize: 20 });
+    rows = mongo.db.collection<Row>("rows");
+  });
+  beforeEach(async () => {
+    [published, answer] = [[], () => Promise.resolve(true)];
+    await rows.deleteMany({});
+    box = outbox<Row>({
+      rows,
+      events,
+      done: { status: "completed" },
+      log: keptLog().log,
+      metrics: testMetrics().queue,
+    });
+  });
+  afterEach(() => box.stop(AbortSignal.timeout(1_000)));
+  after(async () => {
+    await mongo.db.dropDatabase();
+    await mongo.close();
+  });
+
+  const aRow = (id: string, change: Partial<Row> = {}): Row => ({
+    _id: id,
+    status: "completed",
+    outbox: [anEvent(id)],
+    due_at: new Date(1),
+    lease: null,
+    fence: 1,
+    ...change,
+  });
+  const keep = async (...kept: Row[]): Promise<void> => void (await rows.insertMany(kept));
+  const left = async (id: string) => rows.findOne({ _id: id }, { projection: { _id: 0, outbox: 1, due_at: 1 } });
+
+  it("publishes and clears, and ends only what is done", async () => {
+    const [ended, working] = [aRow("a"), aRow("b", { status: "processing" })];
+    const leased = aRow("c", { lease: { holder: "x", until: new Date(2) } });
+    await keep(ended, working, leased);
+    for (const row of [ended, working, leased]) expect(await box.flush(row)).to.equal(true);
+    await until(async () => (await left("c"))?.outbox.length === 0);
+    await box.stop(AbortSignal.timeout(1_000));
+    expect(published).to.have.length(3);
+    expect(await left("a")).to.deep.equal({ outbox: [], due_at: null });
+    expect(await left("b")).to.deep.equal({ outbox: [], due_at: new Date(1) });
+    expect(await left("c")).to.deep.equal({ outbox: [], due_at: new Date(1) });
+  });
+
+  it("keeps an event that joined the outbox after it was read, and its due time", async () => {
+    const row = aRow("a");
+    await keep({ ...row, outbox: [...row.outbox, anEvent("later")] });
+    await box.flush(row);
+    await box.stop(AbortSignal.timeout(1_000));
+    expect(await left("a")).to.deep.equal({ outbox: [anEvent("later")], due_at: new Date(1) });
+  });
+
+  for (const [name, broken] of [
+    ["full", () => Promise.resolve(false)],
+    ["away", () => Promise.reject(new Unavailable("JetStream"))],
+  ] as const) {
+    it(`leaves everything where it is when JetStream is ${name}`, async () => {
+      answer = broken;
+      await keep(aRow("a"));
+      expect(await box.flush(aRow("a"))).to.equal(false);
+      await box.stop(AbortSignal.timeout(1_000));
+      expect(await left("a")).to.deep.equal({ outbox: [anEvent("a")], due_at: new Date(1) });
+    });
+  }
+
+  it("clears 1,200 documents in three writes' time", async () => {
+    const many = Array.from({ length: 1_200 }, (_, n) => aRow(`r${n}`));
+    await keep(...many);
+    await Promise.all(many.map((row) => box.flush(row)));
+    await box.stop(AbortSignal.timeout(5_000));
+    expect(await rows.countDocuments({ outbox: [], due_at: null })).to.equal(1_200);
+  });
+});
+
+const anEvent = (from: string): EventEnvelope =>
+  makeEvent({ kind: "message.completed", appId: "app_1", subjectId: from, data: {}, at: new Date(0), from: [from] });

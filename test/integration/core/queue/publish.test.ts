@@ -1,0 +1,171 @@
+import { expect } from "chai";
+import { makeEvent } from "#core/domain/events.ts";
+import { Unavailable } from "#core/errors.ts";
+import { announcer, changes } from "#core/queue/announce.ts";
+import { connectNats, ensureStream, type Nats } from "#core/queue/connect.ts";
+import { eventPublisher } from "#core/queue/events.ts";
+import { publisher } from "#core/queue/publish.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import { eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
+import type { EventEnvelope } from "#core/schema/event.ts";
+import { type PrivateServer, privateServers } from "../../../support/servers.ts";
+import { aQueue, openQueue, until } from "./helpers.ts";
+
+describe("queue over NATS", function () {
+  this.timeout(60_000);
+  let server: PrivateServer;
+  let close: () => Promise<void>;
+  let nats: Nats;
+  before(async () => {
+    const servers = await privateServers({ nats: true });
+    [server, close] = [servers.nats, servers.close];
+    nats = await connectNats({ url: server.url, name: "test" });
+  });
+  beforeEach(() => until(() => nats.isConnected())); // a test before may have stopped the server
+  after(async () => {
+    await nats.close();
+    await close();
+  });
+
+  describe("publisher", () => {
+    let queue: Nats;
+    beforeEach(async () => {
+      queue = await openQueue(server.url, aQueue("publish", { perSubject: 3 }));
+    });
+    afterEach(() => queue.close());
+    const stored = async (): Promise<number> => (await queue.jsm.streams.info("publish")).state.messages;
+
+    it("stores one message for one id", async () => {
+      const { publish } = publisher(queue);
+      expect(await publish("publish.a", {}, { id: "1" })).to.equal("published");
+      expect(await publish("publish.a", {}, { id: "1" })).to.equal("published");
+      expect(await stored()).to.equal(1);
+    });
+
+    it("is refused for the tenant whose share is full, and not for the next", async () => {
+      const { publish } = publisher(queue);
+      const answers = [];
+      for (let n = 0; n < 4; n++) answers.push(await publish("publish.a", { n }));
+      answers.push(await publish("publish.b", {}));
+      expect(answers).to.deep.equal(["published", "published", "published", "refused", "published"]);
+    });
+
+    it("is refused when no stream takes the subject", async () => {
+      expect(await publisher(queue).publish("nobody.listens", {})).to.equal("refused");
+    });
+
+    it("throws Unavailable at once while NATS is away, and within 2 s when it is deaf, then works again", async () => {
+      const { publish } = publisher(queue);
+      const fail = async (): Promise<{ error: unknown; ms: number }> => {
+        const beganMs = Date.now();
+        const error: unknown = await publish("publish.c", {}).catch((error: unknown) => error);
+        return { error, ms: Date.now() - beganMs };
+      };
+      server.pause();
+      const deaf = await fail();
+      server.resume();
+      expect(deaf.error).to.be.instanceOf(Unavailable);
+      expect(deaf.ms).to.be.below(2_300);
+      await server.kill();
+      await until(() => !queue.isConnected());
+      const away = await fail();
+      expect(away.error).to.be.instanceOf(Unavailable);
+      expect(away.ms).to.be.below(50);
+      await server.start();
+      await until(() => queue.isConnected());
+      expect(await publish("publish.d", {})).to.equal("published");
+    });
+  });
+
+  describe("ensureStream", () => {
+    it("makes, leaves alone, changes, and repairs what was deleted", async () => {
+      expect(await ensureStream(nats.jsm, plan(100))).to.equal("created");
+      expect(await ensureStream(nats.jsm, plan(100))).to.equal("unchanged");
+      expect(await ensureStream(nats.jsm, plan(200))).to.equal("updated");
+      await nats.jsm.consumers.delete("ensure-work-free", "deliver");
+      expect(await ensureStream(nats.jsm, plan(200))).to.equal("updated");
+      await nats.jsm.streams.delete("ensure-work-free");
+      expect(await ensureStream(nats.jsm, plan(200))).to.equal("created");
+    });
+
+    it("makes the topology from several programs at once", async () => {
+      const specs = [
+        eventStream("twice"),
+        webhookStream("twice"),
+        planStream("twice", { name: "pro", backlogPerTenant: 10 }),
+      ];
+      const all = [1, 2, 3].map(async () => {
+        for (const spec of specs) await ensureStream(nats.jsm, spec);
+      });
+      await Promise.all(all);
+      for (const spec of specs) expect(await ensureStream(nats.jsm, spec), spec.stream.name).to.equal("unchanged");
+    });
+  });
+
+  describe("eventPublisher", () => {
+    it("sends events of one app and kind together, at most 100 or 250,000 characters, every one once", async () => {
+      await nats.jsm.streams.delete("batch-events").catch(() => false);
+      await ensureStream(nats.jsm, eventStream("batch"));
+      const events = [
+        ...Array.from({ length: 250 }, (_, n) => anEvent(n, "delivery.sent")),
+        ...Array.from({ length: 10 }, (_, n) => anEvent(n, "message.completed", 60_000)),
+      ];
+      const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects("batch") });
+      expect([await publish(events), await publish(events)]).to.deep.equal([true, true]);
+      const consumer = await nats.js.consumers.get("batch-events", "webhooks");
+      const ids: string[] = [];
+      const sizes: string[] = [];
+      for await (const message of await consumer.fetch({ max_messages: 100, expires: 1_000 })) {
+        const batch = message.json<EventEnvelope[]>();
+        ids.push(...batch.map((event) => event.id));
+        sizes.push(`${message.subject} ${batch.length}`);
+        message.ack();
+      }
+      expect(ids.toSorted()).to.deep.equal(events.map((event) => event.id).toSorted());
+      expect(sizes.toSorted()).to.deep.equal([
+        "batch.events.app_0.delivery.sent 100",
+        "batch.events.app_0.delivery.sent 25",
+        "batch.events.app_0.message.completed 1",
+        "batch.events.app_0.message.completed 4",
+        "batch.events.app_1.delivery.sent 100",
+        "batch.events.app_1.delivery.sent 25",
+        "batch.events.app_1.message.completed 1",
+        "batch.events.app_1.message.completed 4",
+      ]);
+    });
+
+    it("says false when there is no room", async () => {
+      const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects("nowhere") });
+      expect(await publish([anEvent(1, "delivery.sent")])).to.equal(false);
+    });
+  });
+
+  it("announces changes, and says that anything may have changed after the connection was lost", async () => {
+    const heard: string[] = [];
+    const part = changes({ nats, subjects: subjects("news") });
+    part.on((collection, id) => heard.push(`${collection}/${id}`));
+    await part.start(new AbortController().signal);
+    const { changed } = announcer({ nats, subjects: subjects("news") });
+    changed("apps", "app_1");
+    changed("plans", "a.b *");
+    nats.nc.publish("news.config.x.y", "not ours");
+    await until(() => heard.length === 2);
+    await server.kill();
+    await server.start();
+    await until(() => heard.length === 3);
+    expect(heard).to.deep.equal(["apps/app_1", "plans/a.b *", "*/*"]);
+    await part.stop(new AbortController().signal);
+  });
+});
+
+const plan = (backlogPerTenant: number) => planStream("ensure", { name: "free", backlogPerTenant });
+
+const anEvent = (n: number, kind: "delivery.sent" | "message.completed", size = 0): EventEnvelope =>
+  makeEvent({
+    kind,
+    appId: `app_${n % 2}`,
+    subjectId: null,
+    data: { text: "x".repeat(size) },
+    at: new Date(0),
+    from: [`${n}`],
+  });

@@ -1,0 +1,144 @@
+import { expect } from "chai";
+import type { Collection } from "mongodb";
+import { systemClock } from "#core/domain/clock.ts";
+import { timerSource, timers } from "#core/queue/timers.ts";
+import type { Part } from "#core/runtime/lifecycle.ts";
+import { ensureIndexes } from "#core/storage/all.ts";
+import { connectMongo, type Mongo } from "#core/storage/connect.ts";
+import { type Leasable, settle, takeLease } from "#core/storage/leases.ts";
+import { dueIndex } from "#core/storage/wake.ts";
+import { testServers } from "../../../support/servers.ts";
+import { keptLog, type Line, testMetrics, until } from "./helpers.ts";
+
+type Row = Leasable & { tenant_id: string };
+
+describe("timers", function () {
+  this.timeout(60_000);
+  let mongo: Mongo;
+  let rows: Collection<Row>;
+  let parts: Part[] = [];
+  let lines: Line[] = [];
+  let rung: { id: string; at: number; by: string; tenant: string }[] = [];
+
+  before(async () => {
+    const { mongodbUrl } = await testServers();
+    mongo = connectMongo({ url: mongodbUrl, database: "test_core_timers", appName: "test", maxPoolSize: 20 });
+    rows = mongo.db.collection<Row>("rows");
+    await ensureIndexes(mongo.db, [{ name: "rows", indexes: [dueIndex] }]);
+  });
+  beforeEach(async () => {
+    rung = [];
+    await rows.deleteMany({});
+    await mongo.db.collection("leases").deleteMany({});
+  });
+  afterEach(async () => {
+    for (const part of parts) await part.stop(new AbortController().signal);
+    parts = [];
+  });
+  after(async () => {
+    await mongo.db.dropDatabase();
+    await mongo.close();
+  });
+
+  const run = async (holder: string, ring?: (row: Row) => Promise<void>): Promise<Part> => {
+    const kept = keptLog();
+    lines = kept.lines;
+    const note = async (row: Row): Promise<void> =>
+      void rung.push({ id: row._id, at: Date.now(), by: holder, tenant: row.tenant_id });
+    const source = timerSource<Row>({ name: "rows", collection: rows, select: ["tenant_id"], ring: ring ?? note });
+    const part = timers({
+      sources: [source],
+      holder,
+      clock: systemClock,
+      log: kept.log,
+      db: mongo.db,
+      metrics: testMetrics().queue,
+    });
+    parts.push(part);
+    await part.start(new AbortController().signal);
+    return part;
+  };
+  const dueOf = async (id: string): Promise<number | null> =>
+    (await rows.findOne({ _id: id }))?.due_at?.getTime() ?? null;
+
+  it("rings what is due, once, by one of two processes, and moves it on by 10 s", async () => {
+    await rows.insertMany([
+      aRow("past", inMs(-5_000)),
+      aRow("none", null),
+      aRow("soon", inMs(700)),
+      aRow("later", inMs(60_000)),
+    ]);
+    await Promise.all([run("p1"), run("p2")]);
+    await until(() => rung.length === 2);
+    await new Promise((resolve) => setTimeout(resolve, 1_200)); // two more steps of each
+    expect(rung.map(({ id, tenant }) => `${id} ${tenant}`)).to.deep.equal(["past t", "soon t"]);
+    expect(await dueOf("past")).to.be.within(Date.now() + 6_000, Date.now() + 10_000);
+    expect(await dueOf("none")).to.equal(null);
+  });
+
+  it("rings 3,000 that come due over 3 s with a p99 lag of at most 1.5 s, each once", async () => {
+    const due = new Map(Array.from({ length: 3_000 }, (_, n) => [`r${n}`, inMs(500 + n)]));
+    await rows.insertMany([...due].map(([id, at]) => aRow(id, at)));
+    await run("p1");
+    await until(() => rung.length >= 3_000, 15_000);
+    const lags = rung.map(({ id, at }) => at - (due.get(id)?.getTime() ?? 0)).toSorted((a, b) => a - b);
+    expect(new Set(rung.map(({ id }) => id)).size).to.equal(3_000);
+    expect(rung).to.have.length(3_000);
+    expect(lags[2_970]).to.be.below(1_500);
+    expect(lags[0]).to.be.at.least(0);
+  });
+
+  it("leaves alone what was taken or finished while its hint was rung", async () => {
+    await rows.insertMany([aRow("taken", inMs(-10)), aRow("ended", inMs(-10))]);
+    const until1 = inMs(0);
+    await run("p1", async (row) => {
+      const held = await takeLease(rows, { id: row._id, holder: "w", now: until1, holdMs: 60_000 });
+      if (row._id === "ended") await settle(rows, { id: row._id, fence: held?.fence ?? 0, dueAt: null });
+      rung.push({ id: row._id, at: 0, by: "", tenant: "" });
+    });
+    await until(() => rung.length === 2);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(await dueOf("taken")).to.equal(until1.getTime() + 60_000);
+    expect(await dueOf("ended")).to.equal(null);
+  });
+
+  it("passes to another process at once when stopped, and within the lease when killed", async () => {
+    const first = await run("p1");
+    await until(async () => (await mongo.db.collection("leases").countDocuments({ "lease.holder": "p1" })) === 1);
+    await run("p2");
+    await first.stop(new AbortController().signal);
+    await rows.insertOne(aRow("a", inMs(0)));
+    await until(() => rung.some(({ by }) => by === "p2"), 1_200);
+
+    await mongo.db
+      .collection("leases")
+      .updateOne({}, { $set: { lease: { holder: "killed", until: inMs(3_000) } }, $inc: { fence: 1 } });
+    await rows.insertOne(aRow("b", inMs(0)));
+    await until(() => rung.some(({ id }) => id === "b"), 5_000);
+  });
+
+  it("rings again what could not be rung, with one line in the log", async () => {
+    await rows.insertOne(aRow("a", inMs(-1)));
+    let isAway = true;
+    await run("p1", async (row) => {
+      if (isAway) throw new Error("JetStream is away");
+      rung.push({ id: row._id, at: 0, by: "", tenant: "" });
+    });
+    await until(() => lines.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 1_600)); // further failures
+    isAway = false;
+    await until(() => rung.length === 1, 6_000);
+    await until(() => lines.length === 2);
+    expect(lines.map(({ event }) => event)).to.deep.equal(["timers.failed", "timers.back"]);
+  });
+});
+
+const aRow = (id: string, dueAt: Date | null): Row => ({
+  _id: id,
+  tenant_id: "t",
+  due_at: dueAt,
+  lease: null,
+  fence: 0,
+});
+
+const inMs = (ms: number): Date => new Date(Date.now() + ms);
