@@ -1,9 +1,68 @@
 import { type Static, Type } from "typebox";
 import { poolSize, SharedConfig } from "./shared.ts";
 
+const { Integer, Optional, String: Text } = Type;
+
 /** Settings of the operator. Where the Kubernetes API is, `KUBECONFIG` or the pod's service account say as usual. */
 export const OperatorConfig = Type.Object(
-  { ...SharedConfig, mongodbPoolSize: poolSize(10) },
+  {
+    ...SharedConfig,
+    mongodbPoolSize: poolSize(20),
+    publicUrl: Text({
+      env: "HERALD_PUBLIC_URL",
+      default: "http://127.0.0.1:8080",
+      pattern: "^https?://[^\\s/]+(/\\S*)?$",
+      maxLength: 2000,
+      description: "address of the REST interface as apps reach it; written into every connection Secret as base_url",
+    }),
+    leaseNamespace: Text({
+      env: "HERALD_OPERATOR_NAMESPACE",
+      default: "default",
+      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+      maxLength: 63,
+      description: "namespace of the Lease by which one of several operators leads",
+    }),
+    leaseName: Text({
+      env: "HERALD_OPERATOR_LEASE",
+      default: "herald-operator",
+      pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+      maxLength: 253,
+      description: "name of that Lease",
+    }),
+    labelSelector: Optional(
+      Text({
+        env: "HERALD_OPERATOR_SELECTOR",
+        minLength: 1,
+        maxLength: 500,
+        description:
+          "label selector, e.g. herald.dev/installation=eu: only resources with these labels are looked at, so that " +
+          "several installations can share a cluster; unset = all",
+      }),
+    ),
+    workersPerKind: Integer({
+      env: "HERALD_OPERATOR_WORKERS",
+      default: 10,
+      minimum: 1,
+      maximum: 100,
+      description: "resources of one kind that are reconciled at the same time",
+    }),
+    resyncSeconds: Integer({
+      env: "HERALD_OPERATOR_RESYNC_SECONDS",
+      default: 600,
+      minimum: 1,
+      maximum: 86_400,
+      description:
+        "after this long, and up to half of it more, every resource is listed and verified again; what was changed " +
+        "behind its back is repaired then",
+    }),
+    watchIdleSeconds: Integer({
+      env: "HERALD_OPERATOR_WATCH_IDLE_SECONDS",
+      default: 20,
+      minimum: 1,
+      maximum: 300,
+      description: "a watch that is silent for this long, and up to half of it more, is opened anew",
+    }),
+  },
   { additionalProperties: false },
 );
 export type OperatorConfig = Static<typeof OperatorConfig>;

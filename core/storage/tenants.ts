@@ -36,6 +36,8 @@ export const tenants = (db: Db) => {
     /** The tenants that have one of these namespaces; each has one owner at most. */
     holding: (namespaces: readonly string[]): Promise<TenantRow[]> =>
       rows.find({ namespaces: { $in: [...namespaces], $gt: "" } }).toArray(),
+    isNameTaken: async (name: string, exceptId: string): Promise<boolean> =>
+      (await rows.findOne({ name, _id: { $ne: exceptId } })) !== null,
     /** Some names of the tenants on a plan, at most `limit`. */
     namesOnPlan: async (plan: string, limit: number): Promise<string[]> =>
       (await rows.find({ plan }).limit(limit).toArray()).map(({ name }) => name),

@@ -19,6 +19,8 @@ export type ControllerDeps<R extends Resource> = {
   onEvent: (event: StoreEvent<R>) => void;
   client: KubeClient;
   concurrency: number;
+  /** Only objects with these labels. */
+  labelSelector?: string | undefined;
   timing: ReflectorTiming;
   clock: Clock;
   log: Log;
@@ -37,7 +39,7 @@ export type Controller = {
 const passDeadlineMs = 60_000; // every call within a pass has a shorter one of its own
 
 export const controller = <R extends Resource>(deps: ControllerDeps<R>): Controller => {
-  const { definition, store, client, timing, metrics } = deps;
+  const { definition, store, client, metrics } = deps;
   const log = deps.log.child({ kind: definition.kind });
   const queue: WorkQueue = workQueue(metrics.queueHooks(() => queue));
 
@@ -49,15 +51,14 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
     }
   };
   const { run: watch, synced } = reflector<R>({
-    client,
+    ...deps,
     path: collectionPath(definition),
-    store,
     onEvents,
     onRestart: metrics.restarted,
-    timing,
     log,
   });
   const pass = reconcileOnce<R>({
+    definition,
     handler: deps.handler,
     api: resourceApi<R>(client, definition),
     onWritten: (resource) => onEvents(store.put(resource)),
@@ -71,7 +72,7 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
     const startedAt = performance.now();
     const result = await pass(resource, AbortSignal.any([lost, AbortSignal.timeout(passDeadlineMs)]));
     report(metrics, result, { seconds: (performance.now() - startedAt) / 1000, isResync: lane === "resync" });
-    if (result.kind === "failed") return void queue.addFailed(key);
+    if (result.kind === "failed") return queue.addFailed(key);
     queue.forget(key);
     if (result.kind === "again") queue.addAfter(key, result.afterMs);
   };

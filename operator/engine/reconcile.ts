@@ -1,7 +1,10 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError, ValidationError } from "#core/errors.ts";
 import type { Log } from "#core/runtime/log.ts";
+import { parser } from "#core/schema/parser.ts";
 import type { Condition } from "#core/schema/resources/common.ts";
+import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
+import { unavailable } from "#core/storage/connect.ts";
 import type { ResourceApi } from "../kube/api.ts";
 import { isConflict, isNotFound, KubeError } from "../kube/errors.ts";
 import type { Resource } from "../kube/objects.ts";
@@ -10,7 +13,8 @@ import { conditionsOf, type Finding, refused, statusPatch, waiting } from "./con
 /** What a reconciliation found: the Ready condition, the status members of the kind, and when to look again. */
 export type Verdict = {
   ready: Finding;
-  status: Record<string, unknown>;
+  /** The kind's own status members; absent: they stay as they are. */
+  status?: Record<string, unknown>;
   /** Whether something of ours had to be written. */
   isChanged: boolean;
   requeueAfterMs?: number;
@@ -30,6 +34,7 @@ export type Result =
   | { kind: "failed"; error: unknown };
 
 export type ReconcileDeps<R extends Resource> = {
+  definition: ResourceDefinition;
   handler: Handler<R>;
   api: ResourceApi<R>;
   /** Takes note of an object that a write of ours gave back. */
@@ -45,11 +50,13 @@ const blockedRetryMs = 2_000; // a deletion that waits for others to go first
 export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>) => {
   const { handler, log } = deps;
   const write = writer(deps);
+  const specFault = specCheck(deps.definition);
 
   const make = async (resource: R, signal: AbortSignal): Promise<Result> => {
     const current = await write.finalizer(resource, true, signal);
-    const verdict = await handler.reconcile(current, signal);
-    await write.status(current, { status: verdict.status, ready: verdict.ready, synced: went }, signal);
+    const verdict = specFault(current) ?? (await handler.reconcile(current, signal));
+    const { status, ready } = verdict;
+    await write.status(current, { ready, synced: went, ...(status && { status }) }, signal);
     const { requeueAfterMs } = verdict;
     return requeueAfterMs === undefined
       ? { kind: "done", verdict }
@@ -105,6 +112,20 @@ const writer = <R extends Resource>({ api, onWritten, clock }: ReconcileDeps<R>)
   },
 });
 
+/** The API server has checked the spec against the CRD, which may be another release's. */
+const specCheck = ({ spec }: ResourceDefinition) => {
+  const parse = parser(spec, { prefix: "spec" });
+  return (resource: Resource): Verdict | null => {
+    try {
+      parse(resource.spec);
+      return null;
+    } catch (error) {
+      if (!(error instanceof ValidationError)) throw error;
+      return { ready: refused("InvalidSpec", error.message), isChanged: false };
+    }
+  };
+};
+
 const hasFinalizer = ({ metadata }: Resource): boolean => metadata.finalizers?.includes(finalizer) ?? false;
 
 /** Ready keeps what it said of this generation; of a new one nothing is known yet. */
@@ -118,8 +139,8 @@ const onError = (resource: Resource, error: unknown): StatusChange => {
 };
 
 /** Messages of unknown errors stay in the log: they may quote what they failed on. */
-const findingOf = (error: unknown): Finding => {
-  if (error instanceof ValidationError) return refused("InvalidSpec", error.message);
+const findingOf = (thrown: unknown): Finding => {
+  const error = unavailable(thrown);
   if (error instanceof AppError)
     return refused(error.code === "HS_UNAVAILABLE" ? "Unavailable" : "Failed", error.message);
   if (error instanceof KubeError) return refused("KubernetesError", error.message);

@@ -18,6 +18,7 @@ export type ReflectorDeps<T extends KubeObject> = {
   /** Collection, e.g. `/apis/herald.dev/v1alpha1/apps`. */
   path: string;
   accept?: string;
+  labelSelector?: string | undefined;
   store: Store<T>;
   /** Cuts an object down to what is worth keeping in memory. */
   trim?: (object: T) => T;
@@ -38,13 +39,15 @@ export type Reflector = {
 export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflector => {
   const { client, path, store, timing, log, trim = (object: T) => object } = deps;
   const accept = deps.accept ?? "application/json";
+  const filter = deps.labelSelector === undefined ? "" : `labelSelector=${encodeURIComponent(deps.labelSelector)}&`;
+  const source: Source = { client, path, accept, filter };
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
   let position: string | null = null; // null: nothing to resume from
   let relistAt = 0;
   let failures = 0;
 
   const list = async (signal: AbortSignal): Promise<void> => {
-    const { version, items } = await listAll({ client, path, accept }, signal);
+    const { version, items } = await listAll(source, signal);
     deps.onEvents(store.replace((items as T[]).map(trim))); // sound: the API lists the kind that its path names
     position = version;
     relistAt = Date.now() + jittered(timing.relistMs);
@@ -54,8 +57,8 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
 
   const follow = async (from: string, signal: AbortSignal): Promise<void> => {
     const openedAt = Date.now();
-    const options = { path, from, accept, idleMs: jittered(timing.idleMs), endsInMs: Math.max(1, relistAt - openedAt) };
-    for await (const { type, object } of watch<T>(client, options, signal)) {
+    const options = { ...source, from, idleMs: jittered(timing.idleMs), endsInMs: Math.max(1, relistAt - openedAt) };
+    for await (const { type, object } of watch<T>(options, signal)) {
       if (type === "DELETED") deps.onEvents(store.remove(trim(object)));
       else if (type !== "BOOKMARK") deps.onEvents(store.put(trim(object)));
       position = object.metadata.resourceVersion;
@@ -90,19 +93,21 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
   return { run, synced };
 };
 
+type Source = { client: KubeClient; path: string; accept: string; filter: string };
+
 type Page = { metadata: { resourceVersion: string; continue?: string }; items: unknown[] };
 
 const pageSize = 500;
 
 /** Reads a collection by pages. A page that is gone (410: the list took too long) fails the list; it starts again. */
 const listAll = async (
-  { client, path, accept }: { client: KubeClient; path: string; accept: string },
+  { client, path, accept, filter }: Source,
   signal: AbortSignal,
 ): Promise<{ version: string; items: unknown[] }> => {
   const items: unknown[] = [];
   let token = "";
   for (;;) {
-    const query = `limit=${pageSize}${token === "" ? "" : `&continue=${encodeURIComponent(token)}`}`;
+    const query = `${filter}limit=${pageSize}${token === "" ? "" : `&continue=${encodeURIComponent(token)}`}`;
     const page = await client.call<Page>({ method: "GET", path: `${path}?${query}`, accept }, signal);
     items.push(...page.items);
     token = page.metadata.continue ?? "";

@@ -6,7 +6,16 @@ import type { KubeObject } from "./objects.ts";
 
 export type WatchEvent<T> = { type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK"; object: T };
 
-export type WatchOptions = { path: string; from: string; accept: string; idleMs: number; endsInMs: number };
+export type WatchOptions = {
+  client: KubeClient;
+  path: string;
+  accept: string;
+  /** Empty, or a part of the query that ends in `&`. */
+  filter: string;
+  from: string;
+  idleMs: number;
+  endsInMs: number;
+};
 
 /**
  * Events since version `from`, with bookmarks. Ends when the server closes it, at `endsInMs`, or after `idleMs` without a
@@ -14,12 +23,11 @@ export type WatchOptions = { path: string; from: string; accept: string; idleMs:
  * {@link KubeError}: 410 when the version is too old, 0 when the connection broke.
  */
 export async function* watch<T extends KubeObject>(
-  client: KubeClient,
-  { path, from, accept, idleMs, endsInMs }: WatchOptions,
+  { client, path, accept, filter, from, idleMs, endsInMs }: WatchOptions,
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent<T>> {
   const seconds = Math.max(1, Math.ceil(endsInMs / 1000));
-  const query = `watch=true&allowWatchBookmarks=true&resourceVersion=${from}&timeoutSeconds=${seconds}`;
+  const query = `${filter}watch=true&allowWatchBookmarks=true&resourceVersion=${from}&timeoutSeconds=${seconds}`;
   const answer = await client.open({ method: "GET", path: `${path}?${query}`, accept }, signal);
   const idle = idleGuard(answer, idleMs, endsInMs);
   try {

@@ -1,0 +1,34 @@
+import type { Db } from "mongodb";
+import { apiKeyCollection } from "#core/storage/api-keys.ts";
+import { type CollectionSpec, collectionOf } from "#core/storage/collection.ts";
+import { liveActivityTypeCollection } from "#core/storage/live-activity-types.ts";
+import { webhookCollection } from "#core/storage/webhooks.ts";
+import type { Announce } from "./controllers/common.ts";
+
+/** Removes what cannot be without its owner, whoever made it; each may be repeated after a crash. */
+export const cascade = (db: Db, announce: Announce) => {
+  const removeFrom = async (spec: CollectionSpec, owner: object): Promise<void> => {
+    const rows = collectionOf<{ _id: string }>(db, spec);
+    for (;;) {
+      const page = await rows
+        .find(owner, { projection: { _id: 1 } })
+        .limit(pageSize)
+        .toArray();
+      const ids = page.map(({ _id }) => _id);
+      if (ids.length === 0) return;
+      await rows.deleteMany({ ...owner, _id: { $in: ids } });
+      for (const id of ids) announce(spec.name, id);
+    }
+  };
+  return {
+    /** API keys of a tenant. */
+    removeKeys: (tenantId: string): Promise<void> => removeFrom(apiKeyCollection, { tenant_id: tenantId }),
+    /** Webhooks and live activity types of an app. */
+    removeParts: async (appId: string): Promise<void> => {
+      await removeFrom(webhookCollection, { app_id: appId });
+      await removeFrom(liveActivityTypeCollection, { app_id: appId });
+    },
+  };
+};
+
+const pageSize = 500;

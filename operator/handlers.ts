@@ -1,0 +1,92 @@
+import { randomBytes } from "node:crypto";
+import { JetStreamApiCodes, JetStreamApiError, type JetStreamManager } from "@nats-io/jetstream";
+import type { Db } from "mongodb";
+import { Unavailable } from "#core/errors.ts";
+import { ensureStream } from "#core/queue/connect.ts";
+import { semaphore } from "#core/runtime/bounded.ts";
+import type { KeyRing } from "#core/runtime/key-ring.ts";
+import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
+import { apps } from "#core/storage/apps.ts";
+import { collectionOf } from "#core/storage/collection.ts";
+import { liveActivityTypes } from "#core/storage/live-activity-types.ts";
+import { managedRows } from "#core/storage/managed.ts";
+import { plans } from "#core/storage/plans.ts";
+import { tenants } from "#core/storage/tenants.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks.ts";
+import { cascade } from "./cascade.ts";
+import { apiKeyHandler } from "./controllers/api-key.ts";
+import { appHandler } from "./controllers/app.ts";
+import type { Common } from "./controllers/common.ts";
+import { liveActivityTypeHandler } from "./controllers/live-activity-type.ts";
+import { planHandler } from "./controllers/plan.ts";
+import { tenantHandler } from "./controllers/tenant.ts";
+import { webhookHandler } from "./controllers/webhook.ts";
+import { webhookRoom } from "./controllers/webhook-room.ts";
+import type { Handler } from "./engine/reconcile.ts";
+import type { Resource } from "./kube/objects.ts";
+import type { Secrets } from "./kube/secrets.ts";
+import type { Store } from "./kube/store.ts";
+import type { KindName, Stores } from "./stores.ts";
+
+export type HandlerDeps = Common & {
+  db: Db;
+  jsm: JetStreamManager;
+  prefix: string;
+  publicUrl: string;
+  ring: KeyRing;
+  secrets: Secrets;
+  stores: Stores;
+};
+
+export type Handlers = { [K in KindName]: HandlerOf<Stores[K]> };
+type HandlerOf<S> = S extends Store<infer R extends Resource> ? Handler<R> : never;
+
+/** What is done about each kind, on the real stores. */
+export const makeHandlers = (deps: HandlerDeps): Handlers => {
+  const { db, jsm, ring, secrets, stores, announce, clock } = deps;
+  const common = { announce, clock };
+  const rows = { plans: plans(db), tenants: tenants(db), apps: apps(db), types: liveActivityTypes(db) };
+  const webhooks = managedRows(collectionOf<WebhookRow>(db, webhookCollection));
+  const keys = managedRows(collectionOf<ApiKeyRow>(db, apiKeyCollection));
+  const appRefs = { ...common, apps: rows.apps, appStore: stores.apps };
+  return {
+    plans: planHandler({ ...common, ...rows, prefix: deps.prefix, ...streams(jsm) }),
+    tenants: tenantHandler({ ...common, ...rows, store: stores.tenants, ...cascade(db, announce) }),
+    apps: appHandler({ ...common, ...rows, secrets, ring, oneByOne: oneByOne(), ...cascade(db, announce) }),
+    apiKeys: apiKeyHandler({ ...appRefs, ...rows, keys, secrets, baseUrl: deps.publicUrl, newToken }),
+    webhooks: webhookHandler({
+      ...appRefs,
+      webhooks,
+      secrets,
+      ring,
+      newSigningSecret,
+      noRoom: webhookRoom({ db, ...rows }),
+      oneByOne: oneByOne(),
+    }),
+    liveActivityTypes: liveActivityTypeHandler({ ...appRefs, types: rows.types, oneByOne: oneByOne() }),
+  };
+};
+
+const oneByOne = () => {
+  const { run } = semaphore(1);
+  return <T>(create: () => Promise<T>): Promise<T> => run(create);
+};
+
+const newToken = (): string => `hk_${randomBytes(32).toString("base64url")}`;
+const newSigningSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`;
+
+const streams = (jsm: JetStreamManager) => ({
+  ensureStream: (spec: Parameters<typeof ensureStream>[1]) => ensureStream(jsm, spec).catch(translated),
+  deleteStream: async (name: string): Promise<void> => {
+    await jsm.streams.delete(name).catch((error: unknown) => {
+      if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return;
+      translated(error);
+    });
+  },
+});
+
+/** JetStream's own refusals stay as they are; everything else means that it did not answer. */
+const translated = (error: unknown): never => {
+  if (error instanceof JetStreamApiError) throw error;
+  throw new Unavailable("JetStream", { cause: error });
+};

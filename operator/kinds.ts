@@ -1,0 +1,84 @@
+import { apiKeyResource } from "#core/schema/resources/api-key.ts";
+import { appResource } from "#core/schema/resources/app.ts";
+import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
+import { liveActivityTypeResource } from "#core/schema/resources/live-activity-type.ts";
+import { planResource } from "#core/schema/resources/plan.ts";
+import { tenantResource } from "#core/schema/resources/tenant.ts";
+import { webhookResource } from "#core/schema/resources/webhook.ts";
+import { type Controller, controller } from "./engine/controller.ts";
+import { controllerMetrics } from "./engine/metrics.ts";
+import type { Handler } from "./engine/reconcile.ts";
+import type { KubeObject, Resource } from "./kube/objects.ts";
+import { reflector } from "./kube/reflector.ts";
+import { metadataOnly, secretsPath, trimSecret } from "./kube/secrets.ts";
+import type { Store, StoreEvent } from "./kube/store.ts";
+import { dependants, type Wake } from "./links.ts";
+import type { OperatorDeps } from "./operator.ts";
+import type { KindName } from "./stores.ts";
+
+export type Controllers = Record<KindName, Controller>;
+
+/** A controller for each kind. What happens to an object wakes those that depend on it. */
+export const makeControllers = (deps: OperatorDeps): Controllers => {
+  const { stores, handlers } = deps;
+  const links = dependants(stores);
+  const make = maker(deps, (wakes) => wakeAll(controllers, wakes));
+  const controllers: Controllers = {
+    plans: make({ definition: planResource, store: stores.plans, handler: handlers.plans, link: links.plan }),
+    tenants: make({ definition: tenantResource, store: stores.tenants, handler: handlers.tenants, link: links.tenant }),
+    apps: make({ definition: appResource, store: stores.apps, handler: handlers.apps, link: links.app }),
+    apiKeys: make({ definition: apiKeyResource, store: stores.apiKeys, handler: handlers.apiKeys, link: none }),
+    webhooks: make({ definition: webhookResource, store: stores.webhooks, handler: handlers.webhooks, link: none }),
+    liveActivityTypes: make({
+      definition: liveActivityTypeResource,
+      store: stores.liveActivityTypes,
+      handler: handlers.liveActivityTypes,
+      link: none,
+    }),
+  };
+  return controllers;
+};
+
+/** Follows the metadata of every Secret; a change wakes the resources that read or write it. */
+export const watchSecrets = (deps: OperatorDeps, controllers: Controllers): Pick<Controller, "watch" | "synced"> => {
+  const { client, stores, timing, log, metrics } = deps;
+  const link = dependants(stores).secret;
+  const { run: watch, synced } = reflector<KubeObject>({
+    client,
+    path: secretsPath,
+    accept: metadataOnly,
+    store: stores.secrets,
+    trim: trimSecret,
+    onEvents: (events) => wakeAll(controllers, events.filter(({ kind }) => kind !== "same").flatMap(link)),
+    onRestart: (reason) => metrics.watchRestarts.inc({ kind: "secret", reason }),
+    timing,
+    log,
+  });
+  return { watch, synced };
+};
+
+type Kind<R extends Resource> = {
+  definition: ResourceDefinition;
+  store: Store<R>;
+  handler: Handler<R>;
+  link: (event: StoreEvent<R>) => Wake[];
+};
+
+const maker =
+  (deps: OperatorDeps, wake: (wakes: readonly Wake[]) => void) =>
+  <R extends Resource>({ definition, store, handler, link }: Kind<R>): Controller =>
+    controller<R>({
+      ...deps,
+      definition,
+      store,
+      handler,
+      onEvent: (event) => wake(link(event)),
+      concurrency: deps.workersPerKind,
+      metrics: controllerMetrics(deps.metrics, definition.kind.toLowerCase(), deps.workersPerKind),
+    });
+
+const wakeAll = (controllers: Controllers, wakes: readonly Wake[]): void => {
+  for (const { kind, key } of wakes) controllers[kind].wake(key, "changed");
+};
+
+const none = (): Wake[] => [];

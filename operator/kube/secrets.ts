@@ -1,0 +1,131 @@
+import type { KubeClient } from "./client.ts";
+import { isNotFound } from "./errors.ts";
+import type { KubeObject, Resource, Secret } from "./objects.ts";
+
+/** Metadata is all that is watched: values are read when they are needed and kept nowhere. */
+export const secretsPath = "/api/v1/secrets";
+export const metadataOnly =
+  "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/** What is kept of a watched Secret. */
+export const trimSecret = ({ metadata }: KubeObject): KubeObject => {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return { metadata: { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) } };
+};
+
+/** The annotation by which a person asks for a new token or signing secret. */
+export const rotateAnnotation = "herald.dev/rotate";
+/** On a Secret of ours: the value of {@link rotateAnnotation} that it was made for. */
+const rotatedForAnnotation = "herald.dev/rotated-for";
+
+/** A Secret that a resource writes: not there yet, its own, or somebody else's, which is never touched. */
+export type OwnSecret =
+  | { kind: "absent" }
+  | { kind: "own"; secret: Secret; values: Record<string, string>; rotatedFor: string | null }
+  | { kind: "foreign" };
+
+export type Secrets = {
+  /** Values as text, or null when there is no such Secret. */
+  read: (namespace: string, name: string, signal: AbortSignal) => Promise<Record<string, string> | null>;
+  readOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<OwnSecret>;
+  /** Creates or replaces the owner's Secret; fails with 409 when it changed since `before` was read. */
+  writeOwn: (owner: Owner, name: string, content: OwnContent, signal: AbortSignal) => Promise<void>;
+  /** Removes the owner's Secret, if there is one. */
+  removeOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<void>;
+  /** Cuts the Secret loose from its owner, so that it stays when the owner goes. */
+  releaseOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<void>;
+};
+
+export type Owner = { apiVersion: string; kind: string; resource: Resource };
+export type OwnContent = { before: OwnSecret; values: Record<string, string>; rotatedFor: string | null };
+
+export const secrets = (client: KubeClient): Secrets => {
+  const find = async (namespace: string, name: string, signal: AbortSignal): Promise<Secret | null> => {
+    try {
+      return await client.call<Secret>({ method: "GET", path: pathOf(namespace, name) }, signal);
+    } catch (error) {
+      if (isNotFound(error)) return null;
+      throw error;
+    }
+  };
+  const findOwn = async ({ resource }: Owner, name: string, signal: AbortSignal): Promise<Secret | null> => {
+    const secret = await find(namespaceOf(resource), name, signal);
+    return secret !== null && isOwnedBy(secret, resource) ? secret : null;
+  };
+  return {
+    read: async (namespace, name, signal) => {
+      const secret = await find(namespace, name, signal);
+      return secret === null ? null : valuesOf(secret);
+    },
+    readOwn: async ({ resource }, name, signal) => {
+      const secret = await find(namespaceOf(resource), name, signal);
+      if (secret === null) return { kind: "absent" };
+      if (!isOwnedBy(secret, resource)) return { kind: "foreign" };
+      const rotatedFor = secret.metadata.annotations?.[rotatedForAnnotation] ?? null;
+      return { kind: "own", secret, values: valuesOf(secret), rotatedFor };
+    },
+    writeOwn: async (owner, name, content, signal) => {
+      const namespace = namespaceOf(owner.resource);
+      const isNew = content.before.kind !== "own";
+      const path = isNew ? `/api/v1/namespaces/${namespace}/secrets` : pathOf(namespace, name);
+      await client.call({ method: isNew ? "POST" : "PUT", path, body: bodyOf(owner, name, content) }, signal);
+    },
+    removeOwn: async (owner, name, signal) => {
+      const secret = await findOwn(owner, name, signal);
+      if (secret === null) return;
+      const { uid, namespace = "" } = secret.metadata;
+      const request = { method: "DELETE", path: pathOf(namespace, name), body: { preconditions: { uid } } } as const;
+      await client.call(request, signal).catch(ignoreNotFound);
+    },
+    releaseOwn: async (owner, name, signal) => {
+      const secret = await findOwn(owner, name, signal);
+      if (secret === null) return;
+      const { resourceVersion, namespace = "", ownerReferences = [] } = secret.metadata;
+      const others = ownerReferences.filter(({ uid }) => uid !== owner.resource.metadata.uid);
+      const body = { metadata: { resourceVersion, ownerReferences: others } };
+      await client.call({ method: "PATCH", path: pathOf(namespace, name), body }, signal);
+    },
+  };
+};
+
+const pathOf = (namespace: string, name: string): string => `/api/v1/namespaces/${namespace}/secrets/${name}`;
+
+const namespaceOf = ({ metadata }: Resource): string => {
+  if (metadata.namespace === undefined) throw new TypeError(`${metadata.name} has no namespace to hold Secrets`);
+  return metadata.namespace;
+};
+
+const isOwnedBy = (secret: Secret, { metadata }: Resource): boolean =>
+  secret.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) ?? false;
+
+const valuesOf = ({ data = {} }: Secret): Record<string, string> =>
+  Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]));
+
+/** Labels and annotations that others put on the Secret stay. */
+const bodyOf = ({ apiVersion, kind, resource }: Owner, name: string, content: OwnContent): object => {
+  const { before, values, rotatedFor } = content;
+  const { namespace } = resource.metadata;
+  const old = before.kind === "own" ? before.secret.metadata : undefined;
+  const { [rotatedForAnnotation]: _, ...annotations } = old?.annotations ?? {};
+  const owner = { apiVersion, kind, name: resource.metadata.name, uid: resource.metadata.uid, controller: true };
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    type: "Opaque",
+    metadata: {
+      name,
+      namespace,
+      ...(old === undefined ? {} : { uid: old.uid, resourceVersion: old.resourceVersion }),
+      labels: { ...old?.labels, "app.kubernetes.io/managed-by": "herald-operator" },
+      annotations: { ...annotations, ...(rotatedFor === null ? {} : { [rotatedForAnnotation]: rotatedFor }) },
+      ownerReferences: [owner],
+    },
+    data: Object.fromEntries(
+      Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+    ),
+  };
+};
+
+const ignoreNotFound = (error: unknown): void => {
+  if (!isNotFound(error)) throw error;
+};

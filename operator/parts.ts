@@ -1,0 +1,103 @@
+import { hostname } from "node:os";
+import { KubeConfig } from "@kubernetes/client-node";
+import type { Clock } from "#core/domain/clock.ts";
+import { announcer } from "#core/queue/announce.ts";
+import type { Nats } from "#core/queue/connect.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import { healthServer } from "#core/runtime/health-server.ts";
+import { keyRing } from "#core/runtime/key-ring.ts";
+import type { Part } from "#core/runtime/lifecycle.ts";
+import type { Log } from "#core/runtime/log.ts";
+import type { Metrics } from "#core/runtime/metrics.ts";
+import { ensureIndexes } from "#core/storage/all.ts";
+import type { Mongo } from "#core/storage/connect.ts";
+import { holderName, type LeaseTiming } from "./engine/leader.ts";
+import { makeHandlers } from "./handlers.ts";
+import { kubeClient } from "./kube/client.ts";
+import { secrets } from "./kube/secrets.ts";
+import { operator } from "./operator.ts";
+import { makeStores } from "./stores.ts";
+
+/** What of the operator's configuration its parts use; config/operator.ts describes each. */
+export type Settings = {
+  natsPrefix: string;
+  keyRing: string;
+  publicUrl: string;
+  leaseNamespace: string;
+  leaseName: string;
+  labelSelector?: string;
+  workersPerKind: number;
+  resyncSeconds: number;
+  watchIdleSeconds: number;
+  healthHost: string;
+  healthPort: number;
+};
+
+export type PartsDeps = {
+  config: Readonly<Settings>;
+  mongo: Mongo;
+  nats: Nats;
+  log: Log;
+  metrics: Metrics<"operator">;
+  clock: Clock;
+  leaseTiming: LeaseTiming;
+};
+
+/** The parts of the program, in their order of starting. */
+export const parts = (deps: PartsDeps): Part[] => {
+  const { config, mongo, nats, metrics, log, clock } = deps;
+  const kubeConfig = new KubeConfig();
+  kubeConfig.loadFromDefault();
+  const host = new URL(kubeConfig.getCurrentCluster()?.server ?? "http://none.invalid").host;
+  const client = kubeClient({
+    config: kubeConfig,
+    onAnswer: (method, code) => metrics.apiRequests.inc({ method, host, code: code === 0 ? "<error>" : String(code) }),
+  });
+  const stores = makeStores();
+  const announce = announcer({ nats, subjects: subjects(config.natsPrefix) }).changed;
+  const handlers = makeHandlers({
+    db: mongo.db,
+    jsm: nats.jsm,
+    prefix: config.natsPrefix,
+    publicUrl: config.publicUrl,
+    ring: keyRing(config.keyRing),
+    secrets: secrets(client),
+    stores,
+    announce,
+    clock,
+  });
+  const engine = operator({
+    client,
+    stores,
+    handlers,
+    lease: {
+      namespace: config.leaseNamespace,
+      name: config.leaseName,
+      holder: holderName(hostname()),
+      timing: deps.leaseTiming,
+    },
+    timing: { relistMs: config.resyncSeconds * 1000, idleMs: config.watchIdleSeconds * 1000 },
+    labelSelector: config.labelSelector,
+    workersPerKind: config.workersPerKind,
+    clock,
+    log,
+    metrics,
+  });
+  const checks = {
+    mongodb: mongo.ping,
+    jetstream: nats.ping,
+    kubernetes: async () => {
+      if (!engine.isSynced()) throw new Error("not everything has been listed yet");
+    },
+  };
+  return [
+    { name: "stores", start: () => ensureIndexes(mongo.db), stop: () => closeStores(mongo, nats) },
+    healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry }),
+    engine,
+  ];
+};
+
+const closeStores = async (mongo: Mongo, nats: Nats): Promise<void> => {
+  await nats.close();
+  await mongo.close();
+};

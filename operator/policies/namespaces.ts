@@ -1,0 +1,38 @@
+import { type Finding, refused } from "../engine/conditions.ts";
+
+/** A Tenant that claims namespaces. `holds` are those that it has by now. */
+export type Claimant = { name: string; createdAt: string; claims: readonly string[]; holds: readonly string[] };
+
+/**
+ * Which of its namespaces a Tenant gets: a namespace stays with the one that has it for as long as that one claims it;
+ * of several new claims the older Tenant's wins, and of two of the same second the first by name.
+ */
+export const sharesOf = (
+  self: Claimant,
+  others: readonly Claimant[],
+): { granted: string[]; lost: { namespace: string; to: string }[] } => {
+  const verdicts = self.claims.map((namespace) => ({ namespace, to: ownerOf(namespace, [self, ...others]) }));
+  const isOwn = ({ to }: { to: string }): boolean => to === self.name;
+  return {
+    granted: verdicts.filter(isOwn).map(({ namespace }) => namespace),
+    lost: verdicts.filter((verdict) => !isOwn(verdict)),
+  };
+};
+
+const ownerOf = (namespace: string, tenants: readonly Claimant[]): string => {
+  const claimants = tenants.filter(({ claims }) => claims.includes(namespace));
+  const holder = claimants.find(({ holds }) => holds.includes(namespace));
+  const [oldest] = claimants.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.name, b.name));
+  return holder?.name ?? oldest?.name ?? "";
+};
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+/** Says which namespaces are another's. */
+export const namespaceTaken = (lost: readonly { namespace: string; to: string }[]): Finding | null =>
+  lost.length === 0
+    ? null
+    : refused(
+        "NamespaceTaken",
+        lost.map(({ namespace, to }) => `namespace ${namespace} belongs to tenant ${to}`).join("; "),
+      );
