@@ -95,7 +95,7 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
 
 type Source = { client: KubeClient; path: string; accept: string; filter: string };
 
-type Page = { metadata: { resourceVersion: string; continue?: string }; items: unknown[] };
+type Page = { metadata: { resourceVersion: string; continue?: string }; items: unknown[] | null };
 
 const pageSize = 500;
 
@@ -109,7 +109,7 @@ const listAll = async (
   for (;;) {
     const query = `${filter}limit=${pageSize}${token === "" ? "" : `&continue=${encodeURIComponent(token)}`}`;
     const page = await client.call<Page>({ method: "GET", path: `${path}?${query}`, accept }, signal);
-    items.push(...page.items);
+    items.push(...(page.items ?? [])); // null: an empty list of metadata
     token = page.metadata.continue ?? "";
     if (token === "") return { version: page.metadata.resourceVersion, items };
   }
