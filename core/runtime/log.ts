@@ -17,8 +17,8 @@ export const createLog = ({ program, level, destination }: LogOptions): Log => {
     formatters: { level: (label) => ({ level: label }), log: redacted },
     serializers: { err: describeError },
   };
-  const log = destination === undefined ? pino(options) : pino(options, destination);
-  return redactChildren(log);
+  const stdout = { dest: 1, sync: true }; // written before the call returns: a kill loses no line, and none overtakes another
+  return redactChildren(pino(options, destination ?? pino.destination(stdout)));
 };
 
 export type LogOptions = { program: string; level: string; destination?: pino.DestinationStream };

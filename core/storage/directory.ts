@@ -34,13 +34,14 @@ export const directory = ({ db, changes, clock }: { db: Db; changes: Changes; cl
     ...bounds,
     clock,
   });
+  const kept = [
+    [appCollection, apps],
+    [tenantCollection, tenants],
+    [planCollection, plans],
+  ] as const;
   changes.on((collection, id) => {
-    for (const [spec, cache] of [
-      [appCollection, apps],
-      [tenantCollection, tenants],
-      [planCollection, plans],
-    ] as const) {
-      if (collection === "*" || id === "*") cache.clear();
+    for (const [spec, cache] of kept) {
+      if (collection === "*" || (collection === spec.name && id === "*")) cache.clear();
       else if (collection === spec.name) cache.drop(id);
     }
     if (collection === "*" || collection === webhookCollection.name) endpoints.clear(); // named by endpoint, kept by app

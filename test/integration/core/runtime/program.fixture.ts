@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Part, runProgram } from "#core/runtime/lifecycle.ts";
+import { createLog } from "#core/runtime/log.ts";
+
+/** A program of three parts whose behaviour the test chooses by its first argument; says on stdout what it does. */
+const behaviour = process.argv[2] ?? "";
+const say = (what: string): void => void process.stdout.write(`${what}\n`);
+const timer = setInterval(() => undefined, 1_000);
+
+const part = (name: string, change: Partial<Part> = {}): Part => ({
+  name,
+  start: async () => say(`start ${name}`),
+  stop: async () => say(`stop ${name}`),
+  ...change,
+});
+
+const middle: Record<string, Partial<Part>> = {
+  "fails to start": { start: () => Promise.reject(new Error("no")) },
+  "fails to stop": { stop: () => Promise.reject(new Error("no")) },
+  "stops slowly": { stop: () => sleep(300).then(() => say("stop middle")) },
+  "never stops": { stop: () => new Promise(() => undefined) },
+  "heeds the grace": {
+    stop: (signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(say("gave up middle")))),
+  },
+  "starts slowly": { start: (signal) => sleep(10_000, undefined, { signal }) },
+};
+
+const after: Record<string, () => void> = {
+  rejects: () => void Promise.reject(new Error("forgotten")),
+  throws: () => {
+    throw new Error("thrown");
+  },
+};
+const crash = after[behaviour];
+if (crash !== undefined) setTimeout(crash, 200);
+
+const parts = [part("first"), part("middle", middle[behaviour]), part("last")];
+const code = await runProgram({ log: createLog({ program: "test", level: "info" }), graceMs: 500, parts });
+clearInterval(timer);
+process.exit(code);

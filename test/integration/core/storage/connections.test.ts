@@ -1,0 +1,80 @@
+import { expect } from "chai";
+import { Unavailable } from "#core/errors.ts";
+import { connectMongo, isUnreachable, unavailable } from "#core/storage/connect.ts";
+import { connectRedis } from "#core/storage/redis.ts";
+import { type PrivateServer, privateServers } from "../../../support/servers.ts";
+import { until } from "../queue/helpers.ts";
+
+const failureOf = async (call: () => Promise<unknown>): Promise<{ error: unknown; ms: number }> => {
+  const beganMs = Date.now();
+  const error: unknown = await call().then(
+    () => null,
+    (error: unknown) => error,
+  );
+  return { error, ms: Date.now() - beganMs };
+};
+
+describe("connections to stores that go away", function () {
+  this.timeout(120_000);
+  let mongodb: PrivateServer;
+  let redis: PrivateServer;
+  let close: () => Promise<void>;
+  before(async () => {
+    const servers = await privateServers({ mongodb: true, redis: true });
+    ({ mongodb, redis, close } = servers);
+  });
+  after(() => close());
+
+  it("MongoDB away fails within about 3 s as unavailable, and the same client works when it is back", async () => {
+    const mongo = connectMongo({ url: mongodb.url, database: "test", appName: "test", maxPoolSize: 5 });
+    const rows = mongo.db.collection<{ _id: number }>("rows");
+    await rows.insertOne({ _id: 1 });
+    await mongodb.stop();
+    for (const call of [() => rows.insertOne({ _id: 2 }), () => rows.findOne({ _id: 1 })]) {
+      const { error, ms } = await failureOf(call);
+      expect(unavailable(error), String(error)).to.be.instanceOf(Unavailable);
+      expect(ms).to.be.below(3_500);
+    }
+    const ping = await failureOf(() => mongo.ping(AbortSignal.timeout(500)));
+    expect(ping.error).not.to.equal(null);
+    expect(ping.ms).to.be.below(1_000);
+    await mongodb.start();
+    await until(async () => (await failureOf(() => rows.findOne({ _id: 1 }))).error === null, 10_000);
+    expect(await rows.countDocuments()).to.equal(1);
+    await mongo.close();
+  });
+
+  it("an error of another kind is not called unavailable", async () => {
+    const mongo = connectMongo({ url: mongodb.url, database: "test", appName: "test", maxPoolSize: 5 });
+    const rows = mongo.db.collection<{ _id: number }>("once");
+    await rows.insertOne({ _id: 1 });
+    const { error } = await failureOf(() => rows.insertOne({ _id: 1 }));
+    expect(isUnreachable(error)).to.equal(false);
+    expect(unavailable(error)).to.equal(error);
+    await mongo.close();
+  });
+
+  it("Redis away or deaf fails within 300 ms, and the same client works when it is back", async () => {
+    const errors: Error[] = [];
+    const client = connectRedis({ url: redis.url, onError: (error) => errors.push(error) });
+    await until(() => client.status === "ready");
+    await client.set("a", "1");
+
+    redis.pause();
+    const deaf = await failureOf(() => client.get("a"));
+    redis.resume();
+    expect(deaf.error).to.be.instanceOf(Error);
+    expect(deaf.ms).to.be.within(200, 350);
+
+    await redis.kill();
+    await until(() => client.status !== "ready");
+    const away = await failureOf(() => client.get("a"));
+    expect(away.error).to.be.instanceOf(Error);
+    expect(away.ms).to.be.below(100);
+    await redis.start();
+    await until(() => client.status === "ready", 5_000);
+    expect(await client.set("b", "2")).to.equal("OK");
+    expect(errors.length).to.be.below(20);
+    client.disconnect();
+  });
+});

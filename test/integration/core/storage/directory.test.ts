@@ -1,0 +1,77 @@
+import { expect } from "chai";
+import type { Db } from "mongodb";
+import { connectMongo, type Mongo } from "#core/storage/connect.ts";
+import { type Directory, directory } from "#core/storage/directory.ts";
+import { testServers } from "../../../support/servers.ts";
+
+describe("directory", () => {
+  let mongo: Mongo;
+  let db: Db;
+  let nowMs = 0;
+  let tell: (collection: string, id: string) => void;
+  let read: Directory;
+  before(async function () {
+    this.timeout(60_000);
+    const { mongodbUrl } = await testServers();
+    mongo = connectMongo({ url: mongodbUrl, database: "test_core_directory", appName: "test", maxPoolSize: 5 });
+    db = mongo.db;
+  });
+  beforeEach(async () => {
+    await db.dropDatabase();
+    for (const collection of ["apps", "tenants", "plans"])
+      await db.collection<Doc>(collection).insertOne({ _id: "a", name: "old" });
+    await db.collection<Doc>("webhooks").insertOne({ _id: "w", app_id: "a", name: "old", status: "active" });
+    const changes = { on: (listener: typeof tell) => void (tell = listener) };
+    read = directory({ db, changes, clock: { now: () => new Date(nowMs) } });
+  });
+  after(async () => {
+    await db.dropDatabase();
+    await mongo.close();
+  });
+
+  const change = async (): Promise<void> => {
+    for (const name of ["apps", "tenants", "plans", "webhooks"])
+      await db.collection(name).updateMany({}, { $set: { name: "new" } });
+  };
+  const all = async (): Promise<unknown[]> => {
+    const found = await Promise.all([
+      read.app("a"),
+      read.tenant("a"),
+      read.plan("a"),
+      read.webhooksOf("a").then(([w]) => w ?? null),
+    ]);
+    return found.map((row) => (row as { name?: string } | null)?.name);
+  };
+
+  it("keeps what it read for 60 s", async () => {
+    expect(await all()).to.deep.equal(["old", "old", "old", "old"]);
+    await change();
+    nowMs += 59_999;
+    expect(await all()).to.deep.equal(["old", "old", "old", "old"]);
+    nowMs += 1;
+    expect(await all()).to.deep.equal(["new", "new", "new", "new"]);
+  });
+
+  const announcements = [
+    { collection: "apps", id: "a", expect: ["new", "old", "old", "old"] },
+    { collection: "tenants", id: "*", expect: ["old", "new", "old", "old"] },
+    { collection: "plans", id: "b", expect: ["old", "old", "old", "old"] },
+    { collection: "webhooks", id: "w", expect: ["old", "old", "old", "new"] },
+    { collection: "*", id: "*", expect: ["new", "new", "new", "new"] },
+  ];
+  for (const { collection, id, expect: wanted } of announcements) {
+    it(`drops ${wanted.filter((name) => name === "new").length} of 4 when ${collection}/${id} is announced`, async () => {
+      await all();
+      await change();
+      tell(collection, id);
+      expect(await all()).to.deep.equal(wanted);
+    });
+  }
+
+  it("answers null for what is not there, and leaves out disabled endpoints", async () => {
+    await db.collection("webhooks").updateMany({}, { $set: { status: "disabled" } });
+    expect([await read.app("x"), await read.webhooksOf("a")]).to.deep.equal([null, []]);
+  });
+});
+
+type Doc = { _id: string; name: string; app_id?: string; status?: string };
