@@ -4,6 +4,7 @@ import { systemClock } from "#core/domain/clock.ts";
 import { timerSource, timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
+import { longAgo } from "#core/storage/collection.ts";
 import { connectMongo, type Mongo } from "#core/storage/connect.ts";
 import { type Leasable, settle, takeLease } from "#core/storage/leases.ts";
 import { dueIndex } from "#core/storage/wake.ts";
@@ -86,6 +87,16 @@ describe("timers", function () {
     expect(rung).to.have.length(3_000);
     expect(lags[2_970]).to.be.below(1_500);
     expect(lags[0]).to.be.at.least(0);
+  });
+
+  it("reads what is due from its index, in order, without a sort", async () => {
+    const query = rows
+      .find({ due_at: { $gt: longAgo, $lte: new Date() } })
+      .sort({ due_at: 1 })
+      .limit(1_000);
+    const plan = JSON.stringify(await query.explain());
+    expect(plan).to.match(/"(Index Name|indexName)":"due"/);
+    expect(plan).not.to.match(/"(Node Type|stage)":"(Sort|SORT|Seq Scan|COLLSCAN)"/);
   });
 
   it("leaves alone what was taken or finished while its hint was rung", async () => {

@@ -33,7 +33,7 @@ describe("loadConfig", () => {
     const config = loadConfig(DispatcherConfig, {
       ...least,
       HERALD_DISPATCHER_UNSAVED_LIMIT: "2000",
-      HERALD_WEBHOOK_ALLOWED_RANGES: "10.0.0.0/8, fd00::/8",
+      HERALD_ALLOWED_RANGES: "10.0.0.0/8, fd00::/8",
       HERALD_APNS_URL: "http://127.0.0.1:27110",
     });
     expect(config.unsavedLimit).to.equal(2000);
@@ -51,7 +51,7 @@ describe("loadConfig", () => {
         HERALD_HEALTH_PORT: "ninety",
         HERALD_GRACE_SECONDS: "0",
         HERALD_FCM_URL: "http://example.com",
-        HERALD_WEBHOOK_ALLOWED_RANGES: "10.0.0.0/8,here",
+        HERALD_ALLOWED_RANGES: "10.0.0.0/8,here",
       }),
     );
     expect(failure.problems).to.have.deep.members([
@@ -60,7 +60,7 @@ describe("loadConfig", () => {
       { key: "HERALD_HEALTH_PORT", message: "must be an integer" },
       { key: "HERALD_GRACE_SECONDS", message: "must be at least 1" },
       { key: "HERALD_FCM_URL", message: "must be an https address (http only for a loopback host)" },
-      { key: "HERALD_WEBHOOK_ALLOWED_RANGES[1]", message: "must be a network such as 10.0.0.0/8" },
+      { key: "HERALD_ALLOWED_RANGES[1]", message: "must be a network such as 10.0.0.0/8" },
     ]);
   });
 
