@@ -25,6 +25,15 @@ process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: parts({ config, mongo, nats, log, metrics: createMetrics("operator"), clock: systemClock, leaseTiming }),
+    parts: parts({
+      config,
+      env: process.env,
+      mongo,
+      nats,
+      log,
+      metrics: createMetrics("operator"),
+      clock: systemClock,
+      leaseTiming,
+    }),
   }),
 );

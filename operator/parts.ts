@@ -1,5 +1,4 @@
 import { hostname } from "node:os";
-import { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "#core/domain/clock.ts";
 import { announcer } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/connect.ts";
@@ -14,6 +13,7 @@ import type { Mongo } from "#core/storage/connect.ts";
 import { holderName, type LeaseTiming } from "./engine/leader.ts";
 import { makeHandlers } from "./handlers.ts";
 import { kubeClient } from "./kube/client.ts";
+import { connection } from "./kube/connection.ts";
 import { secrets } from "./kube/secrets.ts";
 import { operator } from "./operator.ts";
 import { makeStores } from "./stores.ts";
@@ -35,6 +35,8 @@ export type Settings = {
 
 export type PartsDeps = {
   config: Readonly<Settings>;
+  /** Says where the Kubernetes API is. */
+  env: NodeJS.ProcessEnv;
   mongo: Mongo;
   nats: Nats;
   log: Log;
@@ -46,11 +48,10 @@ export type PartsDeps = {
 /** The parts of the program, in their order of starting. */
 export const parts = (deps: PartsDeps): Part[] => {
   const { config, mongo, nats, metrics, log, clock } = deps;
-  const kubeConfig = new KubeConfig();
-  kubeConfig.loadFromDefault();
-  const host = new URL(kubeConfig.getCurrentCluster()?.server ?? "http://none.invalid").host;
+  const kubernetes = connection(deps.env);
+  const { host } = kubernetes.server;
   const client = kubeClient({
-    config: kubeConfig,
+    connection: kubernetes,
     onAnswer: (method, code) => metrics.apiRequests.inc({ method, host, code: code === 0 ? "<error>" : String(code) }),
   });
   const stores = makeStores();

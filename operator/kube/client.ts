@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
-import type { KubeConfig } from "@kubernetes/client-node";
+import type { Connection } from "./connection.ts";
 import { KubeError } from "./errors.ts";
 
 export type KubeRequest = {
@@ -21,7 +21,7 @@ export type KubeClient = {
 };
 
 export type KubeClientDeps = {
-  config: KubeConfig;
+  connection: Connection;
   /** Told of every answer: method and status (0: none). */
   onAnswer?: (method: string, status: number) => void;
 };
@@ -29,18 +29,15 @@ export type KubeClientDeps = {
 const headDeadlineMs = 15_000;
 const maxAnswerBytes = 64 * 1024 * 1024; // a page of 500 objects of the largest size that etcd takes is far below
 
-/** client-node reads the kubeconfig and its credentials (tokens, certificates, exec plug-ins); the calls are ours. */
-export const kubeClient = ({ config, onAnswer = () => {} }: KubeClientDeps): KubeClient => {
-  const server = new URL(config.getCurrentCluster()?.server ?? "http://no-cluster.invalid");
-  const isTls = server.protocol === "https:";
-  // One agent of our own: client-node's opens a new connection for every call.
+/** Connections are kept and shared; client-node would open a new one for every call. */
+export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps): KubeClient => {
+  const isTls = connection.server.protocol === "https:";
   const agent = new (isTls ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 64, scheduling: "lifo" });
 
   const send = async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
-    const options = await optionsOf(config, server, request);
-    const isProxied = options.agent !== undefined && config.getCurrentCluster()?.proxyUrl !== undefined;
+    const options = await optionsOf(connection, request);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const sent = (isTls ? httpsRequest : httpRequest)({ ...options, ...(isProxied ? {} : { agent }), signal }, resolve);
+    const sent = (isTls ? httpsRequest : httpRequest)({ ...options, agent, signal }, resolve);
     sent.on("error", reject);
     sent.end(request.body === undefined ? undefined : JSON.stringify(request.body));
     return await promise;
@@ -76,21 +73,19 @@ export const kubeClient = ({ config, onAnswer = () => {} }: KubeClientDeps): Kub
   return { call, open, close: () => agent.destroy() };
 };
 
-const optionsOf = async (config: KubeConfig, server: URL, request: KubeRequest): Promise<RequestOptions> => {
-  const options: RequestOptions = {
+const optionsOf = async ({ server, authorize }: Connection, request: KubeRequest): Promise<RequestOptions> => {
+  const options = {
     method: request.method,
     hostname: server.hostname.replace(/^\[|\]$/g, ""),
     port: server.port || (server.protocol === "https:" ? 443 : 80),
     path: `${server.pathname.replace(/\/$/, "")}${request.path}`,
-    headers: {},
+    headers: {
+      accept: request.accept ?? "application/json",
+      "user-agent": "herald-operator",
+      ...(request.body === undefined ? {} : { "content-type": contentType(request) }),
+    },
   };
-  await config.applyToHTTPSOptions(options);
-  options.headers = {
-    ...(options.headers as Record<string, string>), // set above, credentials added by client-node
-    accept: request.accept ?? "application/json",
-    "user-agent": "herald-operator",
-    ...(request.body === undefined ? {} : { "content-type": contentType(request) }),
-  };
+  await authorize(options);
   return options;
 };
 
