@@ -9,6 +9,8 @@ import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
 export type Conclusion = { kind: "final"; row: DeliveryRow } | { kind: "again"; at: Date };
 
 export type Attempt = {
+  /** See {@link deliveryIdOf}. */
+  deliveryId: string;
   chunk: ChunkRow;
   subscription: SubscriptionRow;
   provider: string;
@@ -66,8 +68,8 @@ const final = (attempt: Attempt, result: Partial<DeliveryRow> & Pick<DeliveryRow
   row: { ...common(attempt), provider: attempt.provider, attempts: attempt.chunk.attempt + 1, ...result },
 });
 
-const common = ({ chunk, subscription, now }: Omit<Attempt, "provider">) => ({
-  _id: deliveryIdOf(chunk.message_id, subscription._id),
+const common = ({ deliveryId, chunk, subscription, now }: Omit<Attempt, "provider">) => ({
+  _id: deliveryId,
   message_id: chunk.message_id,
   tenant_id: chunk.tenant_id,
   app_id: chunk.app_id,

@@ -49,74 +49,97 @@ export type Delivered = {
 
 /** Recipients of one chunk under way at once: two chunks fill the window, and a small message finds room. */
 const chunkConcurrency = 64;
-const sendTimeoutMs = 60_000; // longer than any provider's own deadline: a last resort
 const defaultTtlSeconds = 259_200; // 3 days. Source: decisions 7.7
+/** A send is never cut off: each provider keeps a deadline of its own. */
+const never = new AbortController().signal;
 
 /**
  * Sends a chunk to each recipient that has no delivery yet, and stores each outcome as it comes. When `halt` aborts no
- * further recipient is begun, and what is under way is finished and stored: a send is never cut off.
+ * further recipient is begun, and what is under way is finished and stored.
  */
 export const deliver =
   (deps: DeliverDeps) =>
-  async ({ chunk, message, app }: Work, halt: AbortSignal): Promise<Delivered> => {
-    const delivered = await startingFrom(deps, chunk);
-    const done = new Set(delivered.stored.map((row) => row.subscription_id));
-    const subscriptions = (await deps.load(chunk.recipients)).filter((row) => !done.has(row._id));
-    const sender = await deps.sender(app, chunk.channel);
+  async (work: Work, halt: AbortSignal): Promise<Delivered> => {
+    const { chunk, message, app } = work;
+    const ids = new Map(chunk.recipients.map((id) => [id, deliveryIdOf(chunk.message_id, id)]));
+    const [stored, subscriptions, sender] = await Promise.all([
+      deps.existing([...ids.values()]),
+      deps.load(chunk.recipients),
+      deps.sender(app, chunk.channel),
+    ]);
+    const delivered: Delivered = { stored, fresh: [], again: [], invalid: [], halted: false };
+    const done = new Set(stored.map((row) => row.subscription_id));
     const expiresAt = expiry(chunk, message, deps.clock.now());
     const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
-    const send = perLanguage((language) => sender.prepare(message, language, ttlSeconds));
+    const prepare = perLanguage((language) => sender.prepare(message, language, ttlSeconds));
+    const run: Run = { deps, work, delivered, ids, prepare, provider: sender.name, expiresAt };
 
-    const one = async (subscription: SubscriptionRow): Promise<void> => {
-      if (halt.aborted) {
-        delivered.halted = true;
-        return;
-      }
-      const attempt = (): Attempt => ({ chunk, subscription, provider: sender.name, now: deps.clock.now(), expiresAt });
-      const store = async (row: DeliveryRow): Promise<void> => {
-        if ((await deps.record(row)) === "new") delivered.fresh.push(row);
-        delivered.stored.push(row);
-      };
-      const reason = gate(subscription, message);
-      if (reason !== null) return store(suppress(attempt(), reason));
-      if (deps.clock.now() >= expiresAt) return store(expire(attempt()));
-      const attemptAndStore = async (): Promise<void> => {
-        const outcome = await send(subscription, message._id);
-        const conclusion = conclude(outcome, attempt());
-        if (outcome.kind === "token_invalid") delivered.invalid.push(subscription);
-        if (conclusion.kind === "final") return store(conclusion.row);
-        const at = nextTry(conclusion.at, chunk.attempt, deps.clock.now(), deps.random);
-        delivered.again.push({ subscriptionId: subscription._id, at });
-      };
-      return deps.slot(`${app._id}/${chunk.channel}`, attemptAndStore);
-    };
-    await mapBounded(subscriptions, chunkConcurrency, one);
+    const rest = subscriptions.filter((row) => !done.has(row._id));
+    await mapBounded(rest, chunkConcurrency, async (subscription) => {
+      if (halt.aborted) delivered.halted = true;
+      else await serve(run, subscription);
+    });
     return delivered;
   };
 
-/** What an earlier, interrupted run of the same recipients already stored. */
-const startingFrom = async (deps: DeliverDeps, chunk: ChunkRow): Promise<Delivered> => ({
-  stored: await deps.existing(chunk.recipients.map((id) => deliveryIdOf(chunk.message_id, id))),
-  fresh: [],
-  again: [],
-  invalid: [],
-  halted: false,
+/** What the recipients of one run share. */
+type Run = {
+  deps: DeliverDeps;
+  work: Work;
+  delivered: Delivered;
+  ids: ReadonlyMap<string, string>;
+  prepare: (language: string | null) => Send;
+  provider: string;
+  expiresAt: Date;
+};
+
+/** Brings one recipient to its end: suppressed, expired, or attempted and stored within the window of unsaved ones. */
+const serve = async (run: Run, subscription: SubscriptionRow): Promise<void> => {
+  const { deps, work, expiresAt } = run;
+  const reason = gate(subscription, work.message);
+  if (reason !== null) return store(run, suppress(attemptOf(run, subscription), reason));
+  if (deps.clock.now() >= expiresAt) return store(run, expire(attemptOf(run, subscription)));
+  return deps.slot(`${work.app._id}/${work.chunk.channel}`, () => attempt(run, subscription));
+};
+
+const attempt = async (run: Run, subscription: SubscriptionRow): Promise<void> => {
+  const { deps, work, delivered, prepare } = run;
+  const made = attemptOf(run, subscription);
+  const outcome = await prepare(subscription.language)(recipientOf(subscription, made.deliveryId), never);
+  const now = deps.clock.now();
+  if (outcome.kind === "token_invalid") delivered.invalid.push(subscription);
+  const conclusion = conclude(outcome, { ...made, now });
+  if (conclusion.kind === "final") return store(run, conclusion.row);
+  const at = nextTry(conclusion.at, work.chunk.attempt, now, deps.random);
+  delivered.again.push({ subscriptionId: subscription._id, at });
+};
+
+const store = async ({ deps, delivered }: Run, row: DeliveryRow): Promise<void> => {
+  if ((await deps.record(row)) === "new") delivered.fresh.push(row);
+  delivered.stored.push(row);
+};
+
+const attemptOf = ({ deps, work, ids, provider, expiresAt }: Run, subscription: SubscriptionRow): Attempt => ({
+  deliveryId: ids.get(subscription._id) ?? deliveryIdOf(work.chunk.message_id, subscription._id),
+  chunk: work.chunk,
+  subscription,
+  provider,
+  now: deps.clock.now(),
+  expiresAt,
 });
 
-type SendOne = (to: SubscriptionRow, messageId: string) => Promise<Outcome>;
-
 /** Renders once for each language that occurs in the chunk. */
-const perLanguage = (prepare: (language: string | null) => Send): SendOne => {
+const perLanguage = (prepare: (language: string | null) => Send) => {
   const prepared = new Map<string | null, Send>();
-  return (to, messageId) => {
-    const send = prepared.get(to.language) ?? prepare(to.language);
-    prepared.set(to.language, send);
-    return send(recipientOf(to, messageId), AbortSignal.timeout(sendTimeoutMs));
+  return (language: string | null): Send => {
+    const send = prepared.get(language) ?? prepare(language);
+    prepared.set(language, send);
+    return send;
   };
 };
 
-const recipientOf = (to: SubscriptionRow, messageId: string): Recipient => ({
-  deliveryId: deliveryIdOf(messageId, to._id),
+const recipientOf = (to: SubscriptionRow, deliveryId: string): Recipient => ({
+  deliveryId,
   subscriptionId: to._id,
   address: to.token,
   ...(to.web === null ? {} : { webKeys: to.web }),

@@ -1,4 +1,4 @@
-import { createHash, randomFillSync } from "node:crypto";
+import { hash, randomFillSync } from "node:crypto";
 
 /** Prefix of every id, by the kind of thing it names. */
 export const idPrefixes = {
@@ -84,4 +84,4 @@ const base32 = (bytes: Uint8Array): string => {
 };
 
 const derivedUlid = (parts: readonly string[]): string =>
-  base32(createHash("sha256").update(parts.join("\n")).digest().subarray(0, 16));
+  base32(hash("sha256", parts.join("\n"), "buffer").subarray(0, 16));

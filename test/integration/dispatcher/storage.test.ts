@@ -5,7 +5,7 @@ import { audience } from "#core/storage/audience.ts";
 import { chunks } from "#core/storage/chunks.ts";
 import { deliveries } from "#core/storage/deliveries.ts";
 import { messageWork } from "#core/storage/message-work.ts";
-import { conclude } from "../../../dispatcher/conclude.ts";
+import { conclude, deliveryIdOf } from "../../../dispatcher/conclude.ts";
 import { testServers } from "../../support/servers.ts";
 import { aChunk, aMessage, aSubscription, noon } from "../../support/work.ts";
 
@@ -100,7 +100,14 @@ describe("what a dispatcher stores", () => {
         const chunk = aChunk({ message_id: messageId });
         const made = conclude(
           { kind: "sent", providerId: null },
-          { chunk, subscription, provider: "apns", now: noon, expiresAt: later(1) },
+          {
+            deliveryId: deliveryIdOf(messageId, subscription._id),
+            chunk,
+            subscription,
+            provider: "apns",
+            now: noon,
+            expiresAt: later(1),
+          },
         );
         if (made.kind !== "final") throw new Error("a sent push is final");
         return made.row;

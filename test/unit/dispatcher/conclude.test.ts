@@ -55,6 +55,7 @@ describe("conclude", () => {
   for (const { it: name, given, expect: wanted } of cases) {
     it(name, () => {
       const attempt = {
+        deliveryId: "dlv_1",
         chunk: aChunk(),
         subscription: aSubscription(),
         provider: "apns",
@@ -67,6 +68,7 @@ describe("conclude", () => {
 
   it("counts the attempts of a retry", () => {
     const attempt = {
+      deliveryId: "dlv_1",
       chunk: aChunk({ attempt: 2 }),
       subscription: aSubscription(),
       provider: "apns",

@@ -1,11 +1,12 @@
 import { expect } from "chai";
-import { conclude } from "../../../dispatcher/conclude.ts";
+import { conclude, deliveryIdOf } from "../../../dispatcher/conclude.ts";
 import { recorder } from "../../../dispatcher/record.ts";
 import { aChunk, aSubscription, noon } from "../../support/work.ts";
 
 const rowOf = (n: number) => {
   const subscription = aSubscription({ _id: `sub_${n}` });
   const attempt = {
+    deliveryId: deliveryIdOf("msg_1", subscription._id),
     chunk: aChunk(),
     subscription,
     provider: "apns",

@@ -7,7 +7,7 @@ import type { TransportRequest, TransportResult } from "../../../../dispatcher/p
 
 const { apns: keys } = makeCredentials();
 const never = new AbortController().signal;
-const to = { deliveryId: "dlv_1", subscriptionId: "sub_1", address: "ab/c" };
+const to = { deliveryId: "dlv_01JD6Q4Z0000000000000000A1", subscriptionId: "sub_1", address: "ab/c" };
 const push = renderApns({
   messageId: "msg_1",
   content: { contents: { en: "x" } },
@@ -50,11 +50,11 @@ const answer = (status: number, reason?: string): TransportResult => ({
 describe("apns", () => {
   it("asks as Apple documents it", async () => {
     const { provider, requests } = given([answer(200)]);
-    expect(await provider.send(push, to, never)).to.deep.equal({ kind: "sent", providerId: apnsIdOf("dlv_1") });
+    expect(await provider.send(push, to, never)).to.deep.equal({ kind: "sent", providerId: apnsIdOf(to.deliveryId) });
     const [request] = requests;
     expect(request?.path).to.equal("/3/device/ab%2Fc");
     expect(request?.headers).to.include({
-      "apns-id": apnsIdOf("dlv_1"),
+      "apns-id": apnsIdOf(to.deliveryId),
       "apns-topic": "com.example.app",
       "apns-push-type": "alert",
       "apns-priority": "10",
@@ -64,10 +64,10 @@ describe("apns", () => {
     expect(request?.headers.authorization).to.match(/^bearer ey/);
   });
 
-  it("derives the same UUID from a delivery each time", () => {
-    expect(apnsIdOf("dlv_1")).to.match(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-    expect(apnsIdOf("dlv_1")).to.equal(apnsIdOf("dlv_1"));
-    expect(apnsIdOf("dlv_2")).not.to.equal(apnsIdOf("dlv_1"));
+  it("names a delivery to APNs by the 128 bits of its own id", () => {
+    expect(apnsIdOf("dlv_00000000000000000000000001")).to.equal("00000000-0000-0000-0000-000000000001");
+    expect(apnsIdOf("dlv_7ZZZZZZZZZZZZZZZZZZZZZZZZZ")).to.equal("ffffffff-ffff-ffff-ffff-ffffffffffff");
+    expect(apnsIdOf("dlv_014D2PF2DBSQQZXQ5TK1V58CGG")).to.equal("01234567-89ab-cdef-fedc-ba9876543210");
   });
 
   it("signs again once when the provider token has expired", async () => {

@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+const ticksPerSecond = 100; // USER_HZ of Linux
+
+/** CPU of a process so far, µs, children that have ended left out. 0 when it is gone. */
+export const cpuUs = (pid: number): number => {
+  const fields = stat(pid);
+  return fields === null ? 0 : ((Number(fields[11]) + Number(fields[12])) / ticksPerSecond) * 1e6;
+};
+
+/** CPU of a process and everything it started, µs. */
+export const treeCpuUs = (pid: number): number => descendants(pid).reduce((sum, one) => sum + cpuUs(one), 0);
+
+/** Memory of a process now, MiB. */
+export const rssMiB = (pid: number): number => statusKb(pid, "VmRSS") / 1024;
+
+/** Most memory the process ever had, MiB. */
+export const peakRssMiB = (pid: number): number => statusKb(pid, "VmHWM") / 1024;
+
+const statusKb = (pid: number, key: string): number => {
+  const line = readFileSync(`/proc/${pid}/status`, "utf8")
+    .split("\n")
+    .find((text) => text.startsWith(`${key}:`));
+  return Number(line?.replace(/\D+/g, "") ?? Number.NaN);
+};
+
+const stat = (pid: number): string[] | null => {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return text.slice(text.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return null; // ended meanwhile
+  }
+};
+
+const descendants = (root: number): number[] => {
+  const children = new Map<number, number[]>();
+  for (const name of readdirSync("/proc")) {
+    const pid = Number(name);
+    const parent = Number.isInteger(pid) ? Number(stat(pid)?.[1]) : Number.NaN;
+    if (!Number.isNaN(parent)) children.set(parent, [...(children.get(parent) ?? []), pid]);
+  }
+  const found = [root];
+  for (const pid of found) found.push(...(children.get(pid) ?? []));
+  return found;
+};

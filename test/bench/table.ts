@@ -1,0 +1,33 @@
+/** One measured figure beside what it should reach. */
+export type Figure = {
+  name: string;
+  /** What is wanted, as a person would say it. */
+  reach: string;
+  value: number;
+  unit: string;
+  isReached: boolean;
+  how: string;
+};
+
+/** The figures as a table of fixed columns. */
+export const table = (figures: readonly Figure[]): string => {
+  const rows = [
+    ["figure", "reach", "measured", "", "how"],
+    ...figures.map(({ name, reach, value, unit, isReached, how }) => [
+      name,
+      reach,
+      `${value >= 100 ? Math.round(value) : value.toFixed(1)} ${unit}`,
+      isReached ? "reached" : "NOT REACHED",
+      how,
+    ]),
+  ];
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+};
