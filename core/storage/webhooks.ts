@@ -1,32 +1,111 @@
+import type { Db } from "mongodb";
+import type { WebhookHealth } from "../domain/webhook-health.ts";
 import type { EventKind } from "../schema/event.ts";
-import type { CollectionSpec } from "./collection.ts";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { extendLease, takeLease } from "./leases.ts";
 import type { Managed } from "./plans.ts";
 import type { Sealed } from "./sealed.ts";
 import { dueIndex, type Wakeable } from "./wake.ts";
 
 /** An outbound endpoint. Its `due_at` is the earliest due delivery; its lease is the right to send to it. */
-export type WebhookRow = Wakeable & {
-  _id: string;
-  tenant_id: string;
-  app_id: string;
-  url: string;
-  description: string | null;
-  events: EventKind[];
-  event_names: string[];
-  status: "active" | "failing" | "disabled";
-  disabled_reason: string | null;
-  secret: Sealed;
-  previous_secret: { secret: Sealed; expires_at: Date } | null;
-  failure_count: number;
-  failing_since: Date | null;
-  last_success_at: Date | null;
-  last_failure_at: Date | null;
-  managed: Managed | null;
-  created_at: Date;
-  updated_at: Date;
-};
+export type WebhookRow = Wakeable &
+  WebhookHealth & {
+    _id: string;
+    tenant_id: string;
+    app_id: string;
+    url: string;
+    description: string | null;
+    events: EventKind[];
+    event_names: string[];
+    disabled_reason: string | null;
+    secret: Sealed;
+    previous_secret: { secret: Sealed; expires_at: Date } | null;
+    managed: Managed | null;
+    created_at: Date;
+    updated_at: Date;
+  };
 
 export const webhookCollection: CollectionSpec = {
   name: "webhooks",
   indexes: [{ key: { app_id: 1 }, name: "app" }, { key: { "managed.uid": 1 }, name: "managed" }, dueIndex],
 };
+
+/** An endpoint under our lease. `until` is what we last wrote to `due_at`: another value means that it was woken. */
+export type HeldWebhook = { row: WebhookRow; until: Date };
+
+type Hold = { holder: string; now: Date; holdMs: number };
+
+export type WebhookWork = ReturnType<typeof webhookWork>;
+
+/** What a dispatcher does to endpoints. */
+export const webhookWork = (db: Db) => {
+  const rows = collectionOf<WebhookRow>(db, webhookCollection);
+  return {
+    rows,
+
+    /**
+     * Says that deliveries have become due: the endpoint is looked at by `at` at the latest. One that is held is marked
+     * too, so that its holder notices before it lets go.
+     */
+    wake: async (ids: readonly string[], at: Date): Promise<void> => {
+      const isLater = { $or: [{ due_at: null }, { due_at: { $gt: at } }, { lease: { $ne: null } }] };
+      await rows.updateMany({ _id: { $in: [...ids] }, ...isLater }, { $set: { due_at: at } });
+    },
+
+    /** Null when another holds it, or it is gone. */
+    take: async (id: string, hold: Hold): Promise<HeldWebhook | null> => {
+      const row = await takeLease(rows, { id, ...hold });
+      return row === null ? null : { row, until: untilOf(hold) };
+    },
+
+    /** Holds it for longer. Null when another has taken over. */
+    extend: async ({ row }: HeldWebhook, hold: Omit<Hold, "holder">): Promise<Date | null> =>
+      (await extendLease(rows, { id: row._id, fence: row.fence, ...hold })) ? untilOf(hold) : null,
+
+    /** Holds it for longer and reads it again. Null when another has taken over, or it is gone. */
+    renew: async ({ row }: HeldWebhook, hold: Omit<Hold, "holder">): Promise<HeldWebhook | null> => {
+      const until = untilOf(hold);
+      const fresh = await rows.findOneAndUpdate(
+        { _id: row._id, fence: row.fence, lease: { $ne: null } },
+        { $set: { "lease.until": until, due_at: until } },
+        { returnDocument: "after" },
+      );
+      return fresh === null ? null : { row: fresh, until };
+    },
+
+    /** Writes what requests told about the endpoint, unless somebody changed its status meanwhile. */
+    saveHealth: async ({ row }: HeldWebhook, health: WebhookHealth): Promise<void> => {
+      await rows.updateOne({ _id: row._id, fence: row.fence, status: row.status }, { $set: membersOf(health) });
+    },
+
+    /**
+     * Gives it back, to be looked at again at `dueAt` (null: nothing is left). False, and nothing written, when it was
+     * woken, changed its status or was lost meanwhile.
+     */
+    settle: async ({ row, until }: HeldWebhook, dueAt: Date | null, health: WebhookHealth): Promise<boolean> => {
+      const { matchedCount } = await rows.updateOne(
+        { _id: row._id, fence: row.fence, due_at: until, status: row.status },
+        { $set: { ...membersOf(health), lease: null, due_at: dueAt } },
+      );
+      return matchedCount === 1;
+    },
+
+    /** No more is sent to it until somebody enables it again. */
+    disable: async ({ row }: HeldWebhook, reason: string, now: Date): Promise<void> => {
+      const set = { status: "disabled" as const, disabled_reason: reason, last_failure_at: now, updated_at: now };
+      await rows.updateOne({ _id: row._id, fence: row.fence }, { $set: set });
+    },
+  };
+};
+
+const untilOf = ({ now, holdMs }: Omit<Hold, "holder">): Date => new Date(now.getTime() + holdMs);
+
+/** Of what may be more than its health. */
+const membersOf = (health: WebhookHealth): WebhookHealth => ({
+  status: health.status,
+  failure_count: health.failure_count,
+  streak_since: health.streak_since ?? null,
+  failing_since: health.failing_since,
+  last_success_at: health.last_success_at,
+  last_failure_at: health.last_failure_at,
+});

@@ -1,0 +1,24 @@
+import { type Static, Type } from "typebox";
+import { Nullable } from "#core/schema/common.ts";
+import { type EventEnvelope, eventKinds } from "#core/schema/event.ts";
+import { parser } from "#core/schema/parser.ts";
+
+const Id = Type.String({ minLength: 1, maxLength: 64 });
+
+const Doorbell = Type.Object({ endpoint_id: Id });
+
+const Event = Type.Object({
+  id: Id,
+  type: Type.Enum([...eventKinds]),
+  timestamp: Type.String({ format: "date-time" }),
+  app_id: Id,
+  subject_id: Nullable(Type.String()),
+  api_version: Type.Literal("1.0"),
+  data: Type.Record(Type.String(), Type.Unknown()),
+});
+
+/** Reads the body of a doorbell. */
+export const doorbell: (input: unknown) => Static<typeof Doorbell> = parser(Doorbell);
+
+/** Reads a batch of events. */
+export const eventBatch: (input: unknown) => EventEnvelope[] = parser(Type.Array(Event, { maxItems: 1000 }));
