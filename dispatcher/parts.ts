@@ -1,6 +1,6 @@
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { changes } from "#core/queue/announce.ts";
+import { announcer, changes } from "#core/queue/announce.ts";
 import { ensureStream, type Nats } from "#core/queue/connect.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { outbox } from "#core/queue/outbox.ts";
@@ -30,6 +30,7 @@ import { apnsTokens } from "./providers/apns-tokens.ts";
 import { http2Pool } from "./providers/http2-pool.ts";
 import { senders } from "./senders.ts";
 import { timerSources } from "./timer-sources.ts";
+import { webhookParts } from "./webhooks/parts.ts";
 import { unsavedWindow } from "./window.ts";
 
 /** What of the settings the parts need; `config/dispatcher.ts` describes each. */
@@ -94,23 +95,39 @@ export const parts = (made: Made): Part[] => {
     clock,
     random: made.random,
   });
-  const sources = timerSources({ db: mongo.db, hints: rung, flush: box.flush });
+  const webhooks = webhookParts({
+    ...made,
+    db: mongo.db,
+    client,
+    unseal: keyRing(config.keyRing).open,
+    publisher: publish,
+    subjects: names,
+    natsPrefix: config.natsPrefix,
+    directory: lookup,
+    announcer: announcer({ nats, subjects: names }),
+    stopping: stopping.signal,
+  });
+  const sources = [...timerSources({ db: mongo.db, hints: rung, flush: box.flush }), webhooks.timer];
   return [
     stores(made),
-    healthServer({
-      host: config.healthHost,
-      port: config.healthPort,
-      checks: { mongodb: mongo.ping, jetstream: nats.ping },
-      registry: metrics.registry,
-    }),
+    health(made),
     news,
     box,
     accountsPart(accounts, client),
     workLanes(made, steps, news.on),
+    ...webhooks.workers,
     timers({ sources, holder: made.holder, clock, log, db: mongo.db, metrics: metrics.queue }),
     { name: "halt", start: async () => undefined, stop: async () => stopping.abort() },
   ];
 };
+
+const health = ({ config, mongo, nats, metrics }: Made): Part =>
+  healthServer({
+    host: config.healthHost,
+    port: config.healthPort,
+    checks: { mongodb: mongo.ping, jetstream: nats.ping },
+    registry: metrics.registry,
+  });
 
 const accountDeps = ({ config, clock }: Made, client: ReturnType<typeof guardedClient>) => ({
   unseal: keyRing(config.keyRing).open,
