@@ -9,6 +9,8 @@ import {
 } from "@nats-io/jetstream";
 import { credsAuthenticator, type NatsConnection } from "@nats-io/nats-core";
 import { connect } from "@nats-io/transport-node";
+import { maskPasswords } from "../runtime/config.ts";
+import type { Log } from "../runtime/log.ts";
 import type { StreamSpec } from "./topology.ts";
 
 /** The connection to NATS that a process shares. */
@@ -29,7 +31,8 @@ export type Nats = {
 const publishMs = 2_000;
 
 /** Connects to NATS, waiting for as long as it is away, and reconnects for ever. `url` may name several servers. */
-export const connectNats = async ({ url, name, credentials }: NatsOptions): Promise<Nats> => {
+export const connectNats = async ({ url, name, credentials, log }: NatsOptions): Promise<Nats> => {
+  const waiting = setTimeout(() => log?.warn({ url: maskPasswords(url) }, "nats.awaited"), 3_000);
   const nc = await connect({
     servers: url.split(",").map((server) => server.trim()),
     name,
@@ -43,26 +46,38 @@ export const connectNats = async ({ url, name, credentials }: NatsOptions): Prom
     ignoreAuthErrorAbort: true, // credentials may be rotated while we run
     ...(credentials !== undefined && { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),
   });
+  clearTimeout(waiting);
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 });
   return {
     nc,
     js: jetstream(nc, { timeout: publishMs }),
     jsm,
-    ...watchLink(nc),
+    ...watchLink(nc, log),
     ping: async () => void (await jsm.getAccountInfo()),
     close: () => close(nc),
   };
 };
 
-export type NatsOptions = { url: string; name: string; credentials?: string | undefined };
+export type NatsOptions = {
+  url: string;
+  name: string;
+  /** Content of a .creds file. */
+  credentials?: string | undefined;
+  /** Is told when NATS is waited for, lost and back. */
+  log?: Log;
+};
 
-const watchLink = (nc: NatsConnection): Pick<Nats, "isConnected" | "onReconnect"> => {
+const watchLink = (nc: NatsConnection, log?: Log): Pick<Nats, "isConnected" | "onReconnect"> => {
   const listeners = new Set<() => void>();
   let isConnected = true;
   const watch = async (): Promise<void> => {
     for await (const { type } of nc.status()) {
-      if (type === "disconnect" || type === "reconnecting") isConnected = false;
+      if (type === "disconnect" || type === "reconnecting") {
+        if (isConnected) log?.warn("nats.lost");
+        isConnected = false;
+      }
       if (type !== "reconnect") continue;
+      log?.info("nats.back");
       isConnected = true;
       for (const listener of listeners) listener();
     }

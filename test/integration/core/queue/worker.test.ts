@@ -118,8 +118,8 @@ describe("worker", function () {
     });
     await until(async () => (await waiting()) === 0, 8_000);
     const [first = 0, second = 0, third = 0] = atMs;
-    expect(second - first).to.be.within(950, 1_600);
-    expect(third - second).to.be.within(1_950, 2_800);
+    expect(second - first).to.be.within(950, 1_900);
+    expect(third - second).to.be.within(1_950, 4_500);
     expect(lines.map(({ event, level, attempt }) => ({ event, level, attempt }))).to.deep.equal([
       { event: "hint.failed", level: "error", attempt: 1 },
       { event: "hint.failed", level: "warn", attempt: 2 },
@@ -205,7 +205,7 @@ describe("worker", function () {
     const beganMs = Date.now();
     await part.stop(AbortSignal.timeout(200));
     expect(isAborted).to.equal(true);
-    expect(Date.now() - beganMs).to.be.below(700);
+    expect(Date.now() - beganMs).to.be.below(1_500);
   });
 
   it("goes on by itself when JetStream was stopped for 5 s", async () => {
