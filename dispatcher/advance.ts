@@ -119,11 +119,13 @@ const cutNext = async (
   const cut: ChunkRow[] = [];
   let scanned = last?.scanned ?? null;
   const first = last === null ? 0 : last.position + 1;
+  const overlap = last?.may_overlap ?? message.fence > 1;
   while (cut.length < room) {
     const piece = await nextPiece(deps, message, scanned);
     if (piece === null) break;
     const now = deps.clock.now();
-    cut.push({ ...chunkOf(message, piece, first + cut.length, now), status: "open", due_at: sweepAt(now) });
+    const made = chunkOf(message, piece, first + cut.length, now);
+    cut.push({ ...made, may_overlap: overlap, status: "open", due_at: sweepAt(now) });
     scanned = piece.scanned;
   }
   await deps.chunks.keep(cut);
@@ -145,6 +147,7 @@ const chunkOf = (message: MessageRow, piece: Piece, position: number, now: Date)
   scanned: piece.scanned,
   parent_id: null,
   attempt: 0,
+  may_overlap: message.fence > 1,
   dispatched_at: null,
   created_at: now,
 });

@@ -1,9 +1,9 @@
 import { derivedId, ulid } from "#core/domain/ids.ts";
 import { maskAddress } from "#core/domain/mask.ts";
 import type { Outcome, Refusal } from "#core/domain/outcome.ts";
+import type { Reached } from "#core/storage/audience.ts";
 import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
-import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
 
 /** A recipient's result: a delivery that is final, or an instant at which to try again. */
 export type Conclusion = { kind: "final"; row: DeliveryRow } | { kind: "again"; at: Date };
@@ -12,7 +12,7 @@ export type Attempt = {
   /** See {@link deliveryIdOf}. */
   deliveryId: string;
   chunk: ChunkRow;
-  subscription: SubscriptionRow;
+  subscription: Reached;
   provider: string;
   now: Date;
   /** End of the message's ttl for this chunk. */

@@ -4,10 +4,10 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { Outcome, Recipient } from "#core/domain/outcome.ts";
 import { mapBounded } from "#core/runtime/bounded.ts";
 import type { AppRow } from "#core/storage/apps.ts";
+import type { Reached } from "#core/storage/audience.ts";
 import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
-import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
 import { type Attempt, conclude, deliveryIdOf, expire, type SuppressionReason, suppress } from "./conclude.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
@@ -22,7 +22,7 @@ export type Sender = {
 export type Send = (to: Recipient, signal: AbortSignal) => Promise<Outcome>;
 
 export type DeliverDeps = {
-  load: (ids: readonly string[]) => Promise<SubscriptionRow[]>;
+  load: (ids: readonly string[]) => Promise<Reached[]>;
   existing: (ids: readonly string[]) => Promise<DeliveryRow[]>;
   record: (row: DeliveryRow) => Promise<Recorded>;
   sender: (app: AppRow, channel: SendableChannel) => Promise<Sender>;
@@ -43,7 +43,7 @@ export type Delivered = {
   stored: DeliveryRow[];
   fresh: DeliveryRow[];
   again: Again[];
-  invalid: SubscriptionRow[];
+  invalid: Reached[];
   halted: boolean;
 };
 
@@ -63,7 +63,7 @@ export const deliver =
     const { chunk, message, app } = work;
     const ids = new Map(chunk.recipients.map((id) => [id, deliveryIdOf(chunk.message_id, id)]));
     const [stored, subscriptions, sender] = await Promise.all([
-      deps.existing([...ids.values()]),
+      isFirstRun(chunk) ? [] : deps.existing([...ids.values()]),
       deps.load(chunk.recipients),
       deps.sender(app, chunk.channel),
     ]);
@@ -82,6 +82,9 @@ export const deliver =
     return delivered;
   };
 
+/** Nobody ran these recipients before, so that none of them can have a delivery. */
+const isFirstRun = ({ fence, may_overlap }: ChunkRow): boolean => fence === 1 && !may_overlap;
+
 /** What the recipients of one run share. */
 type Run = {
   deps: DeliverDeps;
@@ -94,7 +97,7 @@ type Run = {
 };
 
 /** Brings one recipient to its end: suppressed, expired, or attempted and stored within the window of unsaved ones. */
-const serve = async (run: Run, subscription: SubscriptionRow): Promise<void> => {
+const serve = async (run: Run, subscription: Reached): Promise<void> => {
   const { deps, work, expiresAt } = run;
   const reason = gate(subscription, work.message);
   if (reason !== null) return store(run, suppress(attemptOf(run, subscription), reason));
@@ -102,7 +105,7 @@ const serve = async (run: Run, subscription: SubscriptionRow): Promise<void> => 
   return deps.slot(`${work.app._id}/${work.chunk.channel}`, () => attempt(run, subscription));
 };
 
-const attempt = async (run: Run, subscription: SubscriptionRow): Promise<void> => {
+const attempt = async (run: Run, subscription: Reached): Promise<void> => {
   const { deps, work, delivered, prepare } = run;
   const made = attemptOf(run, subscription);
   const outcome = await prepare(subscription.language)(recipientOf(subscription, made.deliveryId), never);
@@ -119,7 +122,7 @@ const store = async ({ deps, delivered }: Run, row: DeliveryRow): Promise<void> 
   delivered.stored.push(row);
 };
 
-const attemptOf = ({ deps, work, ids, provider, expiresAt }: Run, subscription: SubscriptionRow): Attempt => ({
+const attemptOf = ({ deps, work, ids, provider, expiresAt }: Run, subscription: Reached): Attempt => ({
   deliveryId: ids.get(subscription._id) ?? deliveryIdOf(work.chunk.message_id, subscription._id),
   chunk: work.chunk,
   subscription,
@@ -138,7 +141,7 @@ const perLanguage = (prepare: (language: string | null) => Send) => {
   };
 };
 
-const recipientOf = (to: SubscriptionRow, deliveryId: string): Recipient => ({
+const recipientOf = (to: Reached, deliveryId: string): Recipient => ({
   deliveryId,
   subscriptionId: to._id,
   address: to.token,
@@ -146,7 +149,7 @@ const recipientOf = (to: SubscriptionRow, deliveryId: string): Recipient => ({
 });
 
 /** State of the subscription at the moment of sending: it may have changed since the audience was read. */
-const gate = (subscription: SubscriptionRow, { target, options }: MessageRow): SuppressionReason | null => {
+const gate = (subscription: Reached, { target, options }: MessageRow): SuppressionReason | null => {
   if (subscription.status === "invalid") return "invalid_subscription";
   const mayReach = options.include_unsubscribed === true && subscription.channel === "email";
   if (subscription.status === "unsubscribed" && !mayReach) return "unsubscribed";

@@ -28,6 +28,7 @@ export const retryChunks = (chunk: ChunkRow, again: readonly Again[], now: Date)
     scanned: null,
     parent_id: chunk._id,
     attempt: chunk.attempt + 1,
+    may_overlap: true,
     dispatched_at: chunk.dispatched_at ?? now,
     status: "open",
     created_at: now,

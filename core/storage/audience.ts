@@ -29,10 +29,10 @@ export const audience = (db: Db) => {
       .then((rows) => rows.filter((row) => isWanted(row, wanted)));
 
   return {
-    /** The rows of these ids, in the order of their ids. */
-    load: (ids: readonly string[]): Promise<SubscriptionRow[]> =>
+    /** What sending needs of these subscriptions, in the order of their ids. */
+    load: (ids: readonly string[]): Promise<Reached[]> =>
       subscriptions
-        .find({ _id: { $in: [...ids] } })
+        .find({ _id: { $in: [...ids] } }, { projection: reachedMembers })
         .sort({ _id: 1 })
         .toArray(),
 
@@ -70,6 +70,23 @@ export const audience = (db: Db) => {
     },
   };
 };
+
+/** What sending needs of a subscription. */
+export type Reached = Pick<
+  SubscriptionRow,
+  "_id" | "user_id" | "external_id" | "channel" | "token" | "web" | "status" | "language" | "test_device"
+>;
+
+const reachedMembers = {
+  user_id: 1,
+  external_id: 1,
+  channel: 1,
+  token: 1,
+  web: 1,
+  status: 1,
+  language: 1,
+  test_device: 1,
+} as const satisfies Record<Exclude<keyof Reached, "_id">, 1>;
 
 /** What makes a subscription part of an audience: its channel in a status that may be reached. */
 export type Wanted = { appId: string; stretches: readonly Stretch[]; testOnly: boolean };

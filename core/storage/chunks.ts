@@ -33,6 +33,8 @@ export type ChunkRow = Wakeable & {
   parent_id: string | null;
   /** 0 for a first send; n for the n-th retry. */
   attempt: number;
+  /** Whether an interrupted first turn may have reached some of its recipients already. */
+  may_overlap: boolean;
   /** First dispatch of the recipients: the ttl counts from here. Null before it. */
   dispatched_at: Date | null;
   created_at: Date;

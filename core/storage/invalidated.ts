@@ -8,7 +8,7 @@ import { type SubscriptionRow, subscriptionCollection } from "./subscriptions.ts
  */
 export const invalidated =
   (db: Db) =>
-  async (gone: readonly SubscriptionRow[], now: Date): Promise<void> => {
+  async (gone: readonly Pick<SubscriptionRow, "_id" | "token">[], now: Date): Promise<void> => {
     const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
     await rows.bulkWrite(
       gone.map(({ _id, token }) => ({

@@ -76,6 +76,7 @@ export const aChunk = (change: Partial<ChunkRow> = {}): ChunkRow => ({
   scanned: null,
   parent_id: null,
   attempt: 0,
+  may_overlap: false,
   dispatched_at: null,
   created_at: noon,
   fence: 1,

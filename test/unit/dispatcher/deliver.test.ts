@@ -35,7 +35,11 @@ const given = (
   return { sent, languages, run: deliver(deps) };
 };
 
-const work = (recipients: string[], message = aMessage()) => ({ chunk: aChunk({ recipients }), message, app: anApp() });
+const work = (recipients: string[], message = aMessage(), chunk = {}) => ({
+  chunk: aChunk({ recipients, ...chunk }),
+  message,
+  app: anApp(),
+});
 
 const storedDelivery = (subscriptionId: string): DeliveryRow => ({
   _id: deliveryIdOf("msg_1", subscriptionId),
@@ -62,7 +66,7 @@ describe("deliver", () => {
 
   it("does not send again to those whom an interrupted run reached, and still counts them as stored", async () => {
     const { run, sent } = given({ existing: async () => [storedDelivery("sub_1")] });
-    const delivered = await run(work(["sub_1", "sub_2"]), never);
+    const delivered = await run(work(["sub_1", "sub_2"], aMessage(), { fence: 2 }), never);
     expect(sent).to.deep.equal(["sub_2"]);
     expect(delivered.stored.map((row) => row.subscription_id)).to.deep.equal(["sub_1", "sub_2"]);
     expect(delivered.fresh.map((row) => row.subscription_id)).to.deep.equal(["sub_2"]);
