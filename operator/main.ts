@@ -19,7 +19,12 @@ const mongo = connectMongo({
   appName: "herald-operator",
   maxPoolSize: config.mongodbPoolSize,
 });
-const nats = await connectNats({ url: config.natsUrl, name: "herald-operator", credentials: config.natsCredentials });
+const nats = await connectNats({
+  url: config.natsUrl,
+  name: "herald-operator",
+  credentials: config.natsCredentials,
+  log,
+});
 
 process.exit(
   await runProgram({
