@@ -1,0 +1,65 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect } from "chai";
+import { rootDir } from "../../../dev/paths.ts";
+
+/** Imports that cross the architecture's arrows, and where. */
+const forbidden = [
+  { it: "a schema that does I/O", file: "core/schema/planted.ts", imports: "node:fs" },
+  { it: "a schema that reads a store", file: "core/schema/planted.ts", imports: "../storage/connect.ts" },
+  { it: "a decision that reaches for MongoDB", file: "core/domain/planted.ts", imports: "mongodb" },
+  { it: "a decision that reads a repository", file: "core/domain/planted.ts", imports: "#core/storage/connect.ts" },
+  { it: "core that imports a program", file: "core/queue/planted.ts", imports: "../../dispatcher/plan.ts" },
+  { it: "core that reads settings", file: "core/runtime/planted.ts", imports: "#config/shared.ts" },
+  { it: "the apiserver that imports the dispatcher", file: "apiserver/planted.ts", imports: "../dispatcher/plan.ts" },
+  { it: "the dispatcher that imports the operator", file: "dispatcher/planted.ts", imports: "../operator/main.ts" },
+  { it: "the operator that imports the apiserver", file: "operator/planted.ts", imports: "../apiserver/app.ts" },
+  { it: "settings read beside main.ts", file: "apiserver/planted.ts", imports: "#config/apiserver.ts" },
+  { it: "koa outside of the apiserver", file: "dispatcher/planted.ts", imports: "koa" },
+  {
+    it: "the Kubernetes client outside of the operator",
+    file: "apiserver/planted.ts",
+    imports: "@kubernetes/client-node",
+  },
+  { it: "a provider's library in the apiserver", file: "apiserver/planted.ts", imports: "nodemailer" },
+] as const;
+
+describe("the dependency rule", function () {
+  this.timeout(30_000);
+  let dir: string;
+
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), "herald-lint-"));
+    for (const name of [".oxlintrc.json", "tsconfig.json", "package.json"])
+      await cp(join(rootDir, name), join(dir, name));
+    await symlink(join(rootDir, "node_modules"), join(dir, "node_modules"));
+  });
+
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  const lint = async (file: string, source: string): Promise<string> => {
+    await mkdir(join(dir, dirname(file)), { recursive: true });
+    await writeFile(join(dir, file), source);
+    return new Promise((resolve) => {
+      execFile(join(rootDir, "node_modules/.bin/oxlint"), [file], { cwd: dir }, (_error, stdout) => resolve(stdout));
+    });
+  };
+
+  for (const { it: what, file, imports } of forbidden) {
+    it(`refuses ${what}`, async () => {
+      expect(await lint(file, `import * as planted from "${imports}";\nexport const used = planted;\n`)).to.include(
+        "no-restricted-imports",
+      );
+    });
+  }
+
+  it("allows what goes along the arrows", async () => {
+    const found = await lint(
+      "dispatcher/planted.ts",
+      'import * as planted from "#core/domain/ids.ts";\nexport const used = planted;\n',
+    );
+    expect(found).not.to.include("no-restricted-imports");
+  });
+});
