@@ -13,9 +13,8 @@ import { type Part, runProgram } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
 import { createMetrics } from "#core/runtime/metrics.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
-import { type ApiKeyRow, apiKeyCollection, apiKeys } from "#core/storage/api-keys.ts";
+import { apiKeys } from "#core/storage/api-keys.ts";
 import { apps } from "#core/storage/apps.ts";
-import { cached } from "#core/storage/cached.ts";
 import { connectMongo } from "#core/storage/connect.ts";
 import { deliveryList } from "#core/storage/delivery-list.ts";
 import { directory } from "#core/storage/directory.ts";
@@ -30,13 +29,13 @@ import { app } from "./app.ts";
 import { authenticate } from "./authenticate.ts";
 import { cursors } from "./cursors.ts";
 import { httpServer } from "./http-server.ts";
+import { keyLookup } from "./key-lookup.ts";
 import { readiness } from "./readiness.ts";
 import { redisScript } from "./redis-script.ts";
 import { ring } from "./ring.ts";
 import { bucketScript, takeToken } from "./take-token.ts";
 import { useCases } from "./use-cases.ts";
 
-const keyCacheMs = 30_000; // a revoked key stops within 60 s (spec part 5), even when the announcement is lost
 const mostApps = 10_000; // of one tenant, for counting its subscribers
 
 const config = loadConfig(ApiserverConfig, process.env);
@@ -52,7 +51,12 @@ const mongo = connectMongo({
   maxPoolSize: config.mongodbPoolSize,
 });
 const redis = connectRedis({ url: config.redisUrl });
-const nats = await connectNats({ url: config.natsUrl, name: "herald-apiserver", credentials: config.natsCredentials });
+const nats = await connectNats({
+  url: config.natsUrl,
+  name: "herald-apiserver",
+  credentials: config.natsCredentials,
+  log,
+});
 const subjectsOf = subjects(config.natsPrefix);
 const announced = changes({ nats, subjects: subjectsOf });
 const publish = publisher(nats);
@@ -73,15 +77,7 @@ const bell = ring({
 });
 
 const known = directory({ db: mongo.db, changes: announced, clock });
-const keyCache = cached({ load: apiKeys(mongo.db).findByHash, ttlMs: keyCacheMs, max: 10_000, clock });
-announced.on((collection) => {
-  if (collection === "*" || collection === apiKeyCollection.name) keyCache.clear(); // named by id, kept by hash
-});
-const keyOf = async (hash: string): Promise<ApiKeyRow | null> => {
-  const key = await keyCache.get(hash);
-  if (key === null) keyCache.drop(hash); // a key works as soon as it is made
-  return key;
-};
+const keyOf = keyLookup({ keys: apiKeys(mongo.db), changes: announced, clock });
 
 const check = readiness({
   required: { mongodb: mongo.ping },
@@ -144,6 +140,6 @@ process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: [health, stores, announced, events, bell, rest],
+    parts: [stores, announced, events, bell, rest, health],
   }),
 );

@@ -78,7 +78,7 @@ const pathsOf = (routes: readonly Route[]): Json => {
 };
 
 const operationOf = (route: Route): Json => ({
-  operationId: operationId(route),
+  operationId: route.id,
   summary: route.summary,
   tags: [route.tag],
   ...(route.scopes === "public" ? { security: [] } : { description: `Scope: ${scopesOf(route)}.` }),
@@ -90,15 +90,6 @@ const operationOf = (route: Route): Json => ({
 const scopesOf = ({ scopes }: Route): string => {
   const either = scopes === "public" ? [] : scopes.filter((scope) => scope !== "admin");
   return [...either, "admin"].map((scope) => `\`${scope}\``).join(" or ");
-};
-
-/** `POST /v1/apps/{appId}/users` becomes `postAppsUsers`; what a path ends with tells `{id}` from the list. */
-const operationId = ({ method, path }: Route): string => {
-  const words = path.split("/").filter((part) => part !== "" && part !== "v1");
-  const name = words
-    .map((word) => word.replaceAll(/[^A-Za-z0-9]/g, ""))
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1));
-  return `${method.toLowerCase()}${name.join("") || "Root"}`;
 };
 
 const parametersOf = ({ path, query, headers = {} }: Route): Json[] => [

@@ -36,6 +36,8 @@ export type Answer<T> = { body: T; status?: number; headers?: Record<string, str
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 export type Definition<B extends TSchema, Q extends TObject, T extends TSchema, R> = {
+  /** `operationId` of the OpenAPI document: the name that generated clients give it. */
+  id: string;
   method: Method;
   /** As OpenAPI writes it: `/v1/apps/{appId}/users`. */
   path: string;

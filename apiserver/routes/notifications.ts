@@ -20,6 +20,7 @@ const readers = ["notifications:write", "analytics:read"] as const;
 
 export const notificationRoutes = [
   route({
+    id: "createNotification",
     method: "POST",
     path: "/v1/notifications",
     summary: "Accept a notification for delivery",
@@ -51,6 +52,7 @@ export const notificationRoutes = [
   }),
 
   route({
+    id: "listNotifications",
     method: "GET",
     path: "/v1/notifications",
     summary: "List the notifications of an app",
@@ -66,6 +68,7 @@ export const notificationRoutes = [
   }),
 
   route({
+    id: "getNotification",
     method: "GET",
     path: "/v1/notifications/{messageId}",
     summary: "Show a notification and its counters",
@@ -79,6 +82,7 @@ export const notificationRoutes = [
   }),
 
   route({
+    id: "cancelNotification",
     method: "DELETE",
     path: "/v1/notifications/{messageId}",
     summary: "Cancel a notification that has not begun",
@@ -93,6 +97,7 @@ export const notificationRoutes = [
   }),
 
   route({
+    id: "listDeliveries",
     method: "GET",
     path: "/v1/notifications/{messageId}/deliveries",
     summary: "List what became of each recipient",

@@ -9,6 +9,7 @@ const Health = Type.Object({ status: Text(), checks: Type.Optional(Type.Record(T
 /** Operations that need no key. */
 export const serviceRoutes: readonly Route[] = [
   route({
+    id: "getService",
     method: "GET",
     path: "/",
     summary: "What runs here",
@@ -22,6 +23,7 @@ export const serviceRoutes: readonly Route[] = [
   }),
 
   route({
+    id: "getHealth",
     method: "GET",
     path: "/healthz",
     summary: "Whether the process is up",
@@ -33,6 +35,7 @@ export const serviceRoutes: readonly Route[] = [
   }),
 
   route({
+    id: "getReadiness",
     method: "GET",
     path: "/readyz",
     summary: "Whether what it needs answers",
@@ -50,6 +53,7 @@ export const serviceRoutes: readonly Route[] = [
 /** The interface's own description. */
 export const documentRoute = (document: () => { openapi: string }): Route =>
   route({
+    id: "getOpenapi",
     method: "GET",
     path: "/v1/openapi.json",
     summary: "This interface as OpenAPI 3.1",

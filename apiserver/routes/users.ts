@@ -17,6 +17,7 @@ const shown = async (use: UseCases, user: UserRow): Promise<User> =>
 
 export const userRoutes = [
   route({
+    id: "upsertUser",
     method: "POST",
     path: `${ofApp}/users`,
     summary: "Make a user, or update the one that has one of these ids",
@@ -34,6 +35,7 @@ export const userRoutes = [
   }),
 
   route({
+    id: "getUser",
     method: "GET",
     path: ofUser,
     summary: "Show a user by one of his ids",
@@ -46,6 +48,7 @@ export const userRoutes = [
   }),
 
   route({
+    id: "updateUser",
     method: "PATCH",
     path: ofUser,
     summary: "Change a user",
@@ -60,6 +63,7 @@ export const userRoutes = [
   }),
 
   route({
+    id: "deleteUser",
     method: "DELETE",
     path: ofUser,
     summary: "Delete a user and his subscriptions",
@@ -75,6 +79,7 @@ export const userRoutes = [
   }),
 
   route({
+    id: "registerSubscription",
     method: "POST",
     path: `${ofUser}/subscriptions`,
     summary: "Give a user a subscription; a known token moves here",
@@ -92,6 +97,7 @@ export const userRoutes = [
   }),
 
   route({
+    id: "getSubscription",
     method: "GET",
     path: ofSubscription,
     summary: "Show a subscription",
@@ -104,6 +110,7 @@ export const userRoutes = [
   }),
 
   route({
+    id: "updateSubscription",
     method: "PATCH",
     path: ofSubscription,
     summary: "Change a subscription",
@@ -120,6 +127,7 @@ export const userRoutes = [
   }),
 
   route({
+    id: "deleteSubscription",
     method: "DELETE",
     path: ofSubscription,
     summary: "Delete a subscription",

@@ -31,6 +31,7 @@ const behind = ({ after, isDescending }: { after: string | null; isDescending: b
 const conditions = (query: DeliveryListQuery): Filter<DeliveryRow> => {
   const { status, channel, subscription_id, user_id, external_id, error_code, suppression_reason, from, to } = query;
   return {
+    ...(query.variant_id !== undefined && { _id: { $in: [] } }), // no delivery has a variant yet
     ...(status !== undefined && { status }),
     ...(channel !== undefined && { channel: channel as SendableChannel }), // another channel has no deliveries
     ...(subscription_id !== undefined && { subscription_id }),

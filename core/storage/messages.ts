@@ -4,7 +4,7 @@ import type { OutboxEvent } from "../schema/event.ts";
 import type { messageSources, messageStatuses } from "../schema/message.ts";
 import type { Content, Options, Target } from "../schema/notification.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import { isDuplicateKey } from "./duplicate.ts";
+import { isDuplicateKey, retryConflicts } from "./duplicate.ts";
 import { dueIndex, type Wakeable } from "./wake.ts";
 
 export type MessageStatus = (typeof messageStatuses)[number];
@@ -116,7 +116,7 @@ export const messages = (db: Db) => {
     /** Stores a new message; false when its idempotency key is taken. */
     insert: async (row: MessageRow): Promise<boolean> => {
       try {
-        await rows.insertOne(row);
+        await retryConflicts(() => rows.insertOne(row));
         return true;
       } catch (error) {
         if (isDuplicateKey(error)) return false;

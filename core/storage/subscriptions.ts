@@ -1,7 +1,8 @@
-import type { Db, UpdateFilter } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import type { Channel } from "../domain/channels.ts";
+import { AppError } from "../errors.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import { isDuplicateKey } from "./duplicate.ts";
+import { isDuplicateKey, retryConflicts } from "./duplicate.ts";
 
 export type SubscriptionStatus = "subscribed" | "unsubscribed" | "invalid";
 
@@ -57,17 +58,8 @@ export const subscriptions = (db: Db) => {
       rows.find({ app_id: appId, user_id: userId, tenant_id: tenantId }).sort({ _id: 1 }).limit(mostOfUser).toArray(),
 
     /** Writes the subscription of (app, channel, token): makes it from `made`, or moves and changes the one that is there. */
-    put: async (
-      tenantId: string,
-      made: SubscriptionRow,
-      change: Partial<SubscriptionRow>,
-    ): Promise<{ row: SubscriptionRow; isNew: boolean }> => {
-      const { app_id, channel, token } = made;
-      const filter = { app_id, channel, token, tenant_id: tenantId };
-      const options = { upsert: true, returnDocument: "after" } as const;
-      const row = await upsertTwice(() => rows.findOneAndUpdate(filter, upsertOf(made, change, filter), options));
-      return { row, isNew: row._id === made._id };
-    },
+    put: (tenantId: string, made: SubscriptionRow, change: Partial<SubscriptionRow>): Promise<Put> =>
+      put(rows, tenantId, made, change),
 
     /** Null when it is gone; "taken" when the app has another subscription with that token. */
     update: async (
@@ -104,27 +96,34 @@ export const subscriptions = (db: Db) => {
   };
 };
 
-/** What is made is what does not change and is not in the filter already. */
-const upsertOf = (
+type Put = { row: SubscriptionRow; isNew: boolean };
+
+const put = async (
+  rows: Collection<SubscriptionRow>,
+  tenantId: string,
   made: SubscriptionRow,
   change: Partial<SubscriptionRow>,
-  filter: object,
-): UpdateFilter<SubscriptionRow> => ({
-  $set: change,
-  $setOnInsert: Object.fromEntries(Object.entries(made).filter(([name]) => !(name in change || name in filter))),
-});
-
-/** Two upserts of one key at the same moment: the one that loses the race finds the other's document when it tries again. */
-const upsertTwice = async <T>(upsert: () => Promise<T | null>): Promise<T> => {
-  try {
-    return present(await upsert());
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-    return present(await upsert());
-  }
+): Promise<Put> => {
+  const { app_id, channel, token } = made;
+  const filter = { app_id, channel, token, tenant_id: tenantId };
+  const update = () => rows.findOneAndUpdate(filter, { $set: change }, { returnDocument: "after" });
+  // No upsert: many of one key at once wait for each other in PostgreSQL until a second has passed.
+  const known = await update();
+  if (known !== null) return { row: known, isNew: false };
+  const row = { ...made, ...change };
+  if (await insert(rows, row)) return { row, isNew: true };
+  const other = await update();
+  if (other !== null) return { row: other, isNew: false };
+  throw new AppError("HS_CONFLICT", "the token is being registered and deleted by others", { status: "busy" });
 };
 
-const present = <T>(row: T | null): T => {
-  if (row === null) throw new Error("an upsert gave no document");
-  return row;
+/** False when the token is taken. */
+const insert = async (rows: Collection<SubscriptionRow>, row: SubscriptionRow): Promise<boolean> => {
+  try {
+    await retryConflicts(() => rows.insertOne(row));
+    return true;
+  } catch (error) {
+    if (isDuplicateKey(error)) return false;
+    throw error;
+  }
 };

@@ -38,8 +38,8 @@ export const targets = (db: Db) => {
 
     /** Whether any user of the app has an alias of this label. */
     isLabelKnown: async ({ tenantId, appId }: Of, label: string, signal: AbortSignal): Promise<boolean> => {
-      const range = { $gte: aliasKey(label, ""), $lt: `${label};` }; // ";" follows ":"
-      const filter = { app_id: appId, alias_keys: { $elemMatch: range }, tenant_id: tenantId };
+      const prefix = new RegExp(`^${aliasKey(label, "")}`); // a label has no character that means something here
+      const filter = { app_id: appId, alias_keys: prefix, tenant_id: tenantId };
       return (await users.findOne(filter, { projection: { _id: 1 }, signal })) !== null;
     },
 

@@ -1,6 +1,6 @@
 import type { Collection, Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import { isDuplicateKey } from "./duplicate.ts";
+import { isDuplicateKey, retryConflicts } from "./duplicate.ts";
 
 /** What a tenant has used of a plan's limit in one period. `_id` is `tenant:period`, e.g. `ten_…:2026-11`. */
 export type UsageRow = {
@@ -55,10 +55,12 @@ type Reservation = { tenantId: string; period: string; count: number; limit: num
 const reserveOnce = async (rows: Collection<UsageRow>, wanted: Reservation): Promise<boolean> => {
   const { tenantId, period, count, limit, now } = wanted;
   try {
-    await rows.updateOne(
-      { _id: `${tenantId}:${period}`, messages: { $lte: limit - count } },
-      { $inc: { messages: count }, $setOnInsert: { tenant_id: tenantId, period, created_at: now } },
-      { upsert: true },
+    await retryConflicts(() =>
+      rows.updateOne(
+        { _id: `${tenantId}:${period}`, messages: { $lte: limit - count } },
+        { $inc: { messages: count }, $setOnInsert: { tenant_id: tenantId, period, created_at: now } },
+        { upsert: true },
+      ),
     );
     return true;
   } catch (error) {

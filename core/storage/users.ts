@@ -1,6 +1,6 @@
 import type { Db, UpdateFilter } from "mongodb";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import { isDuplicateKey } from "./duplicate.ts";
+import { isDuplicateKey, retryConflicts } from "./duplicate.ts";
 
 /** A person of an app. `alias_keys` holds `label:id` of every alias, `external_id` included: unique within the app. */
 export type UserRow = {
@@ -53,7 +53,7 @@ export const users = (db: Db) => {
     /** False when one of its aliases is taken. */
     insert: async (row: UserRow): Promise<boolean> => {
       try {
-        await rows.insertOne(row);
+        await retryConflicts(() => rows.insertOne(row));
         return true;
       } catch (error) {
         if (isDuplicateKey(error)) return false;
@@ -65,7 +65,7 @@ export const users = (db: Db) => {
     update: async (tenantId: string, read: UserRow, update: UpdateFilter<UserRow>): Promise<UserRow | null> => {
       try {
         const filter = { _id: read._id, tenant_id: tenantId, alias_keys: read.alias_keys };
-        return await rows.findOneAndUpdate(filter, update, { returnDocument: "after" });
+        return await retryConflicts(() => rows.findOneAndUpdate(filter, update, { returnDocument: "after" }));
       } catch (error) {
         if (isDuplicateKey(error)) return null;
         throw error;
