@@ -1,0 +1,32 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { type Credentials, makeCredentials } from "../../dev/simulators/credentials.ts";
+import type { ReceivedCounts } from "../../dev/simulators/received.ts";
+
+/** The APNs simulator in a process of its own, so that its work is not counted as ours. */
+export type Sink = {
+  url: string;
+  credentials: Credentials;
+  pid: number;
+  counts: () => Promise<ReceivedCounts>;
+  stop: () => void;
+};
+
+export const startSink = async (): Promise<Sink> => {
+  const credentials = makeCredentials();
+  const child = fork(join(import.meta.dirname, "apns-sink.ts"));
+  child.send(credentials);
+  const [{ url }] = (await once(child, "message")) as [{ url: string }]; // what apns-sink.ts answers first
+  return {
+    url,
+    credentials,
+    pid: child.pid ?? 0,
+    counts: async () => {
+      child.send("counts");
+      const [counts] = (await once(child, "message")) as [ReceivedCounts]; // what apns-sink.ts answers from then on
+      return counts;
+    },
+    stop: () => child.disconnect(),
+  };
+};
