@@ -13,11 +13,14 @@ export type ReflectorTiming = {
   idleMs: number;
 };
 
+export type Accept = { list: string; watch: string };
+
 export type ReflectorDeps<T extends KubeObject> = {
   client: KubeClient;
   /** Collection, e.g. `/apis/herald.dev/v1alpha1/apps`. */
   path: string;
-  accept?: string;
+  /** Other forms than whole objects. */
+  accept?: Accept;
   labelSelector?: string | undefined;
   store: Store<T>;
   /** Cuts an object down to what is worth keeping in memory. */
@@ -38,9 +41,8 @@ export type Reflector = {
 
 export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflector => {
   const { client, path, store, timing, log, trim = (object: T) => object } = deps;
-  const accept = deps.accept ?? "application/json";
-  const filter = deps.labelSelector === undefined ? "" : `labelSelector=${encodeURIComponent(deps.labelSelector)}&`;
-  const source: Source = { client, path, accept, filter };
+  const accept = deps.accept ?? wholeObjects;
+  const source: Source = { client, path, accept, filter: filterOf(deps.labelSelector) };
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
   let position: string | null = null; // null: nothing to resume from
   let relistAt = 0;
@@ -57,7 +59,8 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
 
   const follow = async (from: string, signal: AbortSignal): Promise<void> => {
     const openedAt = Date.now();
-    const options = { ...source, from, idleMs: jittered(timing.idleMs), endsInMs: Math.max(1, relistAt - openedAt) };
+    const endsInMs = Math.max(1, relistAt - openedAt);
+    const options = { ...source, accept: accept.watch, from, idleMs: jittered(timing.idleMs), endsInMs };
     for await (const { type, object } of watch<T>(options, signal)) {
       if (type === "DELETED") deps.onEvents(store.remove(trim(object)));
       else if (type !== "BOOKMARK") deps.onEvents(store.put(trim(object)));
@@ -68,32 +71,36 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
     if (Date.now() - openedAt < 1000) failures++; // a watch that closes at once must not become a busy loop
   };
 
-  const step = async (signal: AbortSignal): Promise<void> => {
-    if (position === null || Date.now() >= relistAt) await list(signal);
-    else await follow(position, signal);
+  const step = (signal: AbortSignal): Promise<void> =>
+    position === null || Date.now() >= relistAt ? list(signal) : follow(position, signal);
+
+  const onError = (error: unknown): number => {
+    failures++;
+    if (isGone(error)) position = null;
+    deps.onRestart(isGone(error) ? "gone" : "error");
+    log.warn({ path, failures, error: String(error) }, "watch.interrupted");
+    return Math.max(backoffMs(failures), retryAfterMs(error));
   };
 
   const run = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
-      const wait = await step(signal).then(
+      const waitMs = await step(signal).then(
         () => (failures > 0 ? backoffMs(failures) : 0),
-        (error: unknown) => {
-          if (signal.aborted) return 0;
-          failures++;
-          if (isGone(error)) position = null;
-          deps.onRestart(isGone(error) ? "gone" : "error");
-          log.warn({ path, failures, error: String(error), isGone: isGone(error) }, "watch.interrupted");
-          return Math.max(backoffMs(failures), retryAfterMs(error));
-        },
+        (error: unknown) => (signal.aborted ? 0 : onError(error)),
       );
-      if (wait > 0) await pause(wait, signal);
+      if (waitMs > 0) await pause(waitMs, signal);
     }
   };
 
   return { run, synced };
 };
 
-type Source = { client: KubeClient; path: string; accept: string; filter: string };
+type Source = { client: KubeClient; path: string; accept: Accept; filter: string };
+
+const filterOf = (labelSelector: string | undefined): string =>
+  labelSelector === undefined ? "" : `labelSelector=${encodeURIComponent(labelSelector)}&`;
+
+const wholeObjects: Accept = { list: "application/json", watch: "application/json" };
 
 type Page = { metadata: { resourceVersion: string; continue?: string }; items: unknown[] | null };
 
@@ -108,7 +115,7 @@ const listAll = async (
   let token = "";
   for (;;) {
     const query = `${filter}limit=${pageSize}${token === "" ? "" : `&continue=${encodeURIComponent(token)}`}`;
-    const page = await client.call<Page>({ method: "GET", path: `${path}?${query}`, accept }, signal);
+    const page = await client.call<Page>({ method: "GET", path: `${path}?${query}`, accept: accept.list }, signal);
     items.push(...(page.items ?? [])); // null: an empty list of metadata
     token = page.metadata.continue ?? "";
     if (token === "") return { version: page.metadata.resourceVersion, items };

@@ -4,8 +4,10 @@ import type { KubeObject, Resource, Secret } from "./objects.ts";
 
 /** Metadata is all that is watched: values are read when they are needed and kept nowhere. */
 export const secretsPath = "/api/v1/secrets";
-export const metadataOnly =
-  "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+export const metadataOnly = {
+  list: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+  watch: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", // the list's form would deliver nothing, silently
+};
 
 /** What is kept of a watched Secret. */
 export const trimSecret = ({ metadata }: KubeObject): KubeObject => {

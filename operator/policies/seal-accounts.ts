@@ -21,7 +21,7 @@ export const sealAccounts = (
   if (stored === null) return { channels, channels_revision: 1 };
   const { opened, isStale } = open(ring, appId, stored.channels);
   if (!isDeepStrictEqual(opened, accounts)) return { channels, channels_revision: stored.channels_revision + 1 };
-  return isStale ? { channels, channels_revision: stored.channels_revision } : stored;
+  return { channels: isStale ? channels : stored.channels, channels_revision: stored.channels_revision };
 };
 
 const contextOf = (appId: string, member: string): string => `apps/${appId}/${member}`;

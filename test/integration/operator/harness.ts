@@ -1,0 +1,244 @@
+import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { parse } from "yaml";
+import { systemClock } from "#core/domain/clock.ts";
+import { connectNats, type Nats } from "#core/queue/connect.ts";
+import type { Part } from "#core/runtime/lifecycle.ts";
+import { createLog } from "#core/runtime/log.ts";
+import { createMetrics, type Metrics } from "#core/runtime/metrics.ts";
+import type { Condition } from "#core/schema/resources/common.ts";
+import { connectMongo, type Mongo } from "#core/storage/connect.ts";
+import { rootDir } from "../../../dev/paths.ts";
+import { type KubeClient, kubeClient } from "../../../operator/kube/client.ts";
+import { connection } from "../../../operator/kube/connection.ts";
+import { isConflict, isNotFound } from "../../../operator/kube/errors.ts";
+import { parts, type Settings } from "../../../operator/parts.ts";
+import { type TestServers, testServers } from "../../support/servers.ts";
+import { until } from "../../support/until.ts";
+
+/** An object as a test writes it. */
+export type Manifest = {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec?: object;
+  stringData?: Record<string, string>;
+};
+
+export type Seen = Manifest & {
+  metadata: { uid: string; generation: number; resourceVersion: string; deletionTimestamp?: string };
+  status?: { id?: string; observedGeneration?: number; conditions?: Condition[] } & Record<string, unknown>;
+  data?: Record<string, string>;
+};
+
+/** One Herald installation of a test file's own: a database, a stream prefix, a Lease and a label of its own. */
+export type Installation = Awaited<ReturnType<typeof installation>>;
+
+export const installation = async () => {
+  const servers = await testServers();
+  const id = `op${randomBytes(4).toString("hex")}`;
+  const client = kubeClient({ connection: connection({ KUBECONFIG: servers.kubeconfig }) });
+  const cluster = clusterOf(client, id);
+  const stores = await openStores(servers, id);
+  await cluster.applyCrds();
+  const running = new Set<Started>();
+  const settings = settingsOf(id);
+  const start = async (options: StartOptions = {}): Promise<Started> => {
+    const started = await startOperator({ ...settings, ...options.settings }, { servers, ...options });
+    running.add(started);
+    return started;
+  };
+  return {
+    ...cluster,
+    id,
+    servers,
+    settings,
+    db: stores.mongo.db,
+    nats: stores.nats,
+    start,
+    /** Stops the operators, cleans the cluster of what carries the label and drops the stores. */
+    close: async () => {
+      for (const started of running) await started.stop();
+      await cluster.wipe();
+      for await (const { config } of stores.nats.jsm.streams.list()) {
+        if (config.name.startsWith(`${id}-`)) await stores.nats.jsm.streams.delete(config.name);
+      }
+      await stores.mongo.db.dropDatabase();
+      await stores.mongo.close();
+      await stores.nats.close();
+      client.close();
+    },
+  };
+};
+
+/** Variables for an operator in a process of its own. */
+export const environmentOf = (
+  { servers, settings, id }: Installation,
+  more: NodeJS.ProcessEnv = {},
+): NodeJS.ProcessEnv => ({
+  ...process.env,
+  KUBECONFIG: servers.kubeconfig,
+  HERALD_MONGODB_URL: servers.mongodbUrl,
+  HERALD_MONGODB_DATABASE: id,
+  HERALD_NATS_URL: servers.natsUrl,
+  HERALD_NATS_PREFIX: settings.natsPrefix,
+  HERALD_KEY_RING: settings.keyRing,
+  HERALD_HEALTH_HOST: "127.0.0.1",
+  HERALD_HEALTH_PORT: "0",
+  HERALD_OPERATOR_LEASE: settings.leaseName,
+  HERALD_OPERATOR_SELECTOR: settings.labelSelector,
+  ...more,
+});
+
+export const label = "herald.dev/test";
+
+type Stores = { mongo: Mongo; nats: Nats };
+
+const openStores = async (servers: TestServers, id: string): Promise<Stores> => ({
+  mongo: connectMongo({ url: servers.mongodbUrl, database: id, appName: "test", maxPoolSize: 5 }),
+  nats: await connectNats({ url: servers.natsUrl, name: "test" }),
+});
+
+const settingsOf = (id: string): Settings & { labelSelector: string } => ({
+  natsPrefix: id,
+  keyRing: `k1:${randomBytes(32).toString("base64")}`,
+  publicUrl: "http://herald.example",
+  leaseNamespace: "default",
+  leaseName: id,
+  labelSelector: `${label}=${id}`,
+  workersPerKind: 10,
+  resyncSeconds: 600,
+  watchIdleSeconds: 20,
+  healthHost: "127.0.0.1",
+  healthPort: 0,
+});
+
+export type StartOptions = { settings?: Partial<Settings>; kubeconfig?: string };
+export type Started = { stop: () => Promise<void>; metrics: Metrics<"operator">; log: () => string };
+
+const startOperator = async (
+  config: Settings,
+  { servers, kubeconfig }: { servers: TestServers } & StartOptions,
+): Promise<Started> => {
+  const mongo = connectMongo({ url: servers.mongodbUrl, database: config.leaseName, appName: "op", maxPoolSize: 10 });
+  const nats = await connectNats({ url: servers.natsUrl, name: "op" });
+  const lines: string[] = [];
+  const destination = new Writable({
+    write: (chunk, _encoding, done) => {
+      lines.push(String(chunk));
+      done();
+    },
+  });
+  const metrics = createMetrics("operator");
+  const all = parts({
+    config,
+    env: { KUBECONFIG: kubeconfig ?? servers.kubeconfig },
+    mongo,
+    nats,
+    metrics,
+    log: createLog({ program: "operator", level: "info", destination }),
+    clock: systemClock,
+    leaseTiming: { leaseMs: 3_000, renewMs: 2_000, retryMs: 200 },
+  });
+  for (const part of all) await part.start(new AbortController().signal);
+  let stopped: Promise<void> | null = null;
+  return { metrics, log: () => lines.join(""), stop: () => (stopped ??= stopAll(all)) };
+};
+
+const stopAll = async (all: readonly Part[]): Promise<void> => {
+  for (const part of [...all].reverse()) await part.stop(AbortSignal.timeout(10_000));
+};
+
+const plurals: Record<string, string> = {
+  Plan: "plans",
+  Tenant: "tenants",
+  App: "apps",
+  ApiKey: "apikeys",
+  Webhook: "webhooks",
+  LiveActivityType: "liveactivitytypes",
+  Secret: "secrets",
+  Namespace: "namespaces",
+  CustomResourceDefinition: "customresourcedefinitions",
+};
+
+const pathOf = ({ apiVersion, kind, metadata }: Manifest): string => {
+  const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  return `${group}${metadata.namespace ? `/namespaces/${metadata.namespace}` : ""}/${plurals[kind]}`;
+};
+
+/** What kubectl would be used for. Everything that is applied gets the installation's label. */
+const clusterOf = (client: KubeClient, id: string) => {
+  const get = async (object: Manifest): Promise<Seen | null> => {
+    try {
+      return await client.call<Seen>({ method: "GET", path: `${pathOf(object)}/${object.metadata.name}` }, soon());
+    } catch (error) {
+      if (isNotFound(error)) return null;
+      throw error;
+    }
+  };
+  const patch = (object: Manifest, body: object): Promise<Seen> =>
+    client.call<Seen>({ method: "PATCH", path: `${pathOf(object)}/${object.metadata.name}`, body }, soon());
+  const apply = async (object: Manifest): Promise<Seen> => {
+    const labels = { ...object.metadata.labels, [label]: id };
+    const body = { ...object, metadata: { ...object.metadata, labels } };
+    try {
+      return await client.call<Seen>({ method: "POST", path: pathOf(object), body }, soon());
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      return patch(object, body);
+    }
+  };
+  const remove = async (object: Manifest): Promise<void> => {
+    const path = `${pathOf(object)}/${object.metadata.name}`;
+    await client.call({ method: "DELETE", path }, soon()).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  };
+  const conditionOf = async (object: Manifest, type: string): Promise<Condition | undefined> => {
+    const seen = await get(object);
+    const condition = seen?.status?.conditions?.find((one) => one.type === type);
+    return condition?.observedGeneration === seen?.metadata.generation ? condition : undefined;
+  };
+  /** Waits until Ready is so for the newest generation, and gives the object. */
+  const ready = async (object: Manifest, status: Condition["status"] = "True", reason?: string): Promise<Seen> => {
+    await until(async () => {
+      const condition = await conditionOf(object, "Ready");
+      return condition?.status === status && (reason === undefined || condition.reason === reason);
+    }, 15_000).catch(async (cause: unknown) => {
+      const seen = JSON.stringify((await get(object))?.status ?? null);
+      throw new Error(`${object.kind} ${object.metadata.name} is not ${status} ${reason ?? ""}: ${seen}`, { cause });
+    });
+    return (await get(object)) as Seen; // it was there a moment ago
+  };
+  const gone = (object: Manifest): Promise<void> => until(async () => (await get(object)) === null, 15_000);
+  /** Establishes the committed CRDs. */
+  const applyCrds = async (): Promise<void> => {
+    const dir = join(rootDir, "crds");
+    const crds = readdirSync(dir).map((file) => parse(readFileSync(join(dir, file), "utf8")) as Manifest);
+    for (const crd of crds) await apply(crd);
+    await until(async () => (await Promise.all(crds.map((crd) => conditionOfCrd(get, crd)))).every(Boolean), 15_000);
+  };
+  const wipe = async (): Promise<void> => {
+    for (const kind of ["Webhook", "LiveActivityType", "ApiKey", "App", "Tenant", "Plan"]) {
+      const path = `/apis/herald.dev/v1alpha1/${plurals[kind]}?labelSelector=${label}%3D${id}`;
+      const { items } = await client.call<{ items: Seen[] }>({ method: "GET", path }, soon());
+      for (const { metadata } of items) {
+        const object = { apiVersion: "herald.dev/v1alpha1", kind, metadata };
+        await remove(object);
+        await patch(object, { metadata: { finalizers: null } }).catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        });
+      }
+    }
+  };
+  return { client, get, patch, apply, remove, ready, gone, applyCrds, wipe, conditionOf };
+};
+
+const conditionOfCrd = async (get: (crd: Manifest) => Promise<Seen | null>, crd: Manifest): Promise<boolean> => {
+  const conditions = ((await get(crd))?.status?.conditions ?? []) as { type: string; status: string }[];
+  return conditions.some(({ type, status }) => type === "Established" && status === "True");
+};
+
+const soon = (): AbortSignal => AbortSignal.timeout(15_000);
