@@ -30,8 +30,8 @@ const refusal = (protocol: string): string =>
   protocol === "http:" ? "only https addresses are allowed" : "private and local addresses are not allowed";
 
 const isForbidden = (address: string): boolean => {
-  if (contains(nat64, address)) return contains(forbidden, embeddedV4(address));
-  return contains(forbidden, address);
+  if (isIP(address) === 4) return contains(forbiddenV4, address);
+  return contains(nat64, address) ? contains(forbiddenV4, embeddedV4(address)) : contains(forbiddenV6, address);
 };
 
 const contains = (list: BlockList, address: string): boolean => {
@@ -74,7 +74,7 @@ const ranges = (texts: readonly string[]): BlockList => {
 const nat64 = ranges(["64:ff9b::/96"]);
 
 /** Networks that are not the public internet. Source: the IANA special-purpose registries (RFC 6890 and later). */
-const forbidden = ranges([
+const forbiddenV4 = ranges([
   "0.0.0.0/8",
   "10.0.0.0/8",
   "100.64.0.0/10",
@@ -90,6 +90,10 @@ const forbidden = ranges([
   "203.0.113.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
+]);
+
+/** A list of its own: a check of an IPv4 address would find its mapped form in `::/8`. */
+const forbiddenV6 = ranges([
   "::/8", // unspecified, loopback, IPv4-mapped and -compatible, NAT64 but for what embeddedV4 admits
   "100::/64",
   "2001::/23",

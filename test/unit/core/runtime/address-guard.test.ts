@@ -1,0 +1,85 @@
+import { expect } from "chai";
+import { addressGuard } from "#core/runtime/address-guard.ts";
+
+const open = addressGuard({ allow: [] });
+const own = addressGuard({ allow: ["10.1.0.0/16", "127.0.0.1", "fd00::/8"] });
+
+const words = (...lines: readonly string[]): string[] => lines.flatMap((line) => line.split(" "));
+
+/** One address of every network that is not the public internet, and its edges. */
+const forbidden = words(
+  "0.0.0.0 0.255.255.255 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 127.0.0.1 127.255.0.1",
+  "169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.1 192.0.2.1 192.88.99.1 192.168.1.1",
+  "198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 239.1.1.1 240.0.0.1",
+  "255.255.255.255 :: ::1 ::ffff:127.0.0.1 ::ffff:8.8.8.8 ::127.0.0.1 64:ff9b::7f00:1",
+  "64:ff9b::a00:1 64:ff9b::a9fe:a9fe 64:ff9b:1::1 100::1 2001::1 2001:1ff::1 2001:db8::1",
+  "2002:7f00:1::1 3fff::1 5f00::1 fc00::1 fd12:3456::1 fe80::1 fe80::1%eth0 fec0::1 ff02::1",
+);
+
+const fine = words(
+  "8.8.8.8 1.1.1.1 11.0.0.1 100.63.255.255 100.128.0.1 172.15.255.255 172.32.0.1 198.17.255.255",
+  "223.255.255.255 2606:4700:4700::1111 2a00:1450::1 2001:200::1 64:ff9b::808:808",
+);
+
+describe("the guard of outgoing addresses", () => {
+  for (const address of forbidden) {
+    it(`does not connect to ${address}`, () => expect(open.mayConnect(address, "https:")).to.equal(false));
+  }
+  for (const address of fine) {
+    it(`connects to ${address}`, () => expect(open.mayConnect(address, "https:")).to.equal(true));
+  }
+
+  it("does not connect to what is no IP address", () => {
+    expect(open.mayConnect("localhost", "https:")).to.equal(false);
+  });
+
+  /** Every spelling of 127.0.0.1, 169.254.169.254 and ::1 that a URL parser reads. */
+  const spellings = words(
+    "https://127.0.0.1/ https://127.1/ https://2130706433/ https://0x7f.1/ https://0177.0.0.1/",
+    "https://127.0.0.1./ https://①②⑦.⓪.⓪.①/ https://0x7f000001/ https://[::1]/",
+    "https://[0:0:0:0:0:0:0:1]/ https://[::ffff:7f00:1]/ https://[64:ff9b::7f00:1]/",
+    "https://2852039166/ https://0/ https://[::ffff:169.254.169.254]/",
+  );
+  for (const url of spellings) {
+    it(`refuses ${url}`, () => {
+      expect(open.problemOf(new URL(url))).to.equal("private and local addresses are not allowed");
+    });
+  }
+
+  const urls: { url: string; problem: RegExp | null }[] = [
+    { url: "https://hooks.example.com/in", problem: null },
+    { url: "https://8.8.8.8/", problem: null },
+    { url: "http://hooks.example.com/in", problem: /only https/ },
+    { url: "http://8.8.8.8/", problem: /only https/ },
+    { url: "ftp://hooks.example.com/", problem: /only https/ },
+    { url: "https://user:secret@hooks.example.com/", problem: /credentials/ },
+  ];
+  for (const { url, problem } of urls) {
+    it(`${problem === null ? "lets" : "does not let"} ${url} be tried`, () => {
+      const found = open.problemOf(new URL(url));
+      if (problem === null) expect(found).to.equal(null);
+      else expect(found).to.match(problem);
+    });
+  }
+
+  it("lets the operator's own ranges be reached, also over plain http", () => {
+    for (const address of ["10.1.2.3", "127.0.0.1", "fd00::1", "::ffff:127.0.0.1"]) {
+      expect(own.mayConnect(address, "http:"), address).to.equal(true);
+      expect(own.mayConnect(address, "https:"), address).to.equal(true);
+    }
+    expect(own.problemOf(new URL("http://127.0.0.1:8080/"))).to.equal(null);
+  });
+
+  it("does not thereby let other addresses be reached", () => {
+    expect(own.mayConnect("10.2.0.1", "https:")).to.equal(false);
+    expect(own.mayConnect("127.0.0.2", "https:")).to.equal(false);
+    expect(own.mayConnect("8.8.8.8", "http:")).to.equal(false);
+    expect(own.problemOf(new URL("http://8.8.8.8/"))).to.match(/only https/);
+  });
+
+  for (const range of ["10.0.0.0/33", "10.0.0.0/", "10.0.0/8", "::/129", "host/8", "1.2.3.4/8/8", "10.0.0.0/x"]) {
+    it(`does not accept ${range} as a range`, () => {
+      expect(() => addressGuard({ allow: [range] })).to.throw(RangeError, range);
+    });
+  }
+});
