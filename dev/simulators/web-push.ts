@@ -10,7 +10,7 @@ import { type BrowserSubscription, browserKeys } from "./web-push-keys.ts";
 
 export type WebPushSimulatorOptions = { port: number; tls: Credentials["tls"]; now?: () => Date };
 
-export type WebPushSimulator = Simulator & { subscribe: () => BrowserSubscription };
+export type WebPushSimulator = Omit<Simulator, "subscribe"> & { subscribe: () => BrowserSubscription };
 
 /**
  * Stands in for a push service and the browsers behind it: checks VAPID, headers and size as the real ones do, and

@@ -1,0 +1,60 @@
+import { expect } from "chai";
+import { healthAfter, type WebhookHealth } from "#core/domain/webhook-health.ts";
+
+const start = new Date("2026-11-21T12:00:00Z");
+const minutes = (n: number) => new Date(start.getTime() + n * 60_000);
+
+const fresh: WebhookHealth = {
+  status: "active",
+  failure_count: 0,
+  streak_since: null,
+  failing_since: null,
+  last_success_at: null,
+  last_failure_at: null,
+};
+
+const fail = (health: WebhookHealth, at: Date, died = false) => healthAfter(health, { succeeded: false, died, at });
+const succeed = (health: WebhookHealth, at: Date) => healthAfter(health, { succeeded: true, died: false, at });
+const failTimes = (times: number, everyMinutes: number) =>
+  Array.from({ length: times }, (_, n) => minutes(n * everyMinutes)).reduce((health, at) => fail(health, at), fresh);
+
+describe("the health of an endpoint", () => {
+  const streaks: { it: string; times: number; every: number; status: string }[] = [
+    { it: "stays active after 9 failures over an hour", times: 9, every: 7, status: "active" },
+    { it: "stays active after 100 failures within 10 minutes", times: 100, every: 0.1, status: "active" },
+    { it: "is failing after 10 failures over 10 minutes", times: 11, every: 1, status: "failing" },
+    { it: "is failing at the tenth failure when it comes after 10 minutes", times: 10, every: 2, status: "failing" },
+  ];
+  for (const { it: name, times, every, status } of streaks) {
+    it(name, () => expect(failTimes(times, every).status).to.equal(status));
+  }
+
+  it("is failing since the first failure of the streak", () => {
+    expect(failTimes(10, 2).failing_since).to.deep.equal(start);
+    expect(failTimes(9, 2).failing_since).to.equal(null);
+  });
+
+  it("is failing at once when a delivery is dead", () => {
+    expect(fail(fresh, start, true)).to.include({ status: "failing", failing_since: start });
+  });
+
+  it("is active again after one success", () => {
+    const healed = succeed(failTimes(20, 5), minutes(200));
+    expect(healed).to.include({ status: "active", failure_count: 0, failing_since: null, streak_since: null });
+    expect(healed.last_success_at).to.deep.equal(minutes(200));
+  });
+
+  it("begins a new streak after a success", () => {
+    const again = fail(succeed(failTimes(9, 2), minutes(30)), minutes(60));
+    expect(again).to.deep.include({ failure_count: 1, streak_since: minutes(60) });
+  });
+
+  it("begins a new streak when somebody reset the count", () => {
+    expect(fail({ ...fresh, streak_since: start }, minutes(90)).streak_since).to.deep.equal(minutes(90));
+  });
+
+  it("never enables a disabled endpoint", () => {
+    expect(succeed({ ...fresh, status: "disabled" }, start).status).to.equal("disabled");
+    expect(fail({ ...fresh, status: "disabled" }, start, true).status).to.equal("disabled");
+  });
+});
