@@ -15,6 +15,7 @@ import { keyRing } from "#core/runtime/key-ring.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { Metrics } from "#core/runtime/metrics.ts";
+import { watchLevels } from "#core/runtime/metrics-dispatcher.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
 import { collectionOf } from "#core/storage/collection.ts";
 import type { Mongo } from "#core/storage/connect.ts";
@@ -61,65 +62,85 @@ export type Made = {
 
 /** Everything that a dispatcher runs, in the order of starting. */
 export const parts = (made: Made): Part[] => {
-  const { config, mongo, nats, log, metrics, clock } = made;
+  const { mongo, log, metrics, clock, holder } = made;
+  const shared = sharing(made);
+  const sends = sending(made, shared);
+  const webhooks = webhookParts({ ...made, ...shared, natsPrefix: made.config.natsPrefix });
+  const sources = [...timerSources({ db: mongo.db, hints: sends.hints, flush: sends.outbox.flush }), webhooks.timer];
+  return [
+    stores(made),
+    health(made),
+    shared.changes,
+    sends.outbox,
+    accountsPart(sends.accounts, shared.client),
+    workLanes(made, sends.pipeline, shared.changes.on),
+    ...webhooks.workers,
+    timers({ sources, holder, clock, log, db: mongo.db, metrics: metrics.queue }),
+    { name: "halt", start: async () => undefined, stop: async () => shared.halt() },
+  ];
+};
+
+/** What sending and webhooks both use. */
+const sharing = ({ config, mongo, nats, clock }: Made) => {
+  const stopping = new AbortController();
   const names = subjects(config.natsPrefix);
   const news = changes({ nats, subjects: names });
-  const lookup = directory({ db: mongo.db, changes: news, clock });
-  const publish = publisher(nats);
-  const events = eventPublisher({ publisher: publish, subjects: names });
-  const rung = hints({ publisher: publish, subjects: names });
+  return {
+    db: mongo.db,
+    subjects: names,
+    changes: news,
+    directory: directory({ db: mongo.db, changes: news, clock }),
+    publisher: publisher(nats),
+    announcer: announcer({ nats, subjects: names }),
+    client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges }) }),
+    unseal: keyRing(config.keyRing).open,
+    stopping: stopping.signal,
+    halt: () => stopping.abort(),
+  };
+};
+
+type Shared = ReturnType<typeof sharing>;
+
+const sending = (made: Made, shared: Shared) => {
+  const { config, log, metrics, clock, holder, random } = made;
+  const events = eventPublisher(shared);
+  const rung = hints(shared);
   const box = outbox<MessageRow>({
-    rows: collectionOf<MessageRow>(mongo.db, messageCollection),
+    rows: collectionOf<MessageRow>(shared.db, messageCollection),
     events,
     done: { status: { $in: ["completed", "failed", "cancelled"] } },
     log,
     metrics: metrics.queue,
   });
-  const client = guardedClient({ guard: addressGuard({ allow: config.allowedRanges }) });
-  const accounts = senders({ open: openAccount(accountDeps(made, client)), clock, metrics, log });
+  const accounts = senders({ open: openAccount(accountDeps(made, shared)), clock, metrics, log });
   const window = unsavedWindow(config.unsavedLimit);
-  const stopping = new AbortController();
+  watchLevels(metrics.registry, { unsaved: window.taken, openBreakers: accounts.openBreakers });
   const steps = pipeline({
-    db: mongo.db,
-    directory: lookup,
+    ...shared,
     senders: accounts,
     window,
     hints: rung,
-    publishEvents: (made) => events.publish(made),
+    publishEvents: (batch) => events.publish(batch),
     flushOutbox: box.flush,
-    holder: made.holder,
     openChunks: config.openChunks * 2, // one set under way, one waiting behind it
-    stopping: stopping.signal,
+    holder,
     metrics,
     log,
     clock,
-    random: made.random,
+    random,
   });
-  const webhooks = webhookParts({
-    ...made,
-    db: mongo.db,
-    client,
-    unseal: keyRing(config.keyRing).open,
-    publisher: publish,
-    subjects: names,
-    natsPrefix: config.natsPrefix,
-    directory: lookup,
-    announcer: announcer({ nats, subjects: names }),
-    stopping: stopping.signal,
-  });
-  const sources = [...timerSources({ db: mongo.db, hints: rung, flush: box.flush }), webhooks.timer];
-  return [
-    stores(made),
-    health(made),
-    news,
-    box,
-    accountsPart(accounts, client),
-    workLanes(made, steps, news.on),
-    ...webhooks.workers,
-    timers({ sources, holder: made.holder, clock, log, db: mongo.db, metrics: metrics.queue }),
-    { name: "halt", start: async () => undefined, stop: async () => stopping.abort() },
-  ];
+  return { pipeline: steps, hints: rung, outbox: box, accounts };
 };
+
+const accountDeps = ({ config, clock }: Made, { client, unseal }: Shared) => ({
+  unseal,
+  client,
+  open: http2Pool,
+  tokens: apnsTokens(clock),
+  apnsUrls: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl },
+  fcmUrl: config.fcmUrl,
+  clock,
+});
 
 const health = ({ config, mongo, nats, metrics }: Made): Part =>
   healthServer({
@@ -128,16 +149,6 @@ const health = ({ config, mongo, nats, metrics }: Made): Part =>
     checks: { mongodb: mongo.ping, jetstream: nats.ping },
     registry: metrics.registry,
   });
-
-const accountDeps = ({ config, clock }: Made, client: ReturnType<typeof guardedClient>) => ({
-  unseal: keyRing(config.keyRing).open,
-  open: http2Pool,
-  tokens: apnsTokens(clock),
-  client,
-  apnsUrls: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl },
-  fcmUrl: config.fcmUrl,
-  clock,
-});
 
 /** The stores, open for the whole run: what the program needs of them is made or checked before anything else. */
 const stores = ({ mongo, nats, config }: Made): Part => ({

@@ -1,4 +1,4 @@
-import type { SendableChannel } from "#core/domain/channels.ts";
+import { type SendableChannel, sendableChannels } from "#core/domain/channels.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Outcome, Provider } from "#core/domain/outcome.ts";
 import type { Rendering } from "#core/domain/render/rendering.ts";
@@ -38,6 +38,8 @@ export type Senders = {
   /** Closes accounts that were not used for a while. */
   closeIdle: () => Promise<void>;
   close: () => Promise<void>;
+  /** Breakers that are open, by channel. */
+  openBreakers: () => Record<string, number>;
 };
 
 type Opened = { account: Account; breaker: Breaker; revision: number; usedAt: Date; channel: SendableChannel };
@@ -88,6 +90,10 @@ export const senders = (deps: SendersDeps): Senders => {
     },
     closeIdle: () => closeAll(({ usedAt }) => deps.clock.now().getTime() - usedAt.getTime() > idleMs),
     close: () => closeAll(() => true),
+    openBreakers: () => {
+      const open = [...opened.values()].filter((one) => one.breaker.isOpen());
+      return Object.fromEntries(sendableChannels.map((of) => [of, open.filter((one) => one.channel === of).length]));
+    },
   };
 };
 

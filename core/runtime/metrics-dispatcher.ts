@@ -37,17 +37,6 @@ const deliveryMetrics = (registry: Registry) => {
       buckets: [0.005, 0.02, 0.05, 0.1, 0.5, 2, 10, 30], // a turn reads a few pages of 500
       registers,
     }),
-    unsaved: new Gauge({
-      name: "herald_unsaved_recipients",
-      help: "recipients handed to a provider whose outcome is not stored yet; bounded by HERALD_DISPATCHER_UNSAVED_LIMIT",
-      registers,
-    }),
-    breakers: new Gauge({
-      name: "herald_breakers",
-      help: "circuit breakers of (app, channel) that are not closed, by channel and state (open, half_open)",
-      labelNames: ["channel", "state"] as const,
-      registers,
-    }),
     messagesEnded: new Counter({
       name: "herald_messages_ended_total",
       help: "notifications by the status they ended with",
@@ -55,6 +44,35 @@ const deliveryMetrics = (registry: Registry) => {
       registers,
     }),
   };
+};
+
+/** What is read when it is asked for, rather than kept: it changes with every recipient. */
+export type DispatcherLevels = {
+  /** Recipients handed to a provider and not yet stored. */
+  unsaved: () => number;
+  /** Open breakers by channel. */
+  openBreakers: () => Record<string, number>;
+};
+
+/** Declares the gauges of a dispatcher that runs. */
+export const watchLevels = (registry: Registry, levels: DispatcherLevels): void => {
+  const unsaved: Gauge = new Gauge({
+    name: "herald_unsaved_recipients",
+    help: "recipients handed to a provider whose outcome is not stored yet; bounded by HERALD_DISPATCHER_UNSAVED_LIMIT",
+    registers: [],
+    collect: (): void => unsaved.set(levels.unsaved()),
+  });
+  const breakers = new Gauge({
+    name: "herald_open_breakers",
+    help: "circuit breakers of (app, channel) that are open, by channel",
+    labelNames: ["channel"] as const,
+    registers: [],
+    collect: (): void => {
+      for (const [channel, count] of Object.entries(levels.openBreakers())) breakers.set({ channel }, count);
+    },
+  });
+  registry.registerMetric(unsaved);
+  registry.registerMetric(breakers);
 };
 
 const webhookMetrics = (registry: Registry) => {
