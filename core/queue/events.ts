@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { mapBounded } from "../runtime/bounded.ts";
 import type { EventEnvelope } from "../schema/event.ts";
 import type { Publisher } from "./publish.ts";
@@ -22,31 +22,31 @@ export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): Eve
     const groups = Map.groupBy(events, (event) => subjects.events(event.app_id, event.type));
     const batches = [...groups].flatMap(([subject, group]) => split(group).map((batch) => ({ subject, batch })));
     const results = await mapBounded(batches, inFlight, ({ subject, batch }) =>
-      publisher.publish(subject, batch, { id: batchId(batch), traceparent }),
+      publisher.publishText(subject, `[${batch.texts.join(",")}]`, { id: idOf(batch), traceparent }),
     );
     return results.every((result) => result === "published");
   },
 });
 
-export type EventPublisherDeps = { publisher: Publisher; subjects: Pick<Subjects, "events"> };
+export type EventPublisherDeps = { publisher: Pick<Publisher, "publishText">; subjects: Pick<Subjects, "events"> };
 
-const split = (events: readonly EventEnvelope[]): EventEnvelope[][] => {
-  const batches: EventEnvelope[][] = [];
-  let batch: EventEnvelope[] = [];
-  let characters = 0;
+type Batch = { ids: string[]; texts: string[]; characters: number };
+
+/** Each event is written as JSON once: its length decides where a batch ends. */
+const split = (events: readonly EventEnvelope[]): Batch[] => {
+  const batches: Batch[] = [];
   for (const event of events) {
-    const size = JSON.stringify(event).length;
-    if (batch.length === maxEvents || (batch.length > 0 && characters + size > maxCharacters)) {
-      batches.push(batch);
-      [batch, characters] = [[], 0];
+    const text = JSON.stringify(event);
+    const open = batches.at(-1);
+    if (open === undefined || open.ids.length === maxEvents || open.characters + text.length > maxCharacters) {
+      batches.push({ ids: [event.id], texts: [text], characters: text.length });
+      continue;
     }
-    batch.push(event);
-    characters += size;
+    open.ids.push(event.id);
+    open.texts.push(text);
+    open.characters += text.length;
   }
-  return batch.length > 0 ? [...batches, batch] : batches;
+  return batches;
 };
 
-const batchId = (batch: readonly EventEnvelope[]): string =>
-  createHash("sha256")
-    .update(batch.map((event) => event.id).join("\n"))
-    .digest("base64url");
+const idOf = ({ ids }: Batch): string => hash("sha256", ids.join("\n"), "base64url");

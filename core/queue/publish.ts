@@ -10,6 +10,8 @@ export type Publisher = {
    * @throws Unavailable when JetStream is away or does not answer within 2 s; it may have been stored
    */
   publish: (subject: string, data: unknown, options?: PublishOptions) => Promise<"published" | "refused">;
+  /** The same for a body that is JSON already. */
+  publishText: (subject: string, json: string, options?: PublishOptions) => Promise<"published" | "refused">;
 };
 
 export type PublishOptions = {
@@ -19,21 +21,19 @@ export type PublishOptions = {
   traceparent?: string | null | undefined;
 };
 
-export const publisher = ({ js, isConnected }: Pick<Nats, "js" | "isConnected">): Publisher => ({
-  publish: async (subject, data, { id, traceparent } = {}) => {
+export const publisher = ({ js, isConnected }: Pick<Nats, "js" | "isConnected">): Publisher => {
+  const publishText: Publisher["publishText"] = async (subject, json, { id, traceparent } = {}) => {
     if (!isConnected()) throw new Unavailable("JetStream");
     try {
-      await js.publish(subject, JSON.stringify(data), {
-        ...traced(traceparent),
-        ...(id !== undefined && { msgID: id }),
-      });
+      await js.publish(subject, json, { ...traced(traceparent), ...(id !== undefined && { msgID: id }) });
       return "published";
     } catch (error) {
       if (isRefusal(error)) return "refused";
       throw isAway(error) ? new Unavailable("JetStream", { cause: error }) : error;
     }
-  },
-});
+  };
+  return { publishText, publish: (subject, data, options) => publishText(subject, JSON.stringify(data), options) };
+};
 
 const traced = (traceparent: string | null | undefined): { headers?: MsgHdrs } => {
   if (!traceparent) return {};
