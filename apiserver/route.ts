@@ -71,15 +71,24 @@ export const route = <B extends TSchema, Q extends TObject, T extends TSchema, R
   definition: Definition<B, Q, T, R>,
 ): Route => ({
   ...(definition as unknown as Definition<TSchema, TObject, TSchema, unknown>), // sound: the same row, types forgotten
-  parseBody: definition.body === undefined ? () => undefined : parser(definition.body),
+  parseBody: definition.body === undefined ? () => undefined : parserOnDemand(definition.body),
   parseQuery: definition.query === undefined ? () => ({}) : queryParser(definition.query),
   // sound: body, query and resource come from this row's own parsers and locate
   handle: definition.handle as Route["handle"],
 });
 
+/** A parser that is compiled when first used: most processes never serve most operations. */
+const parserOnDemand = (schema: TSchema) => {
+  let parse: ((input: unknown) => unknown) | undefined;
+  return (input: unknown): unknown => {
+    parse ??= parser(schema);
+    return parse(input);
+  };
+};
+
 /** Query members are text; unknown ones are ignored, those of integer type are read as numbers. */
 const queryParser = (schema: TObject) => {
-  const parse = parser(schema);
+  const parse = parserOnDemand(schema);
   const names = Object.keys(schema.properties);
   return (input: unknown): unknown => {
     const given = new Map(Object.entries(input ?? {}));
