@@ -22,9 +22,9 @@ export type AdvanceDeps = SurveyDeps & {
     recipientsOfRetries: (parentId: string) => Promise<string[]>;
   };
   /** Rings a chunk's hint. */
-  ring: (chunk: ChunkRow) => Promise<void>;
+  ring: (chunk: ChunkRow, traceparent: string | null) => Promise<void>;
   deliver: (work: Work, halt: AbortSignal) => Promise<Delivered>;
-  followUp: (chunk: ChunkRow, delivered: Delivered) => Promise<boolean>;
+  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered) => Promise<boolean>;
   /** Chunks of one message that may be queued or under way at once. */
   openChunks: number;
   clock: Clock;
@@ -81,7 +81,7 @@ const sendNow = async (deps: AdvanceDeps, turn: Turn, pieces: readonly Piece[]):
     const retried = turn.message.fence === 1 ? [] : await deps.chunks.recipientsOfRetries(made._id);
     const chunk = { ...made, recipients: made.recipients.filter((id) => !retried.includes(id)) };
     const delivered = await deps.deliver({ chunk, message: turn.message, app: turn.app }, turn.halt);
-    const complete = await deps.followUp(chunk, delivered);
+    const complete = await deps.followUp({ chunk, message: turn.message }, delivered);
     if (delivered.halted || !complete) return { kind: "halted" };
     retries ||= delivered.again.length > 0 || retried.length > 0;
   }
@@ -106,7 +106,7 @@ const openWaiting = async (deps: AdvanceDeps, message: MessageRow, room: number)
       next.map(({ _id }) => _id),
       sweepAt(deps.clock.now()),
     );
-  await Promise.all(next.map(deps.ring));
+  await Promise.all(next.map((chunk) => deps.ring(chunk, message.traceparent)));
   return { count: next.length, planned: true };
 };
 
@@ -129,7 +129,7 @@ const cutNext = async (
     scanned = piece.scanned;
   }
   await deps.chunks.keep(cut);
-  await Promise.all(cut.map(deps.ring));
+  await Promise.all(cut.map((chunk) => deps.ring(chunk, message.traceparent)));
   return { count: cut.length, planned: cut.length < room };
 };
 

@@ -17,9 +17,12 @@ export type ChunkDeps = {
   message: (id: string) => Promise<MessageRow | null>;
   app: (id: string) => Promise<AppRow | null>;
   deliver: (work: Work, halt: AbortSignal) => Promise<Delivered>;
-  followUp: (chunk: ChunkRow, delivered: Delivered) => Promise<boolean>;
+  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered) => Promise<boolean>;
   /** Rings the message's hint: there may be room for its next chunk, or it may be complete. */
-  ring: (message: Pick<ChunkRow, "message_id" | "plan" | "tenant_id">, cause: string) => Promise<void>;
+  ring: (
+    message: Pick<ChunkRow, "message_id" | "plan" | "tenant_id"> & { traceparent: string | null },
+    cause: string,
+  ) => Promise<void>;
   stopping: AbortSignal;
   clock: Clock;
 };
@@ -35,20 +38,20 @@ export const runChunk =
     if (taken === null) return done; // ended, or another holds it: should that one die, the timer rings
     const message = await deps.message(taken.message_id);
     const app = await deps.app(taken.app_id);
-    if (message === null || app === null) return finish(deps, taken);
+    if (message === null || app === null) return finish(deps, taken, null);
 
     const chunk = await withoutRetried(deps, taken);
     const extend = () => deps.extend(chunk, deps.clock.now());
     const delivered = await holding({ extend, stopping: deps.stopping }, (halt) =>
       deps.deliver({ chunk, message, app }, halt),
     );
-    const complete = await deps.followUp(chunk, delivered);
+    const complete = await deps.followUp({ chunk, message }, delivered);
     if (delivered.halted || !complete) return again(deps, chunk, delivered.halted ? 0 : soonMs);
-    return finish(deps, chunk);
+    return finish(deps, chunk, message.traceparent);
   };
 
-const finish = async (deps: ChunkDeps, chunk: ChunkRow): Promise<Settlement> => {
-  if (await deps.end(chunk)) await deps.ring(chunk, `${chunk._id}:done`);
+const finish = async (deps: ChunkDeps, chunk: ChunkRow, traceparent: string | null): Promise<Settlement> => {
+  if (await deps.end(chunk)) await deps.ring({ ...chunk, traceparent }, `${chunk._id}:done`);
   return done;
 };
 

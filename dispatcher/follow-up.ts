@@ -5,13 +5,13 @@ import type { Reached } from "#core/storage/audience.ts";
 import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { Counts } from "#core/storage/messages.ts";
-import type { Delivered } from "./deliver.ts";
+import type { Delivered, Work } from "./deliver.ts";
 import { retryChunks } from "./retry.ts";
 
 export type FollowUpDeps = {
   keepChunks: (chunks: readonly ChunkRow[]) => Promise<void>;
   invalidate: (gone: readonly Reached[], now: Date) => Promise<void>;
-  publish: (events: readonly EventEnvelope[]) => Promise<boolean>;
+  publish: (events: readonly EventEnvelope[], traceparent: string | null) => Promise<boolean>;
   count: (messageId: string, counts: Counts, now: Date) => Promise<void>;
   clock: Clock;
 };
@@ -22,12 +22,12 @@ export type FollowUpDeps = {
  */
 export const followUp =
   (deps: FollowUpDeps) =>
-  async (chunk: ChunkRow, delivered: Delivered): Promise<boolean> => {
+  async ({ chunk, message }: Pick<Work, "chunk" | "message">, delivered: Delivered): Promise<boolean> => {
     const now = deps.clock.now();
     await deps.keepChunks(retryChunks(chunk, delivered.again, now));
     if (delivered.invalid.length > 0) await deps.invalidate(delivered.invalid, now);
     await deps.count(chunk.message_id, countsOf(delivered.fresh), now);
-    return deps.publish(delivered.stored.flatMap(eventOf));
+    return deps.publish(delivered.stored.flatMap(eventOf), message.traceparent);
   };
 
 /** Counters that newly stored deliveries move. */

@@ -13,7 +13,7 @@ export const messageHint: (input: unknown) => Static<typeof MessageHint> = parse
 export const chunkHint: (input: unknown) => Static<typeof ChunkHint> = parser(ChunkHint);
 
 /** Whose stream a hint goes to. */
-type Lane = { plan: string; tenant_id: string };
+type Lane = { plan: string; tenant_id: string; traceparent?: string | null };
 
 export type Hints = {
   /** Says that a message needs a turn; `cause` is what happened: the same cause rings once. */
@@ -24,10 +24,12 @@ export type Hints = {
 
 /** Publishes hints. One that JetStream has no room for is rung again by the timer: refused or not, it is no error. */
 export const hints = ({ publisher, subjects }: { publisher: Publisher; subjects: Subjects }): Hints => ({
-  message: async ({ plan, tenant_id, message_id }, cause) => {
-    await publisher.publish(subjects.plan(plan, tenant_id), { message_id }, { id: `${message_id}:${cause}` });
+  message: async ({ plan, tenant_id, message_id, traceparent }, cause) => {
+    const id = `${message_id}:${cause}`;
+    await publisher.publish(subjects.plan(plan, tenant_id), { message_id }, { id, traceparent });
   },
-  chunk: async ({ plan, tenant_id, _id }, cause) => {
-    await publisher.publish(subjects.deliver(plan, tenant_id), { chunk_id: _id }, { id: `${_id}:${cause}` });
+  chunk: async ({ plan, tenant_id, _id, traceparent }, cause) => {
+    const id = `${_id}:${cause}`;
+    await publisher.publish(subjects.deliver(plan, tenant_id), { chunk_id: _id }, { id, traceparent });
   },
 });

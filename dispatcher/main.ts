@@ -20,7 +20,12 @@ const mongo = connectMongo({
   appName: "herald-dispatcher",
   maxPoolSize: config.mongodbPoolSize,
 });
-const nats = await connectNats({ url: config.natsUrl, name: "herald-dispatcher", credentials: config.natsCredentials });
+const nats = await connectNats({
+  url: config.natsUrl,
+  name: "herald-dispatcher",
+  credentials: config.natsCredentials,
+  log,
+});
 
 process.exit(
   await runProgram({

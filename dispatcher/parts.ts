@@ -120,7 +120,7 @@ const sending = (made: Made, shared: Shared) => {
     senders: accounts,
     window,
     hints: rung,
-    publishEvents: (batch) => events.publish(batch),
+    publishEvents: events.publish,
     flushOutbox: box.flush,
     openChunks: config.openChunks * 2, // one set under way, one waiting behind it
     holder,

@@ -32,8 +32,8 @@ export type PipelineDeps = {
   senders: Senders;
   window: Window;
   hints: Hints;
-  publishEvents: (events: readonly EventEnvelope[]) => Promise<boolean>;
-  flushOutbox: (message: Pick<MessageRow, "_id" | "outbox">) => Promise<unknown>;
+  publishEvents: (events: readonly EventEnvelope[], traceparent: string | null) => Promise<boolean>;
+  flushOutbox: (message: Pick<MessageRow, "_id" | "outbox" | "traceparent">) => Promise<unknown>;
   /** Unique to this process. */
   holder: string;
   openChunks: number;
@@ -60,7 +60,7 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
     ...send,
     page: send.audience.page,
     resolve: send.audience.resolve,
-    ring: (chunk) => deps.hints.chunk(chunk, "cut"),
+    ring: (chunk, traceparent) => deps.hints.chunk({ ...chunk, traceparent }, "cut"),
     openChunks: deps.openChunks,
     clock,
   });
@@ -141,6 +141,7 @@ const observed =
         app: chunk.app_id,
         message: chunk.message_id,
         chunk: chunk._id,
+        trace: work.message.traceparent,
         channel: chunk.channel,
         attempt: chunk.attempt,
         recipients: chunk.recipients.length,
@@ -177,6 +178,7 @@ const endOf = (message: MessageRow, { status, error, counts, at }: Parameters<Co
   tenant: message.tenant_id,
   app: message.app_id,
   message: message._id,
+  trace: message.traceparent,
   status,
   error,
   counts,

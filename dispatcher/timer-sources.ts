@@ -8,7 +8,7 @@ import type { Hints } from "./hints.ts";
 export type TimerSourcesDeps = {
   db: Db;
   hints: Hints;
-  flush: (message: Pick<MessageRow, "_id" | "outbox">) => Promise<unknown>;
+  flush: (message: Pick<MessageRow, "_id" | "outbox" | "traceparent">) => Promise<unknown>;
 };
 
 /** What is rung when its time has come: messages (also those with unpublished events) and chunks. */
@@ -16,7 +16,7 @@ export const timerSources = ({ db, hints, flush }: TimerSourcesDeps): AnyTimerSo
   timerSource<MessageRow>({
     name: "messages",
     collection: collectionOf<MessageRow>(db, messageCollection),
-    select: ["status", "plan", "tenant_id", "outbox"],
+    select: ["status", "plan", "tenant_id", "outbox", "traceparent"],
     ring: async (row) => {
       await flush(row);
       if (row.status === "queued" || row.status === "processing") {
