@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { keptFile } from "../kept-file.ts";
 import { bin } from "../paths.ts";
 import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "./process.ts";
 
@@ -47,21 +48,15 @@ export const isKubernetesReady = async (kubeconfig: string): Promise<boolean> =>
 type Files = { dir: string; tokens: string; token: string; serviceAccountKey: string; kubeconfig: string };
 
 const makeCredentials = (dir: string): Files => {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
   const tokens = join(dir, "tokens.csv");
-  writeOnce(tokens, () => `${randomBytes(24).toString("hex")},admin,1,"system:masters"\n`);
+  const [token = ""] = keptFile(tokens, () => `${randomBytes(24).toString("hex")},admin,1,"system:masters"\n`).split(
+    ",",
+  );
   const serviceAccountKey = join(dir, "service-account.key");
-  writeOnce(serviceAccountKey, () =>
+  keptFile(serviceAccountKey, () =>
     generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs1", format: "pem" }).toString(),
   );
-  const [token = ""] = readFileSync(tokens, "utf8").split(",");
   return { dir, tokens, token, serviceAccountKey, kubeconfig: join(dir, "..", "kubeconfig") };
-};
-
-const writeOnce = (file: string, content: () => string): void => {
-  if (existsSync(file)) return;
-  writeFileSync(`${file}.new`, content(), { mode: 0o600 });
-  renameSync(`${file}.new`, file);
 };
 
 const startEtcd = (options: Required<ServerOptions>, port: number, peerPort: number): Promise<ServerProcess> => {

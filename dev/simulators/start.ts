@@ -18,13 +18,13 @@ export type Simulators = {
 /** Starts all simulators and their control API. Their accounts and certificate (`ca.pem`) are kept in `dir`. */
 export const startSimulators = async ({ portBase, dir }: { portBase: number; dir: string }): Promise<Simulators> => {
   const credentials = keptCredentials(dir);
-  const { tls, apns, fcm } = credentials;
+  const { tls, apns, fcm, smtp } = credentials;
   const port = (name: keyof typeof simulatorOffsets): number => portBase + simulatorOffsets[name];
   const simulators = await Promise.all([
     startApns({ port: port("apns"), tls, keys: [apns] }),
     startFcm({ port: port("fcm"), tls, accounts: [fcm] }),
     startWebPush({ port: port("webPush"), tls }),
-    startSmtp({ port: port("smtp"), tls }),
+    startSmtp({ port: port("smtp"), tls, login: smtp }),
   ]);
   const control = await startControl(port("control"), simulators);
   const stop = async (): Promise<void> => {

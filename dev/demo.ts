@@ -1,0 +1,127 @@
+import { mkdirSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { parseArgs, styleText } from "node:util";
+import { maskPasswords } from "#core/runtime/config.ts";
+import { commands } from "./demo/commands.ts";
+import { eventually } from "./demo/eventually.ts";
+import { type Kubectl, kubectlFor } from "./demo/kubectl.ts";
+import { type Person, register } from "./demo/people.ts";
+import { phase, seconds } from "./demo/phase.ts";
+import { type DemoProcess, ensureRunning, programProcess, simulatorProcesses } from "./demo/processes.ts";
+import { applyCrds, applySamples, appSecrets, awaitReady, readSecret, samplesFor } from "./demo/resources.ts";
+import { type Rest, RestError, restClient } from "./demo/rest.ts";
+import { type Evidence, sendTo } from "./demo/send.ts";
+import { type Addresses, addresses, addressOf, keptSecrets, programSettings } from "./demo/settings.ts";
+import { missing, table } from "./demo/table.ts";
+import { portBase as portBaseOf, stackDir } from "./paths.ts";
+import { withLock } from "./servers/lock.ts";
+import { type Stack, startStack } from "./servers/stack.ts";
+import { keptCredentials } from "./simulators/credentials.ts";
+
+// `make demo`: the whole system on this machine, one message on each channel, a table of what became of them. Everything
+// goes on running. What it starts is recorded first thing and found again, so it can be killed and run again.
+const demo = async (dir: string, portBase: number): Promise<readonly string[]> => {
+  const beganAt = performance.now();
+  const at = addresses(portBase);
+  const { found } = await phase("MongoDB, NATS, Redis and Kubernetes API", () => startStack({ dir, portBase }));
+  const kubeconfig = addressOf(found, "kubernetes");
+  const kubectl = kubectlFor(kubeconfig);
+  await startPrograms({ dir, portBase, at, found, kubectl });
+  const { rest, appId } = await applyResources({ dir, portBase, at, kubectl });
+  const people = await phase("Users and subscriptions registered over REST", () => register(rest, appId, { dir, at }));
+  const rows = await phase("One notification sent on each channel", () => sendToAll(people, rest, at));
+  console.log(`\n${table(rows)}\n`);
+  const lacking = missing(rows);
+  if (lacking.length > 0) return lacking.concat(`logs: ${relative(process.cwd(), join(dir, "logs"))}`);
+  console.log(`Done in ${seconds(beganAt)}. Everything goes on running:\n`);
+  console.log(whereabouts(at, found));
+  for (const { about, command } of commands(at, kubeconfig))
+    console.log(`\n${styleText("dim", `# ${about}`)}\n${command}`);
+  console.log(`\n${styleText("dim", "# Stop it all; data stays")}\nmake down`);
+  return [];
+};
+
+type Start = { dir: string; portBase: number; at: Addresses; found: Stack["found"]; kubectl: Kubectl };
+
+/** The operator comes last: it watches the kinds that the CRDs make. */
+const startPrograms = async ({ dir, portBase, at, found, kubectl }: Start): Promise<void> => {
+  keptCredentials(join(dir, "simulators")); // the programs trust its certificate
+  const settings = programSettings({ dir, at, found, keyRing: keptSecrets(dir).keyRing });
+  const ensure = (wanted: DemoProcess): Promise<unknown> => ensureRunning(dir, wanted);
+  await phase("CustomResourceDefinitions applied", () => applyCrds(kubectl));
+  await phase("Provider simulators and webhook receiver", () =>
+    Promise.all(simulatorProcesses(dir, portBase, at).map(ensure)),
+  );
+  await phase("operator, apiserver and dispatcher", () =>
+    Promise.all(
+      (["operator", "apiserver", "dispatcher"] as const).map((program) =>
+        ensure(programProcess(dir, program, at, settings[program])),
+      ),
+    ),
+  );
+};
+
+/** Applies the samples; answers with what an application gets to know: its connection Secret. */
+const applyResources = async ({
+  dir,
+  portBase,
+  at,
+  kubectl,
+}: Omit<Start, "found">): Promise<{ rest: Rest; appId: string }> => {
+  const samples = samplesFor(portBase, dir);
+  const secrets = appSecrets(keptCredentials(join(dir, "simulators")), keptSecrets(dir), at);
+  await phase("config/samples applied and Ready", async (note) => {
+    await applySamples(kubectl, samples, secrets);
+    await awaitReady(kubectl, samples, note);
+  });
+  const { token = "", base_url: baseUrl = "", app_id: appId = "" } = await readSecret(kubectl, "shop-backend");
+  const { secret = "" } = await readSecret(kubectl, "shop-events-signing");
+  await fetch(`${at.receiver}/secrets`, { method: "POST", body: secret });
+  const rest = restClient({ baseUrl, token });
+  await phase("The API key of the connection Secret works", () => awaitKey(rest, appId));
+  return { rest, appId };
+};
+
+const keyWorksWithinMs = 30_000; // the store may be younger than the resources: the operator fills it again
+
+const awaitKey = async (rest: Rest, appId: string): Promise<void> => {
+  const tryKey = (): Promise<unknown> => rest.get(`/v1/notifications?app_id=${appId}&limit=1`);
+  const works = await eventually(async () => {
+    try {
+      return await tryKey();
+    } catch (error) {
+      if (error instanceof RestError && [401, 404].includes(error.status)) return null;
+      throw error;
+    }
+  }, keyWorksWithinMs);
+  if (works === null) await tryKey(); // throws what it is answered
+};
+
+const sendToAll = (people: readonly Person[], rest: Rest, at: Addresses): Promise<Evidence[]> =>
+  Promise.all(people.map((person) => sendTo(person, rest, at)));
+
+const whereabouts = (at: Addresses, found: Stack["found"]): string => {
+  const lines = [
+    ["REST interface", at.rest],
+    [
+      "Metrics, health",
+      `${at.apiserver} apiserver, ${at.dispatcher} dispatcher, ${at.operator} operator: /metrics, /readyz`,
+    ],
+    ["Simulators", `${at.control}/received lists what the providers received`],
+    ["Webhooks", `${at.receiver}/received lists what the receiver was sent`],
+    ["Servers", maskPasswords([found.mongodb, found.nats, found.redis].map((server) => server?.address).join("  "))],
+  ];
+  return lines.map(([what = "", where]) => `  ${what.padEnd(17)}${where}`).join("\n");
+};
+
+const { positionals } = parseArgs({ allowPositionals: true });
+const dir = resolve(positionals[0] ?? stackDir);
+mkdirSync(dir, { recursive: true });
+try {
+  const lacking = await withLock(join(dir, "demo.lock"), () => demo(dir, portBaseOf()));
+  for (const line of lacking) console.error(`herald: ${line}`);
+  process.exit(lacking.length === 0 ? 0 : 1);
+} catch (error) {
+  console.error(`herald: ${(error as Error).message}`);
+  process.exit(1);
+}

@@ -1,0 +1,109 @@
+import { randomBytes } from "node:crypto";
+import type { Delivery } from "#core/schema/delivery.ts";
+import type { EventEnvelope } from "#core/schema/event.ts";
+import type { CreateNotificationResult } from "#core/schema/message.ts";
+import type { CreateNotification } from "#core/schema/notification.ts";
+import type { ReceivedWebhook } from "../receiver.ts";
+import type { ReceivedEntry } from "../simulators/received.ts";
+import { eventually } from "./eventually.ts";
+import type { DemoChannel, Person } from "./people.ts";
+import type { Rest } from "./rest.ts";
+import type { Addresses } from "./settings.ts";
+
+/** What became of one notification, each part seen from another side; null: not there within the time. */
+export type Evidence = {
+  channel: DemoChannel;
+  recipient: string;
+  /** Title or subject, as the provider's simulator decrypted or parsed it. */
+  received: string | null;
+  /** Status of the delivery, by REST. */
+  delivery: string | null;
+  /** Kind of the webhook event about the delivery. */
+  event: string | null;
+  /** Whether the standardwebhooks library verified its signature. */
+  isVerified: boolean;
+};
+
+const withinMs = 20_000;
+
+/** Sends one notification to a person and gathers what became of it. */
+export const sendTo = async (person: Person, rest: Rest, at: Addresses): Promise<Evidence> => {
+  const { channel, externalId, subscription } = person;
+  const title = `Order ${randomBytes(3).toString("hex")} is on its way`;
+  const body: CreateNotification = {
+    target: { include_external_ids: [externalId], channels: [channel] },
+    labels: ["demo"],
+    ...contentFor(channel, title),
+  };
+  const message = await rest.post<CreateNotificationResult>("/v1/notifications", body, {
+    "idempotency-key": `demo-${title.replaceAll(" ", "-")}`,
+  });
+  const [received, delivery, webhook] = await Promise.all([
+    eventually(() => receivedBy(person, title, at), withinMs),
+    eventually(() => deliveryOf(rest, message.id, subscription.id), withinMs),
+    eventually(() => webhookAbout(message.id, subscription.id, at), withinMs),
+  ]);
+  return {
+    channel,
+    recipient: subscription.token_masked,
+    received,
+    delivery,
+    event: webhook?.type ?? null,
+    isVerified: webhook?.verified ?? false,
+  };
+};
+
+const contentFor = (channel: DemoChannel, title: string): Partial<CreateNotification> => {
+  const text = "It leaves our house today and is with you tomorrow.";
+  if (channel === "email") return { email_subject: title, email_body: `<h1>${title}</h1><p>${text}</p>` };
+  return { headings: { en: title }, contents: { en: text }, url: "https://shop.example/orders" };
+};
+
+/** The title that a simulator received at the person's address, when it is the one that was sent. */
+const receivedBy = async ({ channel, address }: Person, title: string, at: Addresses): Promise<string | null> => {
+  const entries = await getJson<ReceivedEntry[]>(`${at.control}/received?channel=${channel}`);
+  const titles = entries.flatMap((entry) =>
+    entry.accepted && entry.address === address ? titleIn(channel, JSON.parse(entry.body) as Payload) : [],
+  );
+  return titles.find((received) => received === title) ?? null;
+};
+
+/** Of each channel's payload the part that holds the title. */
+type Payload = {
+  aps?: { alert?: { title?: string } };
+  message?: { notification?: { title?: string } };
+  title?: string;
+  subject?: string;
+};
+
+const titleIn = (channel: DemoChannel, payload: Payload): string | undefined => {
+  switch (channel) {
+    case "ios_push":
+      return payload.aps?.alert?.title;
+    case "android_push":
+      return payload.message?.notification?.title;
+    case "web_push":
+      return payload.title;
+    case "email":
+      return payload.subject;
+  }
+};
+
+const deliveryOf = async (rest: Rest, messageId: string, subscriptionId: string): Promise<string | null> => {
+  const path = `/v1/notifications/${messageId}/deliveries?subscription_id=${subscriptionId}`;
+  const [delivery] = (await rest.get<{ data: Delivery[] }>(path)).data;
+  if (delivery === undefined || delivery.status === "queued") return null;
+  return delivery.error_code === null ? delivery.status : `${delivery.status} (${delivery.error_code})`;
+};
+
+const webhookAbout = async (messageId: string, subscriptionId: string, at: Addresses) => {
+  const requests = await getJson<ReceivedWebhook[]>(`${at.receiver}/received`);
+  const events = requests.map(({ body, verified }) => ({ ...(JSON.parse(body) as EventEnvelope), verified }));
+  const about = events.find(
+    ({ type, data }) =>
+      type.startsWith("delivery.") && data["message_id"] === messageId && data["subscription_id"] === subscriptionId,
+  );
+  return about ?? null;
+};
+
+const getJson = async <T>(url: string): Promise<T> => (await (await fetch(url)).json()) as T; // our own tools' answers

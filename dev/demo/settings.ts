@@ -1,0 +1,82 @@
+import { createECDH, randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { keptFile } from "../kept-file.ts";
+import type { ProgramName } from "../programs.ts";
+import type { Found, ServerKind } from "../servers/stack.ts";
+import { simulatorOffsets } from "../simulators/start.ts";
+
+/** What listens where beside the servers: distance from the stack's first port. */
+const offsets = { ...simulatorOffsets, receiver: 15, rest: 20, apiserver: 21, dispatcher: 22, operator: 23 } as const;
+
+/** Addresses on loopback of all that the demo starts itself; those of the programs are for health and metrics. */
+export type Addresses = Record<"apns" | "fcm" | "webPush" | "control" | "receiver" | "rest" | ProgramName, string>;
+
+export const addresses = (portBase: number): Addresses => {
+  const at = (name: keyof typeof offsets, scheme = "http") => `${scheme}://127.0.0.1:${portBase + offsets[name]}`;
+  return {
+    apns: at("apns", "https"),
+    fcm: at("fcm", "https"),
+    webPush: at("webPush", "https"),
+    control: at("control"),
+    receiver: at("receiver"),
+    rest: at("rest"),
+    apiserver: at("apiserver"),
+    dispatcher: at("dispatcher"),
+    operator: at("operator"),
+  };
+};
+
+/** What the demo makes up once and keeps in its folder: the installation's key ring and the app's VAPID key. */
+export type DemoSecrets = { keyRing: string; vapidPrivateKey: string };
+
+export const keptSecrets = (dir: string): DemoSecrets =>
+  JSON.parse(keptFile(join(dir, "demo", "secrets.json"), () => JSON.stringify(newSecrets()))) as DemoSecrets;
+
+const newSecrets = (): DemoSecrets => {
+  const pair = createECDH("prime256v1");
+  pair.generateKeys();
+  return {
+    keyRing: `demo:${randomBytes(32).toString("base64")}`,
+    vapidPrivateKey: pair.getPrivateKey().toString("base64url"),
+  };
+};
+
+export type Places = { dir: string; at: Addresses; found: Partial<Record<ServerKind, Found>>; keyRing: string };
+
+/** The settings of the three programs, as a chart would write them. */
+export const programSettings = ({ dir, at, found, keyRing }: Places): Record<ProgramName, Record<string, string>> => {
+  const shared = {
+    HERALD_MONGODB_URL: addressOf(found, "mongodb"),
+    HERALD_MONGODB_DATABASE: "herald_demo",
+    HERALD_NATS_URL: addressOf(found, "nats"),
+    HERALD_NATS_PREFIX: "herald_demo",
+    HERALD_KEY_RING: keyRing,
+    HERALD_HEALTH_HOST: "127.0.0.1",
+  };
+  return {
+    apiserver: {
+      ...shared,
+      HERALD_REDIS_URL: addressOf(found, "redis"),
+      HERALD_HTTP_HOST: "127.0.0.1",
+      HERALD_HTTP_PORT: new URL(at.rest).port,
+    },
+    dispatcher: {
+      ...shared,
+      HERALD_APNS_URL: at.apns,
+      HERALD_FCM_URL: at.fcm,
+      HERALD_ALLOWED_RANGES: "127.0.0.0/8", // the simulated push service and the receiver of webhooks
+      NODE_EXTRA_CA_CERTS: certificateOf(dir),
+    },
+    operator: { ...shared, HERALD_PUBLIC_URL: at.rest, KUBECONFIG: addressOf(found, "kubernetes") },
+  };
+};
+
+/** The simulators' certificate. */
+export const certificateOf = (dir: string): string => join(dir, "simulators", "ca.pem");
+
+/** Where a server of the stack is; for kubernetes the kubeconfig. */
+export const addressOf = (found: Places["found"], kind: ServerKind): string => {
+  const address = found[kind]?.address;
+  if (address === undefined) throw new Error(`${kind} is not part of this stack`);
+  return address;
+};
