@@ -2,13 +2,20 @@ import type { Clock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import { type ChunkRow, chunkSize } from "#core/storage/chunks.ts";
+import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import { asleep } from "#core/storage/wake.ts";
 import type { Delivered, Work } from "./deliver.ts";
 import { isScanned, nextPiece, type Piece, resolvePieces, type SurveyDeps } from "./survey.ts";
 
-/** What a turn came to: all is sent and stored; chunks are queued or due later; or it was halted before its end. */
-export type Advance = { kind: "complete" } | { kind: "under_way"; planned: boolean } | { kind: "halted" };
+/**
+ * What a turn came to: all is sent and stored (`all` of it here and now, when the turn sent it itself); chunks are queued
+ * or due later; or it was halted before its end.
+ */
+export type Advance =
+  | { kind: "complete"; all?: DeliveryRow[] }
+  | { kind: "under_way"; planned: boolean }
+  | { kind: "halted" };
 
 export type AdvanceDeps = SurveyDeps & {
   chunks: {
@@ -25,6 +32,7 @@ export type AdvanceDeps = SurveyDeps & {
   ring: (chunk: ChunkRow, traceparent: string | null) => Promise<void>;
   deliver: (work: Work, halt: AbortSignal) => Promise<Delivered>;
   followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered) => Promise<boolean>;
+  count: (messageId: string, fresh: readonly DeliveryRow[]) => Promise<void>;
   /** Chunks of one message that may be queued or under way at once. */
   openChunks: number;
   clock: Clock;
@@ -75,6 +83,7 @@ const firstPieces = async (deps: AdvanceDeps, message: MessageRow): Promise<Piec
 
 /** Sends a small message without queueing it again. Its chunks are only kept for what has to be retried. */
 const sendNow = async (deps: AdvanceDeps, turn: Turn, pieces: readonly Piece[]): Promise<Advance> => {
+  const all: DeliveryRow[] = [];
   let retries = false;
   for (const [position, piece] of pieces.entries()) {
     const made = { ...chunkOf(turn.message, piece, position, deps.clock.now()), fence: turn.message.fence };
@@ -83,9 +92,12 @@ const sendNow = async (deps: AdvanceDeps, turn: Turn, pieces: readonly Piece[]):
     const delivered = await deps.deliver({ chunk, message: turn.message, app: turn.app }, turn.halt);
     const complete = await deps.followUp({ chunk, message: turn.message }, delivered);
     if (delivered.halted || !complete) return { kind: "halted" };
+    all.push(...delivered.stored);
     retries ||= delivered.again.length > 0 || retried.length > 0;
   }
-  return retries ? { kind: "under_way", planned: true } : { kind: "complete" };
+  if (!retries) return turn.message.fence === 1 ? { kind: "complete", all } : { kind: "complete" };
+  await deps.count(turn.message._id, all);
+  return { kind: "under_way", planned: true };
 };
 
 /** Lets chunks into the queue while there is room for them; says when the last one has ended. */

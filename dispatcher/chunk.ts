@@ -2,6 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { Settlement } from "#core/queue/worker.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import type { ChunkRow } from "#core/storage/chunks.ts";
+import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { Delivered, Work } from "./deliver.ts";
 import { holding } from "./hold.ts";
@@ -18,6 +19,7 @@ export type ChunkDeps = {
   app: (id: string) => Promise<AppRow | null>;
   deliver: (work: Work, halt: AbortSignal) => Promise<Delivered>;
   followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered) => Promise<boolean>;
+  count: (messageId: string, fresh: readonly DeliveryRow[]) => Promise<void>;
   /** Rings the message's hint: there may be room for its next chunk, or it may be complete. */
   ring: (
     message: Pick<ChunkRow, "message_id" | "plan" | "tenant_id"> & { traceparent: string | null },
@@ -46,6 +48,7 @@ export const runChunk =
       deps.deliver({ chunk, message, app }, halt),
     );
     const complete = await deps.followUp({ chunk, message }, delivered);
+    await deps.count(message._id, delivered.fresh);
     if (delivered.halted || !complete) return again(deps, chunk, delivered.halted ? 0 : soonMs);
     return finish(deps, chunk, message.traceparent);
   };

@@ -1,7 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
-import type { StatusCount } from "#core/storage/deliveries.ts";
+import type { DeliveryRow, StatusCount } from "#core/storage/deliveries.ts";
 import { type Counts, countKeys, type MessageRow } from "#core/storage/messages.ts";
 
 type End = { status: "completed" | "failed"; error: string | null; counts: Counts };
@@ -20,13 +20,21 @@ export type CompleteDeps = {
 
 const sweepMs = 10_000;
 
-/** Ends a message whose every delivery is stored: its counters are rebuilt from them. */
+/** Ends a message whose every delivery is stored: its counters are rebuilt from them, or from `all` of them. */
 export const complete =
   (deps: CompleteDeps) =>
-  async (message: MessageRow): Promise<void> => {
-    const groups = await deps.tally(message._id);
+  async (message: MessageRow, all?: readonly DeliveryRow[]): Promise<void> => {
+    const groups = all === undefined ? await deps.tally(message._id) : grouped(all);
     await end(deps, message, { ...verdict(groups), counts: rebuild(groups) });
   };
+
+const grouped = (rows: readonly DeliveryRow[]): StatusCount[] =>
+  [...Map.groupBy(rows, (row) => `${row.status} ${row.error_code ?? ""}`).values()].flatMap((group) => {
+    const [first] = group;
+    return first === undefined
+      ? []
+      : [{ status: first.status, error_code: first.error_code ?? null, count: group.length }];
+  });
 
 /** Ends a message that could not be sent at all. */
 export const fail =

@@ -12,13 +12,12 @@ export type FollowUpDeps = {
   keepChunks: (chunks: readonly ChunkRow[]) => Promise<void>;
   invalidate: (gone: readonly Reached[], now: Date) => Promise<void>;
   publish: (events: readonly EventEnvelope[], traceparent: string | null) => Promise<boolean>;
-  count: (messageId: string, counts: Counts, now: Date) => Promise<void>;
   clock: Clock;
 };
 
 /**
- * What follows from a run, before its chunk may end: retries are kept, dead addresses marked, events published, counters
- * moved. Every step may run twice. False when the events could not be published now: the chunk is then run again.
+ * What follows from a run, before its chunk may end: retries are kept, dead addresses marked, events published. Every
+ * step may run twice. False when the events could not be published now: the chunk is then run again.
  */
 export const followUp =
   (deps: FollowUpDeps) =>
@@ -26,7 +25,6 @@ export const followUp =
     const now = deps.clock.now();
     await deps.keepChunks(retryChunks(chunk, delivered.again, now));
     if (delivered.invalid.length > 0) await deps.invalidate(delivered.invalid, now);
-    await deps.count(chunk.message_id, countsOf(delivered.fresh), now);
     return deps.publish(delivered.stored.flatMap(eventOf), message.traceparent);
   };
 

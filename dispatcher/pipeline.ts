@@ -7,7 +7,7 @@ import type { DispatcherMetrics } from "#core/runtime/metrics-dispatcher.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
 import { audience } from "#core/storage/audience.ts";
 import { chunks } from "#core/storage/chunks.ts";
-import { deliveries } from "#core/storage/deliveries.ts";
+import { type DeliveryRow, deliveries } from "#core/storage/deliveries.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { invalidated } from "#core/storage/invalidated.ts";
 import { messageEventData } from "#core/storage/message-view.ts";
@@ -89,6 +89,7 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
       app: directory.app,
       deliver: send.deliver,
       followUp: send.followUp,
+      count: send.count,
       ring: deps.hints.message,
       stopping,
       clock,
@@ -119,9 +120,10 @@ const sending = (deps: PipelineDeps) => {
       keepChunks: chunks(deps.db).keep,
       invalidate: invalidated(deps.db),
       publish: deps.publishEvents,
-      count: messageWork(deps.db).count,
       clock: deps.clock,
     }),
+    count: (messageId: string, fresh: readonly DeliveryRow[]) =>
+      messageWork(deps.db).count(messageId, countsOf(fresh), deps.clock.now()),
   };
 };
 

@@ -1,7 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Settlement } from "#core/queue/worker.ts";
 import type { AppRow } from "#core/storage/apps.ts";
-import type { ChunkRow } from "#core/storage/chunks.ts";
+import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { TenantRow } from "#core/storage/tenants.ts";
 import type { Advance } from "./advance.ts";
@@ -15,7 +15,8 @@ export type PlanDeps = {
   tenant: (id: string) => Promise<TenantRow | null>;
   advance: (message: MessageRow, app: AppRow, halt: AbortSignal) => Promise<Advance>;
   rest: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
-  complete: (message: MessageRow) => Promise<void>;
+  /** `all` are its deliveries when this turn made them all; else they are counted where they are stored. */
+  complete: (message: MessageRow, all?: readonly DeliveryRow[]) => Promise<void>;
   fail: (message: MessageRow, error: string) => Promise<void>;
   stopping: AbortSignal;
   clock: Clock;
@@ -53,7 +54,7 @@ const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<v
   const advance = await holding({ extend, stopping: deps.stopping }, (halt) => deps.advance(message, app, halt));
   switch (advance.kind) {
     case "complete":
-      return deps.complete(message);
+      return deps.complete(message, advance.all);
     case "under_way":
       return rest(deps, message, advance.planned);
     case "halted":
@@ -70,6 +71,3 @@ const missedSchedule = ({ scheduled_for, planned, started_at }: MessageRow, now:
   const isMissed = scheduled_for !== null && now.getTime() - scheduled_for.getTime() > missedScheduleMs;
   return isFirstTurn && isMissed ? "HS_EXPIRED: missed schedule" : null;
 };
-
-/** The chunk that a message's hint was rung for, as the body of that hint. */
-export type Ringing = Pick<ChunkRow, "message_id" | "plan" | "tenant_id">;
