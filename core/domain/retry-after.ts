@@ -5,7 +5,8 @@
 export const retryAfter = (header: string | undefined, now: Date, mostMs: number): Date | null => {
   if (header === undefined) return null;
   const text = header.trim();
-  const delayMs = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();
+  const isDate = / GMT$/.test(text); // Date.parse alone reads much else, "-5" for one
+  const delayMs = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(isDate ? text : "") - now.getTime();
   if (Number.isNaN(delayMs)) return null;
   return new Date(now.getTime() + Math.min(Math.max(delayMs, 0), mostMs));
 };
