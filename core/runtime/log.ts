@@ -39,11 +39,14 @@ const maxItems = 100;
 
 const redacted = (fields: Record<string, unknown>): Record<string, unknown> => {
   const safe: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(fields)) safe[name] = isSecret(name) ? "[redacted]" : scrub(value, 1);
+  for (const [name, value] of Object.entries(fields)) safe[name] = isSecret(name) ? hidden(value) : scrub(value, 1);
   return safe;
 };
 
 const isSecret = (name: string): boolean => secretName.test(name.toLowerCase().replaceAll(/[_-]/g, ""));
+
+/** Whether a secret is there may be said: `describeConfig` writes these two words. */
+const hidden = (value: unknown): string => (value === "set" || value === "unset" ? value : "[redacted]");
 
 /** Copies plain objects and lists without their secrets; everything else is a leaf, to be written by its serializer. */
 const scrub = (value: unknown, depth: number): unknown => {
@@ -52,7 +55,7 @@ const scrub = (value: unknown, depth: number): unknown => {
   if (!isPlain(value)) return typeof value === "string" ? maskPasswords(value) : value;
   if (depth > maxDepth) return "[deep]";
   const entries = Object.entries(value).slice(0, maxItems);
-  return Object.fromEntries(entries.map(([k, v]) => [k, isSecret(k) ? "[redacted]" : scrub(v, depth + 1)]));
+  return Object.fromEntries(entries.map(([k, v]) => [k, isSecret(k) ? hidden(v) : scrub(v, depth + 1)]));
 };
 
 const isPlain = (value: unknown): value is Record<string, unknown> => {
