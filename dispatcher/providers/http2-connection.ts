@@ -108,9 +108,7 @@ export class Http2Connection {
     }
     this.#underWay.set(exchange, { stream, sentAtMs: performance.now(), answer: null });
     stream
-      .setEncoding("utf8")
-      .on("response", (answer) => this.#hear(exchange, answer))
-      .on("data", (text: string) => this.#append(exchange, text))
+      .on("response", (headers, flags) => this.#hear(exchange, headers, flags))
       .on("error", () => {}) // "close" follows and is what counts
       .on("close", () => this.#streamClosed(exchange))
       .end(body);
@@ -159,17 +157,21 @@ export class Http2Connection {
     if (error instanceof Error) this.#endReason = "code" in error ? String(error.code) : error.message;
   }
 
-  #hear(exchange: Exchange, headers: IncomingHttpHeaders & IncomingHttpStatusHeader): void {
+  #hear(exchange: Exchange, headers: IncomingHttpHeaders & IncomingHttpStatusHeader, flags: number): void {
     this.#heardAtMs = performance.now();
     this.#answered = true;
     const underWay = this.#underWay.get(exchange);
-    if (underWay !== undefined)
-      underWay.answer = { kind: "answer", status: headers[":status"] ?? 0, headers, body: "" };
-  }
-
-  #append(exchange: Exchange, text: string): void {
-    const answer = this.#underWay.get(exchange)?.answer;
-    if (answer && answer.body.length < maxAnswerLength) answer.body += text;
+    if (underWay === undefined) return;
+    const { stream } = underWay;
+    const answer: Answer = { kind: "answer", status: headers[":status"] ?? 0, headers, body: "" };
+    underWay.answer = answer;
+    if ((flags & constants.NGHTTP2_FLAG_END_STREAM) === 0) {
+      stream.setEncoding("utf8").on("data", (text: string) => append(answer, text));
+      return;
+    }
+    stream.resume();
+    this.#finish(exchange, underWay, "");
+    this.#listener.changed();
   }
 
   #streamClosed(exchange: Exchange): void {
@@ -230,3 +232,7 @@ export class Http2Connection {
     this.#listener.ended(this, reason);
   }
 }
+
+const append = (answer: Answer, text: string): void => {
+  if (answer.body.length < maxAnswerLength) answer.body += text;
+};

@@ -48,6 +48,8 @@ export const http2Pool = (options: Http2PoolOptions): Http2Pool => {
   };
 };
 
+const notSent = (reason: string): Promise<TransportResult> => Promise.resolve({ kind: "not_sent", reason });
+
 class Pool {
   readonly #options: typeof defaults & Http2PoolOptions;
   readonly #connections = new Set<Http2Connection>();
@@ -63,27 +65,27 @@ class Pool {
     this.#options = options;
   }
 
-  async request(request: TransportRequest): Promise<TransportResult> {
-    request.signal.throwIfAborted();
-    if (this.#closed !== null) return { kind: "not_sent", reason: "the pool is closing" };
-    if (this.#waiting.length >= this.#options.maxWaiting) return { kind: "not_sent", reason: "too many requests wait" };
-    const { promise, resolve, reject } = Promise.withResolvers<TransportResult>();
-    this.#pending++;
-    this.#waiting.push({
-      request,
-      deadlineAtMs: performance.now() + request.timeoutMs,
-      attempts: 0,
-      settle: (result) => {
-        resolve(result);
-        this.#left();
-      },
-      abort: () => {
-        reject(request.signal.reason);
-        this.#left();
-      },
+  request(request: TransportRequest): Promise<TransportResult> {
+    if (request.signal.aborted) return Promise.reject(request.signal.reason);
+    if (this.#closed !== null) return notSent("the pool is closing");
+    if (this.#waiting.length >= this.#options.maxWaiting) return notSent("too many requests wait");
+    return new Promise((resolve, reject) => {
+      this.#pending++;
+      this.#waiting.push({
+        request,
+        deadlineAtMs: performance.now() + request.timeoutMs,
+        attempts: 0,
+        settle: (result) => {
+          resolve(result);
+          this.#left();
+        },
+        abort: () => {
+          reject(request.signal.reason);
+          this.#left();
+        },
+      });
+      this.#pump();
     });
-    this.#pump();
-    return promise;
   }
 
   stats(): Http2PoolStats {
