@@ -37,7 +37,7 @@ export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>)
     keep: async (wanted, now) => {
       const found = await rows.findOne({ _id: wanted.id });
       if (found === null) return create(rows, wanted, now);
-      if (found.managed !== null && found.managed.uid !== wanted.managed.uid) return "foreign";
+      if (found.managed !== null && !isSameObject(found.managed, wanted.managed)) return "foreign";
       return update(rows, { found, wanted, now });
     },
     remove: async (id, uid) => (await rows.deleteOne({ _id: id, "managed.uid": uid })).deletedCount === 1,
@@ -50,6 +50,10 @@ export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>)
 
 type Stored = { _id: string; managed: Managed | null; [member: string]: unknown };
 type Wanted = { id: string; managed: Managed; set: object; begin: object };
+
+/** Another uid under the same name: the former object is gone, and the document is its successor's. */
+const isSameObject = (a: Managed, b: Managed): boolean =>
+  a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
 
 const create = async (rows: Collection<Stored>, { id, managed, set, begin }: Wanted, now: Date): Promise<Kept> => {
   const row: Stored = { _id: id, ...begin, ...set, managed, updated_at: now };
@@ -66,7 +70,7 @@ const update = async (
   if (differing.length === 0) return "unchanged";
   const change = { $set: { ...Object.fromEntries(differing), updated_at: now } };
   return unlessTaken("updated", async () => {
-    const owner = found.managed === null ? { managed: null } : { "managed.uid": managed.uid };
+    const owner = found.managed === null ? { managed: null } : { "managed.uid": found.managed.uid };
     const { matchedCount } = await rows.updateOne({ _id: found._id, ...owner }, change);
     if (matchedCount === 0) throw new Error(`${rows.collectionName} ${found._id} changed hands while it was written`);
   });

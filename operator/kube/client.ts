@@ -13,9 +13,9 @@ export type KubeRequest = {
 
 /** Talks to the Kubernetes API. Every failure is a {@link KubeError}, except the abort of `signal`. */
 export type KubeClient = {
-  /** One call, answered within 15 s. */
+  /** One call, answered within 10 s. */
   call: <T>(request: KubeRequest, signal: AbortSignal) => Promise<T>;
-  /** A call whose answer is read as it comes, e.g. a watch; resolves when its head has come, within 15 s. */
+  /** A call whose answer is read as it comes, e.g. a watch; resolves when its head has come, within 10 s. */
   open: (request: KubeRequest, signal: AbortSignal) => Promise<IncomingMessage>;
   close: () => void;
 };
@@ -26,7 +26,7 @@ export type KubeClientDeps = {
   onAnswer?: (method: string, status: number) => void;
 };
 
-const headDeadlineMs = 15_000;
+const headDeadlineMs = 10_000;
 const maxAnswerBytes = 64 * 1024 * 1024; // a page of 500 objects of the largest size that etcd takes is far below
 
 /** Connections are kept and shared; client-node would open a new one for every call. */
@@ -46,7 +46,10 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
   const open = async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
     const what = `${request.method} ${request.path.split("?", 1)[0]}`;
     const head = new AbortController();
-    const timer = setTimeout(() => head.abort(new Error("no answer in time")), headDeadlineMs);
+    const timer = setTimeout(() => {
+      head.abort(new Error("no answer in time"));
+      dropIdle(agent); // the link may be half-open: the idle connections beside this one are no better
+    }, headDeadlineMs);
     const answer = await send(request, AbortSignal.any([signal, head.signal]))
       .catch((cause: unknown) => {
         signal.throwIfAborted();
@@ -71,6 +74,10 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
   };
 
   return { call, open, close: () => agent.destroy() };
+};
+
+const dropIdle = ({ freeSockets }: HttpAgent): void => {
+  for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
 };
 
 const optionsOf = async ({ server, authorize }: Connection, request: KubeRequest): Promise<RequestOptions> => {
