@@ -5,7 +5,7 @@
 export const retryAfter = (header: string | undefined, now: Date, mostMs: number): Date | null => {
   if (header === undefined) return null;
   const text = header.trim();
-  const isDate = / GMT$/.test(text); // Date.parse alone reads much else, "-5" for one
+  const isDate = text.endsWith(" GMT"); // Date.parse alone reads much else, "-5" for one
   const delayMs = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(isDate ? text : "") - now.getTime();
   if (Number.isNaN(delayMs)) return null;
   return new Date(now.getTime() + Math.min(Math.max(delayMs, 0), mostMs));
