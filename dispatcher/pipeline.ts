@@ -109,7 +109,7 @@ const sending = (deps: PipelineDeps) => {
       deliver({
         load: people.load,
         existing: stored.existing,
-        record: recorder({ store: stored.record, writers: 3 }).record, // 3: one gathers, one travels, one is written
+        record: recorder({ store: stored.record, writers: 2 }).record, // 2: while one batch is stored the other half of the window is being sent
         sender: deps.senders.of,
         slot: deps.window.slot,
         clock: deps.clock,

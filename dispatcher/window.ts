@@ -9,11 +9,11 @@ export type Window = {
 
 /**
  * The slots of recipients that are handed to a provider and not yet stored: at most `limit` over the whole process
- * (docs/decisions/0002), and at most four fifths of them for one provider account, so that a hanging one leaves room.
+ * (docs/decisions/0002), and at most nine tenths of them for one provider account, so that a hanging one leaves room.
  */
 export const unsavedWindow = (limit: number): Window => {
   const all = semaphore(limit);
-  const shareLimit = Math.max(1, Math.ceil(limit * 0.8));
+  const shareLimit = Math.max(1, Math.ceil(limit * 0.9));
   const shares = new Map<string, { users: number; gate: ReturnType<typeof semaphore> }>(); // accounts in use only
   let taken = 0;
 
