@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install up down demo check generate verify test bench clean
+.PHONY: help install up down demo check generate verify test coverage bench clean
 NODE := node_modules/.bin/node
 
 help: ## list the targets
@@ -28,6 +28,9 @@ verify: bootstrap ## fail when a generated file is stale
 
 test: install ## run the whole suite on real servers; FILTER=words or FILES=paths for a part
 	@$(NODE) dev/test.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
+
+coverage: install ## run the whole suite and report what of the programs it ran
+	@node_modules/.bin/c8 $(NODE) dev/test.ts
 
 bench: install ## measure, print a table and keep it under test/bench/baselines
 	@$(NODE) test/bench/main.ts

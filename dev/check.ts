@@ -12,6 +12,7 @@ const checks: Record<string, string[]> = {
   format: tool("biome", "check", "."),
   lint: tool("oxlint"),
   types: tool("tsc", "--noEmit"),
+  dead: tool("knip"),
   unit: tool("mocha", "--forbid-only", "--reporter", "dot", "test/unit/**/*.test.ts"),
   fresh: tool("node", "dev/generate.ts", "--check"),
 };

@@ -17,7 +17,5 @@ export const sendableChannels = ["ios_push", "android_push", "web_push", "email"
 
 export type SendableChannel = (typeof sendableChannels)[number];
 
-export const pushChannels = ["ios_push", "android_push", "hms_push", "web_push"] as const satisfies readonly Channel[];
-
 export const isSendable = (channel: string): channel is SendableChannel =>
   (sendableChannels as readonly string[]).includes(channel);

@@ -8,8 +8,6 @@ import { aliasKey, type UserRow, userCollection } from "./users.ts";
 
 const lookupPage = 500; // ids in one $in: keeps each query's plan an index probe
 
-export type Audience = ReturnType<typeof audience>;
-
 /** Reads who a message goes to. Always by an index: pages of ids in order, or probes of explicit ids. */
 export const audience = (db: Db) => {
   const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);

@@ -21,9 +21,6 @@ export const deliveryStatuses = [
 ] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** Statuses that a delivery can be written with; the others follow from receipts. */
-export type FirstStatus = Extract<DeliveryStatus, "sent" | "failed" | "errored" | "expired" | "suppressed">;
-
 /**
  * What became of one recipient of one message: written once, with its outcome. `_id` follows from (message,
  * subscription), so a second write is a duplicate and changes nothing. Members without a value are left out of the
@@ -68,8 +65,6 @@ export const deliveryCollection: CollectionSpec = {
 export const deliveryBatch = 100;
 
 export type StatusCount = { status: DeliveryStatus; error_code: string | null; count: number };
-
-export type Deliveries = ReturnType<typeof deliveries>;
 
 export const deliveries = (db: Db) => {
   const rows = collectionOf<DeliveryRow>(db, deliveryCollection);

@@ -4,8 +4,6 @@ import { collectionOf } from "./collection.ts";
 import { extendLease, settle, takeLease } from "./leases.ts";
 import { type Counts, countKeys, type MessageRow, messageCollection } from "./messages.ts";
 
-export type MessageWork = ReturnType<typeof messageWork>;
-
 /** What a dispatcher does to messages; every write names the fence of the lease it was made under. */
 export const messageWork = (db: Db) => {
   const rows = collectionOf<MessageRow>(db, messageCollection);

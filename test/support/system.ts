@@ -12,7 +12,7 @@ import { testDir } from "../../dev/paths.ts";
 import { type ProgramName, startProgram } from "../../dev/programs.ts";
 import { freePorts, type ServerProcess } from "../../dev/servers/process.ts";
 import type { Credentials } from "../../dev/simulators/credentials.ts";
-import { anApp, seed, seedTenant, testKeyRing } from "./fixtures.ts";
+import { seedTenant, testKeyRing } from "./fixtures.ts";
 
 export type SystemOptions = {
   mongodbUrl: string;
@@ -88,14 +88,6 @@ export const startSystem = async (options: SystemOptions): Promise<System> => {
       await rm(dir, { recursive: true, force: true });
     },
   };
-};
-
-/** Another app on another tenant of the same installation, with a key of its own. */
-export const addTenant = async ({ db }: System): Promise<{ app: AppRow; token: string }> => {
-  const { tenant, token } = await seedTenant(db);
-  const app = anApp({ tenant_id: tenant._id });
-  await seed(db, { apps: [app] });
-  return { app, token };
 };
 
 const apnsAccount = (appId: string, { apns }: Credentials): NonNullable<AppRow["channels"]["ios_push"]> => ({
