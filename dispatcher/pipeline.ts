@@ -66,19 +66,22 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
   });
   const ends = ending(deps);
   return {
-    plan: plan({
-      take: (id, now) => messages.take(id, hold(now)),
-      extend: (message, now) => messages.extend(message, now, holdMs),
-      needsTurn: messages.needsTurn,
-      app: directory.app,
-      tenant: directory.tenant,
-      advance: move,
-      rest: messages.rest,
-      complete: complete(ends),
-      fail: fail(ends),
-      stopping,
-      clock,
-    }),
+    plan: timed(
+      deps,
+      plan({
+        take: (id, now) => messages.take(id, hold(now)),
+        extend: (message, now) => messages.extend(message, now, holdMs),
+        needsTurn: messages.needsTurn,
+        app: directory.app,
+        tenant: directory.tenant,
+        advance: move,
+        rest: messages.rest,
+        complete: complete(ends),
+        fail: fail(ends),
+        stopping,
+        clock,
+      }),
+    ),
     deliver: runChunk({
       take: (id, now) => send.chunks.take(id, hold(now)),
       extend: (chunk, now) => send.chunks.extend(chunk, now, holdMs),
@@ -126,6 +129,15 @@ const sending = (deps: PipelineDeps) => {
       messageWork(deps.db).count(messageId, countsOf(fresh), deps.clock.now()),
   };
 };
+
+const timed =
+  ({ metrics, clock }: PipelineDeps, turn: Pipeline["plan"]): Pipeline["plan"] =>
+  async (messageId) => {
+    const startedMs = clock.now().getTime();
+    const settlement = await turn(messageId);
+    metrics.planSeconds.observe((clock.now().getTime() - startedMs) / 1000);
+    return settlement;
+  };
 
 /** One line and one measurement for each run of a chunk, or of a small message in its first turn. */
 const observed =
