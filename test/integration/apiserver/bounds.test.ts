@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { type Installation, installation, type Reply } from "../../support/api.ts";
-import { type Bound, effective, refused, targets } from "../../support/bounds.ts";
+import { effective, refused, targets } from "../../support/bounds.ts";
 import { seedTenant } from "../../support/fixtures.ts";
 
 const runsOfMember = 8; // of 60 members, inside and outside: some 1,000 calls
@@ -30,14 +30,6 @@ describe("the bounds of a notification", function () {
       },
     });
   const stored = () => site.db.collection("messages").countDocuments();
-  const forEach = <T>(values: fc.Arbitrary<T>, check: (value: T) => Promise<void>) =>
-    fc.assert(fc.asyncProperty(values, check), { numRuns: runsOfMember });
-
-  const named = (reply: Reply, member: string, field: string, value: unknown): void => {
-    const found = [reply.status, reply.body.error?.details["field"]];
-    expect(found, `${member}: ${JSON.stringify(value)?.slice(0, 200)}`).to.deep.equal([400, field]);
-  };
-
   for (const { member, good, bad } of effective) {
     it(`takes ${member} inside, names it outside and stores nothing`, async () => {
       await forEach(good, async (value) => {
@@ -160,3 +152,11 @@ describe("the bounds of a notification", function () {
 
 /** Long names are cut in `field`. */
 const clip = (field: string): string => (field.length <= 200 ? field : `${field.slice(0, 200)}…`);
+
+const forEach = <T>(values: fc.Arbitrary<T>, check: (value: T) => Promise<void>) =>
+  fc.assert(fc.asyncProperty(values, check), { numRuns: runsOfMember });
+
+const named = (reply: Reply, member: string, field: string, value: unknown): void => {
+  const found = [reply.status, reply.body.error?.details["field"]];
+  expect(found, `${member}: ${JSON.stringify(value)?.slice(0, 200)}`).to.deep.equal([400, field]);
+};

@@ -1,0 +1,121 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { request } from "node:http";
+import { expect } from "chai";
+import { connectMongo, type Mongo } from "#core/storage/connect.ts";
+import { type Api, startApi } from "../../support/api.ts";
+import { seedTenant } from "../../support/fixtures.ts";
+import { privateServers } from "../../support/servers.ts";
+import { until } from "../../support/until.ts";
+
+describe("the apiserver when a store is away", function () {
+  this.timeout(120_000);
+  let servers: Awaited<ReturnType<typeof privateServers<"mongodb" | "nats" | "redis">>>;
+  let mongo: Mongo;
+  let api: Api;
+  let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  const plan = { _id: "p", api_rps: 40 };
+
+  before(async () => {
+    servers = await privateServers({ mongodb: true, nats: true, redis: true });
+    mongo = connectMongo({ url: servers.mongodb.url, database: "faults", appName: "tests", maxPoolSize: 5 });
+    api = await startApi(
+      { mongodbUrl: servers.mongodb.url, natsUrl: servers.nats.url, redisUrl: servers.redis.url },
+      "faults",
+      { HERALD_REPLICAS: "4" },
+    );
+    tenant = await seedTenant(mongo.db, { plan });
+  });
+  after(async () => {
+    await api.process.kill();
+    await mongo.close();
+    await servers.close();
+  });
+
+  const send = (more: object = {}) =>
+    api.call("POST", "/v1/notifications", {
+      token: tenant.token,
+      body: { app_id: tenant.app._id, target: { all: true }, contents: { en: "x" }, ...more },
+    });
+  const list = () => api.call("GET", `/v1/notifications?app_id=${tenant.app._id}`, { token: tenant.token });
+
+  it("limits each replica to its share while Redis is away, says so, and returns to the shared bucket", async () => {
+    expect((await list()).headers.get("X-RateLimit-Degraded")).to.equal(null);
+    await servers.redis.kill();
+    await until(async () => (await list()).headers.get("X-RateLimit-Degraded") === "1");
+    const replies = await Promise.all(Array.from({ length: 30 }, list));
+    expect(replies.filter(({ status }) => status === 200).length).to.be.within(1, 20); // 10, and what fills meanwhile
+    expect(replies.some(({ status }) => status === 429)).to.equal(true);
+    expect(new Set(replies.map(({ headers }) => headers.get("X-RateLimit-Limit")))).to.deep.equal(new Set(["10"]));
+    const ready = await api.call("GET", "/readyz");
+    expect([ready.status, ready.body["checks"]]).to.deep.equal([200, { mongodb: "ok", redis: "away", nats: "ok" }]);
+    await servers.redis.start();
+    await until(async () => (await list()).headers.get("X-RateLimit-Degraded") === null, 10_000);
+    expect((await list()).headers.get("X-RateLimit-Limit")).to.equal("40");
+  });
+
+  it("accepts while JetStream is away, at once, and leaves the message due", async () => {
+    await servers.nats.kill();
+    const began = performance.now();
+    const { status, body } = await send();
+    expect(status).to.equal(202);
+    expect(performance.now() - began).to.be.below(1_000);
+    const row = await mongo.db.collection("messages").findOne({ _id: body.id as never });
+    expect(row?.["outbox"]).to.have.length(1);
+    expect(row?.["due_at"]).to.be.an.instanceOf(Date);
+    await servers.nats.start();
+    await until(async () => (await api.call("GET", "/readyz")).body["checks"] !== undefined);
+    await until(async () => (await fetch(`${api.healthUrl}/readyz`)).ok, 10_000);
+    expect((await send()).status).to.equal(202);
+  });
+
+  for (const how of ["kill", "pause"] as const) {
+    it(`answers 503 with Retry-After while MongoDB is away (${how}), and goes on when it is back`, async () => {
+      const { status } = await send();
+      expect(status).to.equal(202);
+      await servers.mongodb[how]();
+      try {
+        const reply = await send();
+        expect([reply.status, reply.body.error.code]).to.deep.equal([503, "HS_UNAVAILABLE"]);
+        expect(reply.headers.get("Retry-After")).to.match(/^\d+$/);
+        expect(reply.headers.get("X-RateLimit-Limit")).to.equal("40");
+        const ready = await api.call("GET", "/readyz");
+        expect([ready.status, (ready.body["checks"] as Record<string, string>)["mongodb"]]).to.deep.equal([
+          503,
+          "away",
+        ]);
+        expect((await api.call("GET", "/healthz")).status).to.equal(200);
+      } finally {
+        if (how === "kill") await servers.mongodb.start();
+        else servers.mongodb.resume();
+      }
+      await until(async () => (await send()).status === 202, 30_000);
+    });
+  }
+
+  it("finishes what is in hand on SIGTERM, closes its connections and ends", async () => {
+    servers.mongodb.pause();
+    const slow = list();
+    const idle = request(`${api.url}/healthz`, { headers: { Connection: "keep-alive" } }).end();
+    await once(idle, "response");
+    await until(async () =>
+      /requests_in_flight\{[^}]*\} 1\b/.test(await (await fetch(`${api.healthUrl}/metrics`)).text()),
+    );
+    const stopped = api.process.stop();
+    await until(async () => refuses(api.url));
+    servers.mongodb.resume();
+    const reply = await slow;
+    expect([reply.status, reply.headers.get("Connection")]).to.deep.equal([200, "close"]);
+    await stopped;
+    expect(() => readFileSync(`/proc/${api.process.pid}/stat`)).to.throw();
+  });
+});
+
+const refuses = async (url: string): Promise<boolean> => {
+  try {
+    await fetch(`${url}/healthz`, { headers: { Connection: "close" } });
+    return false;
+  } catch {
+    return true;
+  }
+};

@@ -1,0 +1,14 @@
+import { expect } from "chai";
+import type { Reply } from "./api.ts";
+
+/** Holds a reply to the headers that every reply has. */
+export const expectHeaders = ({ headers }: Reply): void => {
+  for (const name of ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]) {
+    expect(headers.get(name), name).to.match(/^\d+$/);
+  }
+  expect(headers.get("Service-Version")).to.equal("1.0.0");
+  expect(headers.get("X-Request-Id")).to.match(/^[A-Za-z0-9._-]{1,128}$/);
+};
+
+/** A body of so many levels. */
+export const nested = (depth: number): string => `{"properties":${'{"a":'.repeat(depth - 1)}1${"}".repeat(depth - 1)}}`;
