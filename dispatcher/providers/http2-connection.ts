@@ -1,11 +1,5 @@
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  constants,
-  type IncomingHttpHeaders,
-  type IncomingHttpStatusHeader,
-} from "node:http2";
+import { errorCodes } from "./http2-frames.ts";
+import { Http2Wire, type WireListener, type WireOptions } from "./http2-wire.ts";
 import type { Exchange, TransportResult } from "./transport.ts";
 
 export type ConnectionLimits = {
@@ -21,7 +15,7 @@ export type ConnectionLimits = {
   idleMs: number;
 };
 
-export type ConnectionOptions = ConnectionLimits & { origin: string; ca?: string };
+export type ConnectionOptions = ConnectionLimits & WireOptions;
 
 /** What a connection tells its pool. */
 export type ConnectionListener = {
@@ -33,25 +27,22 @@ export type ConnectionListener = {
 };
 
 type Phase = "opening" | "open" | "draining" | "closed";
-type UnderWay = { stream: ClientHttp2Stream; sentAtMs: number; answer: Answer | null };
+type UnderWay = { exchange: Exchange; sentAtMs: number; answer: Answer | null; parts: Buffer[]; length: number };
 type Answer = Extract<TransportResult, { kind: "answer" }>;
 
-const maxAnswerLength = 65_536; // providers answer with some hundred characters; the rest is dropped
+const maxAnswerBytes = 32_768; // providers answer with some hundred; more than this is cut
 
 /**
- * One HTTP/2 session. It knows for each request whether the provider may have seen it, and never waits for node:http2
- * to say that a session is dead: after a TCP reset with many streams under way neither `error` nor `close` may come
- * (docs/decisions/0010), so `tick` watches deadlines and pings.
+ * One HTTP/2 connection and the requests under way on it. It knows for each whether the provider may have seen it, and
+ * waits for no event to learn that the connection is dead: `tick` watches deadlines and asks a quiet peer with a PING.
  */
 export class Http2Connection {
   readonly #options: ConnectionOptions;
   readonly #listener: ConnectionListener;
-  readonly #session: ClientHttp2Session;
-  readonly #underWay = new Map<Exchange, UnderWay>();
+  readonly #wire: Http2Wire;
+  readonly #underWay = new Map<number, UnderWay>();
   #phase: Phase = "opening";
   #providerStreams: number;
-  #goawayLastStreamId = Number.POSITIVE_INFINITY;
-  #endReason = "the connection was closed";
   #heardAtMs = performance.now();
   #pingedAtMs: number | null = null;
   #answered = false;
@@ -60,17 +51,7 @@ export class Http2Connection {
     this.#options = options;
     this.#listener = listener;
     this.#providerStreams = options.initialStreams;
-    this.#session = connect(options.origin, {
-      settings: { enablePush: false },
-      maxSessionMemory: 64, // MB; node's 10 refuses streams when 1,000 bodies of 4 KB wait
-      ...(options.ca === undefined ? {} : { ca: options.ca }),
-    });
-    this.#session
-      .on("connect", () => this.#connected())
-      .on("remoteSettings", ({ maxConcurrentStreams }) => this.#learnStreams(maxConcurrentStreams))
-      .on("goaway", (code, lastStreamId) => this.#drain(code, lastStreamId))
-      .on("error", (error: Error) => this.#noteError(error))
-      .on("close", () => this.#end(this.#endReason));
+    this.#wire = new Http2Wire(options, this.#wireListener());
   }
 
   get phase(): Phase {
@@ -88,151 +69,156 @@ export class Http2Connection {
 
   /** How many more requests it takes now. */
   get room(): number {
-    if (this.#phase !== "open") return 0;
-    const admitted = this.#answered
-      ? this.#providerStreams
-      : Math.min(this.#providerStreams, this.#options.initialStreams);
-    return Math.min(admitted, this.#options.maxStreams) - this.#underWay.size;
+    if (this.#phase !== "open" || !this.#wire.hasRoom) return 0;
+    const { initialStreams, maxStreams } = this.#options;
+    const admitted = this.#answered ? this.#providerStreams : Math.min(this.#providerStreams, initialStreams);
+    return Math.min(admitted, maxStreams) - this.#underWay.size;
   }
 
   send(exchange: Exchange): void {
     const { path, headers, body } = exchange.request;
-    let stream: ClientHttp2Stream;
-    try {
-      stream = this.#session.request({ ":method": "POST", ":path": path, ...headers });
-    } catch (error) {
-      this.#noteError(error);
-      this.#drain(constants.NGHTTP2_NO_ERROR, Number.POSITIVE_INFINITY);
-      this.#listener.returned(exchange, this.#endReason);
-      return;
-    }
-    this.#underWay.set(exchange, { stream, sentAtMs: performance.now(), answer: null });
-    stream
-      .on("response", (headers, flags) => this.#hear(exchange, headers, flags))
-      .on("error", () => {}) // "close" follows and is what counts
-      .on("close", () => this.#streamClosed(exchange))
-      .end(body);
+    const streamId = this.#wire.request(path, headers, body);
+    if (streamId === null)
+      exchange.settle({ kind: "not_sent", reason: "the request is larger than the provider takes" });
+    else this.#underWay.set(streamId, { exchange, sentAtMs: performance.now(), answer: null, parts: [], length: 0 });
   }
 
   /** Ends what is over its time or aborted, asks a quiet peer for a sign of life, closes when long idle. */
   tick(nowMs: number): void {
-    if (this.#phase === "opening" && nowMs - this.#heardAtMs > this.#options.connectTimeoutMs) {
-      this.destroy("could not connect in time");
+    const quietForMs = nowMs - this.#heardAtMs;
+    if (this.#phase === "opening") {
+      if (quietForMs > this.#options.connectTimeoutMs) this.destroy("could not connect in time");
       return;
     }
     this.#endOverdue(nowMs);
     if (this.#phase === "closed") return;
-    const quietForMs = nowMs - this.#heardAtMs;
     if (this.#underWay.size > 0) this.#watch(nowMs, quietForMs);
     else if (this.#phase === "draining" || quietForMs > this.#options.idleMs) this.destroy("idle");
   }
 
   /** Ends it at once; what is under way becomes `broken`, or returns to the pool when it surely was not sent. */
   destroy(reason: string): void {
-    this.#session.destroy();
+    this.#wire.destroy(reason);
     this.#end(reason);
   }
 
-  #connected(): void {
-    this.#phase = "open";
+  #wireListener(): WireListener {
+    return {
+      opened: () => {
+        this.#phase = "open";
+        this.#heard();
+        this.#listener.changed();
+      },
+      streams: (most) => {
+        this.#providerStreams = most;
+        this.#heard();
+        this.#listener.changed();
+      },
+      headers: (streamId, headers, isLast) => this.#takeHeaders(streamId, headers, isLast),
+      data: (streamId, bytes, isLast) => this.#takeData(streamId, bytes, isLast),
+      reset: (streamId, code) => this.#takeReset(streamId, code),
+      goaway: (lastStreamId, code, words) => this.#drain(lastStreamId, `GOAWAY ${code} ${words}`.trim()),
+      pong: () => {
+        this.#pingedAtMs = null;
+        this.#heard();
+      },
+      closed: (reason) => this.#end(reason),
+    };
+  }
+
+  #heard(): void {
     this.#heardAtMs = performance.now();
-    this.#listener.changed();
   }
 
-  #learnStreams(maxConcurrentStreams: number | undefined): void {
-    this.#heardAtMs = performance.now();
-    this.#providerStreams = maxConcurrentStreams ?? this.#options.maxStreams;
-    this.#listener.changed();
-  }
-
-  #drain(code: number, lastStreamId: number): void {
-    if (this.#phase === "closed") return;
-    if (code !== constants.NGHTTP2_NO_ERROR) this.#endReason = `GOAWAY with code ${code}`;
-    this.#goawayLastStreamId = Math.min(this.#goawayLastStreamId, lastStreamId);
-    this.#phase = "draining";
-    this.#listener.changed();
-  }
-
-  #noteError(error: unknown): void {
-    if (error instanceof Error) this.#endReason = "code" in error ? String(error.code) : error.message;
-  }
-
-  #hear(exchange: Exchange, headers: IncomingHttpHeaders & IncomingHttpStatusHeader, flags: number): void {
-    this.#heardAtMs = performance.now();
+  #takeHeaders(streamId: number, headers: Record<string, string>, isLast: boolean): void {
+    this.#heard();
     this.#answered = true;
-    const underWay = this.#underWay.get(exchange);
+    const underWay = this.#underWay.get(streamId);
     if (underWay === undefined) return;
-    const { stream } = underWay;
-    const answer: Answer = { kind: "answer", status: headers[":status"] ?? 0, headers, body: "" };
-    underWay.answer = answer;
-    if ((flags & constants.NGHTTP2_FLAG_END_STREAM) === 0) {
-      stream.setEncoding("utf8").on("data", (text: string) => append(answer, text));
-      return;
-    }
-    stream.resume();
-    this.#finish(exchange, underWay, "");
+    const status = Number(headers[":status"]);
+    const isFinal = status >= 200; // informational answers precede it, trailers follow it
+    if (isFinal) underWay.answer ??= { kind: "answer", status, headers, body: "" };
+    if (isLast) this.#answer(streamId, underWay);
+  }
+
+  #takeData(streamId: number, bytes: Buffer, isLast: boolean): void {
+    const underWay = this.#underWay.get(streamId);
+    if (underWay === undefined) return;
+    underWay.parts.push(bytes);
+    underWay.length += bytes.length;
+    if (isLast) return this.#answer(streamId, underWay);
+    if (underWay.length <= maxAnswerBytes) return;
+    this.#wire.cancel(streamId);
+    this.#answer(streamId, underWay);
+  }
+
+  #answer(streamId: number, underWay: UnderWay): void {
+    this.#finish(streamId, underWay, "the answer had no status");
     this.#listener.changed();
   }
 
-  #streamClosed(exchange: Exchange): void {
-    const underWay = this.#underWay.get(exchange);
+  #takeReset(streamId: number, code: number): void {
+    const underWay = this.#underWay.get(streamId);
     if (underWay === undefined) return;
-    const { stream, answer } = underWay;
-    // A dying session closes its streams before it tells of its GOAWAY: its own "close" decides on them.
-    if (answer === null && this.#session.destroyed) return;
-    this.#finish(exchange, underWay, `the stream was closed with code ${stream.rstCode}`);
+    const reason = `the stream was reset with code ${code}`;
+    if (code === errorCodes.refusedStream) this.#giveBack(streamId, underWay, reason);
+    else this.#finish(streamId, underWay, reason);
     this.#listener.changed();
   }
 
-  #finish(exchange: Exchange, { stream, answer }: UnderWay, reason: string): void {
-    this.#underWay.delete(exchange);
-    if (answer !== null) exchange.settle(answer);
-    else if (this.#surelyNotProcessed(stream)) this.#listener.returned(exchange, reason);
-    else exchange.settle({ kind: "broken", reason });
+  /** RFC 9113 6.8: streams above GOAWAY's last stream id were not processed; those below it may still be answered. */
+  #drain(lastStreamId: number, reason: string): void {
+    if (this.#phase === "closed") return;
+    this.#phase = "draining";
+    for (const [streamId, underWay] of this.#underWay)
+      if (streamId > lastStreamId) this.#giveBack(streamId, underWay, reason);
+    this.#listener.changed();
   }
 
-  /** RFC 9113 6.8 and 8.7: refused streams and those above GOAWAY's last stream id were not processed. */
-  #surelyNotProcessed(stream: ClientHttp2Stream): boolean {
-    if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return true;
-    return stream.id === undefined || stream.id > this.#goawayLastStreamId;
+  #giveBack(streamId: number, { exchange }: UnderWay, reason: string): void {
+    this.#underWay.delete(streamId);
+    this.#listener.returned(exchange, reason);
+  }
+
+  /** With a status the answer is known, even when its body was cut. */
+  #finish(streamId: number, { exchange, answer, parts }: UnderWay, reason: string): void {
+    this.#underWay.delete(streamId);
+    if (answer === null) exchange.settle({ kind: "broken", reason });
+    else exchange.settle(parts.length === 0 ? answer : { ...answer, body: Buffer.concat(parts).toString("utf8") });
   }
 
   #endOverdue(nowMs: number): void {
-    let deaf = false;
-    for (const [exchange, { stream, sentAtMs }] of this.#underWay) {
-      const { signal } = exchange.request;
-      if (!signal.aborted && nowMs < exchange.deadlineAtMs) continue;
-      this.#underWay.delete(exchange);
-      stream.close(constants.NGHTTP2_CANCEL);
-      if (signal.aborted) exchange.abort();
-      else exchange.settle({ kind: "broken", reason: "no answer in time" });
-      deaf ||= !signal.aborted && this.#heardAtMs < sentAtMs;
+    let isDeaf = false;
+    for (const [streamId, underWay] of this.#underWay) {
+      const { exchange, sentAtMs } = underWay;
+      const { aborted } = exchange.request.signal;
+      if (!aborted && nowMs < exchange.deadlineAtMs) continue;
+      this.#wire.cancel(streamId);
+      isDeaf ||= !aborted && this.#heardAtMs < sentAtMs;
+      if (!aborted) this.#finish(streamId, underWay, "no answer in time");
+      else {
+        this.#underWay.delete(streamId);
+        exchange.abort();
+      }
     }
-    if (deaf) this.destroy("nothing was heard on the connection");
+    if (isDeaf) this.destroy("nothing was heard on the connection");
   }
 
   #watch(nowMs: number, quietForMs: number): void {
     if (this.#pingedAtMs !== null) {
       if (nowMs - this.#pingedAtMs > this.#options.pingTimeoutMs) this.destroy("the connection is deaf");
-      return;
+    } else if (quietForMs >= this.#options.quietMs) {
+      this.#pingedAtMs = nowMs;
+      this.#wire.ping();
     }
-    if (quietForMs < this.#options.quietMs || this.#session.destroyed) return;
-    this.#pingedAtMs = nowMs;
-    this.#session.ping((error) => {
-      if (error !== null) return;
-      this.#pingedAtMs = null;
-      this.#heardAtMs = performance.now();
-    });
   }
 
   #end(reason: string): void {
     if (this.#phase === "closed") return;
     this.#phase = "closed";
-    for (const [exchange, underWay] of this.#underWay) this.#finish(exchange, underWay, reason);
+    for (const [streamId, underWay] of this.#underWay)
+      if (this.#wire.wasWritten(streamId)) this.#finish(streamId, underWay, reason);
+      else this.#giveBack(streamId, underWay, reason);
     this.#listener.ended(this, reason);
   }
 }
-
-const append = (answer: Answer, text: string): void => {
-  if (answer.body.length < maxAnswerLength) answer.body += text;
-};

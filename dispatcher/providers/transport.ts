@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from "node:http2";
 import type { Outcome } from "#core/domain/outcome.ts";
 
 /** One POST to a provider. `timeoutMs` counts from the call, waiting for a free stream included. */
@@ -17,7 +16,7 @@ export type TransportRequest = {
  * - `broken`: no answer, but the provider may have processed it; sending it again could repeat it.
  */
 export type TransportResult =
-  | { kind: "answer"; status: number; headers: IncomingHttpHeaders; body: string }
+  | { kind: "answer"; status: number; headers: Readonly<Record<string, string | undefined>>; body: string }
   | { kind: "not_sent"; reason: string }
   | { kind: "broken"; reason: string };
 

@@ -1,0 +1,255 @@
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { decodeHeaders, encodeHeaders } from "./hpack.ts";
+import {
+  clientPreface,
+  contentOf,
+  errorCodes,
+  type Frame,
+  flags,
+  frame,
+  frameHeaderLength,
+  frameReader,
+  frameTypes,
+  maxFrameLength,
+  settingIds,
+  settingsOf,
+  uint32,
+  writeFrameHeader,
+} from "./http2-frames.ts";
+
+/** What arrives on a connection. */
+export type WireListener = {
+  opened: () => void;
+  /** The peer admits so many streams at once. */
+  streams: (most: number) => void;
+  headers: (streamId: number, headers: Record<string, string>, isLast: boolean) => void;
+  data: (streamId: number, bytes: Buffer, isLast: boolean) => void;
+  reset: (streamId: number, code: number) => void;
+  /** The peer takes no streams above `lastStreamId`; `words` is what it added for people. */
+  goaway: (lastStreamId: number, code: number, words: string) => void;
+  pong: () => void;
+  /** The connection is over; nothing follows. */
+  closed: (reason: string) => void;
+};
+
+export type WireOptions = { origin: string; ca?: string };
+
+const firstWindow = 65_535; // RFC 9113 6.9.2
+const outLength = 65_536;
+const lastUsableStreamId = 0x7fff_fff0;
+
+/**
+ * The client's side of one HTTP/2 connection: frames in and out, flow control, answers to SETTINGS and PING. Requests
+ * are one HEADERS and at most one DATA frame, written together. Source: RFC 9113.
+ */
+export class Http2Wire {
+  readonly #listener: WireListener;
+  readonly #socket: Socket;
+  readonly #fixedHeaders: string;
+  #out = Buffer.allocUnsafe(0);
+  #outUsed = 0;
+  #isFlushing = false;
+  #hasSettings = false;
+  #nextStreamId = 1;
+  #flushedStreamId = 0;
+  #window = firstWindow;
+  #streamWindow = firstWindow;
+  #unacknowledged = 0;
+  #block: { streamId: number; isLast: boolean; parts: Buffer[] } | null = null;
+  #reason = "the connection was closed";
+
+  constructor({ origin, ca }: WireOptions, listener: WireListener) {
+    const url = new URL(origin);
+    this.#listener = listener;
+    this.#fixedHeaders = encodeHeaders({
+      ":method": "POST",
+      ":scheme": url.protocol.slice(0, -1),
+      ":authority": url.host,
+    });
+    this.#socket = openSocket(url, ca, () => this.#opened());
+    this.#socket
+      .setNoDelay(true)
+      .on(
+        "data",
+        guarded(
+          this,
+          frameReader((received) => this.#take(received)),
+        ),
+      )
+      .on("error", (error: Error & { code?: string }) => this.destroy(error.code ?? error.message))
+      .on("close", () => listener.closed(this.#reason));
+  }
+
+  /** Whether a request of the usual size can be written now; also false once stream ids are used up. */
+  get hasRoom(): boolean {
+    return this.#window >= maxFrameLength && this.#nextStreamId < lastUsableStreamId;
+  }
+
+  /** Whether any byte of this stream was handed to the network. */
+  wasWritten(streamId: number): boolean {
+    return streamId <= this.#flushedStreamId;
+  }
+
+  /** Writes a POST and returns its stream; null when it is larger than one frame or the peer's window. */
+  request(path: string, headers: Readonly<Record<string, string>>, body: string | Buffer): number | null {
+    const block = this.#fixedHeaders + encodeHeaders({ ":path": path }) + encodeHeaders(headers);
+    const bodyLength = Buffer.byteLength(body);
+    if (Math.max(block.length, bodyLength) > maxFrameLength || bodyLength > this.#streamWindow) return null;
+    const streamId = this.#nextStreamId;
+    this.#reserve(2 * frameHeaderLength + block.length + bodyLength);
+    this.#nextStreamId += 2;
+    this.#window -= bodyLength;
+    const ends = bodyLength === 0 ? flags.endStream : 0;
+    this.#writeHeader({ length: block.length, type: frameTypes.headers, flags: flags.endHeaders | ends, streamId });
+    this.#outUsed += this.#out.write(block, this.#outUsed, "latin1");
+    if (bodyLength === 0) return streamId;
+    this.#writeHeader({ length: bodyLength, type: frameTypes.data, flags: flags.endStream, streamId });
+    this.#outUsed +=
+      typeof body === "string" ? this.#out.write(body, this.#outUsed) : body.copy(this.#out, this.#outUsed);
+    return streamId;
+  }
+
+  cancel(streamId: number): void {
+    this.#write(frame(frameTypes.resetStream, 0, streamId, uint32(errorCodes.cancel)));
+  }
+
+  ping(): void {
+    this.#write(frame(frameTypes.ping, 0, 0, Buffer.alloc(8)));
+  }
+
+  /** Ends the connection at once. */
+  destroy(reason: string): void {
+    if (this.#socket.destroyed) return;
+    this.#reason = reason;
+    this.#socket.destroy();
+  }
+
+  #opened(): void {
+    this.#socket.write(clientPreface());
+    this.#listener.opened();
+  }
+
+  #take(received: Frame): void {
+    const { type, streamId, payload } = received;
+    if (this.#block !== null && type !== frameTypes.continuation) throw new Error("PROTOCOL_ERROR");
+    switch (type) {
+      case frameTypes.data:
+        return this.#takeData(received);
+      case frameTypes.headers:
+        this.#block = { streamId, isLast: (received.flags & flags.endStream) !== 0, parts: [contentOf(received)] };
+        return this.#endBlock(received.flags);
+      case frameTypes.continuation:
+        this.#block?.parts.push(payload);
+        return this.#endBlock(received.flags);
+      case frameTypes.resetStream:
+        return this.#listener.reset(streamId, payload.readUInt32BE());
+      case frameTypes.settings:
+        return this.#takeSettings(received);
+      case frameTypes.ping:
+        if ((received.flags & flags.ack) !== 0) return this.#listener.pong();
+        return this.#write(frame(frameTypes.ping, flags.ack, 0, payload));
+      case frameTypes.goaway: {
+        const words = payload.toString("utf8", 8, 208);
+        return this.#listener.goaway(payload.readUInt32BE() & 0x7fffffff, payload.readUInt32BE(4), words);
+      }
+      case frameTypes.windowUpdate:
+        if (streamId === 0) this.#window += payload.readUInt32BE() & 0x7fffffff;
+        return;
+      case frameTypes.pushPromise:
+        throw new Error("PROTOCOL_ERROR"); // was forbidden by our settings
+    }
+  }
+
+  #takeData(received: Frame): void {
+    this.#unacknowledged += received.payload.length;
+    if (this.#unacknowledged > firstWindow / 2) {
+      this.#write(frame(frameTypes.windowUpdate, 0, 0, uint32(this.#unacknowledged)));
+      this.#unacknowledged = 0;
+    }
+    this.#listener.data(received.streamId, contentOf(received), (received.flags & flags.endStream) !== 0);
+  }
+
+  #endBlock(set: number): void {
+    const block = this.#block;
+    if (block === null || block.parts.length > maxContinuations) throw new Error("PROTOCOL_ERROR");
+    if ((set & flags.endHeaders) === 0) return;
+    this.#block = null;
+    const headers = decodeHeaders(block.parts.length === 1 ? (block.parts[0] ?? noBytes) : Buffer.concat(block.parts));
+    if (headers === null) throw new Error("COMPRESSION_ERROR");
+    this.#listener.headers(block.streamId, headers, block.isLast);
+  }
+
+  #takeSettings(received: Frame): void {
+    if ((received.flags & flags.ack) !== 0) return;
+    const settings = settingsOf(received);
+    this.#streamWindow = settings.get(settingIds.initialWindowSize) ?? this.#streamWindow;
+    this.#write(frame(frameTypes.settings, flags.ack, 0, noBytes));
+    const most = settings.get(settingIds.maxConcurrentStreams);
+    if (most !== undefined) this.#listener.streams(most);
+    else if (!this.#hasSettings) this.#listener.streams(Number.POSITIVE_INFINITY);
+    this.#hasSettings = true;
+  }
+
+  #write(bytes: Buffer): void {
+    this.#reserve(bytes.length);
+    this.#outUsed += bytes.copy(this.#out, this.#outUsed);
+  }
+
+  #writeHeader(header: Parameters<typeof writeFrameHeader>[2]): void {
+    this.#outUsed = writeFrameHeader(this.#out, this.#outUsed, header);
+  }
+
+  /** Makes room in the buffer that is handed to the network once all that is ready now has been written. */
+  #reserve(length: number): void {
+    if (this.#outUsed + length > this.#out.length) {
+      this.#flush();
+      this.#out = Buffer.allocUnsafe(outLength);
+    }
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    setImmediate(() => {
+      this.#isFlushing = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#outUsed === 0 || this.#socket.destroyed) return;
+    this.#socket.write(this.#out.subarray(0, this.#outUsed));
+    this.#out = this.#out.subarray(this.#outUsed);
+    this.#outUsed = 0;
+    this.#flushedStreamId = this.#nextStreamId - 2;
+  }
+}
+
+const noBytes = Buffer.alloc(0);
+const maxContinuations = 4; // 64 KiB of headers; CVE-2024-27316 is a peer that never ends them
+
+const openSocket = ({ protocol, hostname, port }: URL, ca: string | undefined, opened: () => void): Socket => {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (protocol === "http:") return connectTcp({ host, port: Number(port || 80) }, opened);
+  const socket: TLSSocket = connectTls({
+    host,
+    port: Number(port || 443),
+    ALPNProtocols: ["h2"],
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(ca === undefined ? {} : { ca }),
+  });
+  socket.once("secureConnect", () => {
+    if (socket.alpnProtocol === "h2") opened();
+    else socket.destroy(new Error("the peer does not speak HTTP/2"));
+  });
+  return socket;
+};
+
+/** A peer that breaks the protocol ends the connection, not the process. */
+const guarded =
+  (wire: Http2Wire, read: (chunk: Buffer) => void) =>
+  (chunk: Buffer): void => {
+    try {
+      read(chunk);
+    } catch (error) {
+      wire.destroy(error instanceof Error ? error.message : "PROTOCOL_ERROR");
+    }
+  };
