@@ -8,10 +8,18 @@ import { type Kubectl, kubectlFor } from "./demo/kubectl.ts";
 import { type Person, register } from "./demo/people.ts";
 import { phase, seconds } from "./demo/phase.ts";
 import { type DemoProcess, ensureRunning, programProcess, simulatorProcesses } from "./demo/processes.ts";
-import { applyCrds, applySamples, appSecrets, awaitReady, readSecret, samplesFor } from "./demo/resources.ts";
+import {
+  applyCrds,
+  applySamples,
+  appSecrets,
+  awaitReady,
+  installationFor,
+  readSecret,
+  samplesFor,
+} from "./demo/resources.ts";
 import { type Rest, RestError, restClient } from "./demo/rest.ts";
 import { type Evidence, sendTo } from "./demo/send.ts";
-import { type Addresses, addresses, addressOf, keptSecrets, programSettings } from "./demo/settings.ts";
+import { type Addresses, addresses, keptSecrets, kubeconfigOf, programSettings } from "./demo/settings.ts";
 import { missing, table } from "./demo/table.ts";
 import { portBase as portBaseOf, stackDir } from "./paths.ts";
 import { withLock } from "./servers/lock.ts";
@@ -24,10 +32,10 @@ const demo = async (dir: string, portBase: number): Promise<readonly string[]> =
   const beganAt = performance.now();
   const at = addresses(portBase);
   const { found } = await phase("MongoDB, NATS, Redis and Kubernetes API", () => startStack({ dir, portBase }));
-  const kubeconfig = addressOf(found, "kubernetes");
-  const kubectl = kubectlFor(kubeconfig);
-  await startPrograms({ dir, portBase, at, found, kubectl });
-  const { rest, appId } = await applyResources({ dir, portBase, at, kubectl });
+  const kubeconfig = kubeconfigOf(found);
+  const place: Place = { dir, portBase, at, kubectl: kubectlFor(kubeconfig) };
+  await startPrograms(place, found);
+  const { rest, appId } = await applyResources(place);
   const people = await phase("Users and subscriptions registered over REST", () => register(rest, appId, { dir, at }));
   const rows = await phase("One notification sent on each channel", () => sendToAll(people, rest, at));
   console.log(`\n${table(rows)}\n`);
@@ -41,14 +49,15 @@ const demo = async (dir: string, portBase: number): Promise<readonly string[]> =
   return [];
 };
 
-type Start = { dir: string; portBase: number; at: Addresses; found: Stack["found"]; kubectl: Kubectl };
+type Place = { dir: string; portBase: number; at: Addresses; kubectl: Kubectl };
 
 /** The operator comes last: it watches the kinds that the CRDs make. */
-const startPrograms = async ({ dir, portBase, at, found, kubectl }: Start): Promise<void> => {
+const startPrograms = async ({ dir, portBase, at, kubectl }: Place, found: Stack["found"]): Promise<void> => {
   keptCredentials(join(dir, "simulators")); // the programs trust its certificate
-  const settings = programSettings({ dir, at, found, keyRing: keptSecrets(dir).keyRing });
-  const ensure = (wanted: DemoProcess): Promise<unknown> => ensureRunning(dir, wanted);
   await phase("CustomResourceDefinitions applied", () => applyCrds(kubectl));
+  const installation = await installationFor(kubectl);
+  const settings = programSettings({ dir, at, found, installation, keyRing: keptSecrets(dir).keyRing });
+  const ensure = (wanted: DemoProcess): Promise<unknown> => ensureRunning(dir, wanted);
   await phase("Provider simulators and webhook receiver", () =>
     Promise.all(simulatorProcesses(dir, portBase, at).map(ensure)),
   );
@@ -62,12 +71,7 @@ const startPrograms = async ({ dir, portBase, at, found, kubectl }: Start): Prom
 };
 
 /** Applies the samples; answers with what an application gets to know: its connection Secret. */
-const applyResources = async ({
-  dir,
-  portBase,
-  at,
-  kubectl,
-}: Omit<Start, "found">): Promise<{ rest: Rest; appId: string }> => {
+const applyResources = async ({ dir, portBase, at, kubectl }: Place): Promise<{ rest: Rest; appId: string }> => {
   const samples = samplesFor(portBase, dir);
   const secrets = appSecrets(keptCredentials(join(dir, "simulators")), keptSecrets(dir), at);
   await phase("config/samples applied and Ready", async (note) => {

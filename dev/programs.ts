@@ -29,6 +29,7 @@ export const startProgram = ({
     // a small young generation halves the resident memory at no measurable cost
     command: [join(rootDir, "node_modules/.bin/node"), "--max-semi-space-size=4", join(rootDir, program, "main.ts")],
     marker: `${program}/main.ts`,
+    ports: [healthPort, ...(env["HERALD_HTTP_PORT"] ? [Number(env["HERALD_HTTP_PORT"])] : [])],
     detached,
     isReady: () => answersHttp(`http://127.0.0.1:${healthPort}/readyz`),
     env: { NODE_COMPILE_CACHE: join(rootDir, ".dev/compile-cache"), ...env, HERALD_HEALTH_PORT: String(healthPort) },

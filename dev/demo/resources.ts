@@ -13,11 +13,20 @@ export const namespace = "herald-demo";
 const apply = ["apply", "--server-side", "--force-conflicts"]; // leaves no copy of a Secret in an annotation
 const establishedWithin = "30s";
 const readyWithinMs = 60_000;
+const systemNamespacesWithinMs = 30_000;
 
 /** Applies the CRDs and waits until the API server serves them. */
 export const applyCrds = async (kubectl: Kubectl): Promise<void> => {
   await kubectl([...apply, "-f", "crds"]);
   await kubectl(["wait", "--for=condition=Established", `--timeout=${establishedWithin}`, "-f", "crds"]);
+};
+
+/** A name for the installation that follows from the cluster: with another cluster another database is used. */
+export const installationFor = async (kubectl: Kubectl): Promise<string> => {
+  const read = ["get", "namespace", "kube-system", "--ignore-not-found", "-o", "jsonpath={.metadata.uid}"];
+  const uid = await eventually(async () => (await kubectl(read)) || null, systemNamespacesWithinMs);
+  if (uid === null) throw new Error("the API server has made no namespace kube-system");
+  return `herald_demo_${uid.slice(0, 8)}`;
 };
 
 /** Applies the Secrets that the samples name, then the samples. */

@@ -38,11 +38,11 @@ export const sendTo = async (person: Person, rest: Rest, at: Addresses): Promise
   const message = await rest.post<CreateNotificationResult>("/v1/notifications", body, {
     "idempotency-key": `demo-${title.replaceAll(" ", "-")}`,
   });
-  const [received, delivery, webhook] = await Promise.all([
-    eventually(() => receivedBy(person, title, at), withinMs),
+  const [delivery, webhook] = await Promise.all([
     eventually(() => deliveryOf(rest, message.id, subscription.id), withinMs),
     eventually(() => webhookAbout(message.id, subscription.id, at), withinMs),
   ]);
+  const received = await receivedBy(person, title, at); // the provider has answered before there is a delivery
   return {
     channel,
     recipient: subscription.token_masked,
@@ -106,4 +106,9 @@ const webhookAbout = async (messageId: string, subscriptionId: string, at: Addre
   return about ?? null;
 };
 
-const getJson = async <T>(url: string): Promise<T> => (await (await fetch(url)).json()) as T; // our own tools' answers
+const getJson = async <T>(url: string): Promise<T> => {
+  const response = await fetch(url).catch((cause: unknown) => {
+    throw new Error(`${url} does not answer`, { cause });
+  });
+  return (await response.json()) as T; // our own tools' answers
+};

@@ -1,5 +1,5 @@
 import { createECDH, randomBytes } from "node:crypto";
-import { join } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 import { keptFile } from "../kept-file.ts";
 import type { ProgramName } from "../programs.ts";
 import type { Found, ServerKind } from "../servers/stack.ts";
@@ -41,15 +41,23 @@ const newSecrets = (): DemoSecrets => {
   };
 };
 
-export type Places = { dir: string; at: Addresses; found: Partial<Record<ServerKind, Found>>; keyRing: string };
+export type Places = {
+  dir: string;
+  at: Addresses;
+  found: Partial<Record<ServerKind, Found>>;
+  /** Name of the database and of the subjects. */
+  installation: string;
+  keyRing: string;
+};
 
 /** The settings of the three programs, as a chart would write them. */
-export const programSettings = ({ dir, at, found, keyRing }: Places): Record<ProgramName, Record<string, string>> => {
+export const programSettings = (places: Places): Record<ProgramName, Record<string, string>> => {
+  const { dir, at, found, installation, keyRing } = places;
   const shared = {
     HERALD_MONGODB_URL: addressOf(found, "mongodb"),
-    HERALD_MONGODB_DATABASE: "herald_demo",
+    HERALD_MONGODB_DATABASE: installation,
     HERALD_NATS_URL: addressOf(found, "nats"),
-    HERALD_NATS_PREFIX: "herald_demo",
+    HERALD_NATS_PREFIX: installation,
     HERALD_KEY_RING: keyRing,
     HERALD_HEALTH_HOST: "127.0.0.1",
   };
@@ -67,15 +75,21 @@ export const programSettings = ({ dir, at, found, keyRing }: Places): Record<Pro
       HERALD_ALLOWED_RANGES: "127.0.0.0/8", // the simulated push service and the receiver of webhooks
       NODE_EXTRA_CA_CERTS: certificateOf(dir),
     },
-    operator: { ...shared, HERALD_PUBLIC_URL: at.rest, KUBECONFIG: addressOf(found, "kubernetes") },
+    operator: { ...shared, HERALD_PUBLIC_URL: at.rest, KUBECONFIG: kubeconfigOf(found) },
   };
 };
 
 /** The simulators' certificate. */
 export const certificateOf = (dir: string): string => join(dir, "simulators", "ca.pem");
 
-/** Where a server of the stack is; for kubernetes the kubeconfig. */
-export const addressOf = (found: Places["found"], kind: ServerKind): string => {
+/** The kubeconfig, or several as the user's own KUBECONFIG may name them, for programs that run in other folders. */
+export const kubeconfigOf = (found: Places["found"]): string =>
+  addressOf(found, "kubernetes")
+    .split(delimiter)
+    .map((path) => resolve(path))
+    .join(delimiter);
+
+const addressOf = (found: Places["found"], kind: ServerKind): string => {
   const address = found[kind]?.address;
   if (address === undefined) throw new Error(`${kind} is not part of this stack`);
   return address;
