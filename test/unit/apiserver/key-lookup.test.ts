@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import { keyLookup } from "../../../apiserver/key-lookup.ts";
+import { anApiKey } from "../../support/fixtures.ts";
+
+describe("keyLookup", () => {
+  it("sees a revocation within 60 seconds though nothing announced it", async () => {
+    const { site, lookup } = setUp();
+    await lookup("h");
+    revoke(site);
+    site.now = new Date(site.now.getTime() + 20_000);
+    expect((await lookup("h"))?.revoked_at).to.equal(null);
+    site.now = new Date(site.now.getTime() + 39_000);
+    expect((await lookup("h"))?.revoked_at).to.be.an.instanceOf(Date);
+  });
+
+  for (const [collection, id] of [
+    ["api_keys", "key_x"],
+    ["*", "*"],
+  ] as const) {
+    it(`sees a revocation at once when ${collection} was announced`, async () => {
+      const { site, lookup, tell } = setUp();
+      await lookup("h");
+      revoke(site);
+      tell(collection, id);
+      expect((await lookup("h"))?.revoked_at).to.be.an.instanceOf(Date);
+    });
+  }
+
+  it("asks once for many requests, and again each time for a key that is not there", async () => {
+    const { site, lookup } = setUp();
+    await Promise.all(Array.from({ length: 10 }, () => lookup("h")));
+    expect(site.loads).to.equal(1);
+    site.row = null;
+    await lookup("other");
+    await lookup("other");
+    expect(site.loads).to.equal(3);
+  });
+});
+
+const setUp = () => {
+  const { row } = anApiKey({ tenant_id: "ten_1" });
+  const site = { now: new Date("2026-01-01T00:00:00Z"), loads: 0, row: row as typeof row | null };
+  const listeners: ((collection: string, id: string) => void)[] = [];
+  const lookup = keyLookup({
+    keys: {
+      findByHash: async () => {
+        site.loads++;
+        return site.row;
+      },
+    },
+    changes: { on: (listener) => void listeners.push(listener) },
+    clock: { now: () => site.now },
+  });
+  return {
+    site,
+    row,
+    lookup,
+    tell: (collection: string, id: string) => listeners.forEach((listen) => listen(collection, id)),
+  };
+};
+
+const revoke = (site: ReturnType<typeof setUp>["site"]) => {
+  if (site.row !== null) site.row = { ...site.row, revoked_at: site.now };
+};
