@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { JetStreamApiCodes, JetStreamApiError, type JetStreamManager } from "@nats-io/jetstream";
+import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 import type { Db } from "mongodb";
 import { Unavailable } from "#core/errors.ts";
-import { ensureStream } from "#core/queue/connect.ts";
+import { ensureStream, type Nats } from "#core/queue/connect.ts";
+import type { StreamSpec } from "#core/queue/topology.ts";
 import { semaphore } from "#core/runtime/bounded.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
@@ -30,7 +31,7 @@ import type { KindName, Stores } from "./stores.ts";
 
 export type HandlerDeps = Common & {
   db: Db;
-  jsm: JetStreamManager;
+  nats: Pick<Nats, "jsm" | "isConnected">;
   prefix: string;
   publicUrl: string;
   ring: KeyRing;
@@ -43,14 +44,14 @@ type HandlerOf<S> = S extends Store<infer R extends Resource> ? Handler<R> : nev
 
 /** What is done about each kind, on the real stores. */
 export const makeHandlers = (deps: HandlerDeps): Handlers => {
-  const { db, jsm, ring, secrets, stores, announce, clock } = deps;
+  const { db, nats, ring, secrets, stores, announce, clock } = deps;
   const common = { announce, clock };
   const rows = { plans: plans(db), tenants: tenants(db), apps: apps(db), types: liveActivityTypes(db) };
   const webhooks = managedRows(collectionOf<WebhookRow>(db, webhookCollection));
   const keys = managedRows(collectionOf<ApiKeyRow>(db, apiKeyCollection));
   const appRefs = { ...common, apps: rows.apps, appStore: stores.apps };
   return {
-    plans: planHandler({ ...common, ...rows, prefix: deps.prefix, ...streams(jsm) }),
+    plans: planHandler({ ...common, ...rows, prefix: deps.prefix, ...streams(nats) }),
     tenants: tenantHandler({ ...common, ...rows, store: stores.tenants, ...cascade(db, announce) }),
     apps: appHandler({ ...common, ...rows, secrets, ring, oneByOne: oneByOne(), ...cascade(db, announce) }),
     apiKeys: apiKeyHandler({ ...appRefs, ...rows, keys, secrets, baseUrl: deps.publicUrl, newToken }),
@@ -75,15 +76,24 @@ const oneByOne = () => {
 const newToken = (): string => `hk_${randomBytes(32).toString("base64url")}`;
 const newSigningSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`;
 
-const streams = (jsm: JetStreamManager) => ({
-  ensureStream: (spec: Parameters<typeof ensureStream>[1]) => ensureStream(jsm, spec).catch(translated),
-  deleteStream: async (name: string): Promise<void> => {
-    await jsm.streams.delete(name).catch((error: unknown) => {
-      if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return;
-      translated(error);
-    });
-  },
-});
+const streams = ({ jsm, isConnected }: Pick<Nats, "jsm" | "isConnected">) => {
+  /** Without a connection a call would only wait for its deadline. */
+  const whenConnected = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (!isConnected()) throw new Unavailable("JetStream");
+    return call().catch(translated);
+  };
+  return {
+    ensureStream: (spec: StreamSpec) => whenConnected(() => ensureStream(jsm, spec)),
+    deleteStream: (name: string) =>
+      whenConnected(async () => {
+        await jsm.streams.delete(name).catch(ignoreMissing);
+      }),
+  };
+};
+
+const ignoreMissing = (error: unknown): void => {
+  if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)) throw error;
+};
 
 /** JetStream's own refusals stay as they are; everything else means that it did not answer. */
 const translated = (error: unknown): never => {

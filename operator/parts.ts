@@ -58,7 +58,7 @@ export const parts = (deps: PartsDeps): Part[] => {
   const announce = announcer({ nats, subjects: subjects(config.natsPrefix) }).changed;
   const handlers = makeHandlers({
     db: mongo.db,
-    jsm: nats.jsm,
+    nats,
     prefix: config.natsPrefix,
     publicUrl: config.publicUrl,
     ring: keyRing(config.keyRing),

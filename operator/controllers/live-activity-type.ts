@@ -40,7 +40,9 @@ export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<Act
         begin: { created_at: clock.now() },
       };
       const write = () => types.keep(wanted, clock.now());
-      const result = await deps.oneByOne(async () => (await noRoom(types, app.row, id)) ?? (await write()));
+      const isNew = (await types.find(id)) === null;
+      const create = async () => (await noRoom(types, app.row, id)) ?? (await write());
+      const result = await (isNew ? deps.oneByOne(create) : write());
       if (typeof result === "object") return refusal(result);
       if (isWritten(result)) announce(liveActivityTypeCollection.name, id);
       const conflict = keptFinding(result, "live activity type");

@@ -74,19 +74,24 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>) => {
     return { kind: "again", afterMs: blockedRetryMs };
   };
 
+  const tell = async (resource: R, error: unknown, signal: AbortSignal): Promise<void> => {
+    const { namespace, name } = resource.metadata;
+    log.error({ namespace, name, err: error }, "reconcile.failed");
+    await write.status(resource, onError(resource, error), signal).catch(() => {}); // told again next time
+  };
+
   return async (resource: R, signal: AbortSignal): Promise<Result> => {
     try {
       return await (resource.metadata.deletionTimestamp === undefined ? make : unmake)(resource, signal);
     } catch (error) {
-      if (signal.aborted) return { kind: "done" }; // the next leader begins anew
-      if (isConflict(error) || isNotFound(error)) return { kind: "again", afterMs: 100 }; // its event is on the way
-      const { namespace, name } = resource.metadata;
-      log.error({ namespace, name, err: error }, "reconcile.failed");
-      await write.status(resource, { ...onError(resource, error) }, signal).catch(() => {}); // told again next time
+      if (!signal.aborted && !isRace(error)) await tell(resource, error, signal);
       return { kind: "failed", error };
     }
   };
 };
+
+/** Somebody wrote or removed an object since it was read: no fault, and the next pass reads it anew. */
+const isRace = (error: unknown): boolean => isConflict(error) || isNotFound(error);
 
 const went: Finding = { status: "True", reason: "Reconciled", message: "the last reconciliation went through" };
 

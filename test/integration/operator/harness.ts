@@ -115,15 +115,16 @@ const settingsOf = (id: string): Settings & { labelSelector: string } => ({
   healthPort: 0,
 });
 
-export type StartOptions = { settings?: Partial<Settings>; kubeconfig?: string };
+/** `natsUrl`: another NATS than the shared one. */
+export type StartOptions = { settings?: Partial<Settings>; kubeconfig?: string; natsUrl?: string };
 export type Started = { stop: () => Promise<void>; metrics: Metrics<"operator">; log: () => string };
 
 const startOperator = async (
   config: Settings,
-  { servers, kubeconfig }: { servers: TestServers } & StartOptions,
+  { servers, kubeconfig, natsUrl = servers.natsUrl }: { servers: TestServers } & StartOptions,
 ): Promise<Started> => {
   const mongo = connectMongo({ url: servers.mongodbUrl, database: config.leaseName, appName: "op", maxPoolSize: 10 });
-  const nats = await connectNats({ url: servers.natsUrl, name: "op" });
+  const nats = await connectNats({ url: natsUrl, name: "op" });
   const lines: string[] = [];
   const destination = new Writable({
     write: (chunk, _encoding, done) => {
