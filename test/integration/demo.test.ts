@@ -8,9 +8,8 @@ import { MongoClient } from "mongodb";
 import { connectNats } from "#core/queue/connect.ts";
 import { commands } from "../../dev/demo/commands.ts";
 import { addresses } from "../../dev/demo/settings.ts";
-import { rootDir, testDir } from "../../dev/paths.ts";
-import { freePorts } from "../../dev/servers/process.ts";
-import { readRecord } from "../../dev/servers/records.ts";
+import { rootDir, testDir, testPortBase } from "../../dev/paths.ts";
+import { endRecorded, readRecord } from "../../dev/servers/records.ts";
 import { stopStack } from "../../dev/servers/stack.ts";
 import { type TestServers, testServers } from "../support/servers.ts";
 
@@ -21,7 +20,7 @@ describe("make demo", function () {
   this.timeout(120_000);
   let servers: TestServers;
   let dir: string;
-  let portBase: number;
+  const portBase = testPortBase() + 25; // the upper half of the suite's ports
 
   const demo = async (): Promise<{ code: unknown; output: string }> => {
     const env = {
@@ -43,8 +42,6 @@ describe("make demo", function () {
     servers = await testServers();
     await mkdir(testDir, { recursive: true });
     dir = await mkdtemp(join(testDir, "demo-"));
-    const [port = 0] = await freePorts(1);
-    portBase = Math.min(port, 65_400);
   });
 
   after(async () => {
@@ -73,13 +70,13 @@ describe("make demo", function () {
     expect(stdout).to.include('"openapi":"3.1');
   });
 
-  it("runs again over what is there, leaves what runs alone and starts what was killed", async () => {
+  it("runs again over what is there, leaves what runs alone and starts what is missing", async () => {
     const before = { operator: pidOf("operator"), dispatcher: pidOf("dispatcher") };
-    process.kill(before.dispatcher ?? 0, "SIGKILL");
+    expect(await endRecorded(dir, "dispatcher")).to.equal(true);
     const { code, output } = await demo();
     expect(code, output).to.equal(0);
     expect(pidOf("operator")).to.equal(before.operator);
-    expect(pidOf("dispatcher")).to.not.equal(before.dispatcher);
+    expect(pidOf("dispatcher")).to.be.a("number").and.not.equal(before.dispatcher);
   });
 
   it("fails and names what is missing when a provider does not take its message", async () => {
