@@ -12,13 +12,19 @@ export type Wake = { kind: KindName; key: string };
 export const dependants = (stores: Stores) => {
   const by = (kind: KindName, index: string, values: readonly string[]): Wake[] =>
     values.flatMap((value) => stores[kind].by(index, value).map((object) => ({ kind, key: keyOf(object) })));
+  /** A tenant that waits to go, and apps that wait for a name or for a place in the plan. */
+  const ownersAndRivals = (namespace: string): Wake[] => [
+    ...by("tenants", "namespace", [namespace]),
+    ...by("apps", "namespace", [namespace]),
+  ];
   return {
     plan: ({ object }: StoreEvent<KubeObject>): Wake[] => by("tenants", "plan", [object.metadata.name]),
-    tenant: (event: StoreEvent<{ spec: { namespaces: string[] } } & KubeObject>): Wake[] => {
+    tenant: (event: StoreEvent<{ spec: { plan: string; namespaces: string[] } } & KubeObject>): Wake[] => {
       const before = event.kind === "changed" ? event.before.spec.namespaces : [];
       const namespaces = [...new Set([...event.object.spec.namespaces, ...before])];
       const rivals = by("tenants", "namespace", namespaces).filter(({ key }) => key !== keyOf(event.object));
-      return [...rivals, ...by("apps", "namespace", namespaces), ...by("apiKeys", "namespace", namespaces)];
+      const plan: Wake[] = event.kind === "deleted" ? [{ kind: "plans", key: event.object.spec.plan }] : [];
+      return [...plan, ...rivals, ...by("apps", "namespace", namespaces), ...by("apiKeys", "namespace", namespaces)];
     },
     app: ({ kind, object }: StoreEvent<KubeObject>): Wake[] => {
       const { namespace = "" } = object.metadata;
@@ -27,7 +33,7 @@ export const dependants = (stores: Stores) => {
         ...by("apiKeys", "app", [key]),
         ...by("webhooks", "app", [key]),
         ...by("liveActivityTypes", "app", [key]),
-        ...(kind === "deleted" ? by("apps", "namespace", [namespace]) : []), // its name and its place are free
+        ...(kind === "deleted" ? ownersAndRivals(namespace) : []),
       ];
     },
     secret: ({ object }: StoreEvent<KubeObject>): Wake[] =>
