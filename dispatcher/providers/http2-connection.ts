@@ -32,6 +32,8 @@ type Answer = Extract<TransportResult, { kind: "answer" }>;
 
 const maxAnswerBytes = 32_768; // providers answer with some hundred; more than this is cut
 
+const idlePatience = 6; // an idle connection is asked less often, so that a dead one is found before the next push
+
 /**
  * One HTTP/2 connection and the requests under way on it. It knows for each whether the provider may have seen it, and
  * waits for no event to learn that the connection is dead: `tick` watches deadlines and asks a quiet peer with a PING.
@@ -44,6 +46,7 @@ export class Http2Connection {
   #phase: Phase = "opening";
   #providerStreams: number;
   #heardAtMs = performance.now();
+  #usedAtMs = performance.now();
   #pingedAtMs: number | null = null;
   #answered = false;
 
@@ -78,9 +81,10 @@ export class Http2Connection {
   send(exchange: Exchange): void {
     const { path, headers, body } = exchange.request;
     const streamId = this.#wire.request(path, headers, body);
+    this.#usedAtMs = performance.now();
     if (streamId === null)
       exchange.settle({ kind: "not_sent", reason: "the request is larger than the provider takes" });
-    else this.#underWay.set(streamId, { exchange, sentAtMs: performance.now(), answer: null, parts: [], length: 0 });
+    else this.#underWay.set(streamId, { exchange, sentAtMs: this.#usedAtMs, answer: null, parts: [], length: 0 });
   }
 
   /** Ends what is over its time or aborted, asks a quiet peer for a sign of life, closes when long idle. */
@@ -92,8 +96,9 @@ export class Http2Connection {
     }
     this.#endOverdue(nowMs);
     if (this.#phase === "closed") return;
-    if (this.#underWay.size > 0) this.#watch(nowMs, quietForMs);
-    else if (this.#phase === "draining" || quietForMs > this.#options.idleMs) this.destroy("idle");
+    const isIdle = this.#underWay.size === 0;
+    if (isIdle && (this.#phase === "draining" || nowMs - this.#usedAtMs > this.#options.idleMs)) this.destroy("idle");
+    else this.#watch(nowMs, quietForMs >= this.#options.quietMs * (isIdle ? idlePatience : 1));
   }
 
   /** Ends it at once; what is under way becomes `broken`, or returns to the pool when it surely was not sent. */
@@ -109,6 +114,7 @@ export class Http2Connection {
         this.#heard();
         this.#listener.changed();
       },
+      writable: () => this.#listener.changed(),
       streams: (most) => {
         this.#providerStreams = most;
         this.#heard();
@@ -204,10 +210,10 @@ export class Http2Connection {
     if (isDeaf) this.destroy("nothing was heard on the connection");
   }
 
-  #watch(nowMs: number, quietForMs: number): void {
+  #watch(nowMs: number, isQuiet: boolean): void {
     if (this.#pingedAtMs !== null) {
       if (nowMs - this.#pingedAtMs > this.#options.pingTimeoutMs) this.destroy("the connection is deaf");
-    } else if (quietForMs >= this.#options.quietMs) {
+    } else if (isQuiet) {
       this.#pingedAtMs = nowMs;
       this.#wire.ping();
     }

@@ -21,6 +21,8 @@ import {
 /** What arrives on a connection. */
 export type WireListener = {
   opened: () => void;
+  /** The peer's window is wide enough again for requests. */
+  writable: () => void;
   /** The peer admits so many streams at once. */
   streams: (most: number) => void;
   headers: (streamId: number, headers: Record<string, string>, isLast: boolean) => void;
@@ -77,7 +79,9 @@ export class Http2Wire {
           frameReader((received) => this.#take(received)),
         ),
       )
-      .on("error", (error: Error & { code?: string }) => this.destroy(error.code ?? error.message))
+      .on("error", (error: Error & { code?: string }) => {
+        this.#reason = error.code ?? error.message; // "close" follows
+      })
       .on("close", () => listener.closed(this.#reason));
   }
 
@@ -154,7 +158,7 @@ export class Http2Wire {
         return this.#listener.goaway(payload.readUInt32BE() & 0x7fffffff, payload.readUInt32BE(4), words);
       }
       case frameTypes.windowUpdate:
-        if (streamId === 0) this.#window += payload.readUInt32BE() & 0x7fffffff;
+        if (streamId === 0) this.#widen(payload.readUInt32BE() & 0x7fffffff);
         return;
       case frameTypes.pushPromise:
         throw new Error("PROTOCOL_ERROR"); // was forbidden by our settings
@@ -178,6 +182,12 @@ export class Http2Wire {
     const headers = decodeHeaders(block.parts.length === 1 ? (block.parts[0] ?? noBytes) : Buffer.concat(block.parts));
     if (headers === null) throw new Error("COMPRESSION_ERROR");
     this.#listener.headers(block.streamId, headers, block.isLast);
+  }
+
+  #widen(increment: number): void {
+    const hadRoom = this.hasRoom;
+    this.#window += increment;
+    if (!hadRoom && this.hasRoom) this.#listener.writable();
   }
 
   #takeSettings(received: Frame): void {

@@ -4,7 +4,8 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { expect } from "chai";
 import fc from "fast-check";
 import { frame, frameReader, frameTypes } from "../../../../dispatcher/providers/http2-frames.ts";
-import { type Http2Pool, http2Pool } from "../../../../dispatcher/providers/http2-pool.ts";
+import { type Http2Pool, type Http2PoolOptions, http2Pool } from "../../../../dispatcher/providers/http2-pool.ts";
+import { until } from "../../../support/until.ts";
 
 const never = new AbortController().signal;
 
@@ -118,14 +119,14 @@ describe("the HTTP/2 client against a peer that breaks the protocol", () => {
   let pool: Http2Pool;
   const sockets = new Set<Socket>();
 
-  const misbehave = async (answer: Buffer) => {
+  const misbehave = async (answer: Buffer, options: Partial<Http2PoolOptions> = {}) => {
     server = createTcpServer((socket) => {
       sockets.add(socket);
       socket.on("error", () => {}).once("data", () => socket.write(answer));
     });
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;
-    pool = http2Pool({ origin: `http://127.0.0.1:${port}`, maxAttempts: 1 });
+    pool = http2Pool({ origin: `http://127.0.0.1:${port}`, maxAttempts: 1, ...options });
     return pool.request({ path: "/", headers: {}, body: "x", timeoutMs: 2000, signal: never });
   };
 
@@ -179,6 +180,23 @@ describe("the HTTP/2 client against a peer that breaks the protocol", () => {
       expect(result).to.deep.include({ reason });
       expect(pool.stats().connections).to.equal(0);
     });
+
+  it("finds an idle connection dead before the next request needs it", async () => {
+    const answered = Buffer.concat([settings, frame(frameTypes.headers, 5, 1, Buffer.of(0x88))]);
+    const result = await misbehave(answered, { quietMs: 20, pingTimeoutMs: 50 });
+    expect(result).to.include({ kind: "answer", status: 200 });
+    expect(pool.stats().connections).to.equal(1);
+    await until(() => pool.stats().connections === 0);
+  });
+
+  it("names the network's error", async () => {
+    await misbehave(Buffer.from("nonsense that is no frame"));
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    pool = http2Pool({ origin: `http://127.0.0.1:${port}`, maxAttempts: 1 });
+    const refused = await pool.request({ path: "/", headers: {}, body: "x", timeoutMs: 2000, signal: never });
+    expect(refused).to.deep.equal({ kind: "not_sent", reason: "could not connect: ECONNREFUSED" });
+  });
 
   it("keeps what GOAWAY said as the reason, and returns what was above it", async () => {
     const payload = Buffer.concat([Buffer.alloc(8), Buffer.from('{"reason":"Shutdown"}')]);
