@@ -16,6 +16,7 @@ describe("operator: resources become documents, streams and Secrets", function (
 
   const rows = <Row extends { _id: string }>(name: string) => herald.db.collection<Row>(name);
   const stored = () => Promise.all(["apps", "api_keys", "webhooks"].map((name) => rows(name).find().toArray()));
+  const passes = async () => (await started.metrics.reconciles.get()).values.reduce((sum, { value }) => sum + value, 0);
   const idOf = async (object: Manifest): Promise<string> => (await herald.get(object))?.status?.id ?? "";
 
   before(async () => {
@@ -143,8 +144,6 @@ describe("operator: resources become documents, streams and Secrets", function (
     const versions = async () =>
       Promise.all(all.map(async (object) => (await herald.get(object))?.metadata.resourceVersion));
     const [before, rowsBefore] = [await versions(), await stored()];
-    const passes = async () =>
-      (await started.metrics.reconciles.get()).values.reduce((sum, { value }) => sum + value, 0);
     const passed = await passes();
     await until(async () => (await passes()) >= passed + 2 * all.length, 15_000); // each was verified again
     expect(await versions()).to.deep.equal(before);
