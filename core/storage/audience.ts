@@ -30,7 +30,7 @@ export const audience = (db: Db) => {
     /** What sending needs of these subscriptions, in the order of their ids. */
     load: (ids: readonly string[]): Promise<Reached[]> =>
       subscriptions
-        .find({ _id: { $in: [...ids] } }, { projection: reachedMembers })
+        .find({ _id: { $in: [...ids] } }, { projection: reachedMembers, batchSize: ids.length + 1 })
         .sort({ _id: 1 })
         .toArray(),
 
@@ -47,7 +47,7 @@ export const audience = (db: Db) => {
             _id: { $gt: of.after, $lt: "sub`" }, // "`" follows "_": the two-sided range lets the index sort
             ...(of.testOnly ? { test_device: true } : {}),
           },
-          { projection: { _id: 1 } },
+          { projection: { _id: 1 }, batchSize: of.limit + 1 },
         )
         .sort({ _id: 1 })
         .limit(of.limit)

@@ -82,7 +82,8 @@ export const deliveries = (db: Db) => {
     },
 
     /** Deliveries that exist already, of those ids. */
-    existing: (ids: readonly string[]): Promise<DeliveryRow[]> => rows.find({ _id: { $in: [...ids] } }).toArray(),
+    existing: (ids: readonly string[]): Promise<DeliveryRow[]> =>
+      rows.find({ _id: { $in: [...ids] } }, { batchSize: ids.length + 1 }).toArray(),
 
     /** How many deliveries of a message ended how: the truth that its counters are rebuilt from. */
     tally: async (messageId: string): Promise<StatusCount[]> => {
