@@ -1,5 +1,6 @@
 import {
   type Db,
+  MongoBulkWriteError,
   MongoClient,
   MongoNetworkError,
   MongoNotConnectedError,
@@ -8,6 +9,7 @@ import {
   MongoTopologyClosedError,
 } from "mongodb";
 import { Unavailable } from "../errors.ts";
+import { wakeWaitsForDrain } from "./driver-drain.ts";
 
 export type Mongo = {
   db: Db;
@@ -21,6 +23,7 @@ export type Mongo = {
  * meanwhile fails within about 3 s with an error that {@link unavailable} recognises.
  */
 export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptions): Mongo => {
+  wakeWaitsForDrain();
   const client = new MongoClient(url, {
     appName,
     maxPoolSize,
@@ -55,6 +58,7 @@ export const isUnreachable = (error: unknown): boolean =>
   error instanceof MongoNotConnectedError ||
   error instanceof MongoTopologyClosedError ||
   (error instanceof Error && error.name === "MongoWaitQueueTimeoutError") ||
+  (error instanceof MongoBulkWriteError && isUnreachable(error.errorResponse)) || // wraps what stopped it
   (error instanceof MongoServerError && isServerLeaving(error));
 
 /** Codes of a server that steps down or shuts down. Source: MongoDB server discovery and monitoring, "not writable primary" and "node is recovering". */

@@ -1,0 +1,26 @@
+import { createRequire } from "node:module";
+import type { Socket } from "node:net";
+
+/** What of the driver's connection is used here. */
+type Connection = { socket: Socket; cleanup: (error: Error) => void };
+
+let isDone = false;
+
+/**
+ * Wakes commands that wait for a closed socket. The driver (7.8.0, `writeCommand`) awaits `drain` when a socket does
+ * not take a command at once, and hears of nothing when the socket is closed instead: the command never ends. When it
+ * is the monitor's, the client never finds the server again: seen in one of three restarts of a server that is polled.
+ * Woken, the driver sees that the connection is closed, and fails the command as it does elsewhere.
+ */
+export const wakeWaitsForDrain = (): void => {
+  if (isDone) return;
+  isDone = true;
+  const require = createRequire(import.meta.url);
+  const { prototype } = (require("mongodb/lib/cmap/connection.js") as { Connection: { prototype: Connection } })
+    .Connection;
+  const { cleanup } = prototype;
+  prototype.cleanup = function (this: Connection, error) {
+    cleanup.call(this, error);
+    this.socket.emit("drain");
+  };
+};
