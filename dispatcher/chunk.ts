@@ -30,7 +30,7 @@ export type ChunkDeps = {
 };
 
 const done: Settlement = { kind: "done" };
-const soonMs = 5_000; // until events that JetStream did not take are tried again
+const soonMs = 5_000; // until a chunk is run again that failed, or whose events JetStream did not take
 
 /** Runs one chunk: sends, stores, follows up, ends it, and calls its message. Safe to run twice, and to be killed. */
 export const runChunk =
@@ -38,20 +38,29 @@ export const runChunk =
   async (chunkId: string): Promise<Settlement> => {
     const taken = await deps.take(chunkId, deps.clock.now());
     if (taken === null) return done; // ended, or another holds it: should that one die, the timer rings
-    const message = await deps.message(taken.message_id);
-    const app = await deps.app(taken.app_id);
-    if (message === null || app === null) return finish(deps, taken, null);
-
-    const chunk = await withoutRetried(deps, taken);
-    const extend = () => deps.extend(chunk, deps.clock.now());
-    const delivered = await holding({ extend, stopping: deps.stopping }, (halt) =>
-      deps.deliver({ chunk, message, app }, halt),
-    );
-    const complete = await deps.followUp({ chunk, message }, delivered);
-    await deps.count(message._id, delivered.fresh);
-    if (delivered.halted || !complete) return again(deps, chunk, delivered.halted ? 0 : soonMs);
-    return finish(deps, chunk, message.traceparent);
+    try {
+      return await run(deps, taken);
+    } catch (error) {
+      await again(deps, taken, soonMs).catch(() => undefined); // else it waits for the lease's end
+      throw error;
+    }
   };
+
+const run = async (deps: ChunkDeps, taken: ChunkRow): Promise<Settlement> => {
+  const message = await deps.message(taken.message_id);
+  const app = await deps.app(taken.app_id);
+  if (message === null || app === null) return finish(deps, taken, null);
+
+  const chunk = await withoutRetried(deps, taken);
+  const extend = () => deps.extend(chunk, deps.clock.now());
+  const delivered = await holding({ extend, stopping: deps.stopping }, (halt) =>
+    deps.deliver({ chunk, message, app }, halt),
+  );
+  const complete = await deps.followUp({ chunk, message }, delivered);
+  await deps.count(message._id, delivered.fresh);
+  if (delivered.halted || !complete) return again(deps, chunk, delivered.halted ? 0 : soonMs);
+  return finish(deps, chunk, message.traceparent);
+};
 
 const finish = async (deps: ChunkDeps, chunk: ChunkRow, traceparent: string | null): Promise<Settlement> => {
   if (await deps.end(chunk)) await deps.ring({ ...chunk, traceparent }, `${chunk._id}:done`);

@@ -204,7 +204,7 @@ const workLanes = (
         consumer: "plan",
         concurrency: turnsAtOnce,
         parse: messageHint,
-        handle: ({ message_id }) => steps.plan(message_id),
+        handle: ({ message_id }, { attempt }) => steps.plan(message_id, attempt),
       }),
       worker({
         ...common,

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import { Unavailable } from "#core/errors.ts";
 import type { Settlement } from "#core/queue/worker.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics-dispatcher.ts";
@@ -21,6 +22,7 @@ import { deliver } from "./deliver.ts";
 import { countsOf, followUp } from "./follow-up.ts";
 import type { Hints } from "./hints.ts";
 import { holdMs } from "./hold.ts";
+import { patiently } from "./patient.ts";
 import { plan } from "./plan.ts";
 import { recorder } from "./record.ts";
 import type { Senders } from "./senders.ts";
@@ -46,7 +48,7 @@ export type PipelineDeps = {
 
 /** The two steps of a notification, joined to their stores: what the workers of `plan` and `deliver` call. */
 export type Pipeline = {
-  plan: (messageId: string) => Promise<Settlement>;
+  plan: (messageId: string, attempt: number) => Promise<Settlement>;
   deliver: (chunkId: string) => Promise<Settlement>;
 };
 
@@ -60,7 +62,7 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
     ...send,
     page: send.audience.page,
     resolve: send.audience.resolve,
-    ring: (chunk, traceparent) => deps.hints.chunk({ ...chunk, traceparent }, "cut"),
+    ring: (chunk, traceparent) => rung(deps.hints.chunk({ ...chunk, traceparent }, "cut")),
     openChunks: deps.openChunks,
     clock,
   });
@@ -75,7 +77,7 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
         app: directory.app,
         tenant: directory.tenant,
         advance: move,
-        rest: messages.rest,
+        rest: (...given) => patiently(holdMs, () => messages.rest(...given)),
         complete: complete(ends),
         fail: fail(ends),
         stopping,
@@ -86,14 +88,14 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
       take: (id, now) => send.chunks.take(id, hold(now)),
       extend: (chunk, now) => send.chunks.extend(chunk, now, holdMs),
       end: send.chunks.end,
-      giveBack: send.chunks.giveBack,
+      giveBack: (...given) => patiently(holdMs, () => send.chunks.giveBack(...given)),
       recipientsOfRetries: send.chunks.recipientsOfRetries,
       message: messages.content,
       app: directory.app,
       deliver: send.deliver,
       followUp: send.followUp,
       count: send.count,
-      ring: deps.hints.message,
+      ring: (...given) => rung(deps.hints.message(...given)),
       stopping,
       clock,
     }),
@@ -104,6 +106,7 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
 const sending = (deps: PipelineDeps) => {
   const people = audience(deps.db);
   const stored = deliveries(deps.db);
+  const store = (rows: readonly DeliveryRow[]) => patiently(storeForMs, () => stored.record(rows));
   return {
     audience: people,
     chunks: chunks(deps.db),
@@ -112,7 +115,7 @@ const sending = (deps: PipelineDeps) => {
       deliver({
         load: people.load,
         existing: stored.existing,
-        record: recorder({ store: stored.record, writers: 2 }).record, // 2: while one batch is stored the other half of the window is being sent
+        record: recorder({ store, writers: 2 }).record, // 2: while one batch is stored the other half of the window is being sent
         sender: deps.senders.of,
         slot: deps.window.slot,
         clock: deps.clock,
@@ -122,7 +125,7 @@ const sending = (deps: PipelineDeps) => {
     followUp: followUp({
       keepChunks: chunks(deps.db).keep,
       invalidate: invalidated(deps.db),
-      publish: deps.publishEvents,
+      publish: (...given) => deps.publishEvents(...given).catch(falseWhenAway),
       clock: deps.clock,
     }),
     count: (messageId: string, fresh: readonly DeliveryRow[]) =>
@@ -130,11 +133,24 @@ const sending = (deps: PipelineDeps) => {
   };
 };
 
+/** Longer than any outage that a program should outlive: what was sent and cannot be stored would be sent again. */
+const storeForMs = 600_000;
+
+/** A hint that JetStream could not take is no failure: its document is due again soon. */
+const rung = async (hint: Promise<void>): Promise<void> => {
+  await hint.catch(falseWhenAway);
+};
+
+const falseWhenAway = (error: unknown): false => {
+  if (error instanceof Unavailable) return false;
+  throw error;
+};
+
 const timed =
   ({ metrics, clock }: PipelineDeps, turn: Pipeline["plan"]): Pipeline["plan"] =>
-  async (messageId) => {
+  async (messageId, attempt) => {
     const startedMs = clock.now().getTime();
-    const settlement = await turn(messageId);
+    const settlement = await turn(messageId, attempt);
     metrics.planSeconds.observe((clock.now().getTime() - startedMs) / 1000);
     return settlement;
   };

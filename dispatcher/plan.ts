@@ -23,9 +23,11 @@ export type PlanDeps = {
 };
 
 /** A message whose chunks are under way is looked at this often, in case a chunk's call was lost. */
-const lookAgainMs = 30_000;
+const lookAgainMs = 10_000;
 /** Another turn holds the message: what this hint came for may have happened after that turn looked. */
-const turnTakenMs = 50;
+const turnTakenMs = { first: 50, most: 2_000 }; // doubling: the holder may have been killed
+/** Until a turn is tried again that failed, or whose events JetStream did not take. */
+const soonMs = 5_000;
 /** A schedule missed by more than this fails rather than surprises. Source: decisions 7.2. */
 const missedScheduleMs = 86_400_000;
 
@@ -34,20 +36,35 @@ const done: Settlement = { kind: "done" };
 /** Gives a message one turn: sends it at once when it is small, lets its next chunks into the queue, or completes it. */
 export const plan =
   (deps: PlanDeps) =>
-  async (messageId: string): Promise<Settlement> => {
+  async (messageId: string, attempt = 1): Promise<Settlement> => {
     const now = deps.clock.now();
     const message = await deps.take(messageId, now);
     if (message === null) {
       const wanted = await deps.needsTurn(messageId, now);
-      return wanted ? { kind: "retry", delayMs: turnTakenMs, reason: "another turn holds the message" } : done;
+      return wanted ? { ...turnTaken, delayMs: turnTakenDelayMs(attempt) } : done;
     }
-    const app = await deps.app(message.app_id);
-    const refusal = app === null ? "HS_NOT_FOUND: the app is gone" : missedSchedule(message, now);
-    if (app === null || refusal !== null) await deps.fail(message, refusal ?? "");
-    else if ((await deps.tenant(message.tenant_id))?.suspended === true) await rest(deps, message, message.planned);
-    else await turn(deps, message, app);
+    try {
+      await begin(deps, message, now);
+    } catch (error) {
+      await rest(deps, message, { planned: message.planned, inMs: soonMs }).catch(() => false); // else: the lease's end
+      throw error;
+    }
     return done;
   };
+
+const turnTaken = { kind: "retry", reason: "another turn holds the message" } as const;
+
+const turnTakenDelayMs = (attempt: number): number =>
+  Math.min(turnTakenMs.first * 2 ** (attempt - 1), turnTakenMs.most);
+
+const begin = async (deps: PlanDeps, message: MessageRow, now: Date): Promise<void> => {
+  const app = await deps.app(message.app_id);
+  const refusal = app === null ? "HS_NOT_FOUND: the app is gone" : missedSchedule(message, now);
+  if (app === null || refusal !== null) return deps.fail(message, refusal ?? "");
+  const isSuspended = (await deps.tenant(message.tenant_id))?.suspended === true;
+  if (isSuspended) await rest(deps, message, { planned: message.planned, inMs: lookAgainMs });
+  else await turn(deps, message, app);
+};
 
 const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<void> => {
   const extend = () => deps.extend(message, deps.clock.now());
@@ -56,15 +73,18 @@ const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<v
     case "complete":
       return deps.complete(message, advance.all);
     case "under_way":
-      return rest(deps, message, advance.planned);
+      await rest(deps, message, { planned: advance.planned, inMs: lookAgainMs });
+      return;
     case "halted":
-      await deps.rest(message, deps.clock.now(), false);
+      await rest(deps, message, { planned: false, inMs: deps.stopping.aborted ? 0 : soonMs });
   }
 };
 
-const rest = async (deps: PlanDeps, message: MessageRow, planned: boolean): Promise<void> => {
-  await deps.rest(message, new Date(deps.clock.now().getTime() + lookAgainMs), planned);
-};
+const rest = (
+  { rest: giveBack, clock }: PlanDeps,
+  message: MessageRow,
+  { planned, inMs }: { planned: boolean; inMs: number },
+): Promise<boolean> => giveBack(message, new Date(clock.now().getTime() + inMs), planned);
 
 const missedSchedule = ({ scheduled_for, planned, started_at }: MessageRow, now: Date): string | null => {
   const isFirstTurn = !planned && started_at !== null && started_at >= now;
