@@ -25,7 +25,7 @@ export type ChunkRow = Wakeable & {
   position: number;
   /** `waiting`: not yet let into the queue; `open`: queued, being sent or due later; `done`. */
   status: "waiting" | "open" | "done";
-  /** Subscription ids, ascending; emptied when done. */
+  /** Subscription ids, ascending; emptied when done, but for retries. */
   recipients: string[];
   /** Where the audience scan stands after this chunk; null for retries and for audiences of explicit ids. */
   scanned: (Stretch & { after: string }) | null;
@@ -115,9 +115,17 @@ const leasing = (rows: Collection<ChunkRow>) => ({
   extend: ({ _id, fence }: ChunkRow, now: Date, holdMs: number): Promise<boolean> =>
     extendLease(rows, { id: _id, fence, now, holdMs }),
 
-  /** Ends a chunk: its recipients are in their deliveries, or in a retry. */
-  end: ({ _id, fence }: ChunkRow): Promise<boolean> =>
-    settle(rows, { id: _id, fence, dueAt: null, set: { status: "done", recipients: [] } }),
+  /**
+   * Ends a chunk: its recipients are in their deliveries, or in a retry. A retry keeps its list: should the run of its
+   * parent have been cut short, the parent is run again and leaves these out.
+   */
+  end: ({ _id, fence, parent_id }: ChunkRow): Promise<boolean> =>
+    settle(rows, {
+      id: _id,
+      fence,
+      dueAt: null,
+      set: { status: "done", ...(parent_id === null && { recipients: [] }) },
+    }),
 
   giveBack: ({ _id, fence }: ChunkRow, dueAt: Date): Promise<boolean> => settle(rows, { id: _id, fence, dueAt }),
 });
