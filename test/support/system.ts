@@ -62,10 +62,11 @@ export const startSystem = async (options: SystemOptions): Promise<System> => {
   await makeStreams(options.natsUrl, name, plan);
 
   const running: SystemProgram[] = [];
+  let started = 0;
   const start: System["start"] = async (program, env = {}) => {
     const one = await runProgram({
       program,
-      name: `${program}-${running.length}`,
+      name: `${program}-${started++}`,
       dir,
       env: { ...settings(options, name, dir), ...env },
     });

@@ -1,0 +1,187 @@
+import { expect } from "chai";
+import type { MessageRow } from "#core/storage/messages.ts";
+import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
+import { type ReadEvents, readEvents } from "../support/events.ts";
+import { aUser, seed } from "../support/fixtures.ts";
+import { aToken, deliveriesOf, nobody, type Sending, seedDevices, send, startSending } from "../support/sending.ts";
+import { testServers } from "../support/servers.ts";
+import type { SystemProgram } from "../support/system.ts";
+import { until } from "../support/until.ts";
+
+describe("a message on its way from the REST call to the provider", function () {
+  this.timeout(30_000);
+  let sending: Sending;
+  let api: SystemProgram;
+  let events: ReadEvents;
+
+  before(async function () {
+    this.timeout(60_000);
+    const servers = await testServers();
+    sending = await startSending(servers);
+    const { system } = sending;
+    [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")]);
+    events = await readEvents(servers.natsUrl, system.prefix);
+  });
+
+  after(async () => {
+    await events?.close();
+    await sending?.close();
+  });
+
+  afterEach(() => sending.apns.script({}));
+
+  const sendTo = (target: object, more: object = {}): Promise<string> => send(sending.system, api, { target, ...more });
+  const sendToDevice = (device: SubscriptionRow | undefined, more: object = {}): Promise<string> =>
+    sendTo({ include_subscription_ids: [device?._id ?? nobody()] }, more);
+  const ended = (id: string, withinMs = 10_000): Promise<MessageRow> => sending.system.ended(id, withinMs);
+  const arrivals = ({ token }: SubscriptionRow): number => sending.apns.log.tally("address").get(token) ?? 0;
+  const aDevice = async (over: Partial<SubscriptionRow> = {}): Promise<SubscriptionRow> => {
+    const [device] = await seedDevices(sending.system, 1, over);
+    return device as SubscriptionRow; // one was made
+  };
+
+  /** A user with one device. */
+  const aPerson = async (aliases: Record<string, string> = {}) => {
+    const { system } = sending;
+    const user = aUser({ tenant_id: system.tenantId, app_id: system.app._id, aliases });
+    await seed(system.db, { users: [user] });
+    return { user, device: await aDevice({ user_id: user._id, external_id: user.external_id }) };
+  };
+
+  it("reaches the devices of external ids, and nobody else", async () => {
+    const [wanted, other] = [await aPerson(), await aPerson()];
+    const message = await ended(await sendTo({ include_external_ids: [wanted.user.external_id] }));
+    expect(message.status).to.equal("completed");
+    expect(message.counts).to.include({ targeted: 1, sent: 1, failed: 0 });
+    expect([arrivals(wanted.device), arrivals(other.device)]).to.deep.equal([1, 0]);
+    const [delivery] = await deliveriesOf(sending.system, message._id);
+    expect(delivery).to.include({ status: "sent", attempts: 1, external_id: wanted.user.external_id });
+  });
+
+  it("reaches the devices of aliases", async () => {
+    const wanted = await aPerson({ crm: `crm-${aToken()}` });
+    const message = await ended(await sendTo({ include_aliases: { crm: [wanted.user.aliases["crm"]] } }));
+    expect(message.counts).to.include({ targeted: 1, sent: 1 });
+    expect(arrivals(wanted.device)).to.equal(1);
+  });
+
+  it("reaches a device once, however many of its names the target lists", async () => {
+    const { user, device } = await aPerson({ crm: `crm-${aToken()}` });
+    const message = await ended(
+      await sendTo({
+        include_external_ids: [user.external_id],
+        include_subscription_ids: [device._id],
+        include_aliases: { crm: [user.aliases["crm"]], user_id: [user._id] },
+      }),
+    );
+    expect(message.counts).to.include({ targeted: 1, sent: 1 });
+    expect(arrivals(device)).to.equal(1);
+  });
+
+  it("reaches everyone who is subscribed with `all`", async () => {
+    const [present, gone] = [await aDevice(), await aDevice({ status: "unsubscribed" })];
+    const everyone = { app_id: sending.system.app._id, status: "subscribed" };
+    const count = await sending.system.db.collection("subscriptions").countDocuments(everyone);
+    const message = await ended(await sendTo({ all: true }));
+    expect(message.counts).to.include({ targeted: count, sent: count, suppressed: 0 });
+    expect([arrivals(present), arrivals(gone)]).to.deep.equal([1, 0]);
+  });
+
+  it("reaches test devices only, when asked to", async () => {
+    const [tester, customer] = [await aDevice({ test_device: true }), await aDevice()];
+    const message = await ended(await sendTo({ all: true, test_devices_only: true }));
+    expect(message.counts).to.include({ targeted: 1, sent: 1 });
+    expect([arrivals(tester), arrivals(customer)]).to.deep.equal([1, 0]);
+  });
+
+  it("sends at `send_after`, and not before", async () => {
+    const device = await aDevice();
+    const dueMs = Date.now() + 1_500;
+    const message = await ended(await sendToDevice(device, { send_after: new Date(dueMs).toISOString() }));
+    const [delivery] = await deliveriesOf(sending.system, message._id);
+    const lateMs = (delivery?.sent_at?.getTime() ?? 0) - dueMs;
+    expect(message.scheduled_for?.getTime()).to.equal(dueMs);
+    expect(arrivals(device)).to.equal(1);
+    expect(lateMs).to.be.within(0, 3_000); // 1.5 s when the machine is not busy
+  });
+
+  it("does not send a scheduled message that was cancelled", async () => {
+    const [cancelled, later] = [await aDevice(), await aDevice()];
+    const id = await sendToDevice(cancelled, { send_after: new Date(Date.now() + 1_000).toISOString() });
+    const reply = await fetch(`${api.url}/v1/notifications/${id}?app_id=${sending.system.app._id}`, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${sending.system.token}` },
+    });
+    expect(reply.status).to.equal(200);
+    await ended(await sendToDevice(later, { send_after: new Date(Date.now() + 1_500).toISOString() }));
+    expect((await ended(id)).status).to.equal("cancelled");
+    expect([arrivals(cancelled), arrivals(later)]).to.deep.equal([0, 1]);
+    expect(await deliveriesOf(sending.system, id)).to.have.length(0);
+  });
+
+  it("invalidates a subscription whose token the provider no longer knows", async () => {
+    const [gone, known] = [await aDevice({ token: aToken("dead") }), await aDevice()];
+    sending.apns.script({ answers: [{ address_prefix: "dead", status: 410, reason: "Unregistered" }] });
+    const message = await ended(await sendTo({ include_subscription_ids: [gone._id, known._id] }));
+    expect(message.status).to.equal("completed");
+    expect(message.counts).to.include({ targeted: 2, sent: 1, failed: 1 });
+    const row = await sending.system.db.collection<SubscriptionRow>("subscriptions").findOne({ _id: gone._id });
+    expect(row).to.include({ status: "invalid", status_reason: "token_invalid" });
+    const delivery = (await deliveriesOf(sending.system, message._id)).find((one) => one.subscription_id === gone._id);
+    expect(delivery).to.include({ status: "failed", error_code: "TOKEN_UNREGISTERED" });
+  });
+
+  it("ends as failed, with the most frequent error, a message that reached nobody", async () => {
+    const gone = await aDevice({ token: aToken("dead") });
+    sending.apns.script({ answers: [{ address_prefix: "dead", status: 410, reason: "Unregistered" }] });
+    const message = await ended(await sendToDevice(gone));
+    expect(message).to.include({ status: "failed", error: "TOKEN_UNREGISTERED" });
+    expect(message.counts).to.include({ targeted: 1, sent: 0, failed: 1 });
+  });
+
+  it("completes a message that has no recipients", async () => {
+    const message = await ended(await sendToDevice(undefined));
+    expect(message.status).to.equal("completed");
+    expect(message.counts).to.include({ targeted: 0, sent: 0 });
+  });
+
+  it("tries again what the provider could not take, within the ttl", async () => {
+    const device = await aDevice({ token: aToken("b0ff") });
+    const busy = { address_prefix: "b0ff", status: 503, reason: "ServiceUnavailable", retry_after_seconds: 1 };
+    sending.apns.script({ answers: [{ ...busy, times: 1 }] });
+    const message = await ended(await sendToDevice(device, { ttl: 300 }), 28_000);
+    expect(message).to.include({ status: "completed" });
+    expect(message.counts).to.include({ targeted: 1, sent: 1 });
+    const [delivery] = await deliveriesOf(sending.system, message._id);
+    expect(delivery).to.include({ status: "sent", attempts: 2 });
+    expect(arrivals(device)).to.equal(1);
+  });
+
+  it("expires what could not be sent within the ttl", async () => {
+    const device = await aDevice({ token: aToken("b0ff") });
+    const busy = { address_prefix: "b0ff", status: 503, reason: "ServiceUnavailable", retry_after_seconds: 90 };
+    sending.apns.script({ answers: [busy] });
+    const message = await ended(await sendToDevice(device, { ttl: 60 }));
+    expect(message).to.include({ status: "failed", error: "EXPIRED" });
+    expect(message.counts).to.include({ targeted: 1, sent: 0, expired: 1 });
+    expect((await deliveriesOf(sending.system, message._id))[0]).to.include({ status: "expired", attempts: 1 });
+  });
+
+  it("publishes an event for each thing that happens to it", async () => {
+    const [gone, known] = [await aDevice({ token: aToken("dead") }), await aDevice()];
+    sending.apns.script({ answers: [{ address_prefix: "dead", status: 410, reason: "Unregistered" }] });
+    const id = await sendTo({ include_subscription_ids: [gone._id, known._id] });
+    await until(() => events.about(id).length >= 4, 15_000);
+    const kinds = events.about(id).map(({ type }) => type);
+    expect(kinds).to.have.members(["message.queued", "delivery.sent", "delivery.failed", "message.completed"]);
+    const completed = events.about(id).find(({ type }) => type === "message.completed");
+    expect(completed?.data["counts"]).to.include({ targeted: 2, sent: 1, failed: 1 });
+    const failed = events.about(id).find(({ type }) => type === "delivery.failed");
+    expect(failed?.data).to.include({ subscription_id: gone._id, error_code: "TOKEN_UNREGISTERED" });
+    const isSettled = async (): Promise<boolean> => {
+      const row = await sending.system.db.collection<MessageRow>("messages").findOne({ _id: id });
+      return row?.outbox.length === 0 && row.due_at === null;
+    };
+    await until(isSettled);
+  });
+});
