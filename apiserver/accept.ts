@@ -22,6 +22,7 @@ export type AcceptDeps = {
   quota: Quota;
   /** Tells the dispatchers, without being waited for: what it does not do, the timers do within 10 s. */
   ring: (row: MessageRow) => void;
+  count: (outcome: "created" | "replayed") => void;
   clock: Clock;
 };
 
@@ -54,9 +55,11 @@ export const accept =
       key === undefined ? null : remembered(deps, request, key, signal),
       deps.estimate(audience, draft.target, signal),
     ]);
-    if (before !== null) return replay(before, draft, app);
-    requireChannels(draft, channels);
-    return keep(deps, request, { draft, channels, estimate }, signal);
+    if (before === null) requireChannels(draft, channels);
+    const accepted =
+      before === null ? await keep(deps, request, { draft, channels, estimate }, signal) : replay(before, draft, app);
+    deps.count(accepted.replayed ? "replayed" : "created");
+    return accepted;
   };
 
 const memoryMs = 86_400_000; // 24 hours, spec part 8

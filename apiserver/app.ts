@@ -37,6 +37,7 @@ export type AppDeps = {
 /** The REST interface. The order of checks is that of decisions 9.3 and is promised to callers. */
 export const app = (deps: AppDeps): Koa<State> => {
   const koa = new Koa<State>({ proxy: deps.trustedProxies > 0, maxIpsCount: deps.trustedProxies });
+  koa.on("error", (err: unknown) => deps.log.warn({ err }, "reply.broken")); // its socket failed; Koa would print it
   koa.use(requestId(deps.clock));
   koa.use(accessLog(deps.log, deps.metrics));
   koa.use(lastReply(deps.isStopping));

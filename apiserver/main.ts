@@ -94,6 +94,7 @@ const use = useCases({
   usage: usage(mongo.db),
   appIdsOf: async (tenantId) => (await apps(mongo.db).ofTenant(tenantId, mostApps)).map((row) => row._id),
   ring: bell.message,
+  countAccepted: (outcome) => metrics.accepted.inc({ outcome }),
   cursors: cursors(config.cursorSecret ?? keyRing(config.keyRing).derive("cursors")),
   firstDayMessages: config.firstDayMessages,
   readiness: check,
@@ -108,7 +109,13 @@ const rest = httpServer({
     app({
       use,
       authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
-      takeToken: takeToken({ runScript: redisScript(redis, bucketScript), replicas: config.replicas, clock, log }),
+      takeToken: takeToken({
+        runScript: redisScript(redis, bucketScript),
+        replicas: config.replicas,
+        count: (decision, bucket) => metrics.rateDecisions.inc({ decision, bucket }),
+        clock,
+        log,
+      }),
       edge: { perSecond: config.edgeRatePerSecond, burst: config.edgeBurst },
       trustedProxies: config.trustedProxies,
       timeoutMs: config.requestTimeoutSeconds * 1000,

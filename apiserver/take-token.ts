@@ -10,6 +10,8 @@ export type TakeTokenDeps = {
   replicas: number;
   clock: Clock;
   log: Log;
+  /** Counts decisions by where the bucket was. */
+  count: (decision: "allowed" | "limited", bucket: "redis" | "local") => void;
 };
 
 /**
@@ -34,7 +36,7 @@ return {taken, math.floor(tokens)}
 const mostKeys = 50_000; // buckets of keys seen while Redis is away
 
 /** One token of a key: from the shared bucket, or, while Redis is away, from this replica's share of it. */
-export const takeToken = ({ runScript, replicas, clock, log }: TakeTokenDeps): TakeToken => {
+export const takeToken = ({ runScript, replicas, clock, log, count }: TakeTokenDeps): TakeToken => {
   const local = localBuckets({ max: mostKeys, clock });
   let isAway = false;
   return async (keyId, perSecond) => {
@@ -43,12 +45,15 @@ export const takeToken = ({ runScript, replicas, clock, log }: TakeTokenDeps): T
       if (isAway) log.info("redis.returned");
       isAway = false;
       const state = rateState({ capacity: perSecond, perSecond }, thousandths / 1000, taken === 1);
+      count(state.isAllowed ? "allowed" : "limited", "redis");
       return { ...state, isDegraded: false };
     } catch (error) {
       if (!isAway) log.warn({ err: error }, "redis.away");
       isAway = true;
       const share = Math.max(1, perSecond / replicas);
-      return { ...local.take(keyId, { capacity: share, perSecond: share }), isDegraded: true };
+      const state = local.take(keyId, { capacity: share, perSecond: share });
+      count(state.isAllowed ? "allowed" : "limited", "local");
+      return { ...state, isDegraded: true };
     }
   };
 };

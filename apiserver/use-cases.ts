@@ -35,6 +35,7 @@ export type UseCaseDeps = {
   /** Ids of a tenant's apps. */
   appIdsOf: (tenantId: string) => Promise<string[]>;
   ring: (row: MessageRow) => void;
+  countAccepted: (outcome: "created" | "replayed") => void;
   cursors: Cursors;
   firstDayMessages: number;
   /** Which of the things this program needs answer now. */
@@ -63,7 +64,7 @@ export const useCases = (deps: UseCaseDeps) => {
     subscriptions,
     readiness: deps.readiness,
     app: findApp(deps.directory),
-    accept: accept({ messages, estimate: estimateAudience, quota: promises, ring, clock }),
+    accept: accept({ messages, estimate: estimateAudience, quota: promises, ring, count: deps.countAccepted, clock }),
     cancel: cancel({ messages, quota: promises, clock }),
     upsertUser: upsertUser({ users, nameOwner, register, checkSubscription: addressOf, clock }),
     updateUser: updateUser({ users, nameOwner, clock }),

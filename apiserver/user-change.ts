@@ -17,7 +17,7 @@ export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at)
   const whole = {
     ...identityOf(user, body),
     tags: bounded("tags", merged(user.tags, tags)),
-    properties: bounded("properties", merged(user.properties, properties)),
+    properties: small(bounded("properties", merged(user.properties, properties))),
     ...(body.language !== undefined && { language: body.language }),
     ...(body.timezone !== undefined && { time_zone: body.timezone }),
     ...(body.country !== undefined && { country: body.country }),
@@ -62,6 +62,12 @@ const bounded = <T extends object>(member: "tags" | "properties" | "aliases", ma
   const limit = userLimits[member];
   if (Object.keys(map).length > limit) throw invalid(member, `a user has at most ${limit}`, { limit });
   return map;
+};
+
+const small = (properties: Record<string, unknown>): Record<string, unknown> => {
+  const limit = userLimits.propertyCharacters;
+  if (JSON.stringify(properties).length <= limit) return properties;
+  throw invalid("properties", `are at most ${limit} characters of JSON together`, { limit });
 };
 
 const paths = (maps: Record<string, readonly (readonly [string, unknown])[]>) => {

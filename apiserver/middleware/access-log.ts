@@ -11,18 +11,24 @@ export const accessLog =
     metrics.requestsInFlight.dec();
     const seconds = (performance.now() - ctx.state.startedAt) / 1000;
     const { method, path: route } = ctx.state.route ?? unmatched;
-    metrics.requests.inc({ route, method, status: ctx.status });
+    const status = ctx.res.destroyed ? "gone" : ctx.status; // nobody reads the reply of a client that left
+    metrics.requests.inc({ route, method, status });
     metrics.requestSeconds.observe({ route, method }, seconds);
-    log.info({ ...facts(ctx), method, route, durationMs: Math.round(seconds * 1e5) / 100 }, "request.handled");
+    log.info({ ...facts(ctx), status, method, route, durationMs: Math.round(seconds * 1e5) / 100 }, "request.handled");
   };
 
 const unmatched = { method: "other", path: "none" };
 
-const facts = ({ status, state }: Context): Record<string, unknown> => ({
-  status,
+const facts = ({ state }: Context): Record<string, unknown> => ({
   requestId: state.requestId,
   traceId: state.traceparent.slice(3, 35),
   tenant: state.caller?.tenant._id,
   key: state.caller?.key._id,
-  app: state.params?.["appId"],
+  app: state.params?.["appId"] ?? appOf(state.resource),
 });
+
+/** Every resource is an app or a part of one. */
+const appOf = (resource: unknown): unknown => {
+  if (typeof resource !== "object" || resource === null) return undefined;
+  return "app_id" in resource ? resource.app_id : "_id" in resource ? resource._id : undefined;
+};

@@ -5,7 +5,13 @@ import { CreateSubscription, Language, Subscription } from "./subscription.ts";
 const { Array: List, Optional, Partial, String: Text, Union, Unknown } = Type;
 
 /** Bounds of one user. Source: decisions 7.6, 8.2. */
-export const userLimits = { tags: 200, properties: 200, aliases: 20, subscriptions: 20 } as const;
+export const userLimits = {
+  tags: 200,
+  properties: 200,
+  propertyCharacters: 65_536,
+  aliases: 20,
+  subscriptions: 20,
+} as const;
 
 const memberName = { pattern: "^[^.$\\u0000][^.\\u0000]*$", maxLength: 128 }; // a path in the store: no dots, no $ first
 const AliasId = Text({ minLength: 1, maxLength: 255, pattern: "^[^\\u0000]*$" });

@@ -113,14 +113,15 @@ export const messages = (db: Db) => {
   return {
     rows,
 
-    /** Stores a new message; false when its idempotency key is taken. */
+    /** Stores a new message; false when its idempotency key is taken by another. */
     insert: async (row: MessageRow): Promise<boolean> => {
       try {
         await retryConflicts(() => rows.insertOne(row));
         return true;
       } catch (error) {
-        if (isDuplicateKey(error)) return false;
-        throw error;
+        if (!isDuplicateKey(error)) throw error;
+        // The driver repeats a write whose answer was lost: then the duplicate is this very message.
+        return (await rows.countDocuments({ _id: row._id }, { limit: 1 })) === 1;
       }
     },
 

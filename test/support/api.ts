@@ -1,6 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { connectMongo } from "#core/storage/connect.ts";
 import { testDir } from "../../dev/paths.ts";
 import { startProgram } from "../../dev/programs.ts";
@@ -114,6 +112,3 @@ const caller =
     if (method !== "HEAD") checkReply(overridden ?? method, new URL(url + path).pathname, response.status, parsed);
     return { status: response.status, headers: response.headers, body: parsed as ReplyBody, text };
   };
-
-/** Removes what programs of a test wrote about themselves. */
-export const forget = (name: string): Promise<void> => rm(join(testDir, name), { recursive: true, force: true });

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { request } from "node:http";
 import { expect } from "chai";
 import { connectMongo, type Mongo } from "#core/storage/connect.ts";
@@ -93,6 +93,21 @@ describe("the apiserver when a store is away", function () {
     });
   }
 
+  it("answers 504 when a request takes longer than it may", async () => {
+    const addresses = { mongodbUrl: servers.mongodb.url, natsUrl: servers.nats.url, redisUrl: servers.redis.url };
+    const hasty = await startApi(addresses, "faults", { HERALD_REQUEST_TIMEOUT_SECONDS: "1" });
+    const path = `/v1/notifications?app_id=${tenant.app._id}`;
+    try {
+      expect((await hasty.call("GET", path, { token: tenant.token })).status).to.equal(200);
+      servers.mongodb.pause();
+      const reply = await hasty.call("GET", path, { token: tenant.token });
+      expect([reply.status, reply.body.error.code]).to.deep.equal([504, "HS_TIMEOUT"]);
+    } finally {
+      servers.mongodb.resume();
+      await hasty.process.kill();
+    }
+  });
+
   it("finishes what is in hand on SIGTERM, closes its connections and ends", async () => {
     servers.mongodb.pause();
     const slow = list();
@@ -107,7 +122,7 @@ describe("the apiserver when a store is away", function () {
     const reply = await slow;
     expect([reply.status, reply.headers.get("Connection")]).to.deep.equal([200, "close"]);
     await stopped;
-    expect(() => readFileSync(`/proc/${api.process.pid}/stat`)).to.throw();
+    await until(() => !existsSync(`/proc/${api.process.pid}`));
   });
 });
 

@@ -105,6 +105,15 @@ describe("the protocol", () => {
     expect(row?.["traceparent"]).to.match(new RegExp(`^00-${trace}-(?!b7ad6b7169203331)[0-9a-f]{16}-01$`));
   });
 
+  it("answers a fault of its own with 500, saying nothing about it", async () => {
+    const broken = { _id: "msg_broken", tenant_id: tenant.tenant._id, app_id: tenant.app._id };
+    await site.db.collection<{ _id: string }>("messages").insertOne(broken);
+    const reply = await call("GET", "/v1/notifications/msg_broken");
+    expect([reply.status, reply.body.error.code]).to.deep.equal([500, "HS_INTERNAL_ERROR"]);
+    expect(reply.text).to.not.match(/undefined|toISOString|TypeError/);
+    expectHeaders(reply);
+  });
+
   it("answers what is not HTTP, and headers that are too large, in the envelope", async () => {
     const port = Number(new URL(site.api.url).port);
     const junk = await talk(port, "NONSENSE\r\n\r\n");

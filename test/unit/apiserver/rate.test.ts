@@ -70,6 +70,7 @@ describe("rateState", () => {
 describe("takeToken", () => {
   it("lets through a replica's share while the script cannot run, and the whole again afterwards", async () => {
     let isAway = true;
+    const counted: string[] = [];
     const take = takeToken({
       runScript: async () => {
         if (isAway) throw new Error("away");
@@ -78,11 +79,14 @@ describe("takeToken", () => {
       replicas: 4,
       clock: { now: () => new Date(0) },
       log: pino({ level: "silent" }),
+      count: (...decision) => counted.push(decision.join(" ")),
     });
     const states = await Promise.all(Array.from({ length: 30 }, () => take("key_1", 100)));
     expect(states.filter((state) => state.isAllowed)).to.have.length(25);
     expect(states.every((state) => state.isDegraded && state.limit === 25)).to.equal(true);
     isAway = false;
     expect(await take("key_1", 100)).to.deep.include({ isAllowed: true, isDegraded: false, limit: 100, remaining: 99 });
+    expect(counted.filter((one) => one === "limited local")).to.have.length(5);
+    expect(counted.at(-1)).to.equal("allowed redis");
   });
 });
