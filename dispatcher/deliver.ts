@@ -7,6 +7,7 @@ import type { AppRow } from "#core/storage/apps.ts";
 import type { Reached } from "#core/storage/audience.ts";
 import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
+import type { Gone } from "#core/storage/invalidated.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import { type Attempt, conclude, deliveryIdOf, expire, type SuppressionReason, suppress } from "./conclude.ts";
 import type { Recorded } from "./record.ts";
@@ -43,7 +44,7 @@ export type Delivered = {
   stored: DeliveryRow[];
   fresh: DeliveryRow[];
   again: Again[];
-  invalid: Reached[];
+  invalid: Gone[];
   halted: boolean;
 };
 
@@ -110,7 +111,7 @@ const attempt = async (run: Run, subscription: Reached): Promise<void> => {
   const made = attemptOf(run, subscription);
   const outcome = await prepare(subscription.language)(recipientOf(subscription, made.deliveryId), never);
   const now = deps.clock.now();
-  if (outcome.kind === "token_invalid") delivered.invalid.push(subscription);
+  if (outcome.kind === "token_invalid") delivered.invalid.push({ ...subscription, since: outcome.since ?? now });
   const conclusion = conclude(outcome, { ...made, now });
   if (conclusion.kind === "final") return store(run, conclusion.row);
   const at = nextTry(conclusion.at, work.chunk.attempt, now, deps.random);

@@ -1,16 +1,16 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
-import type { Reached } from "#core/storage/audience.ts";
 import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
+import type { Gone } from "#core/storage/invalidated.ts";
 import type { Counts } from "#core/storage/messages.ts";
 import type { Delivered, Work } from "./deliver.ts";
 import { retryChunks } from "./retry.ts";
 
 export type FollowUpDeps = {
   keepChunks: (chunks: readonly ChunkRow[]) => Promise<void>;
-  invalidate: (gone: readonly Reached[], now: Date) => Promise<void>;
+  invalidate: (gone: readonly Gone[], now: Date) => Promise<void>;
   publish: (events: readonly EventEnvelope[], traceparent: string | null) => Promise<boolean>;
   clock: Clock;
 };

@@ -128,7 +128,7 @@ describe("advance", () => {
   });
 
   it("is halted when its events could not be published, so that it is gone through again", async () => {
-    const invalid = [aSubscription()];
+    const invalid = [{ ...aSubscription(), since: noon }];
     const { all } = given(ids(1), { deliver: async () => ({ ...nothing, invalid }), followUp: async () => false });
     expect(await all()).to.deep.equal({ kind: "halted" });
   });
