@@ -58,7 +58,7 @@ const ios = {
   ios_relevance_score: Num({ minimum: 0, maximum: 1 }),
   target_content_identifier: Text({ maxLength: 200 }),
   mutable_content: Flag(),
-  content_available: Flag({ description: "silent push: wakes the app, shows nothing" }),
+  content_available: Flag({ description: "wakes the app; without text, sound or badge nothing is shown" }),
 };
 
 const android = {
