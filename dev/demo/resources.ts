@@ -74,7 +74,7 @@ export const awaitReady = async (kubectl: Kubectl, samples: string, note: Note):
   let waiting: string[] = [];
   const isReady = await eventually(async () => {
     waiting = await states();
-    note(`waiting for ${waiting.join("; ")}`);
+    note(`${waiting.length} not ready, first ${waiting[0]}`);
     return waiting.length === 0 ? true : null;
   }, readyWithinMs);
   if (!isReady) throw new Error(`not ready after ${readyWithinMs / 1000} s:\n  ${waiting.join("\n  ")}`);

@@ -1,4 +1,4 @@
-import { createECDH, randomBytes } from "node:crypto";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { delimiter, join, resolve } from "node:path";
 import { keptFile } from "../kept-file.ts";
 import type { ProgramName } from "../programs.ts";
@@ -33,11 +33,10 @@ export const keptSecrets = (dir: string): DemoSecrets =>
   JSON.parse(keptFile(join(dir, "demo", "secrets.json"), () => JSON.stringify(newSecrets()))) as DemoSecrets;
 
 const newSecrets = (): DemoSecrets => {
-  const pair = createECDH("prime256v1");
-  pair.generateKeys();
+  const { d = "" } = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" });
   return {
     keyRing: `demo:${randomBytes(32).toString("base64")}`,
-    vapidPrivateKey: pair.getPrivateKey().toString("base64url"),
+    vapidPrivateKey: d, // always 32 bytes in base64url, which createECDH's are not
   };
 };
 
