@@ -1,10 +1,8 @@
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { systemClock } from "#core/domain/clock.ts";
-import { changes } from "#core/queue/announce.ts";
 import { connectNats } from "#core/queue/connect.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { outbox } from "#core/queue/outbox.ts";
-import { publisher } from "#core/queue/publish.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { describeConfig, loadConfig } from "#core/runtime/config.ts";
 import { healthServer } from "#core/runtime/health-server.ts";
@@ -30,6 +28,7 @@ import { authenticate } from "./authenticate.ts";
 import { cursors } from "./cursors.ts";
 import { httpServer } from "./http-server.ts";
 import { keyLookup } from "./key-lookup.ts";
+import { lateNats } from "./late-nats.ts";
 import { readiness } from "./readiness.ts";
 import { redisScript } from "./redis-script.ts";
 import { ring } from "./ring.ts";
@@ -51,33 +50,30 @@ const mongo = connectMongo({
   maxPoolSize: config.mongodbPoolSize,
 });
 const redis = connectRedis({ url: config.redisUrl });
-const nats = await connectNats({
-  url: config.natsUrl,
-  name: "herald-apiserver",
-  credentials: config.natsCredentials,
+const subjectsOf = subjects(config.natsPrefix);
+const nats = lateNats({
+  connect: () => connectNats({ url: config.natsUrl, name: "herald-apiserver", credentials: config.natsCredentials }),
+  subjects: subjectsOf,
   log,
 });
-const subjectsOf = subjects(config.natsPrefix);
-const announced = changes({ nats, subjects: subjectsOf });
-const publish = publisher(nats);
 const messageRows = messages(mongo.db);
 
 const events = outbox({
   rows: messageRows.rows,
-  events: eventPublisher({ publisher: publish, subjects: subjectsOf }),
+  events: eventPublisher({ publisher: nats, subjects: subjectsOf }),
   done: { status: { $in: ["completed", "failed", "cancelled"] } },
   log,
   metrics: metrics.queue,
 });
 const bell = ring({
-  publisher: publish,
+  publisher: nats,
   subjects: subjectsOf,
   flush: async (row) => void (await events.flush(row)),
   log,
 });
 
-const known = directory({ db: mongo.db, changes: announced, clock });
-const keyOf = keyLookup({ keys: apiKeys(mongo.db), changes: announced, clock });
+const known = directory({ db: mongo.db, changes: nats, clock });
+const keyOf = keyLookup({ keys: apiKeys(mongo.db), changes: nats, clock });
 
 const check = readiness({
   required: { mongodb: mongo.ping },
@@ -138,7 +134,6 @@ const stores: Part = {
   start: () => ensureIndexes(mongo.db),
   stop: async () => {
     redis.disconnect();
-    await nats.close();
     await mongo.close();
   },
 };
@@ -147,6 +142,6 @@ process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: [stores, announced, events, bell, rest, health],
+    parts: [stores, nats, events, bell, rest, health],
   }),
 );

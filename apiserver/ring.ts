@@ -1,3 +1,4 @@
+import { Unavailable } from "#core/errors.ts";
 import type { Publisher } from "#core/queue/publish.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
@@ -31,7 +32,9 @@ export const ring = ({ publisher, subjects, flush, log }: RingDeps): Part & { me
       flush(row),
     ]);
     const failed = results.find((result) => result.status === "rejected");
-    if (failed !== undefined && isQuiet) log.warn({ err: failed.reason as unknown }, "jetstream.away");
+    const err: unknown = failed?.reason;
+    if (failed !== undefined && !(err instanceof Unavailable)) log.error({ err, message: row._id }, "ring.failed");
+    else if (failed !== undefined && isQuiet) log.warn({ err }, "jetstream.away"); // once, until it is back
     isQuiet = failed === undefined;
   };
 

@@ -19,11 +19,7 @@ describe("the apiserver when a store is away", function () {
   before(async () => {
     servers = await privateServers({ mongodb: true, nats: true, redis: true });
     mongo = connectMongo({ url: servers.mongodb.url, database: "faults", appName: "tests", maxPoolSize: 5 });
-    api = await startApi(
-      { mongodbUrl: servers.mongodb.url, natsUrl: servers.nats.url, redisUrl: servers.redis.url },
-      "faults",
-      { HERALD_REPLICAS: "4" },
-    );
+    api = await startApi(addresses(), "faults", { HERALD_REPLICAS: "4" });
     tenant = await seedTenant(mongo.db, { plan });
   });
   after(async () => {
@@ -32,6 +28,11 @@ describe("the apiserver when a store is away", function () {
     await servers.close();
   });
 
+  const addresses = () => ({
+    mongodbUrl: servers.mongodb.url,
+    natsUrl: servers.nats.url,
+    redisUrl: servers.redis.url,
+  });
   const send = (more: object = {}) =>
     api.call("POST", "/v1/notifications", {
       token: tenant.token,
@@ -54,7 +55,7 @@ describe("the apiserver when a store is away", function () {
     expect((await list()).headers.get("X-RateLimit-Limit")).to.equal("40");
   });
 
-  it("accepts while JetStream is away, at once, and leaves the message due", async () => {
+  it("accepts while JetStream is away, at once, starts without it, and leaves the message due", async () => {
     await servers.nats.kill();
     const began = performance.now();
     const { status, body } = await send();
@@ -63,10 +64,15 @@ describe("the apiserver when a store is away", function () {
     const row = await mongo.db.collection("messages").findOne({ _id: body.id as never });
     expect(row?.["outbox"]).to.have.length(1);
     expect(row?.["due_at"]).to.be.an.instanceOf(Date);
+    const late = await startApi(addresses(), "faults");
+    const sent = {
+      token: tenant.token,
+      body: { app_id: tenant.app._id, target: { all: true }, contents: { en: "x" } },
+    };
+    expect((await late.call("POST", "/v1/notifications", sent)).status, "started without JetStream").to.equal(202);
     await servers.nats.start();
-    await until(async () => (await api.call("GET", "/readyz")).body["checks"] !== undefined);
-    await until(async () => (await fetch(`${api.healthUrl}/readyz`)).ok, 10_000);
-    expect((await send()).status).to.equal(202);
+    await until(async () => (await hasNats(api)) && (await hasNats(late)), 10_000);
+    await late.process.kill();
   });
 
   for (const how of ["kill", "pause"] as const) {
@@ -94,8 +100,7 @@ describe("the apiserver when a store is away", function () {
   }
 
   it("answers 504 when a request takes longer than it may", async () => {
-    const addresses = { mongodbUrl: servers.mongodb.url, natsUrl: servers.nats.url, redisUrl: servers.redis.url };
-    const hasty = await startApi(addresses, "faults", { HERALD_REQUEST_TIMEOUT_SECONDS: "1" });
+    const hasty = await startApi(addresses(), "faults", { HERALD_REQUEST_TIMEOUT_SECONDS: "1" });
     const path = `/v1/notifications?app_id=${tenant.app._id}`;
     try {
       expect((await hasty.call("GET", path, { token: tenant.token })).status).to.equal(200);
@@ -125,6 +130,9 @@ describe("the apiserver when a store is away", function () {
     await until(() => !existsSync(`/proc/${api.process.pid}`));
   });
 });
+
+const hasNats = async ({ call }: Api): Promise<boolean> =>
+  ((await call("GET", "/readyz")).body["checks"] as Record<string, string>)["nats"] === "ok";
 
 const refuses = async (url: string): Promise<boolean> => {
   try {
