@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ulid } from "#core/domain/ids.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
@@ -34,15 +35,9 @@ export const blast = async (
   const cpuBefore = cpuUs(dispatcher.pid());
   const { id } = await send(system, apiserver, { target: { all: true } });
   const ending = system.ended(id, 300_000);
-  let isOver = false;
-  void ending.finally(() => {
-    isOver = true;
-  });
-  const small: string[] = [];
-  while (!isOver) {
-    small.push((await send(system, apiserver, { target: { include_subscription_ids: [lone._id] } })).id);
-    await Promise.race([ending, new Promise((resolve) => setTimeout(resolve, smallEveryMs))]);
-  }
+  const small = await smallOnesUntil(ending, () =>
+    send(system, apiserver, { target: { include_subscription_ids: [lone._id] } }),
+  );
   const message = await ending;
   const tookMs = (message.completed_at?.getTime() ?? Number.NaN) - message.created_at.getTime();
   await Promise.all(small.map((one) => system.ended(one, 30_000)));
@@ -53,6 +48,18 @@ export const blast = async (
     peakRssMiB: peakRssMiB(dispatcher.pid()),
     small: { ...quantiles(await latencies(system, small)), count: small.length },
   };
+};
+
+/** Sends a small message every 100 ms until the blast has ended; their ids. */
+const smallOnesUntil = async (ending: Promise<unknown>, sendOne: () => Promise<{ id: string }>): Promise<string[]> => {
+  const over = ending.then(() => true);
+  const small: string[] = [];
+  let isOver = false;
+  while (!isOver) {
+    small.push((await sendOne()).id);
+    isOver = await Promise.race([over, sleep(smallEveryMs, false)]);
+  }
+  return small;
 };
 
 const audience = ({ tenantId, app }: System, count: number): SubscriptionRow[] => {
