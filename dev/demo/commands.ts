@@ -19,12 +19,12 @@ export const commands = (at: Pick<Addresses, "rest">, kubeconfig: string): Comma
   {
     about: "Send a notification",
     command: [
-      `curl -sS ${at.rest}/v1/notifications -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\`,
+      `curl -sS -w '\\n' ${at.rest}/v1/notifications -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\`,
       `  -d '{"target": {"include_external_ids": ["ada"]}, "contents": {"en": "Hello from the shell"}}'`,
     ].join("\n"),
   },
   { about: "The custom resources and their state", command: "kubectl get herald -A" },
-  { about: "The REST interface as OpenAPI 3.1", command: `curl -sS ${at.rest}/v1/openapi.json` },
+  { about: "The REST interface as OpenAPI 3.1", command: `curl -sS -w '\\n' ${at.rest}/v1/openapi.json` },
 ];
 
 /** A path as one types it in the checkout's folder. */
