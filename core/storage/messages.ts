@@ -1,10 +1,11 @@
-import type { Db, Document, Filter } from "mongodb";
+import { type Collection, type Db, type Document, type Filter, MongoBulkWriteError } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
 import type { OutboxEvent } from "../schema/event.ts";
 import type { messageSources, messageStatuses } from "../schema/message.ts";
 import type { Content, Options, Target } from "../schema/notification.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { isDuplicateKey, retryConflicts } from "./duplicate.ts";
+import { gather } from "./gather.ts";
 import { dueIndex, type Wakeable } from "./wake.ts";
 
 export type MessageStatus = (typeof messageStatuses)[number];
@@ -110,20 +111,12 @@ export type MessageFilter = {
 /** What the REST interface does to messages; the dispatcher's part is message-work.ts. */
 export const messages = (db: Db) => {
   const rows = collectionOf<MessageRow>(db, messageCollection);
+  const insert = gather({ write: (made: readonly MessageRow[]) => insertAll(rows, made), ...together });
   return {
     rows,
 
-    /** Stores a new message; false when its idempotency key is taken by another. */
-    insert: async (row: MessageRow): Promise<boolean> => {
-      try {
-        await retryConflicts(() => rows.insertOne(row));
-        return true;
-      } catch (error) {
-        if (!isDuplicateKey(error)) throw error;
-        // The driver repeats a write whose answer was lost: then the duplicate is this very message.
-        return (await rows.countDocuments({ _id: row._id }, { limit: 1 })) === 1;
-      }
-    },
+    /** Stores a new message; false when its idempotency key is taken by another. Many at a time share a command. */
+    insert: async (row: MessageRow): Promise<boolean> => (await insert(row)) || insertAlone(rows, row),
 
     find: (tenantId: string, id: string, signal: AbortSignal): Promise<MessageRow | null> =>
       rows.findOne({ _id: id, tenant_id: tenantId }, { signal }),
@@ -160,6 +153,37 @@ export const messages = (db: Db) => {
       ),
   };
 };
+
+/** 20 bodies of 2 MB stay below MongoDB's 48 MB; two writes keep one busy while the other's answer is read. */
+const together = { most: 20, inFlight: 2 };
+
+/** Inserts what can be, and says of each whether it was. */
+const insertAll = async (rows: Collection<MessageRow>, made: readonly MessageRow[]): Promise<boolean[]> => {
+  try {
+    await rows.insertMany([...made], { ordered: false });
+    return made.map(() => true);
+  } catch (error) {
+    if (!(error instanceof MongoBulkWriteError)) throw error;
+    const failed = new Set([error.writeErrors].flat().map(({ index }) => index));
+    if (failed.size === 0) throw error;
+    return made.map((_, i) => !failed.has(i));
+  }
+};
+
+/** What a common write did not store is tried alone: a conflict passes, a taken key stays taken. */
+const insertAlone = async (rows: Collection<MessageRow>, row: MessageRow): Promise<boolean> => {
+  try {
+    await retryConflicts(() => rows.insertOne(row));
+    return true;
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+    return isStored(rows, row);
+  }
+};
+
+/** The driver repeats a write whose answer was lost: then the duplicate is this very message. */
+const isStored = async (rows: Collection<MessageRow>, { _id }: MessageRow): Promise<boolean> =>
+  (await rows.countDocuments({ _id }, { limit: 1 })) === 1;
 
 const cancellation = (now: Date, sweepAt: Date): Document[] => [
   {

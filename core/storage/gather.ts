@@ -1,0 +1,45 @@
+export type GatherOptions<T, R> = {
+  /** Writes several at once; gives each one's result, in their order. A rejection is that of all. */
+  write: (items: readonly T[]) => Promise<R[]>;
+  /** Items in one write at most. */
+  most: number;
+  /** Writes under way at most. */
+  inFlight: number;
+};
+
+/**
+ * Writes items one by one while there is room, and those that come meanwhile together: nobody waits for company, and
+ * under load many share one command. Its queue is bounded by its callers, who each wait.
+ */
+export const gather = <T, R>({ write, most, inFlight }: GatherOptions<T, R>): ((item: T) => Promise<R>) => {
+  const waiting: Waiting<T, R>[] = [];
+  let underWay = 0;
+
+  const next = (): void => {
+    if (underWay >= inFlight || waiting.length === 0) return;
+    const batch = waiting.splice(0, most);
+    underWay++;
+    void settle(write, batch).finally(() => {
+      underWay--;
+      next();
+    });
+  };
+
+  return (item) => {
+    const { promise, resolve, reject } = Promise.withResolvers<R>();
+    waiting.push({ item, resolve, reject });
+    next();
+    return promise;
+  };
+};
+
+type Waiting<T, R> = { item: T; resolve: (result: R) => void; reject: (error: unknown) => void };
+
+const settle = async <T, R>(write: GatherOptions<T, R>["write"], batch: readonly Waiting<T, R>[]): Promise<void> => {
+  try {
+    const results = await write(batch.map(({ item }) => item));
+    for (const [i, { resolve }] of batch.entries()) resolve(results[i] as R); // sound: one for each item
+  } catch (error) {
+    for (const { reject } of batch) reject(error);
+  }
+};
