@@ -1,12 +1,10 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { crdFiles } from "./generators/crds.ts";
+import type { GeneratedFile } from "./generators/generated-file.ts";
 import { openapiFile } from "./generators/openapi.ts";
 import { resourcePages } from "./generators/resource-pages.ts";
 import { settingsPage } from "./generators/settings-page.ts";
-
-/** A committed file that follows from the code. `path` is relative to the repository. */
-export type GeneratedFile = { path: string; text: string };
 
 /** Everything that is generated: `make generate` writes it, `--check` says what is stale. */
 const generators: readonly (() => GeneratedFile[])[] = [crdFiles, resourcePages, openapiFile, settingsPage];

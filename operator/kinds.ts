@@ -1,3 +1,6 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Log } from "#core/runtime/log.ts";
+import type { OperatorMetrics } from "#core/runtime/metrics-operator.ts";
 import { apiKeyResource } from "#core/schema/resources/api-key.ts";
 import { appResource } from "#core/schema/resources/app.ts";
 import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
@@ -8,18 +11,33 @@ import { webhookResource } from "#core/schema/resources/webhook.ts";
 import { type Controller, controller } from "./engine/controller.ts";
 import { controllerMetrics } from "./engine/metrics.ts";
 import type { Handler } from "./engine/reconcile.ts";
+import type { Handlers } from "./handlers.ts";
+import type { KubeClient } from "./kube/client.ts";
 import type { KubeObject, Resource } from "./kube/objects.ts";
-import { reflector } from "./kube/reflector.ts";
+import { type ReflectorTiming, reflector } from "./kube/reflector.ts";
 import { metadataOnly, secretsPath, trimSecret } from "./kube/secrets.ts";
 import type { Store, StoreEvent } from "./kube/store.ts";
 import { dependants, type Wake } from "./links.ts";
-import type { OperatorDeps } from "./operator.ts";
-import type { KindName } from "./stores.ts";
+import type { KindName, Stores } from "./stores.ts";
 
 export type Controllers = Record<KindName, Controller>;
 
+/** What watching and reconciling need. */
+export type KindsDeps = {
+  client: KubeClient;
+  stores: Stores;
+  handlers: Handlers;
+  timing: ReflectorTiming;
+  /** Only resources with these labels are looked at. */
+  labelSelector?: string | undefined;
+  workersPerKind: number;
+  clock: Clock;
+  log: Log;
+  metrics: OperatorMetrics;
+};
+
 /** A controller for each kind. What happens to an object wakes those that depend on it. */
-export const makeControllers = (deps: OperatorDeps): Controllers => {
+export const makeControllers = (deps: KindsDeps): Controllers => {
   const { stores, handlers } = deps;
   const links = dependants(stores);
   const make = maker(deps, (wakes) => wakeAll(controllers, wakes));
@@ -40,7 +58,7 @@ export const makeControllers = (deps: OperatorDeps): Controllers => {
 };
 
 /** Follows the metadata of every Secret; a change wakes the resources that read or write it. */
-export const watchSecrets = (deps: OperatorDeps, controllers: Controllers): Pick<Controller, "watch" | "synced"> => {
+export const watchSecrets = (deps: KindsDeps, controllers: Controllers): Pick<Controller, "watch" | "synced"> => {
   const { client, stores, timing, log, metrics } = deps;
   const link = dependants(stores).secret;
   const { run: watch, synced } = reflector<KubeObject>({
@@ -65,7 +83,7 @@ type Kind<R extends Resource> = {
 };
 
 const maker =
-  (deps: OperatorDeps, wake: (wakes: readonly Wake[]) => void) =>
+  (deps: KindsDeps, wake: (wakes: readonly Wake[]) => void) =>
   <R extends Resource>({ definition, store, handler, link }: Kind<R>): Controller =>
     controller<R>({
       ...deps,

@@ -1,27 +1,8 @@
-import type { Clock } from "#core/domain/clock.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
-import type { Log } from "#core/runtime/log.ts";
-import type { OperatorMetrics } from "#core/runtime/metrics-operator.ts";
 import { campaign, type LeaderDeps, type Term } from "./engine/leader.ts";
-import type { Handlers } from "./handlers.ts";
-import { type Controllers, makeControllers, watchSecrets } from "./kinds.ts";
-import type { KubeClient } from "./kube/client.ts";
-import type { ReflectorTiming } from "./kube/reflector.ts";
-import type { Stores } from "./stores.ts";
+import { type Controllers, type KindsDeps, makeControllers, watchSecrets } from "./kinds.ts";
 
-export type OperatorDeps = {
-  client: KubeClient;
-  stores: Stores;
-  handlers: Handlers;
-  lease: Pick<LeaderDeps, "namespace" | "name" | "holder" | "timing">;
-  timing: ReflectorTiming;
-  /** Only resources with these labels are looked at. */
-  labelSelector?: string | undefined;
-  workersPerKind: number;
-  clock: Clock;
-  log: Log;
-  metrics: OperatorMetrics;
-};
+export type OperatorDeps = KindsDeps & { lease: Pick<LeaderDeps, "namespace" | "name" | "holder" | "timing"> };
 
 /** The operator: it watches always, so that it can take over at once, and writes only while it holds the Lease. */
 export const operator = (deps: OperatorDeps): Part & { isSynced: () => boolean } => {

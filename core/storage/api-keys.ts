@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Scope } from "../domain/scopes.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import type { Managed } from "./plans.ts";
+import type { Managed } from "./managed.ts";
 
 /** A key. Only the SHA-256 of its token is kept; an expired or revoked one is answered 401. */
 export type ApiKeyRow = {

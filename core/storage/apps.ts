@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
+import type { Managed } from "./managed.ts";
 import { managedRows } from "./managed.ts";
-import type { Managed } from "./plans.ts";
 import type { Sealed } from "./sealed.ts";
 
 /**

@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Collection } from "mongodb";
 import { isDuplicateKey } from "./duplicate.ts";
-import type { Managed } from "./plans.ts";
+
+/** The resource that enforces a document; a REST write to it is refused with 409 `HS_MANAGED`. */
+export type Managed = {
+  kind: string;
+  namespace: string | null;
+  name: string;
+  uid: string;
+  policy: "Enforce" | "CreateOnly";
+};
 
 /** A document that a custom resource can stand for. */
 export type ManagedRow = { _id: string; managed: Managed | null; updated_at: Date };

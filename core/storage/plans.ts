@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { PlanFeature } from "../domain/plan-features.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import { managedRows } from "./managed.ts";
+import { type Managed, managedRows } from "./managed.ts";
 
 /** A plan: what its tenants may do. Limits of null mean unlimited. `_id` is the plan's name, e.g. `growth`. */
 export type PlanRow = {
@@ -18,15 +18,6 @@ export type PlanRow = {
   features: PlanFeature[];
   managed: Managed | null;
   updated_at: Date;
-};
-
-/** The resource that enforces a document; a REST write to it is refused with 409 `HS_MANAGED`. */
-export type Managed = {
-  kind: string;
-  namespace: string | null;
-  name: string;
-  uid: string;
-  policy: "Enforce" | "CreateOnly";
 };
 
 export const planCollection: CollectionSpec = {

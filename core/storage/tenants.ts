@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
+import type { Managed } from "./managed.ts";
 import { managedRows } from "./managed.ts";
-import type { Managed } from "./plans.ts";
 
 /** An organisation. `namespaces` are the Kubernetes namespaces that are its own (unique over all tenants). */
 export type TenantRow = {

@@ -3,7 +3,7 @@ import type { WebhookHealth } from "../domain/webhook-health.ts";
 import type { EventKind } from "../schema/event.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { extendLease, takeLease } from "./leases.ts";
-import type { Managed } from "./plans.ts";
+import type { Managed } from "./managed.ts";
 import type { Sealed } from "./sealed.ts";
 import { dueIndex, type Wakeable } from "./wake.ts";
 

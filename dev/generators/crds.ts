@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 import { customResourceDefinition } from "#core/schema/crd.ts";
 import { allResources } from "#core/schema/resources/all.ts";
 import { resourceGroup } from "#core/schema/resources/definition.ts";
-import type { GeneratedFile } from "../generate.ts";
+import type { GeneratedFile } from "./generated-file.ts";
 
 /** One CustomResourceDefinition a file, under crds/. */
 export const crdFiles = (): GeneratedFile[] =>

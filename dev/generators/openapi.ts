@@ -1,6 +1,6 @@
 import { openapi } from "../../apiserver/openapi.ts";
 import { routes } from "../../apiserver/routes/all.ts";
-import type { GeneratedFile } from "../generate.ts";
+import type { GeneratedFile } from "./generated-file.ts";
 
 /** The REST interface's description, as it is served at /v1/openapi.json. */
 export const openapiFile = (): GeneratedFile[] => [

@@ -1,7 +1,7 @@
 import { allResources } from "#core/schema/resources/all.ts";
 import { type ResourceDefinition, resourceApiVersion } from "#core/schema/resources/definition.ts";
 import { type StructuralSchema, structural } from "#core/schema/structural.ts";
-import type { GeneratedFile } from "../generate.ts";
+import type { GeneratedFile } from "./generated-file.ts";
 
 /** One page a kind, under docs/resources/: every member with its type, default, bounds and description. */
 export const resourcePages = (): GeneratedFile[] =>

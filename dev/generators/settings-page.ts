@@ -2,7 +2,7 @@ import type { TObject } from "typebox";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { OperatorConfig } from "#config/operator.ts";
-import type { GeneratedFile } from "../generate.ts";
+import type { GeneratedFile } from "./generated-file.ts";
 
 /** docs/settings.md: every setting of the three programs, from the schemas that read them. */
 export const settingsPage = (): GeneratedFile[] => [{ path: "docs/settings.md", text: page }];

@@ -1,8 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { derivedId, type IdKind } from "#core/domain/ids.ts";
 import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
-import type { Kept, ManagedRow, ManagedRows } from "#core/storage/managed.ts";
-import type { Managed } from "#core/storage/plans.ts";
+import type { Kept, Managed, ManagedRow, ManagedRows } from "#core/storage/managed.ts";
 import { type Finding, ready, refused } from "../engine/conditions.ts";
 import type { Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
