@@ -18,7 +18,7 @@ import type { Caller } from "./route.ts";
 
 export type AcceptDeps = {
   messages: Pick<Messages, "insert" | "findByKey" | "releaseKey">;
-  estimate: (audience: Audience, target: Draft["target"], signal: AbortSignal) => Promise<Estimate>;
+  estimate: (audience: Audience, target: Draft["target"]) => Promise<Estimate>;
   quota: Quota;
   /** Tells the dispatchers, without being waited for: what it does not do, the timers do within 10 s. */
   ring: (row: MessageRow) => void;
@@ -53,7 +53,7 @@ export const accept =
     };
     const [before, estimate] = await Promise.all([
       key === undefined ? null : remembered(deps, request, key, signal),
-      deps.estimate(audience, draft.target, signal),
+      deps.estimate(audience, draft.target),
     ]);
     if (before === null) requireChannels(draft, channels);
     const accepted =

@@ -5,7 +5,7 @@ import type { Probed, Targets } from "#core/storage/targets.ts";
 import { aliasKey } from "#core/storage/users.ts";
 
 export type EstimateDeps = {
-  targets: Pick<Targets, "byAlias" | "existing" | "isLabelKnown" | "probe">;
+  targets: Pick<Targets, "byAlias" | "byId" | "isLabelKnown" | "probe" | "probeUsers">;
   /** Subscriptions that a message to all would reach; may be up to 10 s old. */
   countAll: (of: Audience) => Promise<number>;
 };
@@ -20,14 +20,14 @@ export type Estimate = {
 /** Counts a target: exact for explicit ids. @throws ValidationError for an alias label that no user of the app has */
 export const estimate =
   (deps: EstimateDeps) =>
-  async (audience: Audience, target: Target, signal: AbortSignal): Promise<Estimate> => {
+  async (audience: Audience, target: Target): Promise<Estimate> => {
     const subscriptionIds = [...new Set(target.include_subscription_ids)];
     const [all, people, byId] = await Promise.all([
       target.all === true ? deps.countAll(audience) : 0,
-      findPeople(deps, audience, target, signal),
-      deps.targets.probe(audience, "_id", subscriptionIds, signal),
+      findPeople(deps, audience, target),
+      deps.targets.probe(audience, subscriptionIds),
     ]);
-    const byUser = target.all === true ? [] : await deps.targets.probe(audience, "user_id", people.ids, signal);
+    const byUser = target.all === true ? [] : await deps.targets.probeUsers(audience, people.ids);
     const known = new Set(byId.map(({ _id }) => _id));
     return {
       recipients: target.all === true ? all : countReached([...byUser, ...byId], audience),
@@ -50,22 +50,18 @@ const countReached = (rows: readonly Probed[], { reach, testOnly }: Audience): n
 
 type People = { ids: string[]; externalIdMissing: string[]; missing: Record<string, string[]> };
 
-const findPeople = async (
-  deps: EstimateDeps,
-  audience: Audience,
-  target: Target,
-  signal: AbortSignal,
-): Promise<People> => {
+const findPeople = async (deps: EstimateDeps, audience: Audience, target: Target): Promise<People> => {
   const { user_id: userIds = [], external_id: externalIds = [], ...custom } = target.include_aliases ?? {};
   const labels: Record<string, string[]> = {
     external_id: [...(target.include_external_ids ?? []), ...externalIds],
     ...custom,
   };
   const keys = Object.entries(labels).flatMap(([label, ids]) => ids.map((id) => aliasKey(label, id)));
-  const [aliased, existing] = await Promise.all([
-    deps.targets.byAlias(audience, [...new Set(keys)], signal),
-    deps.targets.existing(audience, userIds, signal),
+  const [aliased, byId] = await Promise.all([
+    deps.targets.byAlias(audience, [...new Set(keys)]),
+    deps.targets.byId(audience, userIds),
   ]);
+  const existing = new Set(byId.map(({ _id }) => _id));
   const known = new Set(aliased.flatMap((user) => user.alias_keys));
   const missing = Object.entries(labels).map(([label, ids]): [string, string[]] => {
     const unknown = new Set(ids.filter((id) => !known.has(aliasKey(label, id))));
@@ -73,11 +69,11 @@ const findPeople = async (
   });
   const { external_id: externalIdMissing = [], ...others } = Object.fromEntries<string[]>(missing);
   const suspects = Object.keys(others).filter((label) => others[label]?.length === new Set(custom[label]).size);
-  await requireLabels(deps, audience, suspects, signal);
+  await requireLabels(deps, audience, suspects);
   return {
     ids: [...new Set([...aliased.map(({ _id }) => _id), ...existing])],
     externalIdMissing,
-    missing: nonEmpty({ ...others, user_id: userIds.filter((id) => !existing.includes(id)) }),
+    missing: nonEmpty({ ...others, user_id: userIds.filter((id) => !existing.has(id)) }),
   };
 };
 
@@ -86,9 +82,8 @@ const requireLabels = async (
   { targets }: EstimateDeps,
   audience: Audience,
   labels: readonly string[],
-  signal: AbortSignal,
 ): Promise<void> => {
-  const isKnown = await Promise.all(labels.map((label) => targets.isLabelKnown(audience, label, signal)));
+  const isKnown = await Promise.all(labels.map((label) => targets.isLabelKnown(audience, label)));
   const unknown = labels.find((_, i) => isKnown[i] === false);
   if (unknown !== undefined) throw invalid(`target.include_aliases.${unknown}`, "is a label that no user has");
 };

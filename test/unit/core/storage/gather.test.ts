@@ -1,0 +1,51 @@
+import { expect } from "chai";
+import { gather } from "#core/storage/gather.ts";
+
+describe("gather", () => {
+  const setUp = (options: { most: number; inFlight: number }) => {
+    const writes: { items: readonly number[]; end: (error?: Error) => void }[] = [];
+    const write = (items: readonly number[]): Promise<number[]> => {
+      const { promise, resolve, reject } = Promise.withResolvers<number[]>();
+      writes.push({
+        items,
+        end: (error) => (error === undefined ? resolve(items.map((item) => item * 10)) : reject(error)),
+      });
+      return promise;
+    };
+    return { writes, add: gather({ write, ...options }) };
+  };
+
+  it("writes at once while there is room, and what comes meanwhile together, each with its own result", async () => {
+    const { writes, add } = setUp({ most: 10, inFlight: 1 });
+    const results = [add(1), add(2), add(3)];
+    expect(writes.map(({ items }) => items)).to.deep.equal([[1]]);
+    writes[0]?.end();
+    await settled();
+    expect(writes.map(({ items }) => items)).to.deep.equal([[1], [2, 3]]);
+    writes[1]?.end();
+    expect(await Promise.all(results)).to.deep.equal([10, 20, 30]);
+  });
+
+  it("keeps to the largest write and to the writes under way", async () => {
+    const { writes, add } = setUp({ most: 2, inFlight: 2 });
+    const results = Array.from({ length: 7 }, (_, n) => add(n));
+    expect(writes.map(({ items }) => items)).to.deep.equal([[0], [1]]);
+    for (let at = 0; at < 5; at++) {
+      writes[at]?.end();
+      await settled();
+    }
+    expect(writes.map(({ items }) => items)).to.deep.equal([[0], [1], [2, 3], [4, 5], [6]]);
+    expect(await Promise.all(results)).to.deep.equal([0, 10, 20, 30, 40, 50, 60]);
+  });
+
+  it("fails those of a failed write only, and goes on", async () => {
+    const { writes, add } = setUp({ most: 10, inFlight: 1 });
+    const results = Promise.allSettled([add(1), add(2), add(3)]);
+    writes[0]?.end(new Error("away"));
+    await settled();
+    writes[1]?.end();
+    expect((await results).map(({ status }) => status)).to.deep.equal(["rejected", "fulfilled", "fulfilled"]);
+  });
+});
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
