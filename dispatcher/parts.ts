@@ -20,8 +20,10 @@ import { ensureIndexes } from "#core/storage/all.ts";
 import { collectionOf } from "#core/storage/collection.ts";
 import type { Mongo } from "#core/storage/connect.ts";
 import { directory } from "#core/storage/directory.ts";
+import { namedLease } from "#core/storage/leases.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans.ts";
+import { retention } from "#core/storage/retention.ts";
 import { openAccount } from "./accounts.ts";
 import { guardedClient } from "./guarded-request.ts";
 import { chunkHint, hints, messageHint } from "./hints.ts";
@@ -29,6 +31,7 @@ import { lanes } from "./lanes.ts";
 import { type Pipeline, pipeline } from "./pipeline.ts";
 import { apnsTokens } from "./providers/apns-tokens.ts";
 import { http2Pool } from "./providers/http2-pool.ts";
+import { purge } from "./purge.ts";
 import { senders } from "./senders.ts";
 import { timerSources } from "./timer-sources.ts";
 import { webhookParts } from "./webhooks/parts.ts";
@@ -75,6 +78,7 @@ export const parts = (made: Made): Part[] => {
     accountsPart(sends.accounts, shared.client),
     workLanes(made, sends.pipeline, shared.changes.on),
     ...webhooks.workers,
+    purging(made),
     timers({ sources, holder, clock, log, db: mongo.db, metrics: metrics.queue }),
     { name: "halt", start: async () => undefined, stop: async () => shared.halt() },
   ];
@@ -182,6 +186,21 @@ const accountsPart = (accounts: ReturnType<typeof senders>, client: ReturnType<t
   };
 };
 
+const purgeHoldMs = 600_000; // longer than a page takes; another process goes on after it
+
+const purging = ({ mongo, holder, clock, log }: Made): Part => {
+  const lease = namedLease(mongo.db, { name: "purge", holder, holdMs: purgeHoldMs, clock });
+  return purge({
+    plans: () => allPlans(mongo).toArray(),
+    removeOldest: retention(mongo.db).removeOldest,
+    isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
+    clock,
+    log,
+  });
+};
+
+const allPlans = ({ db }: Mongo) => collectionOf<PlanRow>(db, planCollection).find();
+
 const readPlansEveryMs = 60_000;
 /** Small messages are sent in their first turn, and wait for their provider there. */
 const turnsAtOnce = 32;
@@ -217,9 +236,8 @@ const workLanes = (
       }),
     ];
   };
-  const rows = collectionOf<PlanRow>(mongo.db, planCollection);
   return lanes({
-    plans: async () => (await rows.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id),
+    plans: async () => (await allPlans(mongo).toArray()).map(({ _id }) => _id),
     open,
     onChange,
     everyMs: readPlansEveryMs,

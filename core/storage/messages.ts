@@ -91,6 +91,7 @@ export const messageCollection: CollectionSpec = {
     { key: { app_id: 1, _id: -1 }, name: "list" },
     { key: { app_id: 1, status: 1, _id: -1 }, name: "list_by_status" },
     { key: { app_id: 1, labels: 1, _id: -1 }, name: "list_by_label" },
+    { key: { plan: 1, completed_at: 1 }, name: "retention" },
     dueIndex,
   ],
 };

@@ -5,12 +5,31 @@ import { audience } from "#core/storage/audience.ts";
 import { chunks } from "#core/storage/chunks.ts";
 import { deliveries } from "#core/storage/deliveries.ts";
 import { messageWork } from "#core/storage/message-work.ts";
+import { retention } from "#core/storage/retention.ts";
 import { conclude, deliveryIdOf } from "../../../dispatcher/conclude.ts";
 import { testServers } from "../../support/servers.ts";
 import { aChunk, aMessage, aSubscription, noon } from "../../support/work.ts";
 
 const hold = (holder: string, now = noon) => ({ holder, now, holdMs: 30_000 });
 const later = (ms: number) => new Date(noon.getTime() + ms);
+
+const rowOf = (messageId: string, n = 0) => {
+  const subscription = aSubscription({ _id: `sub_${n}` });
+  const attempt = {
+    deliveryId: deliveryIdOf(messageId, subscription._id),
+    chunk: aChunk({ message_id: messageId }),
+    subscription,
+    provider: "apns",
+    now: noon,
+    expiresAt: later(1),
+  };
+  const made = conclude({ kind: "sent", providerId: null }, attempt);
+  if (made.kind !== "final") throw new Error("a sent push is final");
+  return made.row;
+};
+
+const rowsOf = (messageId: string, from: number, to: number) =>
+  Array.from({ length: to - from }, (_, n) => rowOf(messageId, from + n));
 
 describe("what a dispatcher stores", () => {
   let client: MongoClient;
@@ -94,31 +113,31 @@ describe("what a dispatcher stores", () => {
   });
 
   describe("deliveries", () => {
-    const rowsOf = (messageId: string, from: number, to: number) =>
-      Array.from({ length: to - from }, (_, n) => {
-        const subscription = aSubscription({ _id: `sub_${from + n}` });
-        const chunk = aChunk({ message_id: messageId });
-        const made = conclude(
-          { kind: "sent", providerId: null },
-          {
-            deliveryId: deliveryIdOf(messageId, subscription._id),
-            chunk,
-            subscription,
-            provider: "apns",
-            now: noon,
-            expiresAt: later(1),
-          },
-        );
-        if (made.kind !== "final") throw new Error("a sent push is final");
-        return made.row;
-      });
-
     it("stores a batch and says which of it were there before", async () => {
       const kept = deliveries(db);
       expect((await kept.record(rowsOf("msg_dup", 0, 60))).size).to.equal(0);
       const known = await kept.record(rowsOf("msg_dup", 40, 100));
       expect(known.size).to.equal(20);
       expect(await kept.tally("msg_dup")).to.deep.equal([{ status: "sent", error_code: null, count: 100 }]);
+    });
+  });
+
+  describe("retention", () => {
+    it("removes a plan's old messages with their deliveries, and nothing else", async () => {
+      const work = messageWork(db);
+      const old = { plan: "short", status: "completed" as const };
+      await work.rows.insertMany([
+        aMessage({ ...old, _id: "msg_old", completed_at: noon }),
+        aMessage({ ...old, _id: "msg_young", completed_at: later(60_000) }),
+        aMessage({ ...old, _id: "msg_going", status: "processing", completed_at: null }),
+        aMessage({ ...old, _id: "msg_long", plan: "long", completed_at: noon }),
+      ]);
+      await deliveries(db).record([rowOf("msg_old"), rowOf("msg_young")]);
+      expect(await retention(db).removeOldest("short", later(1_000))).to.deep.equal({ removed: 1, isFull: false });
+      const left = await work.rows.find({ plan: { $in: ["short", "long"] } }).toArray();
+      expect(left.map(({ _id }) => _id).sort()).to.deep.equal(["msg_going", "msg_long", "msg_young"]);
+      expect(await deliveries(db).tally("msg_old")).to.deep.equal([]);
+      expect(await deliveries(db).tally("msg_young")).to.have.length(1);
     });
   });
 

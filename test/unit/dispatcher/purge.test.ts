@@ -1,0 +1,68 @@
+import { expect } from "chai";
+import pino from "pino";
+import { type PurgeDeps, pass } from "../../../dispatcher/purge.ts";
+import { handClock, noon } from "../../support/work.ts";
+
+const daysBefore = (days: number) => new Date(noon.getTime() - days * 86_400_000);
+const never = new AbortController().signal;
+
+const given = (change: Partial<PurgeDeps> = {}) => {
+  const asked: [string, Date][] = [];
+  const deps: PurgeDeps = {
+    plans: async () => [
+      { _id: "free", retention_days: 30 },
+      { _id: "growth", retention_days: 365 },
+    ],
+    removeOldest: async (plan, before) => {
+      asked.push([plan, before]);
+      return { removed: 0, isFull: false };
+    },
+    isOurs: async () => true,
+    clock: handClock(),
+    log: pino({ level: "silent" }),
+    ...change,
+  };
+  return { asked, deps };
+};
+
+describe("purge", () => {
+  it("asks for what each plan keeps no longer", async () => {
+    const { asked, deps } = given();
+    await pass(deps, never);
+    expect(asked).to.deep.equal([
+      ["free", daysBefore(30)],
+      ["growth", daysBefore(365)],
+    ]);
+  });
+
+  it("goes on page by page until one is not full", async () => {
+    let pages = 3;
+    const { deps } = given({
+      plans: async () => [{ _id: "free", retention_days: 30 }],
+      removeOldest: async () => ({ removed: 100, isFull: --pages > 0 }),
+    });
+    await pass(deps, never);
+    expect(pages).to.equal(0);
+  });
+
+  it("leaves it to the process that holds the lease", async () => {
+    const { asked, deps } = given({ isOurs: async () => false });
+    await pass(deps, never);
+    expect(asked).to.deep.equal([]);
+  });
+
+  it("stops between pages when the program does", async () => {
+    const stop = new AbortController();
+    let pages = 0;
+    const { deps } = given({
+      removeOldest: async () => {
+        pages++;
+        stop.abort();
+        return { removed: 100, isFull: true };
+      },
+      plans: async () => [{ _id: "free", retention_days: 30 }],
+    });
+    await pass(deps, stop.signal);
+    expect(pages).to.equal(1);
+  });
+});
