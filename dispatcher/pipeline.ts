@@ -115,7 +115,7 @@ const sending = (deps: PipelineDeps) => {
       deliver({
         load: people.load,
         existing: stored.existing,
-        record: recorder({ store, writers: 2 }).record, // 2: while one batch is stored the other half of the window is being sent
+        record: recorder({ store, writers: 2 }), // 2: while one batch is stored the other half of the window is being sent
         sender: deps.senders.of,
         slot: deps.window.slot,
         clock: deps.clock,

@@ -1,4 +1,5 @@
 import { type DeliveryRow, deliveryBatch } from "#core/storage/deliveries.ts";
+import { gather } from "#core/storage/gather.ts";
 
 export type RecorderDeps = {
   /** Stores rows; returns the ids that were there before. */
@@ -10,40 +11,16 @@ export type RecorderDeps = {
 /** Whether this call stored the delivery, or an earlier run had. */
 export type Recorded = "new" | "known";
 
-export type Recorder = { record: (row: DeliveryRow) => Promise<Recorded> };
-
-type Waiting = { row: DeliveryRow; resolve: (recorded: Recorded) => void; reject: (error: unknown) => void };
-
 /**
- * Stores outcomes in batches that form by themselves: while a write is under way the next results gather, and the next
- * free writer takes up to 100 of them. So a lone result is stored at once and a flood in few writes.
+ * Stores outcomes: a lone one at once, those of a flood in batches of at most 100. What waits is bounded by the window:
+ * a recipient holds its slot until its row is stored.
  */
-export const recorder = ({ store, writers }: RecorderDeps): Recorder => {
-  const waiting: Waiting[] = []; // bounded by the window: a recipient holds its slot until its row is stored
-  let writing = 0;
-
-  const write = async (batch: readonly Waiting[]): Promise<void> => {
-    try {
-      const known = await store(batch.map(({ row }) => row));
-      for (const { row, resolve } of batch) resolve(known.has(row._id) ? "known" : "new");
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    }
-  };
-
-  const pump = async (): Promise<void> => {
-    if (writing >= writers) return;
-    writing++;
-    await Promise.resolve(); // lets the results of the same turn gather
-    while (waiting.length > 0) await write(waiting.splice(0, deliveryBatch));
-    writing--;
-  };
-
-  return {
-    record: (row) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ row, resolve, reject });
-        void pump();
-      }),
-  };
-};
+export const recorder = ({ store, writers }: RecorderDeps): ((row: DeliveryRow) => Promise<Recorded>) =>
+  gather<DeliveryRow, Recorded>({
+    write: async (rows) => {
+      const known = await store(rows);
+      return rows.map(({ _id }) => (known.has(_id) ? "known" : "new"));
+    },
+    most: deliveryBatch,
+    inFlight: writers,
+  });
