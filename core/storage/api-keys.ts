@@ -34,6 +34,6 @@ export const apiKeys = (db: Db) => {
   const rows = collectionOf<ApiKeyRow>(db, apiKeyCollection);
   return {
     /** The key that has a token with this SHA-256, whatever its state. */
-    findByHash: (hash: string): Promise<ApiKeyRow | null> => rows.findOne({ "hashes.hash": hash }),
+    findByHash: (hash: string): Promise<ApiKeyRow | null> => rows.findOne({ "hashes.hash": hash }, { hint: "hash" }),
   };
 };

@@ -89,7 +89,7 @@ export const deliveries = (db: Db) => {
     tally: async (messageId: string): Promise<StatusCount[]> => {
       const groups = await rows
         .aggregate<{ _id: { status: DeliveryStatus; code: string | null }; count: number }>([
-          { $match: { message_id: messageId } },
+          { $match: { message_id: messageId, position: anyPosition } },
           { $group: { _id: { status: "$status", code: { $ifNull: ["$error_code", null] } }, count: { $sum: 1 } } },
         ])
         .toArray();
@@ -97,6 +97,9 @@ export const deliveries = (db: Db) => {
     },
   };
 };
+
+/** Every ULID: a bound without which the planner may read all deliveries of all messages. */
+export const anyPosition = { $gt: "", $lt: "~" };
 
 const duplicateKey = 11_000;
 

@@ -2,7 +2,7 @@ import type { Db, Filter } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
 import type { Delivery, DeliveryListQuery } from "../schema/delivery.ts";
 import { collectionOf } from "./collection.ts";
-import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
+import { anyPosition, type DeliveryRow, deliveryCollection } from "./deliveries.ts";
 import { timeOf } from "./message-view.ts";
 import { between } from "./messages.ts";
 
@@ -25,8 +25,9 @@ export const deliveryList = (db: Db) => {
   };
 };
 
-const behind = ({ after, isDescending }: { after: string | null; isDescending: boolean }): Filter<DeliveryRow> =>
-  after === null ? {} : { position: isDescending ? { $lt: after } : { $gt: after } };
+const behind = ({ after, isDescending }: { after: string | null; isDescending: boolean }): Filter<DeliveryRow> => ({
+  position: { ...anyPosition, ...(after !== null && (isDescending ? { $lt: after } : { $gt: after })) },
+});
 
 const conditions = (query: DeliveryListQuery): Filter<DeliveryRow> => {
   const { status, channel, subscription_id, user_id, external_id, error_code, suppression_reason, from, to } = query;

@@ -30,7 +30,7 @@ export const directory = ({ db, changes, clock }: { db: Db; changes: Changes; cl
   const tenants = byId<TenantRow>(tenantCollection);
   const plans = byId<PlanRow>(planCollection);
   const endpoints = cached({
-    load: (appId) => webhooks.find({ app_id: appId, status: { $ne: "disabled" } }).toArray(),
+    load: (appId) => webhooks.find({ app_id: appId, status: { $ne: "disabled" } }, { hint: "app" }).toArray(),
     ...bounds,
     clock,
   });

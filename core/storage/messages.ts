@@ -203,7 +203,7 @@ const conditions = (
   { source, status, label, category, idempotencyKey, from, to }: MessageFilter,
   { after, isDescending }: { after: string | null; isDescending: boolean },
 ): Filter<MessageRow> => ({
-  ...(after !== null && { _id: isDescending ? { $lt: after } : { $gt: after } }),
+  _id: { ...anyId, ...(after !== null && (isDescending ? { $lt: after } : { $gt: after })) },
   ...(source !== undefined && { source }),
   ...(status !== undefined && { status }),
   ...(label !== undefined && { labels: label }),
@@ -211,6 +211,9 @@ const conditions = (
   ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
   ...((from !== undefined || to !== undefined) && { created_at: between(from, to) }),
 });
+
+/** Every id of a message ("`" follows "_"): without both bounds the planner may read the messages of all apps. */
+const anyId = { $gt: "msg_", $lt: "msg`" };
 
 /** A range of instants, both ends included. */
 export const between = (from?: Date, to?: Date): { $gte?: Date; $lte?: Date } => ({
