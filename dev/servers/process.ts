@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -44,11 +45,12 @@ export type Server = Omit<ServerProcess, "pid"> & { url: string; pids: number[] 
 
 const readyTimeoutMs = 60_000; // ten times what the slowest, kube-apiserver, takes on two idle cores
 const pollMs = 25;
+const freeTimeoutMs = 1_000;
 
 /** Starts a server and waits until it is ready. Throws with the end of its log when it dies or takes over a minute. */
 export const launch = async (what: Launch): Promise<ServerProcess> => {
   const { name, dir, marker, isReady, stopSignal = "SIGTERM" } = what;
-  await Promise.all((what.ports ?? []).map(assertFree)); // or another server there would answer as if it were ours
+  await Promise.all((what.ports ?? []).map(becomesFree)); // or another server there would answer as if it were ours
   const record = { pid: spawnServer(what), marker };
   recordProcess(dir, name, record);
   const end = async (how: Promise<void>) => {
@@ -82,20 +84,33 @@ export const answersHttp = async (url: string): Promise<boolean> => {
   }
 };
 
-/** Ports nobody listens on now, all different. */
+/**
+ * Ports nobody listens on now, all different. Below those that the system gives to outgoing connections (32768 and up),
+ * or one of them might take a port while the server that has it is restarted.
+ */
 export const freePorts = async (count: number): Promise<number[]> => {
-  const listeners = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(listeners.map((listener) => new Promise((done) => listener.once("listening", done))));
-  const ports = listeners.map((listener) => (listener.address() as { port: number }).port); // TCP listeners have one
-  await Promise.all(listeners.map((listener) => new Promise((done) => listener.close(done))));
+  const ports: number[] = [];
+  for (let tries = 0; ports.length < count && tries < 1_000; tries++) {
+    const port = randomInt(10_000, 27_000);
+    if (!ports.includes(port) && (await isFree(port))) ports.push(port);
+  }
   return ports;
 };
 
-const assertFree = (port: number): Promise<void> =>
-  new Promise((done, fail) => {
-    const listener = createServer().listen(port, "127.0.0.1", () => listener.close(() => done()));
-    listener.once("error", () => fail(new Error(`port ${port} is taken: stop what listens there, or set PORT_BASE`)));
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((done) => {
+    const listener = createServer().listen(port, "127.0.0.1", () => listener.close(() => done(true)));
+    listener.once("error", () => done(false));
   });
+
+/** What was killed lets go of its port a moment after its end, when the last of its threads is gone. */
+const becomesFree = async (port: number): Promise<void> => {
+  const deadline = Date.now() + freeTimeoutMs;
+  while (!(await isFree(port))) {
+    if (Date.now() > deadline) throw new Error(`port ${port} is taken: stop what listens there, or set PORT_BASE`);
+    await sleep(pollMs);
+  }
+};
 
 const logPath = (dir: string, name: string): string => join(dir, "logs", `${name}.log`);
 
