@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
+import type { PlanRow } from "#core/storage/plans.ts";
 import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
 import { startApns } from "../../dev/simulators/apns.ts";
 import type { Simulator } from "../../dev/simulators/control.ts";
@@ -18,10 +19,13 @@ import { type System, startSystem } from "./system.ts";
 export type Sending = { system: System; apns: Simulator; close: () => Promise<void> };
 
 /** Starts an APNs simulator and prepares an installation that sends to it. */
-export const startSending = async (servers: Omit<TestServers, "kubeconfig">): Promise<Sending> => {
+export const startSending = async (
+  servers: Omit<TestServers, "kubeconfig">,
+  plan: Partial<PlanRow> = {},
+): Promise<Sending> => {
   const credentials = makeCredentials();
   const apns = await startApns({ port: 0, tls: credentials.tls, keys: [credentials.apns] });
-  const system = await startSystem({ ...servers, apns: { url: apns.url, credentials } });
+  const system = await startSystem({ ...servers, plan, apns: { url: apns.url, credentials } });
   return {
     system,
     apns,

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Db, MongoClient } from "mongodb";
 import { connectNats, ensureStream } from "#core/queue/connect.ts";
@@ -30,6 +30,8 @@ export type SystemProgram = Omit<ServerProcess, "pid"> & {
   url: string;
   restart: () => Promise<void>;
   pid: () => number;
+  /** What it has written, line by line. */
+  log: () => Promise<Record<string, unknown>[]>;
 };
 
 /** A seeded installation of its own database and prefix, and the means to run programs on it. */
@@ -124,6 +126,10 @@ const runProgram = async ({ program, name, dir, env }: Run): Promise<SystemProgr
   return {
     url: `http://127.0.0.1:${httpPort}`,
     pid: () => current.pid,
+    log: async () => {
+      const lines = (await readFile(join(dir, "logs", `${name}.log`), "utf8")).split("\n");
+      return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
     stop: () => current.stop(),
     kill: () => current.kill(),
     pause: () => current.pause(),

@@ -1,0 +1,75 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { expect } from "chai";
+import { BSON } from "mongodb";
+import { allCollections } from "#core/storage/all.ts";
+import { testDir } from "../../dev/paths.ts";
+import { exercise } from "../support/exercise.ts";
+import { fill, planOf } from "../support/plans.ts";
+import { queriesVariable, type RecordedQuery } from "../support/record-queries.ts";
+import { type Sending, startSending } from "../support/sending.ts";
+import { testServers } from "../support/servers.ts";
+
+describe("the queries of the running service", function () {
+  this.timeout(120_000);
+  let sending: Sending;
+  let dir: string;
+  let queries: RecordedQuery[];
+
+  before(async () => {
+    sending = await startSending(await testServers(), { messages_per_month: 1_000_000 });
+    const { system } = sending;
+    dir = await mkdtemp(join(testDir, "queries-"));
+    const file = join(dir, "queries.jsonl");
+    const recorder = new URL("../support/record-queries.ts", import.meta.url).pathname;
+    const env = {
+      NODE_OPTIONS: `--import=${recorder}`,
+      [queriesVariable]: file,
+      HERALD_ALLOWED_RANGES: "127.0.0.0/8",
+    };
+    const [api] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
+    await exercise(sending, api);
+    const lines = (await readFile(file, "utf8")).trim().split("\n");
+    queries = lines.map((line) => BSON.EJSON.parse(line) as RecordedQuery);
+    await fill(system.db);
+  });
+
+  after(async () => {
+    await sending?.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  it("are found in an index, and sorted by it", async () => {
+    const { db } = sending.system;
+    const faults: string[] = [];
+    for (const query of queries) {
+      const { scans, sorts } = await planOf(db, query);
+      const isAllowed = exceptions.some(({ of }) => of(query));
+      if ((scans.length > 0 || sorts) && !isAllowed) faults.push(JSON.stringify({ scans, sorts, ...query }));
+    }
+    expect(faults, faults.join("\n")).to.deep.equal([]);
+  });
+
+  it("are those of every collection", () => {
+    const asked = new Set(queries.map(({ collection }) => collection));
+    const all = allCollections.map(({ name }) => name).filter((name) => name !== "live_activity_types"); // the operator's
+    expect([...asked]).to.include.members(all);
+  });
+});
+
+/** Queries that may read more than an index gives them, and why. */
+const exceptions: readonly { of: (query: RecordedQuery) => boolean; because: string }[] = [
+  {
+    of: ({ collection, filter }) => collection === "plans" && isDeepStrictEqual(filter, {}),
+    because: "there are a handful of plans, and a dispatcher serves them all",
+  },
+  {
+    of: ({ collection, filter }) => collection === "subscriptions" && filter !== undefined && "user_id" in filter,
+    because: "a user has 100 subscriptions at most: they are sorted when they are found",
+  },
+  {
+    of: ({ collection, filter }) => collection === "messages" && filter !== undefined && "idempotency_key" in filter,
+    because: "a key has one message",
+  },
+];

@@ -1,0 +1,100 @@
+import { keyRing } from "#core/runtime/key-ring.ts";
+import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { testKeyRing } from "./fixtures.ts";
+import { aToken, post, type Sending, seedDevices, send } from "./sending.ts";
+import type { SystemProgram } from "./system.ts";
+import { until } from "./until.ts";
+import { aWebhook } from "./webhooks.ts";
+
+type Ask = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
+
+/** Makes an installation do everything that it can do, each once. */
+export const exercise = async (sending: Sending, api: SystemProgram): Promise<void> => {
+  const { system } = sending;
+  const ask: Ask = async (method, path, body) => {
+    const reply = await fetch(api.url + path, {
+      method,
+      headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
+    return (await reply.json()) as Record<string, unknown>; // every reply is an object
+  };
+  await useUsers(ask, `/v1/apps/${system.app._id}`);
+  await addWebhook(sending);
+  await useNotifications(sending, api);
+  await useLists(ask, system.app._id);
+};
+
+const useUsers = async (ask: Ask, app: string): Promise<void> => {
+  const subscriptions = [{ channel: "ios_push", token: aToken() }];
+  await ask("POST", `${app}/users`, { external_id: "ann", aliases: { crm: "a-1" }, subscriptions });
+  await ask("POST", `${app}/users`, { external_id: "ann", aliases: { crm: "a-1", shop: "s-1" } });
+  await ask("POST", `${app}/users`, { external_id: "bob", subscriptions }); // takes the device over
+  await ask("GET", `${app}/users/by/crm/a-1`);
+  await ask("PATCH", `${app}/users/by/external_id/ann`, { language: "de" });
+  const { id } = await ask("POST", `${app}/users/by/external_id/ann/subscriptions`, {
+    channel: "ios_push",
+    token: aToken(),
+  });
+  await ask("GET", `${app}/subscriptions/${String(id)}`);
+  await ask("PATCH", `${app}/subscriptions/${String(id)}`, { status: "unsubscribed" });
+  await ask("DELETE", `${app}/subscriptions/${String(id)}`);
+  await ask("POST", `${app}/users`, { external_id: "eve", subscriptions: [{ channel: "ios_push", token: aToken() }] });
+  await ask("DELETE", `${app}/users/by/external_id/eve`);
+};
+
+/** An endpoint where nobody listens: its deliveries are made, tried and put off. */
+const addWebhook = async ({ system: { db, app, tenantId } }: Sending): Promise<void> => {
+  const secret = keyRing(testKeyRing).seal(`whsec_${Buffer.alloc(32, 5).toString("base64")}`, "webhooks/whk_1/secret");
+  const of = { tenant_id: tenantId, app_id: app._id };
+  const webhook = aWebhook({ ...of, url: "http://127.0.0.1:9/", secret, events: ["delivery.sent"] });
+  await db.collection<WebhookRow>("webhooks").insertOne(webhook);
+};
+
+const useNotifications = async (sending: Sending, api: SystemProgram): Promise<void> => {
+  const { system, apns } = sending;
+  const devices = await seedDevices(system, 1_100);
+  const [gone] = await seedDevices(system, 1, { token: aToken("dead") });
+  const [busy] = await seedDevices(system, 1, { token: aToken("b0ff") });
+  apns.script({
+    answers: [
+      { address_prefix: "dead", status: 410, reason: "Unregistered" },
+      { address_prefix: "b0ff", status: 503, reason: "ServiceUnavailable", retry_after_seconds: 1, times: 1 },
+    ],
+  });
+  const ids = devices.map(({ _id }) => _id);
+  const targets = [
+    { include_subscription_ids: [ids[0], gone?._id, busy?._id] },
+    { include_subscription_ids: ids.slice(0, 600) },
+    { include_external_ids: ["ann", "bob"], include_aliases: { crm: ["a-1"] } },
+    { all: true, test_devices_only: true },
+    { all: true },
+  ];
+  const sent = await Promise.all(targets.map((target) => send(system, api, { target, labels: ["a"], category: "b" })));
+  const later = { send_after: new Date(Date.now() + 1_000).toISOString(), target: { include_subscription_ids: ids } };
+  sent.push(await send(system, api, later));
+  const keyed = { target: targets[0], idempotency_key: "once" };
+  sent.push(await send(system, api, keyed));
+  await post(system, api, keyed);
+  await Promise.all(sent.map((id) => system.ended(id, 30_000)));
+  const isRefused = async () =>
+    (await system.db.collection("webhook_deliveries").findOne({ status: "failed" })) !== null;
+  await until(isRefused, 15_000);
+};
+
+const useLists = async (ask: Ask, appId: string): Promise<void> => {
+  const now = new Date().toISOString();
+  const ranges = `from=2026-01-01T00:00:00Z&to=${now}`;
+  const list = `/v1/notifications?app_id=${appId}&limit=2`;
+  const { next_cursor: next, data } = await ask("GET", list);
+  await ask("GET", `${list}&cursor=${String(next)}`);
+  for (const filter of ["status=completed", "source=api", "label=a", "category=b", "idempotency_key=once", ranges])
+    for (const sort of ["created_at", "-created_at"]) await ask("GET", `${list}&${filter}&sort=${sort}`);
+  const [{ id }] = data as [{ id: string }]; // at least one was sent
+  await ask("GET", `/v1/notifications/${id}?app_id=${appId}`);
+  const deliveries = `/v1/notifications/${id}/deliveries?app_id=${appId}&limit=1`;
+  await ask("GET", `${deliveries}&sort=-created_at`);
+  for (const filter of ["", "status=sent", "channel=ios_push", "external_id=ann", ranges])
+    await ask("GET", `${deliveries}&${filter}`);
+};
