@@ -110,6 +110,16 @@ describe("what a dispatcher stores", () => {
       expect((await kept.last("msg_open"))?.position).to.equal(2);
       expect(await kept.recipientsOfRetries("chk_o0")).to.deep.equal(["sub_1"]);
     });
+
+    it("remembers whom a retry took over when it has ended: its parent may yet be run again", async () => {
+      const kept = chunks(db);
+      const parent = aChunk({ _id: "chk_p", message_id: "msg_ended" });
+      const retry = aChunk({ _id: "chk_r", message_id: "msg_ended", attempt: 1, parent_id: "chk_p" });
+      await kept.keep([parent, retry]);
+      for (const chunk of [parent, retry]) expect(await kept.end(chunk)).to.equal(true);
+      expect(await kept.recipientsOfRetries("chk_p")).to.deep.equal(["sub_1"]);
+      expect(await kept.rows.findOne({ _id: "chk_p" })).to.deep.include({ status: "done", recipients: [] });
+    });
   });
 
   describe("deliveries", () => {
