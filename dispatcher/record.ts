@@ -1,5 +1,5 @@
+import { gather } from "#core/runtime/gather.ts";
 import { type DeliveryRow, deliveryBatch } from "#core/storage/deliveries.ts";
-import { gather } from "#core/storage/gather.ts";
 
 export type RecorderDeps = {
   /** Stores rows; returns the ids that were there before. */

@@ -1,11 +1,11 @@
 import { type Collection, type Db, type Document, type Filter, MongoBulkWriteError } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
+import { gather } from "../runtime/gather.ts";
 import type { OutboxEvent } from "../schema/event.ts";
 import type { messageSources, messageStatuses } from "../schema/message.ts";
 import type { Content, Options, Target } from "../schema/notification.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { isDuplicateKey, retryConflicts } from "./duplicate.ts";
-import { gather } from "./gather.ts";
 import { dueIndex, type Wakeable } from "./wake.ts";
 
 export type MessageStatus = (typeof messageStatuses)[number];

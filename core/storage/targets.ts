@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
+import { gather } from "../runtime/gather.ts";
 import { collectionOf } from "./collection.ts";
-import { gather } from "./gather.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscriptions.ts";
 import { aliasKey, type UserRow, userCollection } from "./users.ts";
 

@@ -2,12 +2,12 @@ import type { Clock } from "#core/domain/clock.ts";
 import { healthAfter, type WebhookHealth } from "#core/domain/webhook-health.ts";
 import type { Settlement } from "#core/queue/worker.ts";
 import { mapBounded } from "#core/runtime/bounded.ts";
+import { gather } from "#core/runtime/gather.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics-dispatcher.ts";
-import type { WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import type { WebhookAttempt, WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import type { HeldWebhook, WebhookWork } from "#core/storage/webhooks.ts";
 import { holding, holdMs } from "../hold.ts";
-import { gathered } from "./gathered.ts";
 import type { SendWebhook, Sent } from "./send.ts";
 
 export type EndpointDeps = {
@@ -80,17 +80,27 @@ type Batch = { due: readonly WebhookDeliveryRow[]; halt: AbortSignal };
 /** Sends a batch and stores the results as they come. What `halt` kept from being begun stays due. */
 const sendAll = async (deps: EndpointDeps, { row }: HeldWebhook, { due, halt }: Batch): Promise<Sent[]> => {
   const sent: Sent[] = [];
-  const results = gathered(deps.deliveries.record);
+  const record = gather({ write: recordAll(deps), most: batchRows, inFlight: 1 });
+  const storing: Promise<unknown>[] = []; // at most a batch
   await mapBounded(due, endpointConcurrency, async (delivery) => {
     if (halt.aborted || sent.some(({ isGone }) => isGone)) return;
     const one = await deps.send(row, delivery, never);
     sent.push(one);
     observe(deps, row, one);
-    results.add(one.attempt);
+    const stored = record(one.attempt);
+    stored.catch(() => undefined); // told below, when every request has ended
+    storing.push(stored);
   });
-  await results.flushed();
+  await Promise.all(storing);
   return sent;
 };
+
+const recordAll =
+  ({ deliveries }: EndpointDeps) =>
+  async (attempts: readonly WebhookAttempt[]): Promise<void[]> => {
+    await deliveries.record(attempts);
+    return attempts.map(() => undefined);
+  };
 
 /** A request is bounded by its own deadline and never cut off: its endpoint may have received it. */
 const never = new AbortController().signal;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { gather } from "#core/storage/gather.ts";
+import { gather } from "#core/runtime/gather.ts";
 
 describe("gather", () => {
   const setUp = (options: { most: number; inFlight: number }) => {
