@@ -1,24 +1,9 @@
 import { type Db, MongoBulkWriteError } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
 import type { DeliveryErrorCode } from "../domain/outcome.ts";
+import type { deliveryStatuses } from "../schema/delivery.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 
-export const deliveryStatuses = [
-  "queued",
-  "scheduled",
-  "sent",
-  "delivered",
-  "opened",
-  "clicked",
-  "failed",
-  "errored",
-  "bounced",
-  "complained",
-  "unsubscribed",
-  "expired",
-  "suppressed",
-  "cancelled",
-] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /**
