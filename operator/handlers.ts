@@ -18,11 +18,11 @@ import { cascade } from "./cascade.ts";
 import { apiKeyHandler } from "./controllers/api-key.ts";
 import { appHandler } from "./controllers/app.ts";
 import type { Common } from "./controllers/common.ts";
-import { liveActivityTypeHandler } from "./controllers/live-activity-type.ts";
+import { liveActivityTypeHandler, maxTypesOfApp } from "./controllers/live-activity-type.ts";
 import { planHandler } from "./controllers/plan.ts";
+import { planRoom } from "./controllers/plan-room.ts";
 import { tenantHandler } from "./controllers/tenant.ts";
 import { webhookHandler } from "./controllers/webhook.ts";
-import { webhookRoom } from "./controllers/webhook-room.ts";
 import type { Handler } from "./engine/reconcile.ts";
 import type { Resource } from "./kube/objects.ts";
 import type { Secrets } from "./kube/secrets.ts";
@@ -47,7 +47,8 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
   const { db, nats, ring, secrets, stores, announce, clock } = deps;
   const common = { announce, clock };
   const rows = { plans: plans(db), tenants: tenants(db), apps: apps(db), types: liveActivityTypes(db) };
-  const webhooks = managedRows(collectionOf<WebhookRow>(db, webhookCollection));
+  const endpoints = collectionOf<WebhookRow>(db, webhookCollection);
+  const webhooks = managedRows(endpoints);
   const keys = managedRows(collectionOf<ApiKeyRow>(db, apiKeyCollection));
   const appRefs = { ...common, apps: rows.apps, appStore: stores.apps };
   return {
@@ -61,10 +62,27 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
       secrets,
       ring,
       newSigningSecret,
-      noRoom: webhookRoom({ db, ...rows }),
+      noRoom: planRoom({
+        ...rows,
+        feature: "webhooks",
+        things: "endpoints",
+        most: (plan) => plan.webhook_endpoints,
+        countOthers: (appId, exceptId) => endpoints.countDocuments({ app_id: appId, _id: { $ne: exceptId } }),
+      }),
       oneByOne: oneByOne(),
     }),
-    liveActivityTypes: liveActivityTypeHandler({ ...appRefs, types: rows.types, oneByOne: oneByOne() }),
+    liveActivityTypes: liveActivityTypeHandler({
+      ...appRefs,
+      types: rows.types,
+      noRoom: planRoom({
+        ...rows,
+        feature: "live_activities",
+        things: "live activity types",
+        most: () => maxTypesOfApp,
+        countOthers: rows.types.countOthers,
+      }),
+      oneByOne: oneByOne(),
+    }),
   };
 };
 

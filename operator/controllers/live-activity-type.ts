@@ -5,21 +5,22 @@ import {
   type LiveActivityTypes,
   liveActivityTypeCollection,
 } from "#core/storage/live-activity-types.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import { type AppRefDeps, appOf } from "./app-ref.ts";
 import { type Common, dropRow, idOf, isWritten, kept, keptFinding, managedBy, refusal } from "./common.ts";
+import type { PlanRoom } from "./plan-room.ts";
 
 export type LiveActivityTypeDeps = Common &
   AppRefDeps & {
     types: LiveActivityTypes;
+    noRoom: PlanRoom;
     oneByOne: <T>(create: () => Promise<T>) => Promise<T>;
   };
 
 type ActivityType = Resource<LiveActivityTypeSpec>;
 
-const maxTypesOfApp = 100; // decisions 9.7
+export const maxTypesOfApp = 100; // decisions 9.7
 
 /** LiveActivityType: a document of its app. */
 export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<ActivityType> => {
@@ -41,7 +42,7 @@ export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<Act
       };
       const write = () => types.keep(wanted, clock.now());
       const isNew = (await types.find(id)) === null;
-      const create = async () => (await noRoom(types, app.row, id)) ?? (await write());
+      const create = async () => (await deps.noRoom(app.row, id)) ?? (await write());
       const result = await (isNew ? deps.oneByOne(create) : write());
       if (typeof result === "object") return refusal(result);
       if (isWritten(result)) announce(liveActivityTypeCollection.name, id);
@@ -55,11 +56,6 @@ export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<Act
     },
   };
 };
-
-const noRoom = async (types: LiveActivityTypes, app: AppRow, id: string): Promise<Finding | null> =>
-  (await types.countOthers(app._id, id)) < maxTypesOfApp
-    ? null
-    : refused("LimitReached", `an app has at most ${maxTypesOfApp} live activity types`);
 
 const members = ({ spec }: ActivityType, app: AppRow): Partial<LiveActivityTypeRow> => ({
   tenant_id: app.tenant_id,

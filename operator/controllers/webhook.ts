@@ -13,6 +13,7 @@ import { type Owner, type OwnSecret, rotateAnnotation, type Secrets } from "../k
 import { isRotationDue, isSigningSecret, overlapMs } from "../policies/tokens.ts";
 import { type AppRefDeps, appOf } from "./app-ref.ts";
 import { type Common, dropRow, idOf, isWritten, kept, keptFinding, managedBy, refusal } from "./common.ts";
+import type { PlanRoom } from "./plan-room.ts";
 
 export type WebhookDeps = Common &
   AppRefDeps & {
@@ -21,7 +22,7 @@ export type WebhookDeps = Common &
     ring: KeyRing;
     newSigningSecret: () => string;
     /** Why an app may not have one more endpoint, by its plan; null when it may. */
-    noRoom: (app: AppRow, exceptId: string) => Promise<Finding | null>;
+    noRoom: PlanRoom;
     oneByOne: <T>(create: () => Promise<T>) => Promise<T>;
   };
 
