@@ -11,10 +11,10 @@ import type { AppRow } from "#core/storage/apps.ts";
 import { messageEventData } from "#core/storage/message-view.ts";
 import type { MessageRow, Messages } from "#core/storage/messages.ts";
 import type { Audience } from "#core/storage/subscription-counts.ts";
+import type { Caller } from "./caller.ts";
 import { type Draft, draftOf } from "./draft.ts";
 import type { Estimate } from "./estimate.ts";
 import type { Quota } from "./quota.ts";
-import type { Caller } from "./route.ts";
 
 export type AcceptDeps = {
   messages: Pick<Messages, "insert" | "findByKey" | "releaseKey">;

@@ -1,7 +1,7 @@
 import { AppError } from "#core/errors.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import { firstDay, monthOf, type Usage } from "#core/storage/usage.ts";
-import type { Caller } from "./route.ts";
+import type { Caller } from "./caller.ts";
 
 export type Quota = ReturnType<typeof quota>;
 

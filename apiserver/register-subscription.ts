@@ -5,7 +5,7 @@ import type { CreateSubscription } from "#core/schema/subscription.ts";
 import { userLimits } from "#core/schema/user.ts";
 import type { SubscriptionRow, Subscriptions } from "#core/storage/subscriptions.ts";
 import type { UserRow } from "#core/storage/users.ts";
-import type { Caller } from "./route.ts";
+import type { Caller } from "./caller.ts";
 import { type Addressed, addressOf } from "./subscription-checks.ts";
 
 export type RegisterDeps = {

@@ -2,13 +2,8 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { Scope } from "#core/domain/scopes.ts";
 import type { ErrorCode } from "#core/errors.ts";
 import { parser } from "#core/schema/parser.ts";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
-import type { PlanRow } from "#core/storage/plans.ts";
-import type { TenantRow } from "#core/storage/tenants.ts";
+import type { Caller } from "./caller.ts";
 import type { UseCases } from "./use-cases.ts";
-
-/** Who calls: an API key, its organisation and what its plan allows. */
-export type Caller = { key: ApiKeyRow; tenant: TenantRow; plan: PlanRow };
 
 /** What is known before the resource is looked up: nothing of it is validated yet. */
 export type Located = {

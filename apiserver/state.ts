@@ -1,5 +1,6 @@
 import type { Middleware as KoaMiddleware, ParameterizedContext } from "koa";
-import type { Caller, Route } from "./route.ts";
+import type { Caller } from "./caller.ts";
+import type { Route } from "./route.ts";
 
 /** What the middleware learn about a request, in order. */
 export type State = {

@@ -5,7 +5,7 @@ import type { CreateSubscription } from "#core/schema/subscription.ts";
 import type { UpsertUser } from "#core/schema/user.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import { aliasKey, type UserRow, type Users } from "#core/storage/users.ts";
-import type { Caller } from "./route.ts";
+import type { Caller } from "./caller.ts";
 import { changeOf } from "./user-change.ts";
 import { checkIdentity, checkUser } from "./user-checks.ts";
 

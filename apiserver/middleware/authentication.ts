@@ -1,5 +1,5 @@
 import { AppError } from "#core/errors.ts";
-import type { Caller } from "../route.ts";
+import type { Caller } from "../caller.ts";
 import type { Middleware } from "../state.ts";
 
 /** Finds the caller of a token, or throws 401 with the reason, or 403 for a suspended organisation. */
