@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Db } from "mongodb";
+import { ensureIndexes } from "#core/storage/all.ts";
 import { connectMongo, type Mongo } from "#core/storage/connect.ts";
 import { type Directory, directory } from "#core/storage/directory.ts";
 import { testServers } from "../../../support/servers.ts";
@@ -15,9 +16,10 @@ describe("directory", () => {
     const { mongodbUrl } = await testServers();
     mongo = connectMongo({ url: mongodbUrl, database: "test_core_directory", appName: "test", maxPoolSize: 5 });
     db = mongo.db;
+    await ensureIndexes(db);
   });
   beforeEach(async () => {
-    await db.dropDatabase();
+    for (const collection of ["apps", "tenants", "plans", "webhooks"]) await db.collection(collection).deleteMany({});
     for (const collection of ["apps", "tenants", "plans"])
       await db.collection<Doc>(collection).insertOne({ _id: "a", name: "old" });
     await db.collection<Doc>("webhooks").insertOne({ _id: "w", app_id: "a", name: "old", status: "active" });
