@@ -17,6 +17,8 @@ export type KubeClient = {
   call: <T>(request: KubeRequest, signal: AbortSignal) => Promise<T>;
   /** A call whose answer is read as it comes, e.g. a watch; resolves when its head has come, within 10 s. */
   open: (request: KubeRequest, signal: AbortSignal) => Promise<IncomingMessage>;
+  /** The link may be half-open: connections that lie idle are closed, so that the next call makes a new one. */
+  doubt: () => void;
   close: () => void;
 };
 
@@ -73,7 +75,7 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
     return JSON.parse(text) as T; // sound: the Kubernetes API answers with the type that its path names
   };
 
-  return { call, open, close: () => agent.destroy() };
+  return { call, open, doubt: () => dropIdle(agent), close: () => agent.destroy() };
 };
 
 const dropIdle = ({ freeSockets }: HttpAgent): void => {
