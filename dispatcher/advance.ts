@@ -46,6 +46,7 @@ export const advance =
   async (message: MessageRow, app: AppRow, halt: AbortSignal): Promise<Advance> => {
     const turn = { message, app, halt };
     if (message.planned) return go(deps, message, null);
+    if (message.fence === 1) return begin(deps, turn); // nobody had it before
     if (isScanned(message)) {
       const last = await deps.chunks.last(message._id);
       return last === null ? begin(deps, turn) : go(deps, message, last);
@@ -89,7 +90,7 @@ const sendNow = async (deps: AdvanceDeps, turn: Turn, pieces: readonly Piece[]):
     const made = { ...chunkOf(turn.message, piece, position, deps.clock.now()), fence: turn.message.fence };
     const retried = turn.message.fence === 1 ? [] : await deps.chunks.recipientsOfRetries(made._id);
     const chunk = { ...made, recipients: made.recipients.filter((id) => !retried.includes(id)) };
-    const delivered = await deps.deliver({ chunk, message: turn.message, app: turn.app }, turn.halt);
+    const delivered = await deps.deliver({ chunk, message: turn.message, app: turn.app, rows: piece.rows }, turn.halt);
     const complete = await deps.followUp({ chunk, message: turn.message }, delivered);
     if (delivered.halted || !complete) return { kind: "halted" };
     all.push(...delivered.stored);

@@ -34,7 +34,13 @@ export type DeliverDeps = {
 };
 
 /** A piece of work: a chunk, the message that it is a part of, and the app that sends it. */
-export type Work = { chunk: ChunkRow; message: MessageRow; app: AppRow };
+export type Work = {
+  chunk: ChunkRow;
+  message: MessageRow;
+  app: AppRow;
+  /** The recipients, when they were read a moment ago. */
+  rows?: readonly Reached[] | undefined;
+};
 
 /**
  * What a run left behind: every delivery that is stored, those among them that this run stored, whom to try again,
@@ -65,7 +71,7 @@ export const deliver =
     const ids = new Map(chunk.recipients.map((id) => [id, deliveryIdOf(chunk.message_id, id)]));
     const [stored, subscriptions, sender] = await Promise.all([
       isFirstRun(chunk) ? [] : deps.existing([...ids.values()]),
-      deps.load(chunk.recipients),
+      work.rows ?? deps.load(chunk.recipients),
       deps.sender(app, chunk.channel),
     ]);
     const delivered: Delivered = { stored, fresh: [], again: [], invalid: [], halted: false };
@@ -75,7 +81,7 @@ export const deliver =
     const prepare = perLanguage((language) => sender.prepare(message, language, ttlSeconds));
     const run: Run = { deps, work, delivered, ids, prepare, provider: sender.name, expiresAt };
 
-    const rest = subscriptions.filter((row) => !done.has(row._id));
+    const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
     await mapBounded(rest, chunkConcurrency, async (subscription) => {
       if (halt.aborted) delivered.halted = true;
       else await serve(run, subscription);

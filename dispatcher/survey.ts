@@ -1,15 +1,21 @@
 import type { SendableChannel } from "#core/domain/channels.ts";
 import type { Target } from "#core/schema/notification.ts";
-import type { Wanted } from "#core/storage/audience.ts";
+import type { Reached, Wanted } from "#core/storage/audience.ts";
 import { type ChunkRow, chunkSize, type Stretch } from "#core/storage/chunks.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 
 /** A part of the audience, not yet a chunk: recipients of one channel, and where the scan stands after them. */
-export type Piece = { channel: SendableChannel; recipients: string[]; scanned: ChunkRow["scanned"] };
+export type Piece = {
+  channel: SendableChannel;
+  recipients: string[];
+  scanned: ChunkRow["scanned"];
+  /** The recipients as they were just read, where they were read whole. */
+  rows?: Reached[];
+};
 
 export type SurveyDeps = {
   page: (of: Stretch & { appId: string; after: string; testOnly: boolean; limit: number }) => Promise<string[]>;
-  resolve: (target: Target, wanted: Wanted) => Promise<Map<SendableChannel, string[]>>;
+  resolve: (target: Target, wanted: Wanted) => Promise<Map<SendableChannel, Reached[]>>;
 };
 
 /** Whether the audience is scanned page by page (`all`), or resolved at once from its explicit ids. */
@@ -19,8 +25,8 @@ export const isScanned = (message: MessageRow): boolean => message.target.all ==
 export const resolvePieces = async (deps: SurveyDeps, message: MessageRow): Promise<Piece[]> => {
   const wanted = { appId: message.app_id, stretches: stretchesOf(message), testOnly: testOnly(message) };
   const byChannel = await deps.resolve(message.target, wanted);
-  return [...byChannel].flatMap(([channel, ids]) =>
-    split(ids).map((recipients): Piece => ({ channel, recipients, scanned: null })),
+  return [...byChannel].flatMap(([channel, found]) =>
+    split(found).map((rows): Piece => ({ channel, recipients: rows.map(({ _id }) => _id), scanned: null, rows })),
   );
 };
 
@@ -56,8 +62,8 @@ const testOnly = ({ target }: MessageRow): boolean => target.test_devices_only =
 
 const isSame = (a: Stretch, b: Stretch): boolean => a.channel === b.channel && a.status === b.status;
 
-const split = (ids: readonly string[]): string[][] => {
-  const parts: string[][] = [];
-  for (let from = 0; from < ids.length; from += chunkSize) parts.push(ids.slice(from, from + chunkSize));
+const split = (rows: readonly Reached[]): Reached[][] => {
+  const parts: Reached[][] = [];
+  for (let from = 0; from < rows.length; from += chunkSize) parts.push(rows.slice(from, from + chunkSize));
   return parts;
 };

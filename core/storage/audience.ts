@@ -20,9 +20,9 @@ export const audience = (db: Db) => {
       ),
     );
 
-  const eligible = async (filter: object, wanted: Wanted): Promise<Found[]> =>
+  const eligible = async (filter: object, wanted: Wanted): Promise<Reached[]> =>
     subscriptions
-      .find({ app_id: wanted.appId, ...filter }, { projection: { _id: 1, channel: 1, status: 1, test_device: 1 } })
+      .find({ app_id: wanted.appId, ...filter }, { projection: reachedMembers })
       .toArray()
       .then((rows) => rows.filter((row) => isWanted(row, wanted)));
 
@@ -56,7 +56,7 @@ export const audience = (db: Db) => {
     },
 
     /** Everyone that explicit ids reach, each once, by channel, ids ascending. Bounded by the bounds of the target. */
-    resolve: async (target: Target, wanted: Wanted): Promise<Map<SendableChannel, string[]>> => {
+    resolve: async (target: Target, wanted: Wanted): Promise<Map<SendableChannel, Reached[]>> => {
       const users = await userIdsOf(wanted.appId, aliasKeysOf(target));
       const byUser = await byPages([...users, ...(target.include_aliases?.["user_id"] ?? [])], (page) =>
         eligible({ user_id: { $in: page } }, wanted),
@@ -89,9 +89,7 @@ const reachedMembers = {
 /** What makes a subscription part of an audience: its channel in a status that may be reached. */
 export type Wanted = { appId: string; stretches: readonly Stretch[]; testOnly: boolean };
 
-type Found = Pick<SubscriptionRow, "_id" | "channel" | "status" | "test_device">;
-
-const isWanted = (row: Found, { stretches, testOnly }: Wanted): boolean =>
+const isWanted = (row: Reached, { stretches, testOnly }: Wanted): boolean =>
   (!testOnly || row.test_device) &&
   stretches.some((stretch) => stretch.channel === row.channel && stretch.status === row.status);
 
@@ -111,11 +109,8 @@ const byPages = async <T, R>(items: readonly T[], read: (page: T[]) => Promise<R
   return found;
 };
 
-const grouped = (rows: readonly Found[]): Map<SendableChannel, string[]> => {
-  const channels = new Map<SendableChannel, Set<string>>();
-  for (const row of rows) {
-    const channel = row.channel as SendableChannel; // isWanted admits sendable channels only
-    channels.set(channel, (channels.get(channel) ?? new Set()).add(row._id));
-  }
-  return new Map([...channels].map(([channel, ids]) => [channel, [...ids].sort()]));
+const grouped = (rows: readonly Reached[]): Map<SendableChannel, Reached[]> => {
+  const once = [...new Map(rows.map((row) => [row._id, row])).values()].sort((a, b) => (a._id < b._id ? -1 : 1));
+  // sound: isWanted admits sendable channels only
+  return Map.groupBy(once, ({ channel }) => channel as SendableChannel);
 };

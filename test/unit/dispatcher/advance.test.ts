@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { SendableChannel } from "#core/domain/channels.ts";
+import type { Reached } from "#core/storage/audience.ts";
 import type { ChunkRow } from "#core/storage/chunks.ts";
 import { type AdvanceDeps, advance } from "../../../dispatcher/advance.ts";
 import type { Delivered } from "../../../dispatcher/deliver.ts";
@@ -15,7 +16,8 @@ const given = (audience: string[], change: Partial<AdvanceDeps> = {}, chunks: Pa
   const delivered: string[] = [];
   const deps: AdvanceDeps = {
     page: async ({ after, limit }) => audience.filter((id) => id > after).slice(0, limit),
-    resolve: async () => new Map<SendableChannel, string[]>([["ios_push", audience]]),
+    resolve: async () =>
+      new Map<SendableChannel, Reached[]>([["ios_push", audience.map((_id) => aSubscription({ _id }))]]),
     chunks: {
       last: async () => null,
       isBegun: async () => false,
@@ -47,7 +49,7 @@ const given = (audience: string[], change: Partial<AdvanceDeps> = {}, chunks: Pa
     kept,
     delivered,
     all: (message = aMessage()) => advance(deps)(message, anApp(), never),
-    explicit: () => advance(deps)(explicit, anApp(), never),
+    explicit: (fence = 1) => advance(deps)({ ...explicit, fence }, anApp(), never),
   };
 };
 
@@ -77,14 +79,14 @@ describe("advance", () => {
       scanned: { channel: "ios_push", status: "subscribed", after: audience[999] ?? "" },
     });
     const { all, kept } = given(audience, {}, { last: async () => last });
-    expect(await all()).to.deep.equal({ kind: "under_way", planned: true });
+    expect(await all(aMessage({ fence: 2 }))).to.deep.equal({ kind: "under_way", planned: true });
     expect(kept).to.have.length(1);
     expect(kept[0]).to.deep.include({ position: 2, recipients: audience.slice(1_000) });
   });
 
   it("waits while its share of the queue is taken", async () => {
     const { all, did } = given(ids(2_000), {}, { last: async () => aChunk(), countOpen: async () => 2 });
-    expect(await all()).to.deep.equal({ kind: "under_way", planned: false });
+    expect(await all(aMessage({ fence: 2 }))).to.deep.equal({ kind: "under_way", planned: false });
     expect(did).to.deep.equal([]);
   });
 
@@ -106,7 +108,7 @@ describe("advance", () => {
 
   it("does not cut an explicit audience anew once its first chunk was let in", async () => {
     const { explicit, did } = given(ids(1_600), {}, { isBegun: async () => true, countOpen: async () => 2 });
-    expect(await explicit()).to.deep.equal({ kind: "under_way", planned: true });
+    expect(await explicit(2)).to.deep.equal({ kind: "under_way", planned: true });
     expect(did).to.deep.equal([]);
   });
 

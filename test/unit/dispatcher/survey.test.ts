@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Stretch } from "#core/storage/chunks.ts";
 import { nextPiece, resolvePieces, type SurveyDeps } from "../../../dispatcher/survey.ts";
-import { aMessage } from "../../support/work.ts";
+import { aMessage, aSubscription } from "../../support/work.ts";
 
 const ids = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, n) => `${prefix}${String(n).padStart(5, "0")}`);
@@ -14,7 +14,7 @@ const over = (stretches: (Stretch & { ids: string[] })[]): SurveyDeps => ({
       .flatMap((stretch) => stretch.ids)
       .filter((id) => id > after)
       .slice(0, limit),
-  resolve: async () => new Map([["ios_push", ids("a", 1_201)]]),
+  resolve: async () => new Map([["ios_push", ids("a", 1_201).map((_id) => aSubscription({ _id }))]]),
 });
 
 const everyPiece = async (deps: SurveyDeps, message: ReturnType<typeof aMessage>) => {
