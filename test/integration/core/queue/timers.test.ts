@@ -102,13 +102,13 @@ describe("timers", function () {
   it("leaves alone what was taken or finished while its hint was rung", async () => {
     await rows.insertMany([aRow("taken", inMs(-10)), aRow("ended", inMs(-10))]);
     const until1 = inMs(0);
-    await run("p1", async (row) => {
+    const part = await run("p1", async (row) => {
       const held = await takeLease(rows, { id: row._id, holder: "w", now: until1, holdMs: 60_000 });
       if (row._id === "ended") await settle(rows, { id: row._id, fence: held?.fence ?? 0, dueAt: null });
       rung.push({ id: row._id, at: 0, by: "", tenant: "" });
     });
     await until(() => rung.length === 2);
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await part.stop(new AbortController().signal); // the page that was rung is moved on by then
     expect(await dueOf("taken")).to.equal(until1.getTime() + 60_000);
     expect(await dueOf("ended")).to.equal(null);
   });
