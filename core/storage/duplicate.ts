@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { MongoServerError } from "mongodb";
 
 /**
@@ -9,11 +10,32 @@ export const isDuplicateKey = (error: unknown): boolean =>
   (error.code === 11_000 || /violates (?:exclusion|unique) constraint/.test(error.message));
 
 const attempts = 5;
+const pauseMs = 50;
+
+/** Runs writes of one key one after another; those of other keys are not held up. */
+export type OneWriter = <T>(key: string, write: () => Promise<T>) => Promise<T>;
 
 /**
- * Writes again when the store gave up two writers of one key that waited for each other: WriteConflict (112) of MongoDB,
- * a deadlock of PostgreSQL below FerretDB. Neither has written anything.
+ * Writers of one key in this process wait for each other here, because in the store they would wait longer: PostgreSQL
+ * below FerretDB lets inserters of one unique key block each other until it has looked for a deadlock, a second for each
+ * of them.
  */
+export const oneWriter = (): OneWriter => {
+  const last = new Map<string, Promise<unknown>>(); // keys that are being written, each with its last writer
+  return async (key, write) => {
+    const before = last.get(key);
+    const mine = (before ?? Promise.resolve()).then(() => retryConflicts(write));
+    const ended = mine.catch(() => undefined);
+    last.set(key, ended);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(key) === ended) last.delete(key);
+    }
+  };
+};
+
+/** Makes a write again that the store gave up. Writers of other processes meet the same conflict: chance sets them apart. */
 export const retryConflicts = async <T>(write: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -21,8 +43,10 @@ export const retryConflicts = async <T>(write: () => Promise<T>): Promise<T> => 
     } catch (error) {
       if (attempt === attempts || !isWriteConflict(error)) throw error;
     }
+    await sleep(pauseMs * attempt * (0.5 + Math.random()));
   }
 };
 
+/** WriteConflict (112) of MongoDB, a deadlock of PostgreSQL below FerretDB: neither has written anything. */
 const isWriteConflict = (error: unknown): boolean =>
   error instanceof MongoServerError && (error.code === 112 || error.message.includes("deadlock detected"));

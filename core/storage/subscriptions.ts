@@ -2,7 +2,7 @@ import type { Collection, Db } from "mongodb";
 import type { Channel } from "../domain/channels.ts";
 import { AppError } from "../errors.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import { isDuplicateKey, retryConflicts } from "./duplicate.ts";
+import { isDuplicateKey, oneWriter } from "./duplicate.ts";
 
 export type SubscriptionStatus = "subscribed" | "unsubscribed" | "invalid";
 
@@ -48,6 +48,7 @@ const mostOfUser = 100; // of which a user may have 20; the rest is room for wha
 
 export const subscriptions = (db: Db) => {
   const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
+  const alone = oneWriter();
   return {
     rows,
 
@@ -59,7 +60,7 @@ export const subscriptions = (db: Db) => {
 
     /** Writes the subscription of (app, channel, token): makes it from `made`, or moves and changes the one that is there. */
     put: (tenantId: string, made: SubscriptionRow, change: Partial<SubscriptionRow>): Promise<Put> =>
-      put(rows, tenantId, made, change),
+      alone(`${made.app_id} ${made.channel} ${made.token}`, () => put(rows, tenantId, made, change)),
 
     /** Null when it is gone; "taken" when the app has another subscription with that token. */
     update: async (
@@ -107,7 +108,6 @@ const put = async (
   const { app_id, channel, token } = made;
   const filter = { app_id, channel, token, tenant_id: tenantId };
   const update = () => rows.findOneAndUpdate(filter, { $set: change }, { returnDocument: "after" });
-  // No upsert: many of one key at once wait for each other in PostgreSQL until a second has passed.
   const known = await update();
   if (known !== null) return { row: known, isNew: false };
   const row = { ...made, ...change };
@@ -120,7 +120,7 @@ const put = async (
 /** False when the token is taken. */
 const insert = async (rows: Collection<SubscriptionRow>, row: SubscriptionRow): Promise<boolean> => {
   try {
-    await retryConflicts(() => rows.insertOne(row));
+    await rows.insertOne(row);
     return true;
   } catch (error) {
     if (isDuplicateKey(error)) return false;

@@ -1,6 +1,6 @@
 import type { Db, UpdateFilter } from "mongodb";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import { isDuplicateKey, retryConflicts } from "./duplicate.ts";
+import { isDuplicateKey, oneWriter } from "./duplicate.ts";
 
 /** A person of an app. `alias_keys` holds `label:id` of every alias, `external_id` included: unique within the app. */
 export type UserRow = {
@@ -35,6 +35,7 @@ export type Users = ReturnType<typeof users>;
 
 export const users = (db: Db) => {
   const rows = collectionOf<UserRow>(db, userCollection);
+  const alone = oneWriter();
   return {
     rows,
 
@@ -53,7 +54,7 @@ export const users = (db: Db) => {
     /** False when one of its aliases is taken. */
     insert: async (row: UserRow): Promise<boolean> => {
       try {
-        await retryConflicts(() => rows.insertOne(row));
+        await alone(`${row.app_id} ${row.alias_keys[0] ?? row._id}`, () => rows.insertOne(row));
         return true;
       } catch (error) {
         if (isDuplicateKey(error)) return false;
@@ -65,7 +66,7 @@ export const users = (db: Db) => {
     update: async (tenantId: string, read: UserRow, update: UpdateFilter<UserRow>): Promise<UserRow | null> => {
       try {
         const filter = { _id: read._id, tenant_id: tenantId, alias_keys: read.alias_keys };
-        return await retryConflicts(() => rows.findOneAndUpdate(filter, update, { returnDocument: "after" }));
+        return await alone(read._id, () => rows.findOneAndUpdate(filter, update, { returnDocument: "after" }));
       } catch (error) {
         if (isDuplicateKey(error)) return null;
         throw error;

@@ -214,6 +214,7 @@ describe("users and subscriptions", () => {
     const replies = await Promise.all(
       Array.from({ length: 10 }, () => call("POST", "/users/by/external_id/r1/subscriptions", body)),
     );
+    expect(replies.filter(({ status }) => status >= 300)).to.deep.equal([]);
     expect(new Set(replies.map((reply) => reply.body.id)).size).to.equal(1);
     expect(replies.filter(({ status }) => status === 201)).to.have.length(1);
   });
