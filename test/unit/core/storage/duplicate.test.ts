@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import { MongoServerError } from "mongodb";
+import { oneWriter, retryConflicts } from "#core/storage/duplicate.ts";
+
+const conflict = () => new MongoServerError({ message: "deadlock detected", code: 16_908_292 });
+
+describe("one writer of a key", () => {
+  it("runs writes of one key one after another, in the order of coming", async () => {
+    const alone = oneWriter();
+    const steps: string[] = [];
+    const write = (name: string) => async () => {
+      steps.push(`${name} begins`);
+      await new Promise((resolve) => setImmediate(resolve));
+      steps.push(`${name} ends`);
+    };
+    await Promise.all([alone("k", write("a")), alone("k", write("b"))]);
+    expect(steps).to.deep.equal(["a begins", "a ends", "b begins", "b ends"]);
+  });
+
+  it("does not hold up the writes of another key", async () => {
+    const alone = oneWriter();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const held = alone("held", () => promise);
+    await alone("free", async () => undefined);
+    resolve();
+    await held;
+  });
+
+  it("goes on after a write that failed, and tells its own caller", async () => {
+    const alone = oneWriter();
+    const failed = alone("k", () => Promise.reject(new Error("away")));
+    const next = alone("k", async () => "written");
+    expect(await failed.catch((error: Error) => error.message)).to.equal("away");
+    expect(await next).to.equal("written");
+  });
+});
+
+describe("a write that the store gave up", () => {
+  it("is made again", async () => {
+    let calls = 0;
+    const write = () => (++calls === 1 ? Promise.reject(conflict()) : Promise.resolve("written"));
+    expect(await retryConflicts(write)).to.equal("written");
+  });
+
+  it("is given up after five attempts", async () => {
+    let calls = 0;
+    const error = await retryConflicts(() => {
+      calls++;
+      return Promise.reject(conflict());
+    }).catch((thrown: Error) => thrown);
+    expect(error).to.be.instanceOf(MongoServerError);
+    expect(calls).to.equal(5);
+  });
+
+  it("is not made again for any other error", async () => {
+    let calls = 0;
+    const failing = retryConflicts(() => {
+      calls++;
+      return Promise.reject(new Error("away"));
+    });
+    expect(await failing.catch((error: Error) => error.message)).to.equal("away");
+    expect(calls).to.equal(1);
+  });
+});
