@@ -10,7 +10,14 @@ export const manifests = ({ id }: Pick<Installation, "id">, namespace = `${id}-a
     apiVersion,
     kind: "Plan",
     metadata: { name },
-    spec: { title: "Test", apiRps: 10, webhookEndpoints: 5, retentionDays: 30, features: ["webhooks", "live_activities"], ...spec },
+    spec: {
+      title: "Test",
+      apiRps: 10,
+      webhookEndpoints: 5,
+      retentionDays: 30,
+      features: ["webhooks", "live_activities"],
+      ...spec,
+    },
   }),
   tenant: (spec: object = {}, name = `${id}-tenant`): Manifest => ({
     apiVersion,
