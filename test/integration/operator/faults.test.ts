@@ -85,6 +85,7 @@ describe("operator: what goes wrong is told and heals", function () {
         10_000,
       );
       expect((await rows<PlanRow>("plans").findOne({ _id: `${herald.id}-plan` }))?.features).to.deep.equal([
+        "live_activities",
         "webhooks",
       ]);
     });
