@@ -11,6 +11,9 @@ export const idPrefixes = {
   chunk: "chk",
   delivery: "dlv",
   event: "evt",
+  eventBatch: "evb",
+  batch: "bat",
+  recovery: "rec",
   webhook: "whk",
   webhookDelivery: "whd",
   liveActivityType: "lat",
@@ -26,6 +29,16 @@ export const newId = (kind: IdKind, now: Date): string => `${idPrefixes[kind]}_$
 /** Makes the id of a thing that follows from others: the same parts always give the same id (128 bits of SHA-256). */
 export const derivedId = (kind: IdKind, ...parts: readonly string[]): string =>
   `${idPrefixes[kind]}_${derivedUlid(parts)}`;
+
+/**
+ * Makes the id of a thing that follows from others and has an instant: the same parts and instant always give the same
+ * id (80 bits of SHA-256), and ids sort by the instant.
+ */
+export const derivedIdAt = (kind: IdKind, at: Date, ...parts: readonly string[]): string =>
+  `${idPrefixes[kind]}_${encode(at.getTime(), hash("sha256", parts.join("\n"), "buffer").subarray(0, 10))}`;
+
+/** The least id of a kind at an instant: a bound for ranges over ids that sort by time. */
+export const firstIdAt = (kind: IdKind, at: Date): string => `${idPrefixes[kind]}_${encode(at.getTime(), new Uint8Array(10))}`;
 
 /** Whether a string has the form of an id of this kind. */
 export const isId = (kind: IdKind, value: string): boolean =>

@@ -35,6 +35,9 @@ export const eventKinds = [
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
 
+/** The kinds that an endpoint may ask for: all but the test event. Source: decisions 10.2. */
+export const webhookEventKinds: EventKind[] = eventKinds.filter((kind) => kind !== "webhook.test");
+
 /** What a webhook endpoint receives: the Standard Webhooks members and ours. Source: decisions 10.1. */
 export type EventEnvelope = {
   id: string;
@@ -45,6 +48,16 @@ export type EventEnvelope = {
   subject_id: string | null;
   api_version: "1.0";
   data: Record<string, unknown>;
+};
+
+/** Several events in one request. Source: decisions 10.1. */
+export type BatchEnvelope = {
+  /** `bat_…`, follows from its events' ids. */
+  id: string;
+  type: "batch";
+  timestamp: string;
+  app_id: string;
+  events: EventEnvelope[];
 };
 
 /** An event as it waits in the outbox of the document that it follows from. Its id never changes. */

@@ -1,27 +1,45 @@
 import { type Db, MongoBulkWriteError } from "mongodb";
-import type { EventEnvelope } from "../schema/event.ts";
+import type { WebhookErrorClass } from "../domain/webhook-errors.ts";
 import { type CollectionSpec, collectionOf, longAgo } from "./collection.ts";
 
-/** One event on its way to one endpoint. `_id` follows from (endpoint, event), so that an event arrives once. */
+/** One request that was made for a delivery. */
+export type AttemptRow = {
+  at: Date;
+  response_status: number | null;
+  duration_ms: number;
+  error_class: WebhookErrorClass | null;
+  /** In words; never an address or a secret. */
+  error: string | null;
+  response_body_excerpt: string | null;
+};
+
+/**
+ * One event (or batch of events) on its way to one endpoint. `_id` follows from (endpoint, event) and sorts by the event's
+ * time, so that an event arrives once and lists need no other order; that of a replay is new.
+ */
 export type WebhookDeliveryRow = {
   _id: string;
   tenant_id: string;
   app_id: string;
   endpoint_id: string;
   event_id: string;
+  /** A kind, or `batch` for several kinds. */
   event_type: string;
   subject_id: string | null;
-  payload: EventEnvelope;
+  /** The envelope as JSON, at most 65,536 bytes: what is sent when there is no template. */
+  payload: string;
+  /** Whom the payload is about (`usr_…`, `external_id:…`): found by these when a person is erased. */
+  people: string[];
   status: "pending" | "success" | "failed" | "dead";
   /** Requests made. */
   attempt: number;
+  attempts: AttemptRow[];
+  /** Why it ended without a request, e.g. `endpoint disabled`; null otherwise. */
+  error: string | null;
   /** When the next request is due; null when it has ended. */
   due_at: Date | null;
-  response_status: number | null;
-  response_body_excerpt: string | null;
-  error: string | null;
-  duration_ms: number | null;
   delivered_at: Date | null;
+  replay_of: string | null;
   created_at: Date;
 };
 
@@ -32,11 +50,14 @@ export const webhookDeliveryCollection: CollectionSpec = {
   name: "webhook_deliveries",
   indexes: [
     {
-      key: { endpoint_id: 1, due_at: 1, _id: 1 },
+      key: { endpoint_id: 1, status: 1, due_at: 1 },
       name: "due",
       partialFilterExpression: { due_at: { $gt: new Date(0) } },
     },
-    { key: { endpoint_id: 1, created_at: -1 }, name: "list" },
+    { key: { endpoint_id: 1, _id: 1 }, name: "list" },
+    { key: { endpoint_id: 1, status: 1, _id: 1 }, name: "list_status" },
+    { key: { endpoint_id: 1, event_type: 1, status: 1, _id: 1 }, name: "list_type" },
+    { key: { app_id: 1, people: 1 }, name: "people" },
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: webhookHistoryDays * 86_400 },
   ],
 };

@@ -1,6 +1,8 @@
 import type { Db } from "mongodb";
 import type { WebhookHealth } from "../domain/webhook-health.ts";
 import type { EventKind } from "../schema/event.ts";
+import { webhookLimits } from "../schema/webhook.ts";
+import type { WebhookFilters } from "../schema/webhook-filters.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { extendLease, takeLease } from "./leases.ts";
 import type { Managed } from "./managed.ts";
@@ -17,6 +19,21 @@ export type WebhookRow = Wakeable &
     description: string | null;
     events: EventKind[];
     event_names: string[];
+    batch: boolean;
+    /** Each value sealed under `webhooks/<id>/headers/<name>`. A list: names may hold dots. */
+    headers: { name: string; value: Sealed }[];
+    body_template: string | null;
+    body_content_type: "application/json" | "text/plain";
+    filters: WebhookFilters | null;
+    /** Keeps what comes and sends nothing. */
+    paused: boolean;
+    /** Requests begun a second; null = no limit. */
+    rate_per_second: number | null;
+    max_in_flight: number;
+    timeout_ms: number;
+    recovery: RecoveryRow | null;
+    /** The last mail that its owner got about this failure; null when none was sent. */
+    notified: "failing" | "week" | "disabled" | null;
     disabled_reason: string | null;
     secret: Sealed;
     previous_secret: { secret: Sealed; expires_at: Date } | null;
@@ -24,6 +41,38 @@ export type WebhookRow = Wakeable &
     created_at: Date;
     updated_at: Date;
   };
+
+/** A wish to send again what had failed or was missed; done page by page by whoever holds the endpoint. */
+export type RecoveryRow = {
+  /** `rec_…` */
+  id: string;
+  since: Date;
+  until: Date;
+  /** `recover`: once for each event that has not arrived; `replay`: every delivery that fits. */
+  kind: "recover" | "replay";
+  status: "success" | "failed" | "dead" | null;
+  event_type: string | null;
+  /** Id of the last delivery that was looked at. */
+  after: string | null;
+  replayed: number;
+  requested_at: Date;
+  completed_at: Date | null;
+};
+
+/** What an endpoint is like whose owner says nothing more. */
+export const webhookDefaults = {
+  batch: false,
+  headers: [] as WebhookRow["headers"],
+  body_template: null,
+  body_content_type: "application/json",
+  filters: null,
+  paused: false,
+  rate_per_second: null,
+  max_in_flight: webhookLimits.maxInFlight.standard,
+  timeout_ms: webhookLimits.timeoutMs.standard,
+  recovery: null,
+  notified: null,
+} as const satisfies Partial<WebhookRow>;
 
 export const webhookCollection: CollectionSpec = {
   name: "webhooks",

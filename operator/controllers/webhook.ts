@@ -5,7 +5,7 @@ import type { AppRow } from "#core/storage/apps.ts";
 import type { ManagedRows } from "#core/storage/managed.ts";
 import type { Sealed } from "#core/storage/sealed.ts";
 import { asleep } from "#core/storage/wake.ts";
-import { type WebhookRow, webhookCollection } from "#core/storage/webhooks.ts";
+import { type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
@@ -173,6 +173,7 @@ const stateOf = ({ spec }: Webhook, row: WebhookRow | null): Partial<WebhookRow>
 
 const beginning = (now: Date): Partial<WebhookRow> => ({
   ...asleep,
+  ...webhookDefaults,
   failure_count: 0,
   failing_since: null,
   last_success_at: null,

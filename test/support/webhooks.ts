@@ -1,9 +1,10 @@
 import { asleep } from "#core/storage/wake.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { type WebhookRow, webhookDefaults } from "#core/storage/webhooks.ts";
 
 /** An active endpoint of app_1 that wants `delivery.sent`. */
 export const aWebhook = (over: Partial<WebhookRow> = {}): WebhookRow => ({
   ...asleep,
+  ...webhookDefaults,
   _id: "whk_1",
   tenant_id: "ten_1",
   app_id: "app_1",

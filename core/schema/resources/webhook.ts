@@ -1,13 +1,10 @@
 import { type Static, Type } from "typebox";
 import { Closed } from "../common.ts";
-import { type EventKind, eventKinds } from "../event.ts";
+import { webhookEventKinds } from "../event.ts";
 import { cel, commonStatus, deletionPolicy, immutable, objectName } from "./common.ts";
 import { defineResource } from "./definition.ts";
 
 const { Array: List, Boolean: Flag, Enum, Optional, String: Text } = Type;
-
-/** The kinds that an endpoint may ask for: all but the test event. Source: decisions 10.2. */
-export const webhookEventKinds: EventKind[] = eventKinds.filter((kind) => kind !== "webhook.test");
 
 export const WebhookSpec = Closed({
   appRef: objectName("name of the App, in the same namespace", cel(immutable("appRef"))),
