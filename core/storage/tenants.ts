@@ -11,6 +11,8 @@ export type TenantRow = {
   namespaces: string[];
   suspended: boolean;
   suspended_reason: string | null;
+  /** Where the owner is told of what needs a person. */
+  contact_email: string | null;
   managed: Managed | null;
   created_at: Date;
   updated_at: Date;

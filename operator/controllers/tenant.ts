@@ -80,6 +80,7 @@ const tenantMembers = (tenant: Tenant, namespaces: string[]): Partial<TenantRow>
   namespaces,
   suspended: tenant.spec.suspended,
   suspended_reason: tenant.spec.suspendedReason ?? null,
+  contact_email: tenant.spec.contact?.email ?? null,
 });
 
 /** Either the name is another's, or the former owner of a namespace has not let go of it yet. */

@@ -44,6 +44,7 @@ export const aTenant = (over: Partial<TenantRow> = {}): TenantRow => {
     namespaces: [id.toLowerCase().replace("_", "-")],
     suspended: false,
     suspended_reason: null,
+    contact_email: null,
     managed: null,
     created_at: longSince,
     updated_at: longSince,

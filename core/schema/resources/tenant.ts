@@ -26,6 +26,19 @@ export const TenantSpec = Closed({
         "and of two new claims the older resource's wins",
     },
   ),
+  contact: Optional(
+    Closed(
+      {
+        email: Text({
+          format: "email",
+          minLength: 3,
+          maxLength: 320,
+          description: "where the owner is told of failing webhooks",
+        }),
+      },
+      { description: "how the organisation's owner is reached; absent = nobody is told" },
+    ),
+  ),
   suspended: Flag({
     default: false,
     description: "refuses every API request of the tenant with 403 HS_ORGANIZATION_SUSPENDED",
