@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { KubeError } from "../../../operator/kube/errors.ts";
 import { type Installation, installation, type Manifest } from "./harness.ts";
 import { ios, manifests } from "./manifests.ts";
+import { webhookCases } from "./webhook-cases.ts";
 
 describe("custom resource definitions", function () {
   this.timeout(60_000);
@@ -74,6 +75,12 @@ describe("custom resource definitions", function () {
       object: () => make.webhook({ events: ["webhook.test"] }),
       says: "Unsupported value",
     },
+    { it: "a contact that is no address", object: () => make.tenant({ contact: { email: "me" } }), says: "email" },
+    ...webhookCases.map(({ it: name, spec, says }) => ({
+      it: `a webhook ${name}`,
+      object: () => make.webhook(spec),
+      says,
+    })),
     {
       it: "a type that requires what it does not have",
       object: () => make.activityType({ contentStateSchema: schemaOf({ a: { type: "string" } }, ["b"]) }),
@@ -110,6 +117,13 @@ describe("custom resource definitions", function () {
     expect(await answer(make.plan())).to.equal("accepted");
     expect(await answer(make.apiKey({ expiresAt: "2030-01-01T00:00:00Z" }))).to.equal("accepted");
     expect(await answer(make.webhook({ url: "http://127.0.0.1:8080/hook?a=b@c" }))).to.equal("accepted");
+    expect((await herald.get(make.webhook()))?.spec).to.include({
+      batch: false,
+      bodyContentType: "application/json",
+      paused: false,
+      maxInFlight: 10,
+      timeoutMilliseconds: 10_000,
+    });
     expect((await herald.get(make.plan()))?.spec).to.include({ backlogPerTenant: 1000, deletionPolicy: "Delete" });
   });
 
