@@ -13,6 +13,7 @@ import { tenantCollection } from "./tenants.ts";
 import { usageCollection } from "./usage.ts";
 import { userCollection } from "./users.ts";
 import { webhookDeliveryCollection } from "./webhook-deliveries.ts";
+import { webhookStatsCollection } from "./webhook-stats.ts";
 import { webhookCollection } from "./webhooks.ts";
 
 /** Every collection of the service. */
@@ -31,6 +32,7 @@ export const allCollections: readonly CollectionSpec[] = [
   userCollection,
   webhookCollection,
   webhookDeliveryCollection,
+  webhookStatsCollection,
 ];
 
 /**
