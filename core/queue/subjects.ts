@@ -6,6 +6,8 @@ import type { EventKind } from "../schema/event.ts";
  * - `<prefix>.deliver.<plan>.<tenant>`: a chunk waits to be sent.
  * - `<prefix>.events.<app>.<kind>`: events happened (a batch of one kind of one app).
  * - `<prefix>.webhooks.<endpoint>`: a doorbell: this endpoint has due deliveries.
+ * - `<prefix>.webhook-tests`: a request that an endpoint be tested now (core NATS, answered by a dispatcher).
+ * - `<prefix>.lanes`: whoever holds this endpoint has new deliveries for it (core NATS).
  * - `<prefix>.config.<collection>.<id>`: a configuration document changed (core NATS, not stored).
  */
 export const subjects = (prefix: string) => ({
@@ -13,6 +15,8 @@ export const subjects = (prefix: string) => ({
   deliver: (plan: string, tenantId: string): string => `${prefix}.deliver.${plan}.${tenantId}`,
   events: (appId: string, kind: EventKind): string => `${prefix}.events.${appId}.${kind}`,
   webhook: (endpointId: string): string => `${prefix}.webhooks.${endpointId}`,
+  webhookTests: (): string => `${prefix}.webhook-tests`,
+  lanes: (): string => `${prefix}.lanes`,
   config: (collection: string, id: string): string => `${prefix}.config.${collection}.${id}`,
   allConfig: (): string => `${prefix}.config.>`,
 });

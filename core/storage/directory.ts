@@ -12,7 +12,7 @@ export type Directory = {
   app: (id: string) => Promise<AppRow | null>;
   tenant: (id: string) => Promise<TenantRow | null>;
   plan: (name: string) => Promise<PlanRow | null>;
-  /** Endpoints of an app that are not disabled. */
+  /** Endpoints of an app, disabled ones too: what they miss is kept for `recover`. */
   webhooksOf: (appId: string) => Promise<WebhookRow[]>;
 };
 
@@ -30,7 +30,7 @@ export const directory = ({ db, changes, clock }: { db: Db; changes: Changes; cl
   const tenants = byId<TenantRow>(tenantCollection);
   const plans = byId<PlanRow>(planCollection);
   const endpoints = cached({
-    load: (appId) => webhooks.find({ app_id: appId, status: { $ne: "disabled" } }, { hint: "app" }).toArray(),
+    load: (appId) => webhooks.find({ app_id: appId }, { hint: "app" }).toArray(),
     ...bounds,
     clock,
   });

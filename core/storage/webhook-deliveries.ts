@@ -57,23 +57,16 @@ export const webhookDeliveryCollection: CollectionSpec = {
     { key: { endpoint_id: 1, _id: 1 }, name: "list" },
     { key: { endpoint_id: 1, status: 1, _id: 1 }, name: "list_status" },
     { key: { endpoint_id: 1, event_type: 1, status: 1, _id: 1 }, name: "list_type" },
+    { key: { endpoint_id: 1, event_id: 1 }, name: "replays", partialFilterExpression: { replay_of: { $gt: "" } } },
     { key: { app_id: 1, people: 1 }, name: "people" },
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: webhookHistoryDays * 86_400 },
   ],
 };
 
-/** What one request to an endpoint changes in its delivery. */
-export type WebhookAttempt = { _id: string } & Pick<
-  WebhookDeliveryRow,
-  | "status"
-  | "attempt"
-  | "due_at"
-  | "response_status"
-  | "response_body_excerpt"
-  | "error"
-  | "duration_ms"
-  | "delivered_at"
->;
+/** What a request changes in the delivery that it was made for. */
+export type Concluded = Pick<WebhookDeliveryRow, "_id" | "status" | "attempt" | "due_at" | "delivered_at"> & {
+  made: AttemptRow;
+};
 
 export type WebhookDeliveries = ReturnType<typeof webhookDeliveries>;
 
@@ -91,42 +84,88 @@ export const webhookDeliveries = (db: Db) => {
       }
     },
 
-    /** What is to be sent now, the longest due first. */
-    due: (endpointId: string, now: Date, limit: number): Promise<WebhookDeliveryRow[]> =>
-      rows.find(waiting(endpointId, now)).sort({ due_at: 1, _id: 1 }).limit(limit).toArray(),
+    /** Which of these are stored already. */
+    known: async (ids: readonly string[]): Promise<Set<string>> => {
+      const found = await rows.find({ _id: { $in: [...ids] } }, { projection: { _id: 1 }, batchSize: ids.length }).toArray();
+      return new Set(found.map(({ _id }) => _id));
+    },
+
+    /** What is to be sent now, the longest due first: `pending` was never tried, `failed` is to be tried again. */
+    due: (endpointId: string, { status, now, limit }: Due): Promise<WebhookDeliveryRow[]> =>
+      rows
+        .find(waiting(endpointId, status, now))
+        .sort({ due_at: 1 })
+        .limit(limit)
+        .batchSize(limit)
+        .toArray(),
 
     /** When the next delivery is due; null when none waits. */
     nextDueAt: async (endpointId: string): Promise<Date | null> => {
-      const [first] = await rows
-        .find(waiting(endpointId, forever))
-        .project<{ due_at: Date }>({ due_at: 1 })
-        .sort({ due_at: 1, _id: 1 })
-        .limit(1)
-        .toArray();
-      return first?.due_at ?? null;
+      const firsts = await Promise.all(
+        waitingStatuses.map((status) =>
+          rows.findOne(waiting(endpointId, status, forever), { projection: { due_at: 1 }, sort: { due_at: 1 } }),
+        ),
+      );
+      const instants = firsts.flatMap((row) => row?.due_at?.getTime() ?? []);
+      return instants.length === 0 ? null : new Date(Math.min(...instants));
     },
 
     /** Writes the results of requests; one that is written already, or overtaken, changes nothing. */
-    record: async (attempts: readonly WebhookAttempt[]): Promise<void> => {
+    record: async (results: readonly Concluded[]): Promise<void> => {
       await rows.bulkWrite(
-        attempts.map(({ _id, ...result }) => ({
-          updateOne: { filter: { _id, attempt: result.attempt - 1 }, update: { $set: result } },
+        results.map(({ _id, made, ...set }) => ({
+          updateOne: { filter: { _id, attempt: set.attempt - 1 }, update: { $set: set, $push: { attempts: made } } },
         })),
         { ordered: false },
       );
     },
 
-    /** Ends everything that waits for an endpoint. */
-    bury: async (endpointId: string, error: string): Promise<void> => {
-      await rows.updateMany(waiting(endpointId, forever), { $set: { status: "dead", error, due_at: null } });
+    /** Ends a page of what waits for an endpoint; how many there were: call again while it is a full page. */
+    buryPage: async (endpointId: string, error: string): Promise<number> => {
+      const pages = await Promise.all(
+        waitingStatuses.map((status) =>
+          rows
+            .find(waiting(endpointId, status, forever), { projection: { _id: 1 } })
+            .limit(buryRows)
+            .batchSize(buryRows)
+            .toArray(),
+        ),
+      );
+      const ids = pages.flat().map(({ _id }) => _id);
+      if (ids.length === 0) return 0;
+      await rows.updateMany({ _id: { $in: ids } }, { $set: { status: "dead", error, due_at: null } });
+      return ids.length;
+    },
+
+    /** Removes a page of an endpoint's deliveries; how many there were. */
+    removePage: async (endpointId: string): Promise<number> => {
+      const page = await rows
+        .find({ endpoint_id: endpointId }, { projection: { _id: 1 } })
+        .sort({ _id: 1 })
+        .limit(buryRows)
+        .batchSize(buryRows)
+        .toArray();
+      if (page.length > 0) await rows.deleteMany({ _id: { $in: page.map(({ _id }) => _id) } });
+      return page.length;
     },
   };
 };
 
+/** Short enough that other endpoints' reads and writes come between. */
+const buryRows = 500;
+
+type Due = { status: "pending" | "failed"; now: Date; limit: number };
+
+const waitingStatuses = ["pending", "failed"] as const;
+
 const forever = new Date("9999-12-31T23:59:59Z");
 
 /** Deliveries of an endpoint that are due by an instant; the partial index is used for a two-sided range only. */
-const waiting = (endpointId: string, by: Date) => ({ endpoint_id: endpointId, due_at: { $gt: longAgo, $lte: by } });
+const waiting = (endpointId: string, status: Due["status"], by: Date) => ({
+  endpoint_id: endpointId,
+  status,
+  due_at: { $gt: longAgo, $lte: by },
+});
 
 const duplicateKey = 11_000;
 

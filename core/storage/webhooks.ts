@@ -1,10 +1,10 @@
-import type { Db } from "mongodb";
+import type { Db, Filter, MatchKeysAndValues } from "mongodb";
 import type { WebhookHealth } from "../domain/webhook-health.ts";
 import type { EventKind } from "../schema/event.ts";
 import { webhookLimits } from "../schema/webhook.ts";
 import type { WebhookFilters } from "../schema/webhook-filters.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import { extendLease, takeLease } from "./leases.ts";
+import { takeLease } from "./leases.ts";
 import type { Managed } from "./managed.ts";
 import type { Sealed } from "./sealed.ts";
 import { dueIndex, type Wakeable } from "./wake.ts";
@@ -32,6 +32,8 @@ export type WebhookRow = Wakeable &
     max_in_flight: number;
     timeout_ms: number;
     recovery: RecoveryRow | null;
+    /** Grows whenever deliveries became due: who gives the endpoint back sees whether it was woken meanwhile. */
+    wakes: number;
     /** The last mail that its owner got about this failure; null when none was sent. */
     notified: "failing" | "week" | "disabled" | null;
     disabled_reason: string | null;
@@ -71,6 +73,7 @@ export const webhookDefaults = {
   max_in_flight: webhookLimits.maxInFlight.standard,
   timeout_ms: webhookLimits.timeoutMs.standard,
   recovery: null,
+  wakes: 0,
   notified: null,
 } as const satisfies Partial<WebhookRow>;
 
@@ -79,27 +82,25 @@ export const webhookCollection: CollectionSpec = {
   indexes: [{ key: { app_id: 1 }, name: "app" }, { key: { "managed.uid": 1 }, name: "managed" }, dueIndex],
 };
 
-/** An endpoint under our lease. `until` is what we last wrote to `due_at`: another value means that it was woken. */
+/** An endpoint under our lease until `until`. */
 export type HeldWebhook = { row: WebhookRow; until: Date };
 
 type Hold = { holder: string; now: Date; holdMs: number };
 
 export type WebhookWork = ReturnType<typeof webhookWork>;
 
-/** What a dispatcher does to endpoints. */
+/** What a dispatcher does to endpoints; what it writes to one that it holds names the fence of its lease. */
 export const webhookWork = (db: Db) => {
   const rows = collectionOf<WebhookRow>(db, webhookCollection);
   return {
     rows,
 
-    /**
-     * Says that deliveries have become due: the endpoint is looked at by `at` at the latest. One that is held is marked
-     * too, so that its holder notices before it lets go.
-     */
+    /** Says that deliveries have become due: should nobody hear the doorbell, the endpoint is looked at at `at`. */
     wake: async (ids: readonly string[], at: Date): Promise<void> => {
-      const isLater = { $or: [{ due_at: null }, { due_at: { $gt: at } }, { lease: { $ne: null } }] };
-      await rows.updateMany({ _id: { $in: [...ids] }, ...isLater }, { $set: { due_at: at } });
+      await rows.updateMany({ _id: { $in: [...ids] } }, { $set: { due_at: at }, $inc: { wakes: 1 } });
     },
+
+    exists: async (id: string): Promise<boolean> => (await rows.countDocuments({ _id: id }, { limit: 1 })) === 1,
 
     /** Null when another holds it, or it is gone. */
     take: async (id: string, hold: Hold): Promise<HeldWebhook | null> => {
@@ -107,34 +108,28 @@ export const webhookWork = (db: Db) => {
       return row === null ? null : { row, until: untilOf(hold) };
     },
 
-    /** Holds it for longer. Null when another has taken over. */
-    extend: async ({ row }: HeldWebhook, hold: Omit<Hold, "holder">): Promise<Date | null> =>
-      (await extendLease(rows, { id: row._id, fence: row.fence, ...hold })) ? untilOf(hold) : null,
-
-    /** Holds it for longer and reads it again. Null when another has taken over, or it is gone. */
-    renew: async ({ row }: HeldWebhook, hold: Omit<Hold, "holder">): Promise<HeldWebhook | null> => {
+    /**
+     * Holds it for longer, writes what requests told about it, and reads it again. Null when another has taken over, or
+     * it is gone.
+     */
+    renew: async ({ row }: HeldWebhook, told: Told, hold: Omit<Hold, "holder">): Promise<HeldWebhook | null> => {
       const until = untilOf(hold);
-      const fresh = await rows.findOneAndUpdate(
-        { _id: row._id, fence: row.fence, lease: { $ne: null } },
-        { $set: { "lease.until": until, due_at: until } },
-        { returnDocument: "after" },
-      );
+      const lease = { "lease.until": until, due_at: until };
+      const write = (filter: Filter<WebhookRow>, set: MatchKeysAndValues<WebhookRow>) =>
+        rows.findOneAndUpdate({ _id: row._id, fence: row.fence, lease: { $ne: null }, ...filter }, { $set: set }, after);
+      // somebody who changed the status meanwhile began the streak anew: what we know of it is void
+      const fresh = (await write({ status: row.status }, { ...lease, ...told })) ?? (await write({}, lease));
       return fresh === null ? null : { row: fresh, until };
-    },
-
-    /** Writes what requests told about the endpoint, unless somebody changed its status meanwhile. */
-    saveHealth: async ({ row }: HeldWebhook, health: WebhookHealth): Promise<void> => {
-      await rows.updateOne({ _id: row._id, fence: row.fence, status: row.status }, { $set: membersOf(health) });
     },
 
     /**
      * Gives it back, to be looked at again at `dueAt` (null: nothing is left). False, and nothing written, when it was
      * woken, changed its status or was lost meanwhile.
      */
-    settle: async ({ row, until }: HeldWebhook, dueAt: Date | null, health: WebhookHealth): Promise<boolean> => {
+    settle: async ({ row }: HeldWebhook, dueAt: Date | null, told: Told): Promise<boolean> => {
       const { matchedCount } = await rows.updateOne(
-        { _id: row._id, fence: row.fence, due_at: until, status: row.status },
-        { $set: { ...membersOf(health), lease: null, due_at: dueAt } },
+        { _id: row._id, fence: row.fence, wakes: row.wakes, status: row.status },
+        { $set: { ...told, lease: null, due_at: dueAt } },
       );
       return matchedCount === 1;
     },
@@ -147,14 +142,19 @@ export const webhookWork = (db: Db) => {
   };
 };
 
+/** What its holder found out. */
+export type Told = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified">>;
+
+const after = { returnDocument: "after" } as const;
+
 const untilOf = ({ now, holdMs }: Omit<Hold, "holder">): Date => new Date(now.getTime() + holdMs);
 
-/** Of what may be more than its health. */
-const membersOf = (health: WebhookHealth): WebhookHealth => ({
-  status: health.status,
-  failure_count: health.failure_count,
-  streak_since: health.streak_since ?? null,
-  failing_since: health.failing_since,
-  last_success_at: health.last_success_at,
-  last_failure_at: health.last_failure_at,
+/** The members of an endpoint's health, of what may be more. */
+export const healthOf = (row: WebhookHealth): WebhookHealth => ({
+  status: row.status,
+  failure_count: row.failure_count,
+  streak_since: row.streak_since ?? null,
+  failing_since: row.failing_since,
+  last_success_at: row.last_success_at,
+  last_failure_at: row.last_failure_at,
 });

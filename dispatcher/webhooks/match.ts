@@ -1,71 +1,77 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { derivedId } from "#core/domain/ids.ts";
-import type { Settlement } from "#core/queue/worker.ts";
+import { passes } from "#core/domain/webhook-filter.ts";
+import type { HandlerContext, Settlement } from "#core/queue/worker.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { deliveryOf, type Written, written } from "./delivery.ts";
+import type { Lanes } from "./lanes.ts";
 
 export type MatchDeps = {
-  /** Endpoints of an app that are not disabled. */
+  /** Every endpoint of an app. */
   webhooksOf: (appId: string) => Promise<WebhookRow[]>;
-  /** Stores deliveries; those that exist already stay as they are. */
-  keep: (rows: readonly WebhookDeliveryRow[]) => Promise<void>;
-  wake: (endpointIds: readonly string[], at: Date) => Promise<void>;
-  /** Rings an endpoint's doorbell; should it be lost, the timer rings again at the endpoint's `due_at`. */
-  ring: (endpointId: string) => Promise<unknown>;
+  /** Which deliveries are stored already. */
+  known: (ids: readonly string[]) => Promise<Set<string>>;
+  offer: Lanes["offer"];
+  /** Gathers events of an endpoint that wants them grouped; resolves when they are stored. */
+  group: (endpoint: WebhookRow, events: readonly EventEnvelope[]) => Promise<void>;
   clock: Clock;
 };
 
-/** Turns events into deliveries to the endpoints that want them. Twice the same events make the same deliveries. */
+/** Hands events to the endpoints that want them. Twice the same events make the same deliveries. */
 export const matchEvents =
-  ({ webhooksOf, keep, wake, ring, clock }: MatchDeps) =>
-  async (events: readonly EventEnvelope[]): Promise<Settlement> => {
-    const now = clock.now();
+  (deps: MatchDeps) =>
+  async (events: readonly EventEnvelope[], { attempt }: Pick<HandlerContext, "attempt">): Promise<Settlement> => {
     const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
-    const wanted = await Promise.all(byApp.map(async ([app, of]) => deliveriesOf(await webhooksOf(app), of, now)));
-    const deliveries = wanted.flat();
-    if (deliveries.length === 0) return { kind: "done" };
-    await keep(deliveries);
-    const endpointIds = [...new Set(deliveries.map(({ endpoint_id }) => endpoint_id))];
-    await wake(endpointIds, new Date(now.getTime() + sweepAfterMs));
-    await Promise.all(endpointIds.map(ring)); // an app has at most 100 endpoints
+    await Promise.all(
+      byApp.map(async ([app, of]) => {
+        const endpoints = await deps.webhooksOf(app);
+        if (endpoints.length > 0) await offerAll(deps, endpoints, { events: of, isRepeated: attempt > 1 });
+      }),
+    );
     return { kind: "done" };
   };
 
-/** How long a lost doorbell goes unnoticed. */
-const sweepAfterMs = 10_000;
+type Batch = { events: readonly EventEnvelope[]; isRepeated: boolean };
 
-const deliveriesOf = (endpoints: readonly WebhookRow[], events: readonly EventEnvelope[], now: Date) =>
-  endpoints.flatMap((endpoint) =>
-    events.filter((event) => wants(endpoint, event)).map((event) => deliveryOf(endpoint, event, now)),
+const offerAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch: Batch): Promise<void> => {
+  const texts = new Map<EventEnvelope, Written>();
+  const write = (event: EventEnvelope): Written => {
+    const known = texts.get(event) ?? written(event);
+    texts.set(event, known);
+    return known;
+  };
+  await Promise.all(
+    endpoints.map(async (endpoint) => {
+      const wanted = batch.events.filter((event) => wants(endpoint, event));
+      const { grouped = [], single = [] } = Object.groupBy(wanted, (event) =>
+        isGrouped(endpoint, event) ? "grouped" : "single",
+      );
+      if (grouped.length > 0) await deps.group(endpoint, grouped);
+      const rows = single.map((event) => deliveryOf(endpoint, write(event), deps.clock.now()));
+      const fresh = batch.isRepeated ? await unknown(deps, rows) : rows;
+      if (fresh.length > 0) await deps.offer(endpoint, fresh);
+    }),
   );
-
-/** Whether an endpoint subscribed to an event; custom events also by their name. Source: spec part 6, rule 2. */
-export const wants = (
-  endpoint: Pick<WebhookRow, "status" | "events" | "event_names">,
-  event: EventEnvelope,
-): boolean => {
-  if (endpoint.status === "disabled" || !endpoint.events.includes(event.type)) return false;
-  const { name } = event.data;
-  return event.type !== "event.received" || (typeof name === "string" && endpoint.event_names.includes(name));
 };
 
-const deliveryOf = (endpoint: WebhookRow, event: EventEnvelope, now: Date): WebhookDeliveryRow => ({
-  _id: derivedId("webhookDelivery", endpoint._id, event.id),
-  tenant_id: endpoint.tenant_id,
-  app_id: endpoint.app_id,
-  endpoint_id: endpoint._id,
-  event_id: event.id,
-  event_type: event.type,
-  subject_id: event.subject_id,
-  payload: event,
-  status: "pending",
-  attempt: 0,
-  due_at: now,
-  response_status: null,
-  response_body_excerpt: null,
-  error: null,
-  duration_ms: null,
-  delivered_at: null,
-  created_at: now,
-});
+/** Events that come again may have been stored the first time, with an outcome. */
+const unknown = async ({ known }: MatchDeps, rows: readonly WebhookDeliveryRow[]): Promise<WebhookDeliveryRow[]> => {
+  if (rows.length === 0) return [];
+  const stored = await known(rows.map(({ _id }) => _id));
+  return rows.filter(({ _id }) => !stored.has(_id));
+};
+
+/** Whether an endpoint subscribed to an event: by kind, custom events also by name, and by its filters. */
+export const wants = (
+  endpoint: Pick<WebhookRow, "events" | "event_names" | "filters">,
+  event: EventEnvelope,
+): boolean => {
+  if (!endpoint.events.includes(event.type)) return false;
+  const { name } = event.data;
+  const isNamed = event.type !== "event.received" || (typeof name === "string" && endpoint.event_names.includes(name));
+  return isNamed && passes(endpoint.filters, event);
+};
+
+const isGrouped = ({ batch, status }: Pick<WebhookRow, "batch" | "status">, { type }: EventEnvelope): boolean =>
+  batch && status !== "disabled" && type.startsWith("delivery.");

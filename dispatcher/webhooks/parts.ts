@@ -7,19 +7,28 @@ import type { Subjects } from "#core/queue/subjects.ts";
 import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
 import { eventStream, webhookStream } from "#core/queue/topology.ts";
 import { worker } from "#core/queue/worker.ts";
+import { bodyTemplates } from "#core/runtime/body-template.ts";
+import { gather } from "#core/runtime/gather.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { Metrics } from "#core/runtime/metrics.ts";
 import type { Mongo } from "#core/storage/connect.ts";
-import type { Directory } from "#core/storage/directory.ts";
-import { webhookDeliveries } from "#core/storage/webhook-deliveries.ts";
+import type { Changes, Directory } from "#core/storage/directory.ts";
+import { type Concluded, type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhook-deliveries.ts";
+import { webhookStats } from "#core/storage/webhook-stats.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks.ts";
-import type { GuardedClient } from "../guarded-request.ts";
-import { serveEndpoint } from "./endpoint.ts";
+import type { GuardedClient } from "../outgoing/guarded-client.ts";
+import { patiently } from "../patient.ts";
+import { grouping } from "./group.ts";
 import { doorbell, eventBatch } from "./hints.ts";
+import { calls } from "./calls.ts";
+import { handOver, lanes } from "./lanes.ts";
 import { matchEvents } from "./match.ts";
+import { observe } from "./observe.ts";
+import { recoverPage } from "./recover.ts";
 import { sendWebhook } from "./send.ts";
+import { endpointStats } from "./stats.ts";
 
 export type WebhookPartsDeps = {
   db: Mongo["db"];
@@ -28,74 +37,101 @@ export type WebhookPartsDeps = {
   subjects: Subjects;
   natsPrefix: string;
   directory: Pick<Directory, "webhooksOf">;
+  changes: Changes;
   announcer: Announcer;
   client: GuardedClient;
   unseal: KeyRing["open"];
   holder: string;
-  /** Aborts when the program is to stop. */
-  stopping: AbortSignal;
   metrics: Metrics<"dispatcher">;
   log: Log;
   clock: Clock;
   random: Random;
 };
 
-/** Event batches that are matched at the same time: each is two writes. */
-const matchersAtOnce = 16;
-/** Endpoints that are served at the same time. One that hangs holds its own place for a turn, and no other's. */
-const endpointsAtOnce = 256;
-/** Longer than a turn and the request that ends it. */
+/** Event batches in hand: one waits while its events are grouped, or while an endpoint hangs for the first time. */
+const matchersAtOnce = 256;
+const doorbellsAtOnce = 64;
+/** Longer than what holds up an event batch: a second in memory, then a write. */
 const handleTimeoutMs = 60_000;
+/** Longer than any outage that a program should outlive: what was sent and cannot be stored would be sent again. */
+const storeForMs = 600_000;
 
-/** What a dispatcher runs for webhooks: the workers, and the timer that calls for retries. */
-export const webhookParts = (deps: WebhookPartsDeps): { workers: Part[]; timer: AnyTimerSource } => {
+/** What a dispatcher runs for webhooks: in the order in which they start. */
+export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: AnyTimerSource } => {
   const { nats, natsPrefix, publisher, subjects, log, clock } = deps;
   const endpoints = webhookWork(deps.db);
   const deliveries = webhookDeliveries(deps.db);
   const ring = (endpointId: string): Promise<unknown> =>
     publisher.publish(subjects.webhook(endpointId), { endpoint_id: endpointId });
-  const common = { nats, timeoutMs: handleTimeoutMs, log, metrics: deps.metrics.queue };
-  const match = matchEvents({
-    ...endpoints,
-    keep: deliveries.keep,
-    ring,
-    webhooksOf: deps.directory.webhooksOf,
-    clock,
-  });
-  const serve = serveEndpoint({
+  const templates = bodyTemplates();
+  const stats = endpointStats({ repo: webhookStats(deps.db), clock, log });
+  const caller = calls({ nats, subject: subjects.lanes(), hear: (id) => held.nudge(id) });
+  const held = lanes({
     ...deps,
+    ...writers(deliveries),
     endpoints,
     deliveries,
     ring,
-    send: sendWebhook(deps),
+    callHolder: caller.call,
+    handOver: (id) => handOver({ endpoints, ring, clock }, id),
+    send: sendWebhook({ ...deps, templates }),
+    recover: (row) => recoverPage({ db: deps.db, clock }, row),
     announce: (id) => deps.announcer.changed(webhookCollection.name, id),
+    observe: observe({ ...deps, stats }),
   });
-  return {
-    workers: [
-      worker({
-        ...common,
-        name: "webhook events",
-        stream: eventStream(natsPrefix).stream.name,
-        consumer: "webhooks",
-        concurrency: matchersAtOnce,
-        parse: eventBatch,
-        handle: match,
-      }),
-      worker({
-        ...common,
-        name: "webhook doorbells",
-        stream: webhookStream(natsPrefix).stream.name,
-        consumer: "doorbells",
-        concurrency: endpointsAtOnce,
-        parse: doorbell,
-        handle: ({ endpoint_id }) => serve(endpoint_id),
-      }),
-    ],
-    timer: timerSource<WebhookRow>({
-      name: "webhooks",
-      collection: endpoints.rows,
-      select: [],
-      ring: ({ _id }) => ring(_id),
+  deps.changes.on((collection, id) => {
+    if (collection === webhookCollection.name || collection === "*") held.refresh(id);
+  });
+  const common = { nats, timeoutMs: handleTimeoutMs, log, metrics: deps.metrics.queue };
+  const match = matchEvents({
+    webhooksOf: deps.directory.webhooksOf,
+    known: deliveries.known,
+    offer: held.offer,
+    group: grouping({ offer: held.offer, clock }),
+    clock,
+  });
+  const parts = [
+    templates,
+    stats,
+    caller.part,
+    held,
+    worker({
+      ...common,
+      name: "webhook events",
+      stream: eventStream(natsPrefix).stream.name,
+      consumer: "webhooks",
+      concurrency: matchersAtOnce,
+      parse: eventBatch,
+      handle: match,
     }),
-  };
+    worker({
+      ...common,
+      name: "webhook doorbells",
+      stream: webhookStream(natsPrefix).stream.name,
+      consumer: "doorbells",
+      concurrency: doorbellsAtOnce,
+      parse: doorbell,
+      handle: ({ endpoint_id }) => held.answer(endpoint_id),
+    }),
+  ];
+  const timer = timerSource<WebhookRow>({
+    name: "webhooks",
+    collection: endpoints.rows,
+    select: [],
+    ring: ({ _id }) => ring(_id),
+  });
+  return { parts, timer };
 };
+
+/** Writes of deliveries: those that come while others are being written share a command. */
+const writers = (deliveries: ReturnType<typeof webhookDeliveries>) => ({
+  keep: gather<WebhookDeliveryRow, void>({ write: voids(deliveries.keep), most: 500, inFlight: 3 }),
+  record: gather<Concluded, void>({ write: voids(deliveries.record), most: 100, inFlight: 2 }),
+});
+
+const voids =
+  <T>(write: (items: readonly T[]) => Promise<void>) =>
+  async (items: readonly T[]): Promise<void[]> => {
+    await patiently(storeForMs, () => write(items));
+    return items.map(() => undefined);
+  };

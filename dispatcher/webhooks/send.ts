@@ -2,112 +2,154 @@ import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { retryAfter } from "#core/domain/retry-after.ts";
 import { signatureHeaders } from "#core/domain/signature.ts";
-import { webhookBody } from "#core/domain/webhook-body.ts";
+import type { WebhookErrorClass } from "#core/domain/webhook-errors.ts";
 import { nextRequestAt } from "#core/domain/webhook-retry.ts";
-import type { Sealed } from "#core/storage/sealed.ts";
-import type { WebhookAttempt, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
-import type { GuardedClient, GuardedReply, GuardedRequest } from "../guarded-request.ts";
+import type { BodyTemplates } from "#core/runtime/body-template.ts";
+import type { BatchEnvelope, EventEnvelope } from "#core/schema/event.ts";
+import type { Concluded, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import type { GuardedClient, GuardedReply } from "../outgoing/guarded-client.ts";
+import type { Prepared, prepare } from "./prepare.ts";
 
 export type SendDeps = {
-  client: GuardedClient;
-  /** Opens a sealed secret. `context` is the place it was sealed for. */
-  unseal: (sealed: Sealed, context: string) => string;
+  client: Pick<GuardedClient, "request">;
+  templates: Pick<BodyTemplates, "render">;
   clock: Clock;
   random: Random;
-  limits?: Partial<typeof requestLimits>;
 };
 
 /** One request that was made: what to store, and whether the endpoint is gone for good. */
-export type Sent = { attempt: WebhookAttempt; isGone: boolean };
+export type Sent = { concluded: Concluded; isGone: boolean };
 
-/** Source: decisions 10.3 (10 s in all, 3 s to connect). */
-const requestLimits = { timeoutMs: 10_000, connectTimeoutMs: 3_000, maxReplyBytes: 16_384 };
+export type SendWebhook = (endpoint: ReturnType<typeof prepare>, delivery: WebhookDeliveryRow) => Promise<Sent>;
 
-export type SendWebhook = (endpoint: WebhookRow, delivery: WebhookDeliveryRow, signal: AbortSignal) => Promise<Sent>;
+/** Source: decisions 10.3. */
+const connectTimeoutMs = 3_000;
+const maxReplyBytes = 16_384;
+
+/** A request is bounded by its own deadline and never cut off: its endpoint may have received it. */
+const never = new AbortController().signal;
 
 /** Makes one request for a delivery, signed anew. Only 2xx is success; 410 means that the endpoint is gone. */
 export const sendWebhook =
-  ({ client, unseal, clock, random, limits = {} }: SendDeps): SendWebhook =>
-  async (endpoint, delivery, signal) => {
+  ({ client, templates, clock, random }: SendDeps): SendWebhook =>
+  async (endpoint, delivery) => {
     const at = clock.now();
-    const request = requestFor(endpoint, delivery, { unseal, at });
-    const reply =
-      "kind" in request ? request : await client.request({ ...request, ...requestLimits, ...limits }, signal);
-    return sentOf(delivery, reply, { at, now: clock.now(), random });
+    const end = "problem" in endpoint ? configuration(endpoint.problem) : await exchange(endpoint);
+    return sentOf(delivery, end, { at, now: clock.now(), random });
+
+    async function exchange({ row, url, ...secrets }: Prepared): Promise<End> {
+      const body = await bodyOf(row, delivery, templates);
+      if ("error" in body) return failed("template", `template: ${body.error.message}`);
+      const reply = await client.request(
+        {
+          url,
+          method: "POST",
+          headers: headersOf({ row, url, ...secrets }, delivery, { at, body: body.body }),
+          body: body.body,
+          poolKey: row._id,
+          maxConnections: row.max_in_flight,
+          timeoutMs: row.timeout_ms,
+          connectTimeoutMs,
+          maxReplyBytes,
+        },
+        never,
+      );
+      return endOf(reply, clock.now());
+    }
   };
 
-/** The signed request, or why there can be none. */
-const requestFor = (
-  endpoint: WebhookRow,
-  delivery: WebhookDeliveryRow,
-  { unseal, at }: Pick<SendDeps, "unseal"> & { at: Date },
-): Pick<GuardedRequest, "url" | "method" | "headers" | "body"> | GuardedReply => {
-  const url = URL.parse(endpoint.url);
-  if (url === null) return { kind: "refused", reason: "the url is no address" };
-  const secrets = secretsOf(endpoint, unseal, at);
-  if (secrets === null) return { kind: "refused", reason: "the signing secret cannot be opened" };
-  const body = webhookBody(delivery.payload);
-  const signature = signatureHeaders({ secrets, eventId: delivery.event_id, at, body });
-  return { url, method: "POST", headers: headersOf(delivery, signature), body };
+/** How a request ended; `errorClass` null is success. */
+type End = {
+  status: number | null;
+  excerpt: string | null;
+  errorClass: WebhookErrorClass | null;
+  error: string | null;
+  askedFor: Date | null;
 };
 
-/** The current secret and, within its day, the one before it; null when the key ring lacks their key. */
-const secretsOf = (endpoint: WebhookRow, unseal: SendDeps["unseal"], at: Date): [string, ...string[]] | null => {
-  const open = (sealed: Sealed): string => unseal(sealed, `webhooks/${endpoint._id}/secret`);
-  const { secret, previous_secret: previous } = endpoint;
-  try {
-    return [open(secret), ...(previous !== null && previous.expires_at > at ? [open(previous.secret)] : [])];
-  } catch {
-    return null; // the error would be the same for every delivery: it is told in each one's row
-  }
-};
-
-const headersOf = (
-  { _id, event_id, event_type, attempt }: WebhookDeliveryRow,
-  signature: Record<string, string>,
-): Record<string, string> => ({
-  "content-type": "application/json",
-  "user-agent": "Service-Webhooks/1.0",
-  "service-event-id": event_id,
-  "service-event-type": event_type,
-  "service-delivery-id": _id,
-  "service-attempt": String(attempt + 1),
-  ...signature,
+const failed = (errorClass: WebhookErrorClass, error: string): End => ({
+  status: null,
+  excerpt: null,
+  errorClass,
+  error,
+  askedFor: null,
 });
 
-type Circumstances = { at: Date; now: Date; random: Random };
+const configuration = (problem: string): End => failed("configuration", problem);
 
-const sentOf = (delivery: WebhookDeliveryRow, reply: GuardedReply, { at, now, random }: Circumstances): Sent => {
-  const error = errorOf(reply);
-  const isGone = reply.kind === "answered" && reply.status === 410;
-  const requests = delivery.attempt + 1;
-  const nextAt = error === null || isGone ? null : nextRequestAt(requests, now, askedFor(reply, now), random);
-  const attempt: WebhookAttempt = {
-    _id: delivery._id,
-    status: error === null ? "success" : nextAt === null ? "dead" : "failed",
-    attempt: requests,
-    due_at: nextAt,
-    response_status: reply.kind === "answered" ? reply.status : null,
-    response_body_excerpt: reply.kind === "answered" ? excerptOf(reply.body) : null,
-    error,
-    duration_ms: now.getTime() - at.getTime(),
-    delivered_at: error === null ? now : null,
+const bodyOf = async (
+  { body_template: template, body_content_type: contentType }: Prepared["row"],
+  { payload }: WebhookDeliveryRow,
+  templates: SendDeps["templates"],
+): ReturnType<SendDeps["templates"]["render"]> =>
+  template === null
+    ? { body: payload }
+    : templates.render(template, contentType, JSON.parse(payload) as EventEnvelope | BatchEnvelope); // our own text
+
+const headersOf = (
+  { row, secret, previous, headers }: Prepared,
+  { _id, event_id: eventId, event_type: eventType, attempt }: WebhookDeliveryRow,
+  { at, body }: { at: Date; body: string },
+): Record<string, string> => ({
+  ...headers,
+  "content-type": row.body_template === null ? "application/json" : row.body_content_type,
+  "user-agent": "Service-Webhooks/1.0",
+  "service-event-id": eventId,
+  "service-event-type": eventType,
+  "service-delivery-id": _id,
+  "service-attempt": String(attempt + 1),
+  ...signatureHeaders({ secrets: secretsAt(secret, previous, at), eventId, at, body }),
+});
+
+const secretsAt = (secret: string, previous: Prepared["previous"], at: Date): [string, ...string[]] =>
+  previous !== null && previous.expiresAt > at ? [secret, previous.secret] : [secret];
+
+const longestRetryMs = 86_400_000; // decisions 10.3: `Retry-After` is honoured up to 24 h
+
+const endOf = (reply: GuardedReply, now: Date): End => {
+  if (reply.kind !== "answered") return failed(reply.errorClass, reply.reason);
+  const { status, broken } = reply;
+  const errorClass = broken?.errorClass ?? classOf(status);
+  return {
+    status,
+    excerpt: excerptOf(reply.body),
+    errorClass,
+    error: errorClass === null ? null : (broken?.reason ?? `answered ${status}`),
+    askedFor: retryAfter(reply.headers["retry-after"], now, longestRetryMs),
   };
-  return { attempt, isGone };
 };
 
-/** Why the request was no success; null when it was. */
-const errorOf = (reply: GuardedReply): string | null => {
-  if (reply.kind !== "answered") return reply.reason;
-  if (reply.broken !== null) return reply.broken;
-  return reply.status >= 200 && reply.status < 300 ? null : `answered ${reply.status}`;
+const classOf = (status: number): WebhookErrorClass | null => {
+  if (status >= 200 && status < 300) return null;
+  if (status === 410) return "gone";
+  if (status === 429) return "throttled";
+  if (status >= 300 && status < 400) return "redirect";
+  return status >= 500 ? "server_error" : "client_error";
 };
-
-const longestMs = 86_400_000;
-
-const askedFor = (reply: GuardedReply, now: Date): Date | null =>
-  reply.kind === "answered" ? retryAfter(reply.headers["retry-after"], now, longestMs) : null;
 
 /** The database keeps no NUL. */
 const excerptOf = (body: Buffer): string => body.toString("utf8").replaceAll("\0", "").slice(0, 1000);
+
+type Circumstances = { at: Date; now: Date; random: Random };
+
+const sentOf = (delivery: WebhookDeliveryRow, end: End, { at, now, random }: Circumstances): Sent => {
+  const isGone = end.errorClass === "gone";
+  const requests = delivery.attempt + 1;
+  const nextAt = end.errorClass === null || isGone ? null : nextRequestAt(requests, now, end.askedFor, random);
+  const concluded: Concluded = {
+    _id: delivery._id,
+    status: end.errorClass === null ? "success" : nextAt === null ? "dead" : "failed",
+    attempt: requests,
+    due_at: nextAt,
+    delivered_at: end.errorClass === null ? now : null,
+    made: {
+      at,
+      response_status: end.status,
+      duration_ms: now.getTime() - at.getTime(),
+      error_class: end.errorClass,
+      error: end.error,
+      response_body_excerpt: end.excerpt,
+    },
+  };
+  return { concluded, isGone };
+};

@@ -1,0 +1,324 @@
+import { healthAfter } from "#core/domain/webhook-health.ts";
+import type { Log } from "#core/runtime/log.ts";
+import type { Concluded, WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import type { HeldWebhook, RecoveryRow, WebhookRow, WebhookWork } from "#core/storage/webhooks.ts";
+import { type Item, LaneQueue } from "./lane-queue.ts";
+import { type Pace, pace } from "./pace.ts";
+import type { Sent, SendWebhook } from "./send.ts";
+import { Tenure, type TenureDeps } from "./tenure.ts";
+
+export type LaneDeps = TenureDeps & {
+  endpoints: Pick<WebhookWork, "disable">;
+  deliveries: Pick<WebhookDeliveries, "due" | "nextDueAt" | "buryPage">;
+  /** Stores a delivery as it is; many share one write. */
+  keep: (row: WebhookDeliveryRow) => Promise<void>;
+  /** Stores the outcome of a delivery that is stored; likewise. */
+  record: (concluded: Concluded) => Promise<void>;
+  send: SendWebhook;
+  /** One page of what its owner wants sent again. */
+  recover: (row: WebhookRow) => Promise<RecoveryRow>;
+  /** The endpoint has deliveries for another to send. */
+  handOver: (endpointId: string) => Promise<void>;
+  announce: (endpointId: string) => void;
+  observe: (endpoint: WebhookRow, delivery: WebhookDeliveryRow, sent: Sent) => void;
+  log: Log;
+};
+
+/** Deliveries in memory of an endpoint that answers. */
+const freshRoom = 600;
+/** So long a delivery may be in memory only: of an endpoint that answers, and of one that may not. */
+const unstoredMs = { trusted: 1_000, untrusted: 250 };
+/** An idle lane is given back after so long: endpoints with some traffic stay. */
+const idleMs = 2_000;
+const pageRows = { least: 20, most: 200 };
+const quickReadMs = 1_000;
+
+/**
+ * An endpoint under the lease of this process: sends what is offered to it, and what is due in the store. What comes
+ * fresh is stored once, with its outcome, unless that takes too long: then it is stored as waiting, so that who offered
+ * it need not wait, and sent from there.
+ */
+export class Lane {
+  readonly #deps: LaneDeps;
+  readonly #queue = new LaneQueue();
+  readonly #tenure: Tenure;
+  #pace: Pace;
+  #state: "open" | "closing" | "closed" = "open";
+  #letsGo = false;
+  /** The store may have due deliveries that are not in memory. */
+  #isBehind = true;
+  /** When the next retry that we know of is due. */
+  #retryAtMs = Number.POSITIVE_INFINITY;
+  #usedMs: number;
+  #readMs = 0;
+  #pageRows = pageRows.least;
+  #isAttending = false;
+  #failures = 0;
+  #paceTimer: NodeJS.Timeout | undefined;
+  readonly closed = Promise.withResolvers<void>();
+
+  constructor(deps: LaneDeps, held: HeldWebhook) {
+    this.#deps = deps;
+    this.#tenure = new Tenure(deps, held);
+    this.#pace = pace(held.row.rate_per_second);
+    this.#usedMs = this.#nowMs();
+  }
+
+  get underWay(): number {
+    return this.#queue.underWay;
+  }
+
+  /** How many fresh deliveries it would take now. */
+  room(): number {
+    if (!this.#isServing() || this.#isBehind || isOpen(this.#tenure.row.recovery)) return 0;
+    return (this.#tenure.isTrusted() ? freshRoom : this.#tenure.row.max_in_flight) - this.#queue.size;
+  }
+
+  /** Takes a fresh delivery; settles when the store has it, with its outcome or as waiting. */
+  offer(row: WebhookDeliveryRow): Promise<void> {
+    const known = this.#queue.get(row._id);
+    if (known !== undefined) return known.settle.promise;
+    const item = { row, sinceMs: this.#nowMs(), storing: undefined, settle: Promise.withResolvers<void>() };
+    this.#queue.add(item);
+    this.#pump();
+    return item.settle.promise;
+  }
+
+  /** Reads what is due in the store; resolves when it is known whether there is something. */
+  start(): Promise<void> {
+    return this.#attend();
+  }
+
+  /** The store has something new for it. False when it is just being given back: wake the endpoint then. */
+  nudge(): boolean {
+    this.#isBehind = true;
+    void this.#attend();
+    return this.#state === "open";
+  }
+
+  /** Its configuration may have changed. */
+  refresh(): void {
+    this.#tenure.expire();
+    void this.#attend();
+  }
+
+  /** Finishes what is under way and gives the endpoint back. */
+  letGo(): void {
+    this.#letsGo = true;
+    this.#drain();
+    void this.#attend();
+  }
+
+  /** To be called every 100 ms or so. */
+  tick(): void {
+    const now = this.#nowMs();
+    const limitMs = this.#tenure.isTrusted() ? unstoredMs.trusted : unstoredMs.untrusted;
+    this.#spill(now - limitMs);
+    for (const item of this.#queue.unstoredUnderWay(now - limitMs)) this.#storeWaiting(item);
+    if (this.#retryAtMs <= now) {
+      this.#retryAtMs = Number.POSITIVE_INFINITY;
+      this.#isBehind = true;
+    }
+    void this.#attend();
+  }
+
+  #nowMs(): number {
+    return this.#deps.clock.now().getTime();
+  }
+
+  #isServing(): boolean {
+    const { status, paused } = this.#tenure.row;
+    return this.#state === "open" && !this.#letsGo && status !== "disabled" && !paused && this.#tenure.mayBegin();
+  }
+
+  /** Whether it should read more of what is due. */
+  #isShort(): boolean {
+    return this.#isBehind && this.#isServing() && this.#queue.waiting < this.#tenure.row.max_in_flight;
+  }
+
+  #pump(): void {
+    const places = this.#tenure.row.max_in_flight;
+    while (this.#isServing() && this.#queue.waiting > 0 && this.#queue.underWay < places) {
+      if (!this.#queue.hasNext()) break; // all that wait are of subjects that are under way
+      const waitMs = this.#pace.take(this.#nowMs());
+      if (waitMs > 0) return this.#pumpIn(waitMs);
+      const item = this.#queue.next();
+      if (item !== null) void this.#request(item);
+    }
+    if (this.#isShort()) void this.#attend();
+  }
+
+  #pumpIn(ms: number): void {
+    this.#paceTimer ??= setTimeout(() => {
+      this.#paceTimer = undefined;
+      this.#pump();
+    }, ms);
+  }
+
+  async #request(item: Item): Promise<void> {
+    const { clock, send, observe } = this.#deps;
+    const { endpoint } = this.#tenure;
+    const sent = await send(endpoint, item.row);
+    const { status, due_at: dueAt } = sent.concluded;
+    this.#queue.ended(item);
+    this.#usedMs = this.#nowMs();
+    const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
+    this.#tenure.tell(healthAfter(this.#tenure.health, end));
+    if (dueAt !== null) this.#retryAtMs = Math.min(this.#retryAtMs, dueAt.getTime());
+    observe(endpoint.row, item.row, sent);
+    void this.#store(item, sent);
+    if (sent.isGone) void this.#disable();
+    this.#pump();
+  }
+
+  async #disable(): Promise<void> {
+    const { endpoints, announce, clock, log } = this.#deps;
+    const { _id: endpoint, app_id: app } = this.#tenure.row;
+    try {
+      await endpoints.disable(this.#tenure.held, "gone", clock.now());
+      announce(endpoint);
+      log.info({ app, endpoint, reason: "gone" }, "webhook.disabled");
+      this.refresh();
+    } catch (err) {
+      log.warn({ err, endpoint }, "webhook.not_disabled"); // its next request is answered 410 again
+    }
+  }
+
+  /** Stores the outcome: with the delivery when that is not stored, else beside it. */
+  async #store(item: Item, { concluded }: Sent): Promise<void> {
+    const { keep, record } = this.#deps;
+    try {
+      const isStored = item.storing !== undefined && (await item.storing.then(...toBoolean));
+      const { made, ...set } = concluded;
+      if (isStored) await record(concluded);
+      else await keep({ ...item.row, ...set, attempts: [...item.row.attempts, made] });
+      item.settle.resolve();
+    } catch (error) {
+      item.settle.reject(error);
+    }
+    this.#queue.forget(item);
+  }
+
+  /** What has waited in memory since then waits in the store from now on; what it is. */
+  #spill(sinceMs: number): Item[] {
+    const items = this.#queue.takeUnstored(sinceMs);
+    if (items.length > 0) this.#isBehind = true;
+    for (const item of items) this.#storeWaiting(item);
+    return items;
+  }
+
+  #storeWaiting(item: Item): void {
+    item.storing = this.#deps.keep(item.row).then(() => {
+      this.#isBehind = true; // a read that began before it was stored has missed it
+    });
+    item.storing.then(item.settle.resolve, item.settle.reject);
+  }
+
+  /** Takes nothing more to send: what waits is, or will be, in the store. */
+  #drain(): Item[] {
+    const items = this.#spill(Number.POSITIVE_INFINITY);
+    this.#queue.dropWaiting();
+    return items;
+  }
+
+  /** Looks after all but the requests: the lease, what is due in the store, the end. One run at a time. */
+  async #attend(): Promise<void> {
+    if (this.#isAttending || this.#state === "closed") return;
+    this.#isAttending = true;
+    let isMore = false;
+    try {
+      isMore = await this.#attendOnce();
+      this.#failures = 0;
+    } catch (err) {
+      const { _id: endpoint } = this.#tenure.row;
+      if (this.#failures++ === 0) this.#deps.log.warn({ err, endpoint }, "webhook.lane_failed"); // the next tick tries again
+    }
+    this.#isAttending = false;
+    if (isMore) setImmediate(() => void this.#attend());
+    else if (this.#failures === 0) this.#pump();
+  }
+
+  /** True when there is more to do at once. */
+  async #attendOnce(): Promise<boolean> {
+    if (this.#tenure.mustRenew()) await this.#renew();
+    if (this.#tenure.isLost) return this.#abandon();
+    const { row } = this.#tenure;
+    const isDisabled = row.status === "disabled";
+    if (isDisabled || row.paused) this.#drain();
+    if (isDisabled && (await this.#deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
+    if (isOpen(row.recovery) && !isDisabled && !this.#letsGo) return this.#recover();
+    if (this.#isShort()) await this.#read();
+    if (this.#isIdle()) await this.#close();
+    return false;
+  }
+
+  async #renew(): Promise<void> {
+    const before = await this.#tenure.renew();
+    const { row } = this.#tenure;
+    if (row.rate_per_second !== before.rate_per_second) this.#pace = pace(row.rate_per_second);
+    if (row.wakes !== before.wakes) this.#isBehind = true;
+  }
+
+  async #recover(): Promise<boolean> {
+    await this.#tenure.renew({ recovery: await this.#deps.recover(this.#tenure.row) });
+    this.#isBehind = true;
+    return true;
+  }
+
+  async #read(): Promise<void> {
+    const { deliveries, clock } = this.#deps;
+    const now = clock.now();
+    const isQuick = now.getTime() - this.#readMs < quickReadMs;
+    this.#pageRows = isQuick ? Math.min(this.#pageRows * 2, pageRows.most) : pageRows.least;
+    this.#readMs = now.getTime();
+    const limit = this.#pageRows + this.#queue.size; // those in memory may be read again
+    this.#isBehind = false; // a nudge from here on counts
+    const of = this.#tenure.row._id;
+    const read = async (): Promise<WebhookDeliveryRow[]> => {
+      const statuses = ["pending", "failed"] as const;
+      return (await Promise.all(statuses.map((status) => deliveries.due(of, { status, now, limit })))).flat();
+    };
+    if ((await this.#queue.readFrom(read, now.getTime())) > 0) this.#isBehind = true;
+  }
+
+  #isIdle(): boolean {
+    if (this.#queue.size > 0) return false;
+    const isQuiet = this.#nowMs() - this.#usedMs >= idleMs;
+    return this.#letsGo || (isQuiet && !(this.#isBehind && this.#isServing()));
+  }
+
+  /** Gives the endpoint back until its next delivery is due; keeps it when that is now, or when it was woken meanwhile. */
+  async #close(): Promise<void> {
+    const { _id, paused, status } = this.#tenure.row;
+    this.#state = "closing";
+    try {
+      const isDormant = paused || status === "disabled";
+      const nextAt = isDormant ? null : await this.#deps.deliveries.nextDueAt(_id);
+      const isDue = nextAt !== null && nextAt.getTime() <= this.#nowMs();
+      if ((this.#letsGo || !isDue) && (await this.#tenure.settle(nextAt))) return this.#end();
+      await this.#renew();
+      this.#isBehind = true;
+    } finally {
+      if (this.#state === "closing") this.#state = "open";
+    }
+  }
+
+  /** Another has taken over: what is only in memory is left to it. */
+  async #abandon(): Promise<boolean> {
+    const items = this.#drain();
+    await Promise.all(items.map(({ settle }) => settle.promise));
+    if (items.length > 0) await this.#deps.handOver(this.#tenure.row._id);
+    if (this.#queue.size === 0) this.#end();
+    return false;
+  }
+
+  #end(): void {
+    this.#state = "closed";
+    clearTimeout(this.#paceTimer);
+    this.closed.resolve();
+  }
+}
+
+const toBoolean = [() => true, () => false] as const;
+
+const isOpen = (recovery: RecoveryRow | null): boolean => recovery !== null && recovery.completed_at === null;

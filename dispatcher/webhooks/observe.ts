@@ -1,0 +1,28 @@
+import type { Log } from "#core/runtime/log.ts";
+import type { DispatcherMetrics } from "#core/runtime/metrics-dispatcher.ts";
+import type { LaneDeps } from "./lane.ts";
+import type { EndpointStats } from "./stats.ts";
+
+export type ObserveDeps = {
+  stats: Pick<EndpointStats, "add">;
+  metrics: Pick<DispatcherMetrics, "webhookAttempts" | "webhookSeconds" | "webhookQueueSeconds">;
+  log: Log;
+};
+
+/** One line, one measurement and one sample of the endpoint's health for each request; never its payload. */
+export const observe =
+  ({ stats, metrics, log }: ObserveDeps): LaneDeps["observe"] =>
+  ({ _id: endpoint, app_id: app, tenant_id: tenant }, delivery, { concluded }) => {
+    const { made, status: outcome, attempt, due_at: nextAt } = concluded;
+    const { error_class: errorClass, duration_ms: durationMs, response_status: status, error, at } = made;
+    metrics.webhookAttempts.inc({ outcome, error_class: errorClass ?? "none" });
+    metrics.webhookSeconds.observe(durationMs / 1000);
+    const queuedMs = at.getTime() - delivery.created_at.getTime();
+    if (attempt === 1) metrics.webhookQueueSeconds.observe(queuedMs / 1000);
+    stats.add(endpoint, { succeeded: errorClass === null, errorClass, durationMs, at });
+    const kind = delivery.event_type;
+    const facts = { tenant, app, endpoint, delivery: delivery._id, event: delivery.event_id, kind, attempt, outcome };
+    const line = { ...facts, status, durationMs, queuedMs, errorClass, error, nextAt };
+    if (errorClass === null) log.debug(line, "webhook.attempted");
+    else log.info(line, "webhook.attempted");
+  };

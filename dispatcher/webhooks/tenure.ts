@@ -1,0 +1,110 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { WebhookHealth } from "#core/domain/webhook-health.ts";
+import { type HeldWebhook, healthOf, type Told, type WebhookRow, type WebhookWork } from "#core/storage/webhooks.ts";
+import { holdMs } from "../hold.ts";
+import { type Prepared, prepare, type Unseal } from "./prepare.ts";
+
+export type TenureDeps = { endpoints: Pick<WebhookWork, "renew" | "settle">; unseal: Unseal; clock: Clock };
+
+const renewMs = { standard: 10_000, success: 5_000, failure: 1_000 };
+
+/** An endpoint as this process holds it: its lease, its configuration, and its health, which is written now and then. */
+export class Tenure {
+  readonly #deps: TenureDeps;
+  #held: HeldWebhook;
+  #endpoint: Prepared | { row: WebhookRow; problem: string };
+  #health: WebhookHealth;
+  #isLost = false;
+  #isStale = false;
+  #untold: { sinceMs: number; failure: boolean } | null = null;
+  #renewedMs: number;
+
+  constructor(deps: TenureDeps, held: HeldWebhook) {
+    this.#deps = deps;
+    this.#held = held;
+    this.#endpoint = prepare(held.row, deps.unseal);
+    this.#health = healthOf(held.row);
+    this.#renewedMs = this.#nowMs();
+  }
+
+  get held(): HeldWebhook {
+    return this.#held;
+  }
+
+  get row(): WebhookRow {
+    return this.#held.row;
+  }
+
+  get endpoint(): Prepared | { row: WebhookRow; problem: string } {
+    return this.#endpoint;
+  }
+
+  get health(): WebhookHealth {
+    return this.#health;
+  }
+
+  /** Another has taken over, or the endpoint is gone. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Whether the lease is ours for certain: a process that was stopped for long finds out here. */
+  mayBegin(): boolean {
+    return !this.#isLost && this.#nowMs() < this.#held.until.getTime();
+  }
+
+  /** An endpoint that answered last may be given more at once. */
+  isTrusted(): boolean {
+    return this.#health.failure_count === 0 && this.#health.last_success_at !== null;
+  }
+
+  /** Its configuration may have changed. */
+  expire(): void {
+    this.#isStale = true;
+  }
+
+  tell(health: WebhookHealth): void {
+    const failure = health.failure_count > 0 || health.status !== this.#health.status;
+    this.#health = health;
+    this.#untold = { sinceMs: this.#untold?.sinceMs ?? this.#nowMs(), failure: failure || this.#untold?.failure === true };
+  }
+
+  mustRenew(): boolean {
+    const now = this.#nowMs();
+    const untoldMs = this.#untold === null ? 0 : now - this.#untold.sinceMs;
+    const tellMs = this.#untold?.failure ? renewMs.failure : renewMs.success;
+    return this.#isStale || now - this.#renewedMs >= renewMs.standard || untoldMs >= tellMs;
+  }
+
+  /** Holds it for longer, writes what is untold and reads it again; what it was like before. */
+  async renew(more: Told = {}): Promise<WebhookRow> {
+    const { endpoints, clock, unseal } = this.#deps;
+    const before = this.#held.row;
+    const told = this.#told();
+    this.#isStale = false;
+    const held = await endpoints.renew(this.#held, { ...told, ...more }, { now: clock.now(), holdMs });
+    this.#renewedMs = this.#nowMs();
+    if (held === null) {
+      this.#isLost = true;
+      return before;
+    }
+    if (held.row.status !== told.status) this.#health = healthOf(held.row); // somebody enabled or disabled it
+    this.#held = held;
+    this.#endpoint = prepare(held.row, unseal);
+    return before;
+  }
+
+  /** Gives it back. False when it was woken, changed its status or was lost meanwhile. */
+  settle(dueAt: Date | null): Promise<boolean> {
+    return this.#deps.endpoints.settle(this.#held, dueAt, this.#told());
+  }
+
+  #told(): Told & WebhookHealth {
+    this.#untold = null;
+    return { ...this.#health, ...(this.#health.status === "active" && { notified: null }) };
+  }
+
+  #nowMs(): number {
+    return this.#deps.clock.now().getTime();
+  }
+}
