@@ -1,5 +1,6 @@
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { systemClock } from "#core/domain/clock.ts";
+import { batchOutbox } from "#core/queue/batch-outbox.ts";
 import { connectNats } from "#core/queue/connect.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { outbox } from "#core/queue/outbox.ts";
@@ -16,6 +17,7 @@ import { apps } from "#core/storage/apps.ts";
 import { connectMongo } from "#core/storage/connect.ts";
 import { deliveryList } from "#core/storage/delivery-list.ts";
 import { directory } from "#core/storage/directory.ts";
+import { eventBatches } from "#core/storage/event-batches.ts";
 import { messages } from "#core/storage/messages.ts";
 import { connectRedis } from "#core/storage/redis.ts";
 import { subscriptionCounts } from "#core/storage/subscription-counts.ts";
@@ -26,6 +28,7 @@ import { users } from "#core/storage/users.ts";
 import { app } from "./app.ts";
 import { authenticate } from "./authenticate.ts";
 import { cursors } from "./cursors.ts";
+import { eventStore } from "./events/store.ts";
 import { httpServer } from "./http-server.ts";
 import { keyLookup } from "./key-lookup.ts";
 import { lateNats } from "./late-nats.ts";
@@ -58,9 +61,10 @@ const nats = lateNats({
 });
 const messageRows = messages(mongo.db);
 
+const publishing = eventPublisher({ publisher: nats, subjects: subjectsOf });
 const events = outbox({
   rows: messageRows.rows,
-  events: eventPublisher({ publisher: nats, subjects: subjectsOf }),
+  events: publishing,
   done: { status: { $in: ["completed", "failed", "cancelled"] } },
   log,
   metrics: metrics.queue,
@@ -71,6 +75,10 @@ const bell = ring({
   flush: async (row) => void (await events.flush(row)),
   log,
 });
+
+const batches = eventBatches(mongo.db);
+const batchBox = batchOutbox({ batches, events: publishing, log, metrics: metrics.queue });
+const store = eventStore({ batches, outbox: batchBox, clock, log });
 
 const known = directory({ db: mongo.db, changes: nats, clock });
 const keyOf = keyLookup({ keys: apiKeys(mongo.db), changes: nats, clock });
@@ -90,6 +98,7 @@ const use = useCases({
   usage: usage(mongo.db),
   appIdsOf: async (tenantId) => (await apps(mongo.db).ofTenant(tenantId, mostApps)).map((row) => row._id),
   ring: bell.message,
+  keepEvents: store.keep,
   countAccepted: (outcome) => metrics.accepted.inc({ outcome }),
   cursors: cursors(config.cursorSecret ?? keyRing(config.keyRing).derive("cursors")),
   firstDayMessages: config.firstDayMessages,
@@ -142,6 +151,6 @@ process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: [stores, nats, events, bell, rest, health],
+    parts: [stores, nats, events, batchBox, bell, store, rest, health],
   }),
 );

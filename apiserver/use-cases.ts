@@ -16,6 +16,8 @@ import { cancel } from "./cancel.ts";
 import type { Cursors } from "./cursors.ts";
 import { deleteUser } from "./delete-user.ts";
 import { estimate } from "./estimate.ts";
+import { publishEvents } from "./events/publish.ts";
+import type { EventStore } from "./events/store.ts";
 import { quota } from "./quota.ts";
 import { registerSubscription } from "./register-subscription.ts";
 import { addressOf } from "./subscription-checks.ts";
@@ -35,6 +37,7 @@ export type UseCaseDeps = {
   /** Ids of a tenant's apps. */
   appIdsOf: (tenantId: string) => Promise<string[]>;
   ring: (row: MessageRow) => void;
+  keepEvents: EventStore["keep"];
   countAccepted: (outcome: "created" | "replayed") => void;
   cursors: Cursors;
   firstDayMessages: number;
@@ -65,6 +68,7 @@ export const useCases = (deps: UseCaseDeps) => {
     readiness: deps.readiness,
     app: findApp(deps.directory),
     accept: accept({ messages, estimate: estimateAudience, quota: promises, ring, count: deps.countAccepted, clock }),
+    publishEvents: publishEvents({ keep: deps.keepEvents, clock }),
     cancel: cancel({ messages, quota: promises, clock }),
     upsertUser: upsertUser({ users, nameOwner, register, checkSubscription: addressOf, clock }),
     updateUser: updateUser({ users, nameOwner, clock }),

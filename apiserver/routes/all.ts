@@ -1,5 +1,6 @@
 import { openapi } from "../openapi.ts";
 import type { Route } from "../route.ts";
+import { eventRoutes } from "./events.ts";
 import { notificationRoutes } from "./notifications.ts";
 import { documentRoute, serviceRoutes } from "./service.ts";
 import { userRoutes } from "./users.ts";
@@ -8,6 +9,7 @@ import { userRoutes } from "./users.ts";
 export const routes: readonly Route[] = [
   ...notificationRoutes,
   ...userRoutes,
+  ...eventRoutes,
   ...serviceRoutes,
   documentRoute(() => document),
 ];

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { mapBounded } from "../runtime/bounded.ts";
-import type { EventEnvelope } from "../schema/event.ts";
+import type { EventEnvelope, EventKind } from "../schema/event.ts";
 import type { Publisher } from "./publish.ts";
 import type { Subjects } from "./subjects.ts";
 
@@ -13,36 +13,59 @@ export type EventPublisher = {
   publish: (events: readonly EventEnvelope[], traceparent?: string | null) => Promise<boolean>;
 };
 
+/** An event of an app as its JSON, which is written once. */
+export type EventText = { id: string; type: EventKind; text: string };
+
+export const eventText = (event: EventEnvelope): EventText => ({
+  id: event.id,
+  type: event.type,
+  text: JSON.stringify(event),
+});
+
+export type EventTextPublisher = {
+  /** The same for events of one app that are JSON already. */
+  publishTexts: (appId: string, events: readonly EventText[], traceparent?: string | null) => Promise<boolean>;
+};
+
 const maxEvents = 100; // what one consumer turn handles well
 const maxCharacters = 250_000; // at 4 bytes each still below NATS's 1 MiB
 const inFlight = 16;
 
-export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): EventPublisher => ({
-  publish: async (events, traceparent) => {
-    const groups = Map.groupBy(events, (event) => subjects.events(event.app_id, event.type));
-    const batches = [...groups].flatMap(([subject, group]) => split(group).map((batch) => ({ subject, batch })));
-    const results = await mapBounded(batches, inFlight, ({ subject, batch }) =>
-      publisher.publishText(subject, `[${batch.texts.join(",")}]`, { id: idOf(batch), traceparent }),
+export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): EventPublisher & EventTextPublisher => {
+  const send = async (batches: readonly Batch[], traceparent?: string | null): Promise<boolean> => {
+    const results = await mapBounded(batches, inFlight, (batch) =>
+      publisher.publishText(batch.subject, `[${batch.texts.join(",")}]`, { id: idOf(batch), traceparent }),
     );
     return results.every((result) => result === "published");
-  },
-});
+  };
+  const batchesOf = (appId: string, events: readonly EventText[]): Batch[] =>
+    [...Map.groupBy(events, ({ type }) => type)].flatMap(([type, group]) => split(subjects.events(appId, type), group));
+  return {
+    publish: (events, traceparent) => {
+      const byApp = Map.groupBy(events, (event) => event.app_id);
+      return send(
+        [...byApp].flatMap(([appId, group]) => batchesOf(appId, group.map(eventText))),
+        traceparent,
+      );
+    },
+    publishTexts: (appId, events, traceparent) => send(batchesOf(appId, events), traceparent),
+  };
+};
 
 export type EventPublisherDeps = { publisher: Pick<Publisher, "publishText">; subjects: Pick<Subjects, "events"> };
 
-type Batch = { ids: string[]; texts: string[]; characters: number };
+type Batch = { subject: string; ids: string[]; texts: string[]; characters: number };
 
-/** Each event is written as JSON once: its length decides where a batch ends. */
-const split = (events: readonly EventEnvelope[]): Batch[] => {
+/** The events' length decides where a batch ends. */
+const split = (subject: string, events: readonly EventText[]): Batch[] => {
   const batches: Batch[] = [];
-  for (const event of events) {
-    const text = JSON.stringify(event);
+  for (const { id, text } of events) {
     const open = batches.at(-1);
     if (open === undefined || open.ids.length === maxEvents || open.characters + text.length > maxCharacters) {
-      batches.push({ ids: [event.id], texts: [text], characters: text.length });
+      batches.push({ subject, ids: [id], texts: [text], characters: text.length });
       continue;
     }
-    open.ids.push(event.id);
+    open.ids.push(id);
     open.texts.push(text);
     open.characters += text.length;
   }

@@ -1,5 +1,6 @@
 import type { Collection, Filter, UpdateFilter } from "mongodb";
 import { Unavailable } from "../errors.ts";
+import { later } from "../runtime/later.ts";
 import type { Part } from "../runtime/lifecycle.ts";
 import type { Log } from "../runtime/log.ts";
 import type { QueueMetrics } from "../runtime/metrics-queue.ts";
@@ -27,60 +28,35 @@ export type OutboxDeps<Row extends WithOutbox> = {
   metrics: QueueMetrics;
 };
 
-const clearEveryMs = 200;
-const clearAtMost = 500; // documents in one write
-const waitingAtMost = 5_000; // beyond it a flush waits for the clearing
+/** How documents are cleared: 500 in one write, a moment after their events were published. */
+export const clearing = { everyMs: 200, most: 500, waitingAtMost: 5_000 } as const;
 
 /**
  * Publishes what documents' outboxes list. Clearing is gathered into few writes; what a crash leaves uncleared is
  * published again by the sweep, and known to consumers by its id.
  */
 export const outbox = <Row extends WithOutbox>({ rows, events, done, log, metrics }: OutboxDeps<Row>): Outbox => {
-  const published = new Map<string, string[]>(); // ids of events to clear, by document
-  let timer: NodeJS.Timeout | undefined;
-  let clearing: Promise<void> | undefined; // one at a time, so that a slow database holds up `flush`, not memory
-
-  const clearAll = async (signal?: AbortSignal): Promise<void> => {
-    for (; published.size > 0; signal?.throwIfAborted()) {
-      const batch = [...published].slice(0, clearAtMost);
-      for (const [id] of batch) published.delete(id);
-      await clear(rows, batch, done).catch((err: unknown) => {
-        log.warn({ err, documents: batch.length }, "outbox.not_cleared");
-      });
-    }
-  };
-  const startClearing = (signal?: AbortSignal): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
-    clearing ??= clearAll(signal).finally(() => {
-      clearing = undefined;
-    });
-    return clearing;
-  };
-  const schedule = (): void => {
-    if (published.size >= clearAtMost) void startClearing();
-    else timer ??= setTimeout(() => void startClearing(), clearEveryMs);
-  };
-
+  const published = later<Published>({
+    ...clearing,
+    write: (documents) => clear(rows, documents, done),
+    onError: (err, documents) => log.warn({ err, documents }, "outbox.not_cleared"),
+  });
   return {
     name: `outbox of ${rows.collectionName}`,
     start: async () => undefined,
-    stop: async (signal) => {
-      await clearing;
-      await startClearing(signal);
-    },
+    stop: published.stop,
     flush: async (row) => {
       if (row.outbox.length === 0) return true;
       const isPublished = await publish(events, row);
       metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, row.outbox.length);
-      if (!isPublished) return false;
-      published.set(row._id, [...(published.get(row._id) ?? []), ...row.outbox.map((event) => event.id)]);
-      schedule();
-      if (published.size > waitingAtMost) await clearing;
-      return true;
+      if (isPublished) await published.add({ id: row._id, events: row.outbox.map((event) => event.id) });
+      return isPublished;
     },
   };
 };
+
+/** A document, and those of its events that are to be cleared. */
+type Published = { id: string; events: readonly string[] };
 
 const publish = async (events: EventPublisher, row: Parameters<Outbox["flush"]>[0]): Promise<boolean> => {
   try {
@@ -94,11 +70,11 @@ const publish = async (events: EventPublisher, row: Parameters<Outbox["flush"]>[
 /** Two writes for all: event ids are unique, so all of the batch's may be pulled from each of its documents. */
 const clear = async <Row extends WithOutbox>(
   rows: Collection<Row>,
-  batch: readonly (readonly [string, readonly string[]])[],
+  documents: readonly Published[],
   done: Filter<Row>,
 ): Promise<void> => {
-  const ids = batch.map(([id]) => id);
-  const eventIds = batch.flatMap(([, events]) => events);
+  const ids = [...new Set(documents.map(({ id }) => id))];
+  const eventIds = documents.flatMap(({ events }) => events);
   const these = { _id: { $in: ids } } as Filter<Row>; // sound: Row has the members of WithOutbox
   await rows.updateMany(these, { $pull: { outbox: { id: { $in: eventIds } } } } as unknown as UpdateFilter<Row>);
   const finished = { $and: [these, { outbox: { $size: 0 }, lease: null }, done] } as Filter<Row>; // sound: as above

@@ -1,8 +1,9 @@
-import { type Db, MongoBulkWriteError } from "mongodb";
+import type { Db } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
 import type { DeliveryErrorCode } from "../domain/outcome.ts";
 import type { deliveryStatuses } from "../schema/delivery.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { duplicatesOf } from "./duplicate.ts";
 
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
@@ -27,6 +28,10 @@ export type DeliveryRow = {
   error_code?: DeliveryErrorCode;
   error_message?: string;
   provider_code?: string;
+  /** The provider says that the address is gone since then: the subscription becomes invalid. */
+  gone_since?: Date;
+  /** A mail server refused the mail: for good, or for as long as it was tried. */
+  bounce_type?: "hard" | "soft";
   suppression_reason?: string;
   provider?: string;
   provider_message_id?: string;
@@ -85,13 +90,3 @@ export const deliveries = (db: Db) => {
 
 /** Every ULID: a bound without which the planner may read all deliveries of all messages. */
 export const anyPosition = { $gt: "", $lt: "~" };
-
-const duplicateKey = 11_000;
-
-/** An unordered insert reports each duplicate and stores the rest; any other write error is a real one. */
-const duplicatesOf = (error: unknown, made: readonly DeliveryRow[]): Set<string> => {
-  if (!(error instanceof MongoBulkWriteError)) throw error;
-  const failures = [error.writeErrors].flat();
-  if (failures.length === 0 || failures.some((failure) => failure.code !== duplicateKey)) throw error;
-  return new Set(failures.flatMap((failure) => made[failure.index]?._id ?? []));
-};

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { MongoServerError } from "mongodb";
+import { MongoBulkWriteError, MongoServerError } from "mongodb";
+
+const duplicateKey = 11_000;
 
 /**
  * Whether a write failed because a unique index holds its key already: an answer, not an error. FerretDB 2.7 hands on
@@ -7,7 +9,18 @@ import { MongoServerError } from "mongodb";
  */
 export const isDuplicateKey = (error: unknown): boolean =>
   error instanceof MongoServerError &&
-  (error.code === 11_000 || /violates (?:exclusion|unique) constraint/.test(error.message));
+  (error.code === duplicateKey || /violates (?:exclusion|unique) constraint/.test(error.message));
+
+/**
+ * Ids of the documents that an unordered insert did not store because they were there: it reports each duplicate and
+ * stores the rest. Any other write error is a real one, and is thrown.
+ */
+export const duplicatesOf = (error: unknown, made: readonly { _id: string }[]): Set<string> => {
+  if (!(error instanceof MongoBulkWriteError)) throw error;
+  const failures = [error.writeErrors].flat();
+  if (failures.length === 0 || failures.some((failure) => failure.code !== duplicateKey)) throw error;
+  return new Set(failures.flatMap((failure) => made[failure.index]?._id ?? []));
+};
 
 const attempts = 5;
 const pauseMs = 50;

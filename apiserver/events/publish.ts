@@ -1,0 +1,59 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { receive } from "#core/domain/custom-event.ts";
+import { type FieldError, refuse } from "#core/errors.ts";
+import { eventText } from "#core/queue/events.ts";
+import {
+  type CustomEvent,
+  customEventLimits,
+  type EventsAccepted,
+  type PublishEvents,
+} from "#core/schema/custom-event.ts";
+import type { AppRow } from "#core/storage/apps.ts";
+import type { StoredEvent } from "#core/storage/event-batches.ts";
+import type { EventStore } from "./store.ts";
+
+export type PublishRequest = { app: AppRow; body: PublishEvents; traceparent: string };
+
+/**
+ * Accepts custom events: they are stored when this resolves. An event whose time is refused does not hold up the others.
+ * @throws ValidationError when one has a wrong form; then none is stored
+ */
+export const publishEvents =
+  ({ keep, clock }: { keep: EventStore["keep"]; clock: Clock }) =>
+  async ({ app, body: { events }, traceparent }: PublishRequest): Promise<EventsAccepted> => {
+    refuse(events.flatMap(problemsOf).slice(0, mostProblems));
+    const now = clock.now();
+    const kept: StoredEvent[] = [];
+    const errors: EventsAccepted["errors"] = [];
+    for (const [index, given] of events.entries()) {
+      const judged = receive(given, app._id, now);
+      if (judged.kind === "refused") errors.push({ index, ...judged.error });
+      else kept.push({ ...eventText(judged.event), once: given.id !== undefined });
+    }
+    const brought = { tenantId: app.tenant_id, appId: app._id, traceparent, events: kept };
+    const duplicates = kept.length === 0 ? 0 : await keep(brought);
+    return { accepted: kept.length - duplicates, duplicates, errors };
+  };
+
+const mostProblems = 20; // as everywhere
+
+/** What the schema cannot say. */
+const problemsOf = (event: CustomEvent, index: number): FieldError[] => {
+  const { user_id: userId, external_id: externalId, properties, occurred_at: occurredAt } = event;
+  const at = `events[${index}]`;
+  const problems: FieldError[] = [];
+  if (userId !== undefined && externalId !== undefined) {
+    problems.push({ field: `${at}.external_id`, message: "cannot be given together with user_id" });
+  }
+  if (properties !== undefined && isTooLarge(properties)) {
+    const message = `are at most ${customEventLimits.propertiesBytes} bytes of JSON together`;
+    problems.push({ field: `${at}.properties`, message });
+  }
+  if (occurredAt !== undefined && Number.isNaN(Date.parse(occurredAt))) {
+    problems.push({ field: `${at}.occurred_at`, message: "is not an instant" }); // a leap second
+  }
+  return problems;
+};
+
+const isTooLarge = (properties: object): boolean =>
+  Buffer.byteLength(JSON.stringify(properties)) > customEventLimits.propertiesBytes;

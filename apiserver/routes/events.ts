@@ -1,0 +1,35 @@
+import { EventsAccepted, EventTypeList, PublishEvents } from "#core/schema/custom-event.ts";
+import { eventTypeList } from "../events/event-types.ts";
+import { route } from "../route.ts";
+import { appOfPath } from "./locate.ts";
+
+export const eventRoutes = [
+  route({
+    id: "publishEvents",
+    method: "POST",
+    path: "/v1/apps/{appId}/events",
+    summary: "Accept custom events",
+    tag: "Events",
+    scopes: ["events:write"],
+    status: [202],
+    body: PublishEvents,
+    reply: EventsAccepted,
+    locate: appOfPath,
+    handle: async ({ use, body, resource: app, traceparent }) => ({
+      body: await use.publishEvents({ app, body, traceparent }),
+    }),
+  }),
+
+  route({
+    id: "listEventTypes",
+    method: "GET",
+    path: "/v1/apps/{appId}/webhooks/event-types",
+    summary: "List the kinds of events that endpoints can be sent",
+    tag: "Webhooks",
+    scopes: ["admin"],
+    status: [200],
+    reply: EventTypeList,
+    locate: appOfPath,
+    handle: async () => ({ body: eventTypeList }),
+  }),
+];

@@ -1,0 +1,60 @@
+import type { CustomEvent, EventsAccepted } from "../schema/custom-event.ts";
+import { customEventLimits } from "../schema/custom-event.ts";
+import type { EventEnvelope } from "../schema/event.ts";
+import { makeEvent } from "./events.ts";
+import { ulid } from "./ids.ts";
+
+export type Judged =
+  | { kind: "event"; event: EventEnvelope }
+  | { kind: "refused"; error: Omit<EventsAccepted["errors"][number], "index"> };
+
+/**
+ * Makes the `event.received` of a custom event that came now, or says why its time is refused. A sender's id gives the
+ * same event id each time. Source: decisions 8.2 ("clock skew") and 11.
+ */
+export const receive = (given: CustomEvent, appId: string, now: Date): Judged => {
+  const at = given.occurred_at === undefined ? now : new Date(given.occurred_at);
+  const aheadMs = at.getTime() - now.getTime();
+  if (aheadMs > minuteMs * customEventLimits.minutesAhead) return tooEarly;
+  if (aheadMs < -dayMs * customEventLimits.daysBack) return tooOld;
+  const event = makeEvent({
+    kind: "event.received",
+    appId,
+    subjectId: given.user_id ?? given.external_id ?? null,
+    at: now,
+    from: given.id === undefined ? [ulid(now)] : [appId, given.id],
+    data: dataOf(given, aheadMs > 0 ? now : at),
+  });
+  return { kind: "event", event };
+};
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+const tooEarly: Judged = {
+  kind: "refused",
+  error: {
+    code: "OCCURRED_AT_IN_FUTURE",
+    message: `occurred_at is more than ${customEventLimits.minutesAhead} minutes ahead`,
+  },
+};
+const tooOld: Judged = {
+  kind: "refused",
+  error: { code: "OCCURRED_AT_TOO_OLD", message: `occurred_at is more than ${customEventLimits.daysBack} days ago` },
+};
+
+const dataOf = (given: CustomEvent, occurredAt: Date): Record<string, unknown> => ({
+  message_id: null,
+  campaign_id: null,
+  journey_id: null,
+  delivery_id: null,
+  subscription_id: given.subscription_id ?? null,
+  user_id: given.user_id ?? null,
+  external_id: given.external_id ?? null,
+  channel: null,
+  name: given.name,
+  properties: given.properties ?? {},
+  value: given.value ?? null,
+  occurred_at: occurredAt.toISOString(),
+  source: "api",
+});

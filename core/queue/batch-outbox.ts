@@ -1,0 +1,69 @@
+import { Unavailable } from "../errors.ts";
+import { later } from "../runtime/later.ts";
+import type { Part } from "../runtime/lifecycle.ts";
+import type { Log } from "../runtime/log.ts";
+import type { QueueMetrics } from "../runtime/metrics-queue.ts";
+import type { EventBatches, EventBatchRow } from "../storage/event-batches.ts";
+import type { EventTextPublisher } from "./events.ts";
+import { clearing } from "./outbox.ts";
+import { type AnyTimerSource, timerSource } from "./timers.ts";
+
+export type BatchOutbox = Part & {
+  /**
+   * Publishes a stored batch, without the events that belong to another one, and has it removed. What JetStream does not
+   * take now stays stored, and is due again.
+   */
+  publish: (row: EventBatchRow, others: ReadonlySet<string>) => Promise<void>;
+  /** Finishes a batch that a crash, or JetStream's absence, left behind. */
+  resume: (id: string) => Promise<void>;
+};
+
+export type BatchOutboxDeps = {
+  batches: Pick<EventBatches, "find" | "claim" | "remove">;
+  events: EventTextPublisher;
+  log: Log;
+  metrics: QueueMetrics;
+};
+
+/** Publishes batches of events and removes them. Each step may run twice: consumers know an event by its id. */
+export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps): BatchOutbox => {
+  const done = later<string>({
+    ...clearing,
+    write: batches.remove,
+    onError: (err, documents) => log.warn({ err, documents }, "event_batches.not_removed"), // the timer will
+  });
+  const publish: BatchOutbox["publish"] = async (row, others) => {
+    const own = others.size === 0 ? row.events : row.events.filter(({ id }) => !others.has(id));
+    const isPublished = await taken(events.publishTexts(row.app_id, own, row.traceparent));
+    metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, own.length);
+    if (isPublished) await done.add(row._id);
+  };
+  return {
+    name: "event batches",
+    start: async () => undefined,
+    stop: done.stop,
+    publish,
+    resume: async (id) => {
+      const row = await batches.find(id);
+      if (row !== null) await publish(row, await batches.claim([row]));
+    },
+  };
+};
+
+const taken = async (publishing: Promise<boolean>): Promise<boolean> => {
+  try {
+    return await publishing;
+  } catch (error) {
+    if (error instanceof Unavailable) return false;
+    throw error;
+  }
+};
+
+/** Rings for batches that were not removed in time. Each is read by itself: a thousand of them would not fit in memory. */
+export const eventBatchTimer = (batches: Pick<EventBatches, "rows">, { resume }: BatchOutbox): AnyTimerSource =>
+  timerSource<EventBatchRow>({
+    name: "event batches",
+    collection: batches.rows,
+    select: [],
+    ring: ({ _id }) => resume(_id),
+  });
