@@ -64,7 +64,7 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
   const ring = (endpointId: string): Promise<unknown> =>
     publisher.publish(subjects.webhook(endpointId), { endpoint_id: endpointId });
   const templates = bodyTemplates();
-  const stats = endpointStats({ repo: webhookStats(deps.db), clock, log });
+  const stats = endpointStats({ rows: webhookStats(deps.db), log });
   const caller = calls({ nats, subject: subjects.lanes(), hear: (id) => held.nudge(id) });
   const held = lanes({
     ...deps,

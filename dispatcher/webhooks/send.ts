@@ -4,7 +4,7 @@ import { retryAfter } from "#core/domain/retry-after.ts";
 import { signatureHeaders } from "#core/domain/signature.ts";
 import type { WebhookErrorClass } from "#core/domain/webhook-errors.ts";
 import { nextRequestAt } from "#core/domain/webhook-retry.ts";
-import type { BodyTemplates } from "#core/runtime/body-template.ts";
+import type { BodyTemplates, Rendered } from "#core/runtime/body-template.ts";
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/event.ts";
 import type { Concluded, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import type { GuardedClient, GuardedReply } from "../outgoing/guarded-client.ts";
@@ -48,9 +48,11 @@ export const sendWebhook =
           body: body.body,
           poolKey: row._id,
           maxConnections: row.max_in_flight,
+          mayRepeat: true, // receivers know an event by its id
           timeoutMs: row.timeout_ms,
           connectTimeoutMs,
           maxReplyBytes,
+          mayRepeat: true, // receivers know an event by its id
         },
         never,
       );
@@ -81,7 +83,7 @@ const bodyOf = async (
   { body_template: template, body_content_type: contentType }: Prepared["row"],
   { payload }: WebhookDeliveryRow,
   templates: SendDeps["templates"],
-): ReturnType<SendDeps["templates"]["render"]> =>
+): Promise<Rendered> =>
   template === null
     ? { body: payload }
     : templates.render(template, contentType, JSON.parse(payload) as EventEnvelope | BatchEnvelope); // our own text

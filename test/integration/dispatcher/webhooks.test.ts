@@ -19,7 +19,7 @@ import { directory } from "#core/storage/directory.ts";
 import { webhookDeliveries } from "#core/storage/webhook-deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks.ts";
 import { type Receiver, type ReceiverAnswer, startReceiver } from "../../../dev/receiver.ts";
-import { guardedClient } from "../../../dispatcher/guarded-request.ts";
+import { guardedClient } from "../../../dispatcher/outgoing/guarded-client.ts";
 import { webhookParts } from "../../../dispatcher/webhooks/parts.ts";
 import { testKeyRing } from "../../support/fixtures.ts";
 import { testServers } from "../../support/servers.ts";
@@ -78,7 +78,7 @@ describe("webhooks", function () {
     const metrics = createMetrics("dispatcher");
     const log = createLog({ program: "dispatcher", level: "fatal" });
     const news = changes({ nats, subjects: names });
-    const { workers, timer } = webhookParts({
+    const { parts: webhooks, timer } = webhookParts({
       db,
       nats,
       natsPrefix: prefix,
@@ -87,7 +87,7 @@ describe("webhooks", function () {
       metrics,
       log,
       clock,
-      stopping: stopping.signal,
+      changes: news,
       publisher: publisher(nats),
       directory: directory({ db, changes: news, clock }),
       announcer: announcer({ nats, subjects: names }),
@@ -95,7 +95,7 @@ describe("webhooks", function () {
       unseal: ring.open,
       random: () => 0,
     });
-    const parts = [news, ...workers, timers({ sources: [timer], holder, clock, log, db, metrics: metrics.queue })];
+    const parts = [news, ...webhooks, timers({ sources: [timer], holder, clock, log, db, metrics: metrics.queue })];
     for (const part of parts) await part.start(stopping.signal);
     running.push({ parts, stopping });
   };
@@ -149,7 +149,8 @@ describe("webhooks", function () {
     });
     await until(() => settled(endpoint));
     const [delivery] = await deliveriesOf(endpoint);
-    expect(delivery).to.include({ status: "success", attempt: 1, response_status: 200, due_at: null, error: null });
+    expect(delivery).to.include({ status: "success", attempt: 1, due_at: null, error: null });
+    expect(delivery?.attempts[0]).to.include({ response_status: 200, error_class: null });
     expect(request?.headers["service-delivery-id"]).to.equal(delivery?._id);
     expect((await endpointNow(endpoint))?.last_success_at).to.be.instanceOf(Date);
   });
@@ -176,11 +177,13 @@ describe("webhooks", function () {
     await publish(events(endpoint.app_id, 1));
     await until(async () => (await deliveriesOf(endpoint))[0]?.status === "failed");
     const [failed] = await deliveriesOf(endpoint);
-    expect(failed).to.include({
-      attempt: 1,
+    expect(failed).to.include({ attempt: 1 });
+    expect(failed?.attempts).to.have.length(1);
+    expect(failed?.attempts[0]).to.include({
       response_status: 500,
       response_body_excerpt: "broken",
       error: "answered 500",
+      error_class: "server_error",
     });
     await until(async () => (await endpointNow(endpoint))?.failure_count === 1); // saved after the delivery
     shiftMs = 61_000;
@@ -281,8 +284,9 @@ describe("webhooks", function () {
     const endpoint = await anEndpoint({ secret: { kid: "lost", data: "AAAA" } });
     await publish(events(endpoint.app_id, 1));
     await until(async () => (await deliveriesOf(endpoint))[0]?.status === "failed");
-    expect((await deliveriesOf(endpoint))[0]).to.include({
-      error: "the signing secret cannot be opened",
+    expect((await deliveriesOf(endpoint))[0]?.attempts[0]).to.include({
+      error: "a secret cannot be opened",
+      error_class: "configuration",
       response_status: null,
     });
   });
@@ -292,6 +296,9 @@ describe("webhooks", function () {
     const endpoint = await anEndpoint({ url: "https://10.0.0.1/hook" });
     await publish(events(endpoint.app_id, 1));
     await until(async () => (await deliveriesOf(endpoint))[0]?.status === "failed");
-    expect((await deliveriesOf(endpoint))[0]?.error).to.equal("private and local addresses are not allowed");
+    expect((await deliveriesOf(endpoint))[0]?.attempts[0]).to.include({
+      error: "private and local addresses are not allowed",
+      error_class: "address_refused",
+    });
   });
 });

@@ -17,12 +17,6 @@ describe("an endpoint wants an event", () => {
   const rows: { it: string; endpoint: Partial<WebhookRow>; event: EventEnvelope; expected: boolean }[] = [
     { it: "of a kind it subscribed to", endpoint: {}, event: anEvent("delivery.sent"), expected: true },
     { it: "while it is failing", endpoint: { status: "failing" }, event: anEvent("delivery.sent"), expected: true },
-    {
-      it: "not when it is disabled",
-      endpoint: { status: "disabled" },
-      event: anEvent("delivery.sent"),
-      expected: false,
-    },
     { it: "not of another kind", endpoint: {}, event: anEvent("delivery.failed"), expected: false },
     {
       it: "of a custom name it listed",
@@ -37,6 +31,12 @@ describe("an endpoint wants an event", () => {
       expected: false,
     },
     {
+      it: "not when its filters refuse it",
+      endpoint: { filters: { match: "all", conditions: [{ field: "data.n", op: "eq", value: 1 }] } },
+      event: anEvent("delivery.sent", { data: { n: 2 } }),
+      expected: false,
+    },
+    {
       it: "not of a custom event without a name",
       endpoint: { events: ["event.received"], event_names: ["buy"] },
       event: anEvent("event.received"),
@@ -48,61 +48,73 @@ describe("an endpoint wants an event", () => {
   }
 });
 
-/** What matching these events does, in order. */
-const run = async (endpoints: WebhookRow[], events: EventEnvelope[]) => {
-  const calls: string[] = [];
-  const kept: WebhookDeliveryRow[] = [];
+type Given = { attempt?: number; known?: string[] };
+
+/** What matching these events offers and groups. */
+const run = async (endpoints: WebhookRow[], events: EventEnvelope[], { attempt = 1, known = [] }: Given = {}) => {
+  const offered: WebhookDeliveryRow[] = [];
+  const grouped: { endpoint: string; events: number }[] = [];
   const settlement = await matchEvents({
     webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app),
-    keep: async (rows) => {
-      calls.push("keep");
-      kept.push(...rows);
-    },
-    wake: async (ids) => void calls.push(`wake ${ids.join()}`),
-    ring: async (id) => calls.push(`ring ${id}`),
+    known: async () => new Set(known),
+    offer: async (_endpoint, rows) => void offered.push(...rows),
+    group: async ({ _id }, some) => void grouped.push({ endpoint: _id, events: some.length }),
     clock: { now: () => now },
-  })(events);
-  return { settlement, calls, kept };
+  })(events, { attempt });
+  return { settlement, offered, grouped };
 };
 
 describe("matching a batch of events", () => {
-  it("makes one delivery for each endpoint and event, then wakes and rings each endpoint once", async () => {
+  it("makes one delivery for each endpoint and event", async () => {
     const endpoints = [
       aWebhook({ _id: "whk_1" }),
       aWebhook({ _id: "whk_2" }),
       aWebhook({ _id: "whk_3", events: ["user.created"] }),
     ];
     const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent", { from: "b" })];
-    const { settlement, calls, kept } = await run(endpoints, events);
+    const { settlement, offered } = await run(endpoints, events);
     expect(settlement).to.deep.equal({ kind: "done" });
-    expect(calls).to.deep.equal(["keep", "wake whk_1,whk_2", "ring whk_1", "ring whk_2"]);
-    expect(new Set(kept.map(({ _id }) => _id)).size).to.equal(4);
-    expect(kept[0]).to.deep.include({
-      status: "pending",
-      attempt: 0,
-      due_at: now,
-      event_id: events[0]?.id,
-      payload: events[0],
-    });
+    expect(new Set(offered.map(({ _id }) => _id)).size).to.equal(4);
+    const expected = { status: "pending", attempt: 0, due_at: now, event_id: events[0]?.id };
+    expect(offered[0]).to.include({ ...expected, payload: JSON.stringify(events[0]) });
   });
 
   it("makes the same deliveries from the same events", async () => {
-    const [first, second] = [
-      await run([aWebhook()], [anEvent("delivery.sent")]),
-      await run([aWebhook()], [anEvent("delivery.sent")]),
-    ];
-    expect(first.kept).to.deep.equal(second.kept);
+    const first = await run([aWebhook()], [anEvent("delivery.sent")]);
+    const second = await run([aWebhook()], [anEvent("delivery.sent")]);
+    expect(first.offered).to.deep.equal(second.offered);
   });
 
-  it("writes nothing when no endpoint wants them", async () => {
-    expect((await run([aWebhook({ events: ["user.created"] })], [anEvent("delivery.sent")])).calls).to.deep.equal([]);
+  it("leaves out what is stored already when the batch comes again", async () => {
+    const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent", { from: "b" })];
+    const known = (await run([aWebhook()], events)).offered.slice(0, 1).map(({ _id }) => _id);
+    const { offered } = await run([aWebhook()], events, { attempt: 2, known });
+    expect(offered.map(({ event_id }) => event_id)).to.deep.equal([events[1]?.id]);
+  });
+
+  it("makes nothing when no endpoint wants them", async () => {
+    expect((await run([aWebhook({ events: ["user.created"] })], [anEvent("delivery.sent")])).offered).to.deep.equal([]);
+  });
+
+  it("groups deliveries' events for an endpoint that wants that, and no others", async () => {
+    const endpoint = aWebhook({ batch: true, events: ["delivery.sent", "user.deleted"] });
+    const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent"), anEvent("user.deleted")];
+    const { offered, grouped } = await run([endpoint], events);
+    expect(grouped).to.deep.equal([{ endpoint: "whk_1", events: 2 }]);
+    expect(offered.map(({ event_type }) => event_type)).to.deep.equal(["user.deleted"]);
+  });
+
+  it("keeps what a disabled endpoint misses, one by one", async () => {
+    const endpoint = aWebhook({ batch: true, status: "disabled" });
+    const { offered, grouped } = await run([endpoint], [anEvent("delivery.sent")]);
+    expect([offered.length, grouped.length]).to.deep.equal([1, 0]);
   });
 
   it("never shows an app's events to another's endpoints", async () => {
-    const { kept } = await run(
+    const { offered } = await run(
       [aWebhook({ _id: "whk_1" }), aWebhook({ _id: "whk_2", app_id: "app_2" })],
       [anEvent("delivery.sent", { app: "app_2" })],
     );
-    expect(kept.map(({ endpoint_id }) => endpoint_id)).to.deep.equal(["whk_2"]);
+    expect(offered.map(({ endpoint_id }) => endpoint_id)).to.deep.equal(["whk_2"]);
   });
 });
