@@ -1,114 +1,55 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { testServers } from "../support/servers.ts";
-import { type System, startSystem } from "../support/system.ts";
-import { accept } from "./accept.ts";
-import { benchApnsSender } from "./apns-sender.ts";
-import { blast } from "./blast.ts";
-import { idle } from "./idle.ts";
-import { startSink } from "./sink.ts";
-import { type Figure, table } from "./table.ts";
+import { foundation } from "./foundation.ts";
+import { type Figure, type Measurements, table } from "./table.ts";
+import { webhooks } from "./webhooks.ts";
 
-// make bench [-- --save]: measures every figure of the project on this machine and prints them as a table. With --save
-// they become the baseline that is committed.
+// make bench: measures every figure of the project on this machine and prints them as a table. `node
+// test/bench/main.ts [names] [--save]` measures some, by the name of a group or of one measurement. With --save they
+// become the baseline that is committed: a file for each group.
 
-const acceptRequests = 6_000;
-const blastRecipients = 100_000;
+const groups: Record<string, Measurements> = { foundation, webhooks };
+const baselines = join(import.meta.dirname, "baselines");
 
-const servers = await testServers();
+const measure = async (group: string, wanted: readonly string[]): Promise<Figure[]> => {
+  const figures: Figure[] = [];
+  for (const [name, run] of Object.entries(groups[group] ?? {})) {
+    if (wanted.length > 0 && !wanted.includes(name) && !wanted.includes(group)) continue;
+    process.stderr.write(`measuring ${name} …\n`);
+    figures.push(...(await run()));
+  }
+  return figures;
+};
 
-/** Runs one measurement on an installation of its own. */
-const onSystem = async <T>(run: (system: System) => Promise<T>): Promise<T> => {
-  const sink = await startSink();
-  const system = await startSystem({ ...servers, apns: sink, plan: { api_rps: 100_000 } });
+/** Figures that were not measured this time stay as they are. */
+const save = (group: string, figures: readonly Figure[]): void => {
+  const file = join(baselines, `${group}.json`);
+  const names = figures.map(({ name }) => name);
+  const kept = figuresOf(file).filter(({ name }) => !names.includes(name));
+  const machine = { cores: cpus().length, model: cpus()[0]?.model, node: process.version };
+  const baseline = { at: new Date().toISOString(), machine, figures: [...kept, ...figures] };
+  mkdirSync(baselines, { recursive: true });
+  writeFileSync(file, `${JSON.stringify(baseline, null, 2)}\n`);
+};
+
+const figuresOf = (file: string): Figure[] => {
   try {
-    return await run(system);
-  } finally {
-    await system.stop();
-    sink.stop();
+    return (JSON.parse(readFileSync(file, "utf8")) as { figures: Figure[] }).figures; // written above
+  } catch {
+    return []; // the first time
   }
 };
 
-const measureAccept = async (): Promise<Figure[]> => [
-  ...(await acceptFigures("accepted", false)),
-  ...(await acceptFigures("accepted while delivered", true)),
-];
-
-const acceptFigures = (name: string, isDelivered: boolean): Promise<Figure[]> =>
-  onSystem(async (system) => {
-    const apiserver = await system.start("apiserver");
-    if (isDelivered) await system.start("dispatcher");
-    const { perSecond, p99Ms, failures } = await accept(system, apiserver, acceptRequests);
-    if (Object.keys(failures).length > 0) throw new Error(`answers other than 202: ${JSON.stringify(failures)}`);
-    const beside = isDelivered ? "a dispatcher sends them meanwhile" : "no dispatcher runs";
-    const how = `${acceptRequests} messages of one recipient, 32 connections, ${beside}`;
-    return [
-      figure(name, "≥ 400/s", perSecond, "/s", perSecond >= 400, how),
-      figure(`${name}, p99`, "< 100 ms", p99Ms, "ms", p99Ms < 100, how),
-    ];
-  });
-
-const measureSender = async (): Promise<Figure[]> => {
-  const { cpuUsPerPush } = await benchApnsSender();
-  const { cpuUsPerPush: bare } = await benchApnsSender({ variant: "node:http2" });
-  const how = `50,000 pushes over TLS; node:http2 alone in the same run: ${bare.toFixed(1)} µs`;
-  return [figure("APNs sender, CPU a push", "≤ 40 µs", cpuUsPerPush, "µs", cpuUsPerPush <= 40, how)];
-};
-
-const measureBlast = (): Promise<Figure[]> =>
-  onSystem(async (system) => {
-    const apiserver = await system.start("apiserver");
-    const dispatcher = await system.start("dispatcher");
-    const result = await blast(system, { apiserver, dispatcher, recipients: blastRecipients });
-    const how = `all of ${result.recipients} subscriptions, ${result.dispatcherCpuUs.toFixed(0)} µs CPU of the dispatcher each`;
-    const beside = `${result.small.count} messages of one recipient, one each 100 ms, during the blast`;
-    return [
-      figure("end to end", "≥ 5000/s", result.perSecond, "/s", result.perSecond >= 5_000, how),
-      figure("small message beside it, p99", "< 1000 ms", result.small.p99Ms, "ms", result.small.p99Ms < 1_000, beside),
-      figure("dispatcher, most RSS", "≤ 300 MiB", result.peakRssMiB, "MiB", result.peakRssMiB <= 300, how),
-    ];
-  });
-
-const measureIdle = (): Promise<Figure[]> =>
-  onSystem(async (system) => {
-    const rss = await idle(system, servers.kubeconfig);
-    return Object.entries(rss).map(([program, mib]) =>
-      figure(`${program}, idle RSS`, "≤ 150 MiB", mib, "MiB", mib <= 150, "10 s after its start"),
-    );
-  });
-
-const figure = (...[name, reach, value, unit, isReached, how]: [string, string, number, string, boolean, string]) => ({
-  name,
-  reach,
-  value,
-  unit,
-  isReached,
-  how,
-});
-
-const measurements: Record<string, () => Promise<Figure[]>> = {
-  accept: measureAccept,
-  sender: measureSender,
-  blast: measureBlast,
-  idle: measureIdle,
-};
-
-const wanted = process.argv.slice(2).filter((word) => !word.startsWith("--"));
-const figures: Figure[] = [];
-for (const [name, measure] of Object.entries(measurements)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
-  process.stderr.write(`measuring ${name} …\n`);
-  figures.push(...(await measure()));
-}
-process.stdout.write(`${table(figures)}\n`);
-if (process.argv.includes("--save")) {
-  const dir = join(import.meta.dirname, "baselines");
-  mkdirSync(dir, { recursive: true });
-  const machine = { cores: cpus().length, model: cpus()[0]?.model, node: process.version };
-  writeFileSync(
-    join(dir, "foundation.json"),
-    `${JSON.stringify({ at: new Date().toISOString(), machine, figures }, null, 2)}\n`,
-  );
+const words = process.argv.slice(2);
+const wanted = words.filter((word) => !word.startsWith("--"));
+const known = Object.entries(groups).flatMap(([group, measurements]) => [group, ...Object.keys(measurements)]);
+const unknown = wanted.filter((word) => !known.includes(word));
+if (unknown.length > 0) throw new Error(`no such measurement: ${unknown.join(", ")}; there are ${known.join(", ")}`);
+for (const group of Object.keys(groups)) {
+  const figures = await measure(group, wanted);
+  if (figures.length === 0) continue;
+  process.stdout.write(`${table(figures)}\n`);
+  if (words.includes("--save")) save(group, figures);
 }
 process.exit(0);

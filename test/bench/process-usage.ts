@@ -8,8 +8,13 @@ export const cpuUs = (pid: number): number => {
   return fields === null ? 0 : ((Number(fields[11]) + Number(fields[12])) / ticksPerSecond) * 1e6;
 };
 
-/** CPU of a process and everything it started, µs. */
-export const treeCpuUs = (pid: number): number => descendants(pid).reduce((sum, one) => sum + cpuUs(one), 0);
+/** CPU of a process and everything it started, µs, with what has ended meanwhile and was waited for. */
+export const treeCpuUs = (pid: number): number => descendants(pid).reduce((sum, one) => sum + withEndedUs(one), 0);
+
+const withEndedUs = (pid: number): number => {
+  const ticks = stat(pid)?.slice(11, 15).map(Number) ?? []; // utime, stime, cutime, cstime
+  return (ticks.reduce((sum, one) => sum + one, 0) / ticksPerSecond) * 1e6;
+};
 
 /** Memory of a process now, MiB. */
 export const rssMiB = (pid: number): number => statusKb(pid, "VmRSS") / 1024;

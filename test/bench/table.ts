@@ -9,6 +9,20 @@ export type Figure = {
   how: string;
 };
 
+export const figure = (...[name, reach, value, unit, isReached, how]: FigureMembers): Figure => ({
+  name,
+  reach,
+  value,
+  unit,
+  isReached,
+  how,
+});
+
+type FigureMembers = [name: string, reach: string, value: number, unit: string, isReached: boolean, how: string];
+
+/** Measurements whose figures are kept together in one baseline, each by the name that asks for it. */
+export type Measurements = Record<string, () => Promise<Figure[]>>;
+
 /** The figures as a table of fixed columns. */
 export const table = (figures: readonly Figure[]): string => {
   const rows = [

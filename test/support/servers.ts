@@ -32,6 +32,8 @@ export const testServers = async (): Promise<TestServers> => {
 /** A server of one test file's own, which can be taken away and brought back at the same address with its data. */
 export type PrivateServer = {
   url: string;
+  /** Its processes, without what they started. */
+  pids: () => number[];
   stop: () => Promise<void>;
   /** SIGKILL. */
   kill: () => Promise<void>;
@@ -82,6 +84,7 @@ const privateServer = async (kind: PrivateKind, dir: string): Promise<PrivateSer
   let server = await starts[kind]();
   return {
     url: server.url,
+    pids: () => server.pids,
     stop: () => server.stop(),
     kill: () => server.kill(),
     start: async () => {

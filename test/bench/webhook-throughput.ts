@@ -1,0 +1,92 @@
+import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { addEndpoint, anEvent, deliveriesBecome, eventsUrl } from "../support/webhook-traffic.ts";
+import { runLoad } from "./load.ts";
+import { peakRssMiB } from "./process-usage.ts";
+import { arrived, monotonicMs } from "./webhook-sink.ts";
+import { onWebhookBench, type WebhookBench } from "./webhook-system.ts";
+
+/** Events of `names` in turn, each wanted by `endpointsPerName` endpoints. */
+export type Throughput = { events: number; perRequest: number; names: number; endpointsPerName: number };
+
+export type ThroughputResult = {
+  deliveries: number;
+  /** From the first publish to the last arrival. */
+  perSecond: number;
+  /** Events accepted a second, from the first request to the last answer. */
+  publishedPerSecond: number;
+  /** Of the programs and the stores, until every delivery is stored. */
+  cpuUsPerDelivery: number;
+  repeated: number;
+  peakRssMiB: number;
+};
+
+const publishers = 32;
+const warmUpEvents = 1_000; // compiled code, open connections
+const withinMs = 180_000;
+
+/** Publishes events over HTTP and measures until the last of them has arrived. */
+export const throughput = (wanted: Throughput): Promise<ThroughputResult> =>
+  onWebhookBench(
+    ({ system, sink }) =>
+      Promise.all(
+        Array.from({ length: wanted.names * wanted.endpointsPerName }, (_, n) =>
+          addEndpoint(system, { url: `${sink.url}/${n}`, names: [nameOf(wanted, n), `warm_${n % wanted.names}`] }),
+        ),
+      ),
+    async (bench, endpoints) => {
+      await publish(bench, { ...wanted, events: warmUpEvents / wanted.endpointsPerName }, "warm");
+      await allStored(bench, endpoints, warmUpEvents);
+      await bench.sink.forget();
+      return measure(bench, endpoints, wanted);
+    },
+  );
+
+const measure = async (
+  bench: WebhookBench,
+  endpoints: readonly WebhookRow[],
+  wanted: Throughput,
+): Promise<ThroughputResult> => {
+  const deliveries = wanted.events * wanted.endpointsPerName;
+  const cpuBeforeUs = bench.cpuUs();
+  const startedMs = monotonicMs();
+  const publishedPerSecond = await publish(bench, wanted, "event");
+  const { lastAtMs } = await arrived(bench.sink, deliveries, withinMs);
+  await allStored(bench, endpoints, deliveries + warmUpEvents);
+  const { requests, distinct } = await bench.sink.totals();
+  return {
+    deliveries,
+    perSecond: (deliveries / (lastAtMs - startedMs)) * 1000,
+    publishedPerSecond,
+    cpuUsPerDelivery: (bench.cpuUs() - cpuBeforeUs) / deliveries,
+    repeated: requests - distinct,
+    peakRssMiB: peakRssMiB(bench.dispatcher.pid()),
+  };
+};
+
+const nameOf = ({ names }: Pick<Throughput, "names">, n: number, kind = "event"): string => `${kind}_${n % names}`;
+
+/** Events accepted a second. @throws when one is refused */
+const publish = async ({ system, apiserver }: WebhookBench, wanted: Throughput, kind: string): Promise<number> => {
+  const { events, perRequest } = wanted;
+  const { perSecond, failures } = await runLoad({
+    url: eventsUrl(system, apiserver),
+    connections: publishers,
+    requests: Math.ceil(events / perRequest),
+    headers: { authorization: `Bearer ${system.token}` },
+    body: (request) => {
+      const first = request * perRequest;
+      const count = Math.min(perRequest, events - first);
+      const some = Array.from({ length: count }, (_, i) => anEvent(nameOf(wanted, first + i, kind), first + i));
+      return JSON.stringify({ events: some });
+    },
+    status: 202,
+  });
+  if (Object.keys(failures).length > 0) throw new Error(`answers other than 202: ${JSON.stringify(failures)}`);
+  return perSecond * perRequest;
+};
+
+/** Waits until every delivery is stored as a success: the work is not over before. */
+const allStored = ({ system }: WebhookBench, endpoints: readonly WebhookRow[], count: number): Promise<void> => {
+  const ids = endpoints.map(({ _id }) => _id);
+  return deliveriesBecome(system, ids, { are: ({ success }) => success === count, withinMs });
+};
