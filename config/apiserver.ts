@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { optionalSecret, poolSize, RedisConfig, SharedConfig } from "./shared.ts";
+import { OutgoingConfig, optionalSecret, poolSize, RedisConfig, SharedConfig } from "./shared.ts";
 
 const { Integer, Object: Group, String: Text } = Type;
 
@@ -8,6 +8,7 @@ export const ApiserverConfig = Group(
   {
     ...SharedConfig,
     ...RedisConfig,
+    ...OutgoingConfig,
     mongodbPoolSize: poolSize(50),
     httpHost: Text({
       env: "HERALD_HTTP_HOST",

@@ -1,12 +1,13 @@
 import { type Static, Type } from "typebox";
-import { poolSize, SharedConfig } from "./shared.ts";
+import { OutgoingConfig, poolSize, SharedConfig } from "./shared.ts";
 
-const { Array: List, Integer, Object: Group, String: Text } = Type;
+const { Integer, Object: Group, String: Text } = Type;
 
 /** Settings of the dispatcher. */
 export const DispatcherConfig = Group(
   {
     ...SharedConfig,
+    ...OutgoingConfig,
     mongodbPoolSize: poolSize(30),
     unsavedLimit: Integer({
       env: "HERALD_DISPATCHER_UNSAVED_LIMIT",
@@ -39,12 +40,6 @@ export const DispatcherConfig = Group(
       default: "https://fcm.googleapis.com",
       format: "https-url",
       description: "FCM HTTP v1",
-    }),
-    allowedRanges: List(Text({ format: "cidr" }), {
-      env: "HERALD_ALLOWED_RANGES",
-      default: [],
-      maxItems: 64,
-      description: "private networks that webhooks and web pushes may be sent to, also by plain http, as 10.1.0.0/16",
     }),
   },
   { additionalProperties: false },

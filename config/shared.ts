@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 
-const { Enum, Integer, Optional, String: Text } = Type;
+const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 
 /** Settings of every program: the stores, its health port, its logs. */
 export const SharedConfig = {
@@ -80,6 +80,27 @@ export const RedisConfig = {
     pattern: "^rediss?://.+",
     maxLength: 2000,
     description: "address of Redis (7 or later) or Valkey; may hold credentials",
+  }),
+};
+
+/**
+ * Which addresses that users give may be reached. The dispatcher judges them when it sends; the apiserver and the
+ * operator already when they are given: set them alike in all three.
+ */
+export const OutgoingConfig = {
+  allowedRanges: List(Text({ format: "cidr" }), {
+    env: "HERALD_ALLOWED_RANGES",
+    default: [],
+    maxItems: 64,
+    description:
+      "private networks that webhooks and web pushes may be sent to, also by plain http and on any port, as 10.1.0.0/16",
+  }),
+  allowedPorts: List(Integer({ minimum: 1, maximum: 65_535 }), {
+    env: "HERALD_ALLOWED_PORTS",
+    default: [443, 8443],
+    minItems: 1,
+    maxItems: 64,
+    description: "ports of the public internet that webhooks and web pushes may be sent to",
   }),
 };
 

@@ -6,7 +6,7 @@ import { renderFcm } from "#core/domain/render/fcm.ts";
 import { renderWebPush } from "#core/domain/render/web-push.ts";
 import type { AppRow, ChannelAccounts } from "#core/storage/apps.ts";
 import type { Sealed } from "#core/storage/sealed.ts";
-import type { GuardedClient } from "./guarded-request.ts";
+import type { GuardedClient } from "./outgoing/guarded-client.ts";
 import { apns } from "./providers/apns.ts";
 import type { ApnsTokens } from "./providers/apns-tokens.ts";
 import { fcm } from "./providers/fcm.ts";

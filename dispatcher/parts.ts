@@ -25,9 +25,9 @@ import { type MessageRow, messageCollection } from "#core/storage/messages.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans.ts";
 import { retention } from "#core/storage/retention.ts";
 import { openAccount } from "./accounts.ts";
-import { guardedClient } from "./guarded-request.ts";
 import { chunkHint, hints, messageHint } from "./hints.ts";
 import { lanes } from "./lanes.ts";
+import { guardedClient } from "./outgoing/guarded-client.ts";
 import { type Pipeline, pipeline } from "./pipeline.ts";
 import { apnsTokens } from "./providers/apns-tokens.ts";
 import { http2Pool } from "./providers/http2-pool.ts";
@@ -49,6 +49,7 @@ export type Settings = {
   apnsSandboxUrl: string;
   fcmUrl: string;
   allowedRanges: readonly string[];
+  allowedPorts: readonly number[];
 };
 
 export type Made = {
@@ -77,7 +78,7 @@ export const parts = (made: Made): Part[] => {
     sends.outbox,
     accountsPart(sends.accounts, shared.client),
     workLanes(made, sends.pipeline, shared.changes.on),
-    ...webhooks.workers,
+    ...webhooks.parts,
     purging(made),
     timers({ sources, holder, clock, log, db: mongo.db, metrics: metrics.queue }),
     { name: "halt", start: async () => undefined, stop: async () => shared.halt() },
@@ -96,7 +97,7 @@ const sharing = ({ config, mongo, nats, clock }: Made) => {
     directory: directory({ db: mongo.db, changes: news, clock }),
     publisher: publisher(nats),
     announcer: announcer({ nats, subjects: names }),
-    client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges }) }),
+    client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }) }),
     unseal: keyRing(config.keyRing).open,
     stopping: stopping.signal,
     halt: () => stopping.abort(),

@@ -3,31 +3,62 @@ import { BlockList, isIP } from "node:net";
 export type AddressGuard = {
   /** Why a request to this address must not be made, before its name is looked up; null when it may be tried. */
   problemOf: (url: URL) => string | null;
-  /** Whether a connection to this IP address may be made. Plain `http` goes to allowed ranges only. */
-  mayConnect: (address: string, protocol: string) => boolean;
+  /** Whether a connection may be made to this IP address for a request to `url`. */
+  mayConnect: (address: string, url: URL) => boolean;
 };
 
+export type AddressGuardOptions = {
+  /** Ranges (`10.1.0.0/16`, `::1`) of the operator's own that may be reached all the same: over plain http too, on any port. */
+  allow: readonly string[];
+  /** What the public internet may be reached on. */
+  ports?: readonly number[];
+};
+
+/** Of https receivers; every other port of the public internet is another service's. */
+export const standardPorts: readonly number[] = [443, 8443];
+
 /**
- * Judges addresses that users give (webhooks, push endpoints): https only, no private, local or reserved network.
- * `allow` lists ranges (`10.1.0.0/16`, `::1`) of the operator's own that may be reached all the same, over plain http too.
+ * Judges addresses that users give (webhooks, push endpoints): https only, usual ports only, no private, local or
+ * reserved network. A name is judged twice: as it is written, and by every address that it leads to.
+ * @throws RangeError when `allow` holds what is no range
  */
-export const addressGuard = ({ allow }: { allow: readonly string[] }): AddressGuard => {
+export const addressGuard = ({ allow, ports = standardPorts }: AddressGuardOptions): AddressGuard => {
   const allowed = ranges(allow);
-  const isAllowed = (address: string): boolean => contains(allowed, address);
-  const mayConnect = (address: string, protocol: string): boolean =>
-    isIP(address) !== 0 && (isAllowed(address) || (protocol === "https:" && !isForbidden(address)));
+  const isOpen = (url: URL): boolean => url.protocol === "https:" && ports.includes(portOf(url));
+  const mayConnect = (address: string, url: URL): boolean =>
+    isIP(address) !== 0 && (contains(allowed, address) || (isOpen(url) && !isForbidden(address)));
   const problemOf = (url: URL): string | null => {
-    if (url.protocol !== "https:" && url.protocol !== "http:") return "only https addresses are allowed";
+    if (url.protocol !== "https:" && url.protocol !== "http:") return onlyHttps;
     if (url.username !== "" || url.password !== "") return "an address must not contain credentials";
-    const literal = url.hostname.replace(/^\[(.*)\]$/, "$1"); // WHATWG URL has normalised every spelling of an IP address
-    if (isIP(literal) !== 0) return mayConnect(literal, url.protocol) ? null : refusal(url.protocol);
-    return url.protocol === "http:" && allow.length === 0 ? refusal(url.protocol) : null;
+    const host = hostOf(url);
+    const address = isLocalhost(host) ? "127.0.0.1" : host;
+    const mayPass = isIP(address) === 0 ? isOpen(url) || allow.length > 0 : mayConnect(address, url);
+    return mayPass ? null : refusal(url, ports);
   };
   return { problemOf, mayConnect };
 };
 
-const refusal = (protocol: string): string =>
-  protocol === "http:" ? "only https addresses are allowed" : "private and local addresses are not allowed";
+/**
+ * The host of a url as DNS and TLS know it: without brackets and the root's dot. `URL` has normalised every spelling of
+ * an IP address before.
+ */
+export const hostOf = ({ hostname }: URL): string =>
+  hostname.startsWith("[") ? hostname.slice(1, -1) : hostname.replace(/\.$/, "");
+
+/** The port of an http or https url. */
+export const portOf = ({ port, protocol }: URL): number =>
+  port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+
+/** A name that means this machine everywhere. Source: RFC 6761 6.3. */
+const isLocalhost = (host: string): boolean => host === "localhost" || host.endsWith(".localhost");
+
+const onlyHttps = "only https addresses are allowed";
+
+const refusal = (url: URL, ports: readonly number[]): string => {
+  if (url.protocol === "http:") return onlyHttps;
+  if (!ports.includes(portOf(url))) return `only these ports are allowed: ${ports.join(", ")}`;
+  return "private and local addresses are not allowed";
+};
 
 const isForbidden = (address: string): boolean => {
   if (isIP(address) === 4) return contains(forbiddenV4, address);

@@ -90,11 +90,13 @@ const coerce = (text: string, property: TSchema): unknown => {
     case "boolean":
       return text === "true" || (text === "false" ? false : text);
     case "array":
-      return text.split(",").flatMap((item) => item.trim() || []);
+      return text.split(",").flatMap((item) => (item.trim() === "" ? [] : [coerce(item.trim(), itemsOf(property))]));
     default:
       return text;
   }
 };
+
+const itemsOf = (list: TSchema): TSchema => ("items" in list ? (list.items as TSchema) : {}); // an array's, as Ajv checks
 
 const check = (schema: ConfigSchema, values: unknown): ConfigProblem[] => {
   try {

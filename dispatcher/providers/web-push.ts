@@ -3,7 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { DeliveryErrorCode, Outcome, Provider, Recipient } from "#core/domain/outcome.ts";
 import { maxWebPushBytes, type WebPushMessage, webPushBody } from "#core/domain/render/web-push.ts";
 import { semaphore } from "#core/runtime/bounded.ts";
-import type { GuardedClient, GuardedReply, GuardedRequest } from "../guarded-request.ts";
+import type { GuardedClient, GuardedReply, GuardedRequest } from "../outgoing/guarded-client.ts";
 import { underWay } from "./under-way.ts";
 import { encryptWebPush } from "./web-push-encryption.ts";
 import { webPushOutcome } from "./web-push-outcomes.ts";
@@ -32,7 +32,8 @@ export const webPush = ({ account, client, clock, timeoutMs = 10_000 }: WebPushD
     if (token === null) return refusal("config_error", "PROVIDER_AUTH", "the VAPID keys or subject cannot be used");
     const headers = { ...headersOf(message), authorization: token };
     const limits = { timeoutMs, connectTimeoutMs: Math.min(timeoutMs, 5_000), maxReplyBytes: 16_384 };
-    const wanted: GuardedRequest = { url, method: "POST", headers, body, ...limits };
+    const pool = { poolKey: account.publicKey, maxConnections: maxRequests, mayRepeat: false }; // a repetition is shown twice
+    const wanted: GuardedRequest = { url, method: "POST", headers, body, ...limits, ...pool };
     const reply = await places.run(() => client.request(wanted, signal), signal);
     return outcomeOf(reply, clock.now());
   };

@@ -5,7 +5,7 @@ import { renderWebPush, type WebPushMessage, webPushBody } from "#core/domain/re
 import { addressGuard } from "#core/runtime/address-guard.ts";
 import { selfSigned } from "../../../dev/simulators/certificate.ts";
 import { startWebPush, type WebPushSimulator } from "../../../dev/simulators/web-push.ts";
-import { guardedClient } from "../../../dispatcher/guarded-request.ts";
+import { guardedClient } from "../../../dispatcher/outgoing/guarded-client.ts";
 import { webPush } from "../../../dispatcher/providers/web-push.ts";
 import { providerSuite } from "./suite.ts";
 
@@ -155,6 +155,9 @@ describe("a web push", () => {
         timeoutMs: 5_000,
         connectTimeoutMs: 5_000,
         maxReplyBytes: 1_000,
+        poolKey: "app_1",
+        maxConnections: 1,
+        mayRepeat: false,
       },
       AbortSignal.timeout(5_000),
     );

@@ -1,0 +1,31 @@
+import type { Socket } from "node:net";
+import { Client } from "undici";
+
+/** A connection that speaks HTTP/1.1, one request at a time. */
+export type Connection = { socket: Socket; client: Client };
+
+/** undici's HTTP/1.1 over a socket that stands already. It closes the socket after 4 s without a request. */
+export const connectionOver = (socket: Socket, url: URL): Connection => {
+  let isHanded = false;
+  const client = new Client(url.origin, {
+    ...limits,
+    connect: (_options, done) => {
+      // asked for again when the socket has closed: it must not make one, for only our own are judged
+      if (isHanded) return process.nextTick(done, new Error("the connection is closed"), null);
+      isHanded = true;
+      process.nextTick(done, null, socket); // undici loses a request whose connection comes in the same turn
+    },
+  });
+  return { socket, client };
+};
+
+const limits = {
+  pipelining: 1,
+  allowH2: false,
+  maxHeaderSize: 16_384,
+  headersTimeout: 0, // the exchange has one deadline for all of it
+  bodyTimeout: 0,
+  keepAliveTimeout: 4_000, // shorter than most servers keep theirs (5 s and more)
+  keepAliveTimeoutThreshold: 1_000, // so much before the end that a server's Keep-Alive header names
+  keepAliveMaxTimeout: 30_000,
+} satisfies Client.Options;
