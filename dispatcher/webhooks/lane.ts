@@ -45,6 +45,8 @@ export class Lane {
   #pace: Pace;
   #state: "open" | "closing" | "closed" = "open";
   #letsGo = false;
+  /** It answered 410: nothing more is sent until it is read again. */
+  #isGone = false;
   /** The store may have due deliveries that are not in memory. */
   #isBehind = true;
   /** When the next retry that we know of is due. */
@@ -72,6 +74,11 @@ export class Lane {
   room(): number {
     if (!this.#isServing() || this.#isBehind || isOpen(this.#tenure.row.recovery)) return 0;
     return (this.#tenure.isTrusted() ? freshRoom : this.#tenure.row.max_in_flight) - this.#queue.size;
+  }
+
+  /** Whether it has a delivery in memory. */
+  has(id: string): boolean {
+    return this.#queue.get(id) !== undefined;
   }
 
   /** Takes a fresh delivery; settles when the store has it, with its outcome or as waiting. */
@@ -128,7 +135,8 @@ export class Lane {
 
   #isServing(): boolean {
     const { status, paused } = this.#tenure.row;
-    return this.#state === "open" && !this.#letsGo && status !== "disabled" && !paused && this.#tenure.mayBegin();
+    const isWanted = status !== "disabled" && !paused && !this.#isGone;
+    return this.#state === "open" && !this.#letsGo && isWanted && this.#tenure.mayBegin();
   }
 
   /** Whether it should read more of what is due. */
@@ -167,11 +175,12 @@ export class Lane {
     if (dueAt !== null) this.#retryAtMs = Math.min(this.#retryAtMs, dueAt.getTime());
     observe(endpoint.row, item.row, sent);
     void this.#store(item, sent);
-    if (sent.isGone) void this.#disable();
+    if (sent.isGone) return this.#disable();
     this.#pump();
   }
 
   async #disable(): Promise<void> {
+    this.#isGone = true;
     const { endpoints, announce, clock, log } = this.#deps;
     const { _id: endpoint, app_id: app } = this.#tenure.row;
     try {
@@ -254,6 +263,7 @@ export class Lane {
 
   async #renew(): Promise<void> {
     const before = await this.#tenure.renew();
+    this.#isGone = false;
     const { row } = this.#tenure;
     if (row.rate_per_second !== before.rate_per_second) this.#pace = pace(row.rate_per_second);
     if (row.wakes !== before.wakes) this.#isBehind = true;

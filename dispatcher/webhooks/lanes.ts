@@ -79,10 +79,15 @@ export const lanes = (deps: LanesDeps): Lanes => {
     return lane;
   };
 
+  const keepAll = async (rows: readonly WebhookDeliveryRow[]): Promise<void> => {
+    await Promise.all(rows.map(deps.keep));
+    for (const { _id } of rows) stored.add(_id);
+  };
+
   /** What there is no room for now waits in the store. */
   const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
     if (rows.length === 0) return;
-    await Promise.all(rows.map(deps.keep));
+    await keepAll(rows);
     if (ready.get(id)?.nudge() !== true) await handOver(deps, id);
   };
 
@@ -103,17 +108,21 @@ export const lanes = (deps: LanesDeps): Lanes => {
       clearInterval(timer);
     },
     offer: async (endpoint, offered) => {
-      const rows = offered.filter(({ _id }) => !stored.has(_id));
-      if (endpoint.status === "disabled") return void (await Promise.all(rows.map((row) => deps.keep(missed(row)))));
-      await memory.enter(rows.length);
+      await memory.enter(offered.length);
       try {
-        const lane = endpoint.paused ? null : await laneOf(endpoint._id);
+        const isDormant = endpoint.paused || endpoint.status === "disabled";
+        const lane = isDormant ? null : await laneOf(endpoint._id);
+        const rows = offered.filter(({ _id }) => !stored.has(_id));
+        if (endpoint.status === "disabled") return await keepAll(rows.map(missed));
+        const [there, others] = partition(rows, ({ _id }) => lane?.has(_id) === true); // published twice
         const room = Math.max(0, lane?.room() ?? 0);
-        const taken = rows.slice(0, room).map((row) => lane?.offer(row));
-        await Promise.all([...taken, leave(endpoint._id, rows.slice(room))]);
-        stored.add(rows);
+        const taken = [...there, ...others.slice(0, room)].map(async (row) => {
+          await lane?.offer(row);
+          stored.add(row._id);
+        });
+        await Promise.all([...taken, leave(endpoint._id, others.slice(room))]);
       } finally {
-        memory.leave(rows.length);
+        memory.leave(offered.length);
       }
     },
     answer: async (id) => {
@@ -140,17 +149,20 @@ export const lanes = (deps: LanesDeps): Lanes => {
   };
 };
 
+const partition = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => [
+  all.filter(is),
+  all.filter((one) => !is(one)),
+];
+
 /** The ids of the last `most` deliveries that were stored. */
 const recently = (most: number) => {
   const ids = new Set<string>();
   return {
     has: (id: string): boolean => ids.has(id),
-    add: (rows: readonly WebhookDeliveryRow[]): void => {
-      for (const { _id } of rows) ids.add(_id);
-      for (const id of ids) {
-        if (ids.size <= most) return;
-        ids.delete(id);
-      }
+    add: (id: string): void => {
+      ids.add(id);
+      const [oldest] = ids;
+      if (ids.size > most && oldest !== undefined) ids.delete(oldest);
     },
   };
 };
