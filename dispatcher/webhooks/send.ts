@@ -48,7 +48,6 @@ export const sendWebhook =
           body: body.body,
           poolKey: row._id,
           maxConnections: row.max_in_flight,
-          mayRepeat: true, // receivers know an event by its id
           timeoutMs: row.timeout_ms,
           connectTimeoutMs,
           maxReplyBytes,
