@@ -1,0 +1,111 @@
+import { expect } from "chai";
+import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { type PrivateServer, privateServers, testServers } from "../support/servers.ts";
+import type { SystemProgram } from "../support/system.ts";
+import { until } from "../support/until.ts";
+import { type Hooked, keepPosting, type Stream, startHooked } from "../support/webhook-chaos.ts";
+import { auditInbox } from "../support/webhook-inbox.ts";
+import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } from "../support/webhook-traffic.ts";
+
+/** Until the leases of a killed dispatcher have run out and JetStream hands out again what it had. */
+const takenOverMs = 75_000;
+const kills = 3;
+
+describe("a dispatcher of webhooks that is killed", function () {
+  this.timeout(150_000);
+  let hooked: Hooked;
+  let mongodb: PrivateServer;
+  let close: () => Promise<void>;
+  let api: SystemProgram;
+  let dispatcher: SystemProgram;
+  let stream: Stream | undefined;
+  const endpoints: Record<string, WebhookRow> = {};
+
+  before(async function () {
+    this.timeout(90_000);
+    const servers = await privateServers({ mongodb: true });
+    ({ mongodb, close } = servers);
+    hooked = await startHooked({ ...(await testServers()), mongodbUrl: mongodb.url });
+    const { system, inbox } = hooked;
+    for (const name of ["before", "during", "after", "stream"]) {
+      endpoints[name] = await addEndpoint(system, { url: `${inbox.url}/${name}`, names: [name] });
+    }
+    [api, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
+  });
+
+  after(async () => {
+    await stream?.stop();
+    await hooked?.close();
+    await close?.();
+  });
+
+  const post = (name: string, n: number): Promise<void> => postEvents(hooked.system, api, [anEvent(name, n)]);
+  const arrivals = (name: string) => hooked.inbox.arrivals(`/${name}`);
+  const hasArrived = (name: string, count: number): Promise<void> =>
+    until(() => arrivals(name).length >= count, takenOverMs);
+  const idOf = (name: string): string => endpoints[name]?._id ?? "";
+
+  const restart = async (): Promise<void> => {
+    await dispatcher.kill();
+    await dispatcher.restart();
+  };
+
+  const killBeforeRequest = async (): Promise<void> => {
+    dispatcher.pause(); // JetStream hands it the event all the same
+    await post("before", 1);
+    await restart();
+  };
+
+  const killDuringRequest = async (): Promise<void> => {
+    const released = Promise.withResolvers<number>();
+    hooked.inbox.answer("/during", () => released.promise);
+    await post("during", 1);
+    await hasArrived("during", 2);
+    await restart();
+    released.resolve(200);
+  };
+
+  const killBeforeWrite = async (): Promise<void> => {
+    const released = Promise.withResolvers<number>();
+    hooked.inbox.answer("/after", () => released.promise);
+    await post("after", 1);
+    await hasArrived("after", 2);
+    await mongodb.kill();
+    released.resolve(200);
+    await until(() => hasAttempted(2), 10_000);
+    await dispatcher.kill();
+    await mongodb.start();
+    expect(await deliveryCounts(hooked.system, [idOf("after")])).to.deep.equal({ success: 1 }); // the first event's
+    await dispatcher.restart();
+  };
+
+  const hasAttempted = async (times: number): Promise<boolean> => {
+    const lines = await dispatcher.log();
+    const isOurs = (line: Record<string, unknown>) =>
+      line["event"] === "webhook.attempted" && line["endpoint"] === idOf("after");
+    return lines.filter(isOurs).length >= times;
+  };
+
+  it("leaves nothing unsent, and each kill repeats an event once at most, with its id", async () => {
+    for (const name of ["before", "during", "after"]) await post(name, 0);
+    for (const name of ["before", "during", "after"]) await hasArrived(name, 1);
+    stream = keepPosting(hooked.system, api, "stream");
+    await killBeforeRequest();
+    await killDuringRequest();
+    await killBeforeWrite();
+    const streamed = await stream.stop();
+
+    const ids = Object.values(endpoints).map(({ _id }) => _id);
+    const all = 6 + streamed;
+    await deliveriesBecome(hooked.system, ids, { are: ({ success }) => success === all, withinMs: takenOverMs });
+    expect(await deliveryCounts(hooked.system, ids)).to.deep.equal({ success: all });
+    const once = { missed: [], repeated: 0, mostTimes: 1, ids: 2 };
+    expect(auditInbox(arrivals("before"), 2)).to.deep.equal(once);
+    expect(auditInbox(arrivals("during"), 2)).to.deep.equal({ ...once, repeated: 1, mostTimes: 2 });
+    expect(auditInbox(arrivals("after"), 2)).to.deep.equal({ ...once, repeated: 1, mostTimes: 2 });
+    const { missed, mostTimes, ids: streamIds } = auditInbox(arrivals("stream"), streamed);
+    expect(missed).to.deep.equal([]);
+    expect(streamIds).to.equal(streamed);
+    expect(mostTimes).to.be.at.most(1 + kills);
+  });
+});
