@@ -11,7 +11,11 @@ export type CallsDeps = {
  * Calls to whichever process holds an endpoint, over core NATS: it has new deliveries. One that is lost costs time, not
  * deliveries: a holder looks before it lets go.
  */
-export const calls = ({ nats: { nc }, subject, hear }: CallsDeps): { call: (endpointId: string) => void; part: Part } => {
+export const calls = ({
+  nats: { nc },
+  subject,
+  hear,
+}: CallsDeps): { call: (endpointId: string) => void; part: Part } => {
   let subscription: { unsubscribe: () => void } | undefined;
   return {
     call: (endpointId) => {

@@ -10,7 +10,11 @@ type Endpoint = Pick<WebhookRow, "_id" | "tenant_id" | "app_id">;
 /** An event as it is sent to every endpoint that wants it: written as JSON once. */
 export type Written = { event: EventEnvelope; text: string; people: string[] };
 
-export const written = (event: EventEnvelope): Written => ({ event, text: webhookText(event), people: peopleOf(event) });
+export const written = (event: EventEnvelope): Written => ({
+  event,
+  text: webhookText(event),
+  people: peopleOf(event),
+});
 
 /** A new delivery, due at once. The same endpoint and event always give the same id. */
 export const deliveryOf = (endpoint: Endpoint, { event, text, people }: Written, now: Date): WebhookDeliveryRow => ({

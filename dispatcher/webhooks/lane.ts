@@ -1,28 +1,24 @@
 import { healthAfter } from "#core/domain/webhook-health.ts";
-import type { Log } from "#core/runtime/log.ts";
-import type { Concluded, WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { HeldWebhook, RecoveryRow, WebhookRow, WebhookWork } from "#core/storage/webhooks.ts";
+import type { WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import type { HeldWebhook, RecoveryRow, WebhookRow } from "#core/storage/webhooks.ts";
+import { type DisableDeps, disableGone } from "./disable-gone.ts";
 import { type Item, LaneQueue } from "./lane-queue.ts";
 import { type Pace, pace } from "./pace.ts";
-import type { Sent, SendWebhook } from "./send.ts";
+import type { SendWebhook, Sent } from "./send.ts";
+import { type StoreDeps, storeOutcome, storeWaiting } from "./store-item.ts";
 import { Tenure, type TenureDeps } from "./tenure.ts";
 
-export type LaneDeps = TenureDeps & {
-  endpoints: Pick<WebhookWork, "disable">;
-  deliveries: Pick<WebhookDeliveries, "due" | "nextDueAt" | "buryPage">;
-  /** Stores a delivery as it is; many share one write. */
-  keep: (row: WebhookDeliveryRow) => Promise<void>;
-  /** Stores the outcome of a delivery that is stored; likewise. */
-  record: (concluded: Concluded) => Promise<void>;
-  send: SendWebhook;
-  /** One page of what its owner wants sent again. */
-  recover: (row: WebhookRow) => Promise<RecoveryRow>;
-  /** The endpoint has deliveries for another to send. */
-  handOver: (endpointId: string) => Promise<void>;
-  announce: (endpointId: string) => void;
-  observe: (endpoint: WebhookRow, delivery: WebhookDeliveryRow, sent: Sent) => void;
-  log: Log;
-};
+export type LaneDeps = TenureDeps &
+  StoreDeps &
+  DisableDeps & {
+    deliveries: Pick<WebhookDeliveries, "due" | "nextDueAt" | "buryPage">;
+    send: SendWebhook;
+    /** One page of what its owner wants sent again. */
+    recover: (row: WebhookRow) => Promise<RecoveryRow>;
+    /** The endpoint has deliveries for another to send. */
+    handOver: (endpointId: string) => Promise<void>;
+    observe: (endpoint: WebhookRow, delivery: WebhookDeliveryRow, sent: Sent) => void;
+  };
 
 /** Deliveries in memory of an endpoint that answers. */
 const freshRoom = 600;
@@ -121,7 +117,7 @@ export class Lane {
     const now = this.#nowMs();
     const limitMs = this.#tenure.isTrusted() ? unstoredMs.trusted : unstoredMs.untrusted;
     this.#spill(now - limitMs);
-    for (const item of this.#queue.unstoredUnderWay(now - limitMs)) this.#storeWaiting(item);
+    for (const item of this.#queue.unstoredUnderWay(now - limitMs)) void this.#storeWaiting(item);
     if (this.#retryAtMs <= now) {
       this.#retryAtMs = Number.POSITIVE_INFINITY;
       this.#isBehind = true;
@@ -174,53 +170,24 @@ export class Lane {
     this.#tenure.tell(healthAfter(this.#tenure.health, end));
     if (dueAt !== null) this.#retryAtMs = Math.min(this.#retryAtMs, dueAt.getTime());
     observe(endpoint.row, item.row, sent);
-    void this.#store(item, sent);
-    if (sent.isGone) return this.#disable();
-    this.#pump();
-  }
-
-  async #disable(): Promise<void> {
+    void storeOutcome(this.#deps, item, sent).then(() => this.#queue.forget(item));
+    if (!sent.isGone) return this.#pump();
     this.#isGone = true;
-    const { endpoints, announce, clock, log } = this.#deps;
-    const { _id: endpoint, app_id: app } = this.#tenure.row;
-    try {
-      await endpoints.disable(this.#tenure.held, "gone", clock.now());
-      announce(endpoint);
-      log.info({ app, endpoint, reason: "gone" }, "webhook.disabled");
-      this.refresh();
-    } catch (err) {
-      log.warn({ err, endpoint }, "webhook.not_disabled"); // its next request is answered 410 again
-    }
-  }
-
-  /** Stores the outcome: with the delivery when that is not stored, else beside it. */
-  async #store(item: Item, { concluded }: Sent): Promise<void> {
-    const { keep, record } = this.#deps;
-    try {
-      const isStored = item.storing !== undefined && (await item.storing.then(...toBoolean));
-      const { made, ...set } = concluded;
-      if (isStored) await record(concluded);
-      else await keep({ ...item.row, ...set, attempts: [...item.row.attempts, made] });
-      item.settle.resolve();
-    } catch (error) {
-      item.settle.reject(error);
-    }
-    this.#queue.forget(item);
+    await disableGone(this.#deps, this.#tenure.held);
+    this.refresh();
   }
 
   /** What has waited in memory since then waits in the store from now on; what it is. */
   #spill(sinceMs: number): Item[] {
     const items = this.#queue.takeUnstored(sinceMs);
     if (items.length > 0) this.#isBehind = true;
-    for (const item of items) this.#storeWaiting(item);
+    for (const item of items) void this.#storeWaiting(item);
     return items;
   }
 
-  #storeWaiting(item: Item): void {
-    item.storing = this.#deps.keep(item.row).then(() => {
-      this.#isBehind = true; // a read that began before it was stored has missed it
-    });
-    item.storing.then(item.settle.resolve, item.settle.reject);
+  async #storeWaiting(item: Item): Promise<void> {
+    await storeWaiting(this.#deps, item);
+    this.#isBehind = true; // a read that began before it was stored has missed it
   }
 
   /** Takes nothing more to send: what waits is, or will be, in the store. */
@@ -328,7 +295,5 @@ export class Lane {
     this.closed.resolve();
   }
 }
-
-const toBoolean = [() => true, () => false] as const;
 
 const isOpen = (recovery: RecoveryRow | null): boolean => recovery !== null && recovery.completed_at === null;

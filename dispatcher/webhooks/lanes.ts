@@ -2,20 +2,18 @@ import type { Settlement } from "#core/queue/worker.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import type { WebhookRow, WebhookWork } from "#core/storage/webhooks.ts";
-import { holdMs } from "../hold.ts";
 import { budget } from "./budget.ts";
 import { missed } from "./delivery.ts";
-import { Lane, type LaneDeps } from "./lane.ts";
+import type { Lane } from "./lane.ts";
+import { type LaneRegistryDeps, laneRegistry } from "./lane-registry.ts";
 
-export type LanesDeps = LaneDeps & {
-  endpoints: Pick<WebhookWork, "take" | "wake" | "exists">;
+export type LanesDeps = LaneRegistryDeps & {
+  endpoints: Pick<WebhookWork, "wake" | "exists">;
   deliveries: Pick<WebhookDeliveries, "removePage">;
   /** Rings an endpoint's doorbell. */
   ring: (endpointId: string) => Promise<unknown>;
   /** Asks whoever holds an endpoint to look at its deliveries. */
   callHolder: (endpointId: string) => void;
-  /** Unique to this process. */
-  holder: string;
 };
 
 /** The endpoints that this process holds. */
@@ -31,121 +29,92 @@ export type Lanes = Part & {
   levels: () => { held: number; inFlight: number; unstored: number };
 };
 
-const mostLanes = 1_000;
 /** New deliveries in memory, over all lanes: they are in JetStream too, which has them until they are stored. */
 const mostUnstored = 1_000;
 /** Deliveries whose storing is remembered, should their events be published twice. */
 const mostRemembered = 20_000;
 const tickMs = 100;
 const sweepAfterMs = 10_000; // how long a lost doorbell goes unnoticed
-const elsewhereMs = 1_000; // so long an endpoint that another process holds is not asked for again
-/** When all lanes are taken, those that were held longer give way. */
-const turnMs = 20_000;
 
 export const lanes = (deps: LanesDeps): Lanes => {
-  const { endpoints, clock } = deps;
-  const open = new Map<string, { lane: Promise<Lane | null>; sinceMs: number }>();
-  const ready = new Map<string, Lane>();
-  const elsewhere = new Map<string, number>();
+  const registry = laneRegistry(deps);
   const memory = budget(mostUnstored);
-  const stored = recently(mostRemembered);
-  let isStopping = false;
   let timer: NodeJS.Timeout | undefined;
-  const nowMs = (): number => clock.now().getTime();
-
-  const take = async (id: string): Promise<Lane | null> => {
-    const held = await endpoints.take(id, { holder: deps.holder, now: clock.now(), holdMs });
-    if (held === null) {
-      elsewhere.set(id, nowMs() + elsewhereMs);
-      return null;
-    }
-    const lane = new Lane(deps, held);
-    await lane.start();
-    ready.set(id, lane);
-    void lane.closed.promise.then(() => {
-      ready.delete(id);
-      open.delete(id);
-    });
-    return lane;
+  return {
+    name: "webhook lanes",
+    start: async () => {
+      timer = setInterval(registry.tick, tickMs);
+    },
+    stop: async (signal) => {
+      await Promise.race([registry.closeAll(), aborted(signal)]);
+      clearInterval(timer);
+    },
+    offer: offering(deps, registry, memory),
+    answer: async (id) => {
+      const held = registry.get(id);
+      if (held?.nudge() === true) return { kind: "done" };
+      await held?.closed.promise;
+      registry.forgetElsewhere(id);
+      if (registry.isFull()) return { kind: "retry", delayMs: 1_000, reason: "all lanes are taken" };
+      const lane = await registry.laneOf(id);
+      if (lane !== null) lane.nudge();
+      else if (await deps.endpoints.exists(id)) deps.callHolder(id);
+      else await removeAll(deps, id);
+      return { kind: "done" };
+    },
+    nudge: (id) => void registry.get(id)?.nudge(),
+    refresh: (id) => {
+      if (id === "*") for (const lane of registry.all()) lane.refresh();
+      else registry.get(id)?.refresh();
+    },
+    levels: () => {
+      const all = [...registry.all()];
+      return {
+        held: all.length,
+        inFlight: all.reduce((sum, lane) => sum + lane.underWay, 0),
+        unstored: memory.used(),
+      };
+    },
   };
+};
 
-  const laneOf = (id: string): Promise<Lane | null> => {
-    const known = open.get(id);
-    if (known !== undefined) return known.lane;
-    if (isStopping || open.size >= mostLanes || (elsewhere.get(id) ?? 0) > nowMs()) return Promise.resolve(null);
-    const lane = take(id);
-    open.set(id, { lane, sinceMs: nowMs() });
-    lane.then((taken) => taken ?? open.delete(id), () => open.delete(id));
-    return lane;
-  };
+const offering = (
+  deps: LanesDeps,
+  registry: ReturnType<typeof laneRegistry>,
+  memory: ReturnType<typeof budget>,
+): Lanes["offer"] => {
+  const stored = recently(mostRemembered);
 
   const keepAll = async (rows: readonly WebhookDeliveryRow[]): Promise<void> => {
     await Promise.all(rows.map(deps.keep));
     for (const { _id } of rows) stored.add(_id);
   };
-
   /** What there is no room for now waits in the store. */
   const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
     if (rows.length === 0) return;
     await keepAll(rows);
-    if (ready.get(id)?.nudge() !== true) await handOver(deps, id);
+    if (registry.get(id)?.nudge() !== true) await handOver(deps, id);
+  };
+  const share = async (id: string, lane: Lane | null, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
+    const [there, others] = partition(rows, ({ _id }) => lane?.has(_id) === true); // published twice
+    const room = Math.max(0, lane?.room() ?? 0);
+    const taken = [...there, ...others.slice(0, room)].map(async (row) => {
+      await lane?.offer(row);
+      stored.add(row._id);
+    });
+    await Promise.all([...taken, leave(id, others.slice(room))]);
   };
 
-  const tick = (): void => {
-    for (const lane of ready.values()) lane.tick();
-    if (open.size >= mostLanes) giveWay(ready, open, nowMs() - turnMs);
-    if (elsewhere.size > mostLanes) elsewhere.clear();
-  };
-
-  return {
-    name: "webhook lanes",
-    start: async () => {
-      timer = setInterval(tick, tickMs);
-    },
-    stop: async (signal) => {
-      isStopping = true;
-      await Promise.race([closeAll(ready), aborted(signal)]);
-      clearInterval(timer);
-    },
-    offer: async (endpoint, offered) => {
-      await memory.enter(offered.length);
-      try {
-        const isDormant = endpoint.paused || endpoint.status === "disabled";
-        const lane = isDormant ? null : await laneOf(endpoint._id);
-        const rows = offered.filter(({ _id }) => !stored.has(_id));
-        if (endpoint.status === "disabled") return await keepAll(rows.map(missed));
-        const [there, others] = partition(rows, ({ _id }) => lane?.has(_id) === true); // published twice
-        const room = Math.max(0, lane?.room() ?? 0);
-        const taken = [...there, ...others.slice(0, room)].map(async (row) => {
-          await lane?.offer(row);
-          stored.add(row._id);
-        });
-        await Promise.all([...taken, leave(endpoint._id, others.slice(room))]);
-      } finally {
-        memory.leave(offered.length);
-      }
-    },
-    answer: async (id) => {
-      const held = ready.get(id);
-      if (held?.nudge() === true) return { kind: "done" };
-      await held?.closed.promise;
-      elsewhere.delete(id);
-      if (open.size >= mostLanes) return { kind: "retry", delayMs: 1_000, reason: "all lanes are taken" };
-      const lane = await laneOf(id);
-      if (lane !== null) lane.nudge();
-      else if (await endpoints.exists(id)) deps.callHolder(id);
-      else await removeAll(deps, id);
-      return { kind: "done" };
-    },
-    nudge: (id) => void ready.get(id)?.nudge(),
-    refresh: (id) => {
-      for (const [one, lane] of ready) if (id === "*" || id === one) lane.refresh();
-    },
-    levels: () => ({
-      held: ready.size,
-      inFlight: [...ready.values()].reduce((sum, lane) => sum + lane.underWay, 0),
-      unstored: memory.used(),
-    }),
+  return async (endpoint, offered) => {
+    const isDisabled = endpoint.status === "disabled";
+    await memory.enter(offered.length);
+    try {
+      const lane = endpoint.paused || isDisabled ? null : await registry.laneOf(endpoint._id);
+      const rows = offered.filter(({ _id }) => !stored.has(_id));
+      await (isDisabled ? keepAll(rows.map(missed)) : share(endpoint._id, lane, rows));
+    } finally {
+      memory.leave(offered.length);
+    }
   };
 };
 
@@ -174,22 +143,6 @@ export const handOver = async (
 ): Promise<void> => {
   await endpoints.wake([id], new Date(clock.now().getTime() + sweepAfterMs));
   await ring(id);
-};
-
-/** Those that were held longest let others have a turn: their due deliveries call for them again. */
-const giveWay = (
-  ready: ReadonlyMap<string, Lane>,
-  open: ReadonlyMap<string, { sinceMs: number }>,
-  beforeMs: number,
-): void => {
-  for (const [id, lane] of ready) if ((open.get(id)?.sinceMs ?? 0) < beforeMs) lane.letGo();
-};
-
-/** Waits until no lane is held: every one finishes what is under way. */
-const closeAll = async (ready: ReadonlyMap<string, Lane>): Promise<void> => {
-  const all = [...ready.values()];
-  for (const lane of all) lane.letGo();
-  await Promise.all(all.map((lane) => lane.closed.promise));
 };
 
 const aborted = (signal: AbortSignal): Promise<void> =>

@@ -20,10 +20,10 @@ import { webhookStats } from "#core/storage/webhook-stats.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks.ts";
 import type { GuardedClient } from "../outgoing/guarded-client.ts";
 import { patiently } from "../patient.ts";
+import { calls } from "./calls.ts";
 import { grouping } from "./group.ts";
 import { doorbell, eventBatch } from "./hints.ts";
-import { calls } from "./calls.ts";
-import { handOver, lanes } from "./lanes.ts";
+import { handOver, type Lanes, type LanesDeps, lanes } from "./lanes.ts";
 import { matchEvents } from "./match.ts";
 import { observe } from "./observe.ts";
 import { recoverPage } from "./recover.ts";
@@ -58,15 +58,28 @@ const storeForMs = 600_000;
 
 /** What a dispatcher runs for webhooks: in the order in which they start. */
 export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: AnyTimerSource } => {
-  const { nats, natsPrefix, publisher, subjects, log, clock } = deps;
-  const endpoints = webhookWork(deps.db);
-  const deliveries = webhookDeliveries(deps.db);
+  const { publisher, subjects } = deps;
   const ring = (endpointId: string): Promise<unknown> =>
     publisher.publish(subjects.webhook(endpointId), { endpoint_id: endpointId });
+  const { held, parts } = serving(deps, ring);
+  const timer = timerSource<WebhookRow>({
+    name: "webhooks",
+    collection: webhookWork(deps.db).rows,
+    select: [],
+    ring: ({ _id }) => ring(_id),
+  });
+  return { parts: [...parts, ...workers(deps, held)], timer };
+};
+
+/** The lanes and what they need. */
+const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes; parts: Part[] } => {
+  const { nats, subjects, log, clock } = deps;
+  const endpoints = webhookWork(deps.db);
+  const deliveries = webhookDeliveries(deps.db);
   const templates = bodyTemplates();
   const stats = endpointStats({ rows: webhookStats(deps.db), log });
   const caller = calls({ nats, subject: subjects.lanes(), hear: (id) => held.nudge(id) });
-  const held = lanes({
+  const held: Lanes = lanes({
     ...deps,
     ...writers(deliveries),
     endpoints,
@@ -82,19 +95,13 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
   deps.changes.on((collection, id) => {
     if (collection === webhookCollection.name || collection === "*") held.refresh(id);
   });
-  const common = { nats, timeoutMs: handleTimeoutMs, log, metrics: deps.metrics.queue };
-  const match = matchEvents({
-    webhooksOf: deps.directory.webhooksOf,
-    known: deliveries.known,
-    offer: held.offer,
-    group: grouping({ offer: held.offer, clock }),
-    clock,
-  });
-  const parts = [
-    templates,
-    stats,
-    caller.part,
-    held,
+  return { held, parts: [templates, stats, caller.part, held] };
+};
+
+/** What brings lanes their work. */
+const workers = ({ db, nats, natsPrefix, directory, metrics, log, clock }: WebhookPartsDeps, held: Lanes): Part[] => {
+  const common = { nats, timeoutMs: handleTimeoutMs, log, metrics: metrics.queue };
+  return [
     worker({
       ...common,
       name: "webhook events",
@@ -102,7 +109,13 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
       consumer: "webhooks",
       concurrency: matchersAtOnce,
       parse: eventBatch,
-      handle: match,
+      handle: matchEvents({
+        webhooksOf: directory.webhooksOf,
+        known: webhookDeliveries(db).known,
+        offer: held.offer,
+        group: grouping({ offer: held.offer, clock }),
+        clock,
+      }),
     }),
     worker({
       ...common,
@@ -114,13 +127,6 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
       handle: ({ endpoint_id }) => held.answer(endpoint_id),
     }),
   ];
-  const timer = timerSource<WebhookRow>({
-    name: "webhooks",
-    collection: endpoints.rows,
-    select: [],
-    ring: ({ _id }) => ring(_id),
-  });
-  return { parts, timer };
 };
 
 /** Writes of deliveries: those that come while others are being written share a command. */

@@ -66,7 +66,10 @@ export class Tenure {
   tell(health: WebhookHealth): void {
     const failure = health.failure_count > 0 || health.status !== this.#health.status;
     this.#health = health;
-    this.#untold = { sinceMs: this.#untold?.sinceMs ?? this.#nowMs(), failure: failure || this.#untold?.failure === true };
+    this.#untold = {
+      sinceMs: this.#untold?.sinceMs ?? this.#nowMs(),
+      failure: failure || this.#untold?.failure === true,
+    };
   }
 
   mustRenew(): boolean {

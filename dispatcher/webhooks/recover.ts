@@ -1,0 +1,124 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import { derivedIdAt, firstIdAt } from "#core/domain/ids.ts";
+import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhook-deliveries.ts";
+import { type HistoryRange, replayOf, type WebhookHistory, webhookHistory } from "#core/storage/webhook-history.ts";
+import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks.ts";
+
+export type RecoverDeps = { db: Db; clock: Clock };
+
+/** Whole deliveries, of up to 64 KB each, that are in memory at once. */
+const pageRows = 200;
+
+/**
+ * Sends again one page of what a recovery is about; the recovery as it is then. What it makes has ids that follow from the
+ * recovery, so that a page which is done twice makes nothing twice.
+ */
+export const recoverPage = async ({ db, clock }: RecoverDeps, endpoint: WebhookRow): Promise<RecoveryRow> => {
+  const { recovery } = endpoint;
+  if (recovery === null || recovery.completed_at !== null)
+    throw new Error(`${endpoint._id} has no recovery to go on with`);
+  const history = webhookHistory(db);
+  const page = await pageOf(history, endpoint._id, recovery);
+  const now = clock.now();
+  const made = page.deliveries.map((row) => replayOf(row, replayId(recovery, row), now));
+  if (made.length > 0) await webhookDeliveries(db).keep(made);
+  await history.bringForward(page.retried, now);
+  return {
+    ...recovery,
+    after: page.end,
+    replayed: recovery.replayed + made.length,
+    completed_at: page.end === null ? now : null,
+  };
+};
+
+type Page = {
+  /** To be sent again as new ones. */
+  deliveries: WebhookDeliveryRow[];
+  /** Ids of those that are to be tried again anyway, and now shall be at once. */
+  retried: string[];
+  /** Id of the last delivery of the page; null when it was the last page. */
+  end: string | null;
+};
+
+/** An event is sent again once, whichever of its deliveries is met first; with `replay` each delivery is. */
+const replayId = ({ id, kind, requested_at: at }: RecoveryRow, row: WebhookDeliveryRow): string =>
+  derivedIdAt("webhookDelivery", at, id, kind === "recover" ? row.event_id : row._id);
+
+const pageOf = (history: WebhookHistory, endpointId: string, recovery: RecoveryRow): Promise<Page> =>
+  recovery.kind === "recover" ? unarrived(history, endpointId, recovery) : everything(history, endpointId, recovery);
+
+/** Ids of the window that were not looked at yet. What the recovery makes itself begins where the window ends at the latest. */
+const rangeOf = ({ since, until, requested_at, after }: RecoveryRow): HistoryRange => {
+  const end = Math.min(until.getTime() + 1, requested_at.getTime());
+  return { above: after ?? firstIdAt("webhookDelivery", since), below: firstIdAt("webhookDelivery", new Date(end)) };
+};
+
+const unarrived = async (history: WebhookHistory, endpointId: string, recovery: RecoveryRow): Promise<Page> => {
+  const range = { ...rangeOf(recovery), limit: pageRows };
+  const [dead, failed] = await Promise.all([
+    history.oldest(endpointId, { status: "dead", eventType: null }, range),
+    history.oldestIds(endpointId, "failed", range),
+  ]);
+  const end = endOf([dead.map(({ _id }) => _id), failed]);
+  const met = dead.filter((row) => isWithin(row._id, end) && row.event_type !== "webhook.test");
+  return {
+    deliveries: await wanted(history, recovery, met),
+    retried: failed.filter((id) => isWithin(id, end)),
+    end,
+  };
+};
+
+/** Dead deliveries whose events have not arrived by another delivery, nor are on their way by one. */
+const wanted = async (
+  history: WebhookHistory,
+  recovery: RecoveryRow,
+  dead: readonly WebhookDeliveryRow[],
+): Promise<WebhookDeliveryRow[]> => {
+  const [first] = dead;
+  if (first === undefined) return [];
+  const originals = dead.flatMap((row) => (row.replay_of === null ? [] : originalId(row)));
+  const [arrived, replays] = await Promise.all([
+    history.arrived(originals),
+    history.liveReplays(
+      first.endpoint_id,
+      dead.map(({ event_id }) => event_id),
+    ),
+  ]);
+  const byEvent = Map.groupBy(replays, ({ event_id }) => event_id);
+  const seen = new Set<string>();
+  return dead.filter((row) => {
+    const own = replayId(recovery, row);
+    const isDone = (byEvent.get(row.event_id) ?? []).some(({ _id, replay_of }) => _id !== own || replay_of !== row._id);
+    const isWanted = !seen.has(own) && !isDone && !arrived.has(originalId(row));
+    if (isWanted) seen.add(own);
+    return isWanted;
+  });
+};
+
+/** Id of the delivery that an event was first given; it follows from the event. */
+const originalId = ({ endpoint_id, event_id, payload }: WebhookDeliveryRow): string => {
+  const { timestamp } = JSON.parse(payload) as { timestamp: string }; // sound: our own text of an envelope
+  return derivedIdAt("webhookDelivery", new Date(timestamp), endpoint_id, event_id);
+};
+
+const ended = ["success", "failed", "dead"] as const;
+
+/** Every delivery that fits and has been tried; each status by itself, as an index has them. */
+const everything = async (history: WebhookHistory, endpointId: string, recovery: RecoveryRow): Promise<Page> => {
+  const range = { ...rangeOf(recovery), limit: pageRows };
+  const statuses = recovery.status === null ? ended : [recovery.status];
+  const pages = await Promise.all(
+    statuses.map((status) => history.oldest(endpointId, { status, eventType: recovery.event_type }, range)),
+  );
+  const end = endOf(pages.map((page) => page.map(({ _id }) => _id)));
+  return { deliveries: pages.flat().filter(({ _id }) => isWithin(_id, end)), retried: [], end };
+};
+
+/** Where a page ends that is read in parts: at the first full part's last id, as that part may go on behind it. */
+const endOf = (parts: readonly (readonly string[])[]): string | null => {
+  const full = parts.filter((part) => part.length === pageRows);
+  return full.flatMap((part) => part.at(-1) ?? []).sort()[0] ?? null;
+};
+
+const isWithin = (id: string, end: string | null): boolean => end === null || id <= end;
