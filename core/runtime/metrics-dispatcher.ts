@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { webhookMetrics } from "./metrics-webhooks.ts";
 
 export type DispatcherMetrics = ReturnType<typeof dispatcherMetrics>;
 
@@ -73,22 +74,4 @@ export const watchLevels = (registry: Registry, levels: DispatcherLevels): void 
   });
   registry.registerMetric(unsaved);
   registry.registerMetric(breakers);
-};
-
-const webhookMetrics = (registry: Registry) => {
-  const registers = [registry];
-  return {
-    webhookAttempts: new Counter({
-      name: "herald_webhook_attempts_total",
-      help: "requests to endpoints by outcome (success, failed, dead)",
-      labelNames: ["outcome"] as const,
-      registers,
-    }),
-    webhookSeconds: new Histogram({
-      name: "herald_webhook_attempt_duration_seconds",
-      help: "from resolving an endpoint's name to the last byte read of its reply",
-      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15], // the deadline is 15 s
-      registers,
-    }),
-  };
 };
