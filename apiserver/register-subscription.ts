@@ -5,11 +5,15 @@ import type { CreateSubscription } from "#core/schema/subscription.ts";
 import { userLimits } from "#core/schema/user.ts";
 import type { SubscriptionRow, Subscriptions } from "#core/storage/subscriptions.ts";
 import type { UserRow } from "#core/storage/users.ts";
+import { asleep } from "#core/storage/wake.ts";
 import type { Caller } from "./caller.ts";
 import { type Addressed, addressOf } from "./subscription-checks.ts";
 
 export type RegisterDeps = {
-  subscriptions: Pick<Subscriptions, "ofUser" | "put" | "remove">;
+  subscriptions: Pick<Subscriptions, "ofUser" | "put">;
+  remove: (row: SubscriptionRow) => Promise<void>;
+  /** Publishes what is in an outbox, without being waited for. */
+  publish: (row: SubscriptionRow) => void;
   /** Subscriptions of a tenant that count against its plan; may be up to 10 s old. */
   countBillable: (tenantId: string) => Promise<number>;
   clock: Clock;
@@ -32,11 +36,14 @@ export const registerSubscription =
       await requireQuota(deps, caller);
     }
     const now = deps.clock.now();
-    return deps.subscriptions.put(user.tenant_id, rowOf(user, addressed, now), changeOf(user, addressed, body, now));
+    const made = rowOf(user, addressed, now);
+    const put = await deps.subscriptions.put(user.tenant_id, made, changeOf(user, addressed, body, now));
+    deps.publish(put.row);
+    return put;
   };
 
 /** The least recently active invalid one goes first. Source: decisions 8.2. */
-const makeRoom = async ({ subscriptions }: RegisterDeps, owned: readonly SubscriptionRow[]): Promise<void> => {
+const makeRoom = async ({ remove }: RegisterDeps, owned: readonly SubscriptionRow[]): Promise<void> => {
   const limit = userLimits.subscriptions;
   if (owned.length < limit) return;
   const invalid = owned.filter((row) => row.status === "invalid");
@@ -44,7 +51,7 @@ const makeRoom = async ({ subscriptions }: RegisterDeps, owned: readonly Subscri
   if (oldest === undefined || owned.length > limit) {
     throw new AppError("HS_CONFLICT", `a user has at most ${limit} subscriptions`, { status: "full", limit });
   }
-  await subscriptions.remove(oldest.tenant_id, oldest._id);
+  await remove(oldest);
 };
 
 const requireQuota = async ({ countBillable }: RegisterDeps, { tenant, plan }: Caller): Promise<void> => {
@@ -73,6 +80,8 @@ const rowOf = (user: UserRow, { channel, token, web }: Addressed, now: Date): Su
   unsubscribed_at: null,
   created_at: now,
   updated_at: now,
+  ...asleep,
+  outbox: [],
 });
 
 const changeOf = (

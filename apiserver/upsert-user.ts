@@ -4,7 +4,9 @@ import { AppError } from "#core/errors.ts";
 import type { CreateSubscription } from "#core/schema/subscription.ts";
 import type { UpsertUser } from "#core/schema/user.ts";
 import type { AppRow } from "#core/storage/apps.ts";
+import { userCreated } from "#core/storage/people-events.ts";
 import { aliasKey, type UserRow, type Users } from "#core/storage/users.ts";
+import { asleep, sweepAfter } from "#core/storage/wake.ts";
 import type { Caller } from "./caller.ts";
 import { changeOf } from "./user-change.ts";
 import { checkIdentity, checkUser } from "./user-checks.ts";
@@ -14,6 +16,8 @@ export type UpsertUserDeps = {
   nameOwner: (user: UserRow) => Promise<void>;
   register: (caller: Caller, user: UserRow, body: CreateSubscription, at: string) => Promise<unknown>;
   checkSubscription: (body: CreateSubscription, at: string) => void;
+  /** Publishes what is in an outbox, without being waited for. */
+  publish: (user: UserRow) => void;
   clock: Clock;
 };
 
@@ -71,7 +75,11 @@ export const aliasClaimed = (owner: UserRow, wanted: readonly string[]): AppErro
   return new AppError("HS_ALIAS_CLAIMED", `another user has this ${label}`, { label, user_id: owner._id });
 };
 
-const make = async ({ users, clock }: UpsertUserDeps, app: AppRow, body: UpsertUser): Promise<UserRow | null> => {
+const make = async (
+  { users, publish, clock }: UpsertUserDeps,
+  app: AppRow,
+  body: UpsertUser,
+): Promise<UserRow | null> => {
   const now = clock.now();
   const blank: UserRow = {
     _id: newId("user", now),
@@ -89,9 +97,16 @@ const make = async ({ users, clock }: UpsertUserDeps, app: AppRow, body: UpsertU
     last_active_at: now,
     created_at: now,
     updated_at: now,
+    ...asleep,
+    outbox: [],
+    changed: [],
+    revision: 0,
   };
-  const row = { ...blank, ...changeOf(blank, body).whole };
-  return (await users.insert(row)) ? row : null;
+  const whole = { ...blank, ...changeOf(blank, body).whole };
+  const row = { ...whole, outbox: [userCreated(whole)], due_at: sweepAfter(now) };
+  if (!(await users.insert(row))) return null;
+  publish(row);
+  return row;
 };
 
 const change = async (deps: UpsertUserDeps, owner: UserRow, body: UpsertUser): Promise<UserRow | null> => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { UpdateFilter } from "mongodb";
 import { invalid } from "#core/errors.ts";
 import { type UpdateUser, userLimits } from "#core/schema/user.ts";
@@ -24,9 +25,29 @@ export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at)
   };
   const { tags: _tags, properties: _properties, ...scalars } = whole;
   const { set, unset } = paths({ tags, properties });
+  const told = tellingOf(user, namesOfChanged(user, whole), now);
   return {
     whole,
-    update: { $set: { ...scalars, ...set, updated_at: now }, ...(Object.keys(unset).length > 0 && { $unset: unset }) },
+    update: {
+      ...told,
+      $set: { ...scalars, ...set, updated_at: now, ...told.$set },
+      ...(Object.keys(unset).length > 0 && { $unset: unset }),
+    },
+  };
+};
+
+/** Changes within this time are told by one event. Source: decisions 10.2. */
+const togetherMs = 5_000;
+
+/** Has the dispatchers tell what changed; `due_at` is always written: they may be telling what changed before. */
+const tellingOf = (user: UserRow, names: readonly string[], now: Date): UpdateFilter<UserRow> => {
+  if (names.length === 0) return {};
+  const at = new Date(now.getTime() + togetherMs);
+  const isDueBefore = user.due_at !== null && user.due_at < at;
+  return {
+    $set: { due_at: isDueBefore ? user.due_at : at },
+    $addToSet: { changed: { $each: [...names] } },
+    $inc: { revision: 1 },
   };
 };
 
@@ -79,3 +100,31 @@ const paths = (maps: Record<string, readonly (readonly [string, unknown])[]>) =>
     unset: Object.fromEntries(all.filter(([, value]) => value === null).map(([path]) => [path, ""] as const)),
   };
 };
+
+const members = {
+  external_id: "external_id",
+  language: "language",
+  time_zone: "timezone",
+  country: "country",
+} as const;
+const mostNames = 400; // of one event; beyond them only the map is named
+
+/** What a change gives another value, by the names of the interface: `language`, `tags.plan`. */
+const namesOfChanged = (user: UserRow, whole: Partial<UserRow>): string[] => {
+  const isNamed = user.changed.length < mostNames;
+  return [
+    ...Object.entries(members).flatMap(([member, name]) => {
+      const key = member as keyof typeof members; // sound: it is one of them
+      return whole[key] === undefined || whole[key] === user[key] ? [] : [name];
+    }),
+    ...(["aliases", "tags", "properties"] as const).flatMap((map) => {
+      const names = differing(user[map], whole[map] ?? user[map]);
+      return isNamed ? names.map((name) => `${map}.${name}`) : names.slice(0, 1).map(() => map);
+    }),
+  ];
+};
+
+const differing = (before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>): string[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => !isDeepStrictEqual(before[name], after[name]),
+  );

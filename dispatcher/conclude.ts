@@ -28,14 +28,19 @@ export const conclude = (outcome: Outcome, attempt: Attempt): Conclusion => {
     case "uncertain":
       return final(attempt, { status: "sent", sent_at: now, uncertain: true, error_message: outcome.reason });
     case "token_invalid":
-      return final(attempt, { status: "failed", failed_at: now, ...refusal(outcome) });
+      return final(attempt, {
+        ...refusal(outcome),
+        status: "failed",
+        failed_at: now,
+        gone_since: outcome.since ?? now,
+      });
     case "config_error":
     case "payload_error":
       return final(attempt, { status: "errored", failed_at: now, ...refusal(outcome) });
     case "retry_at":
       return outcome.at < attempt.expiresAt
         ? { kind: "again", at: outcome.at }
-        : final(attempt, { status: "expired", expired_at: now, ...refusal(outcome), error_code: "EXPIRED" });
+        : final(attempt, { ...refusal(outcome), status: "expired", expired_at: now, error_code: "EXPIRED" });
   }
 };
 
@@ -89,4 +94,10 @@ const refusal = ({ code, providerCode, reason }: Refusal) => ({
   error_code: code,
   error_message: reason,
   ...(providerCode === null ? {} : { provider_code: providerCode }),
+  ...bounceOf(code),
 });
+
+const bounceOf = (code: Refusal["code"]): Pick<DeliveryRow, "bounce_type"> => {
+  if (code === "HARD_BOUNCE") return { bounce_type: "hard" };
+  return code === "SOFT_BOUNCE" ? { bounce_type: "soft" } : {};
+};

@@ -1,6 +1,7 @@
 import type { Random } from "#core/domain/backoff.ts";
 import type { SendableChannel } from "#core/domain/channels.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import { maskAddress } from "#core/domain/mask.ts";
 import type { Outcome, Recipient } from "#core/domain/outcome.ts";
 import { mapBounded } from "#core/runtime/bounded.ts";
 import type { AppRow } from "#core/storage/apps.ts";
@@ -74,7 +75,8 @@ export const deliver =
       work.rows ?? deps.load(chunk.recipients),
       deps.sender(app, chunk.channel),
     ]);
-    const delivered: Delivered = { stored, fresh: [], again: [], invalid: [], halted: false };
+    const invalid = goneBefore(stored, subscriptions);
+    const delivered: Delivered = { stored, fresh: [], again: [], invalid, halted: false };
     const done = new Set(stored.map((row) => row.subscription_id));
     const expiresAt = expiry(chunk, message, deps.clock.now());
     const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
@@ -88,6 +90,18 @@ export const deliver =
     });
     return delivered;
   };
+
+/** Addresses that an earlier run found gone: it may have been killed before it marked them. */
+const goneBefore = (stored: readonly DeliveryRow[], subscriptions: readonly Reached[]): Gone[] => {
+  const gone = stored.filter((row) => row.gone_since !== undefined);
+  if (gone.length === 0) return [];
+  const known = new Map(subscriptions.map((row) => [row._id, row]));
+  return gone.flatMap(({ subscription_id: id, address_masked: address, gone_since: since }) => {
+    const row = known.get(id);
+    const isSame = row !== undefined && maskAddress(row.channel, row.token) === address;
+    return isSame && since !== undefined ? [{ _id: id, token: row.token, since }] : [];
+  });
+};
 
 /** Nobody ran these recipients before, so that none of them can have a delivery. */
 const isFirstRun = ({ fence, may_overlap }: ChunkRow): boolean => fence === 1 && !may_overlap;

@@ -45,15 +45,16 @@ const isCounted = (status: string): status is (typeof counted)[number] =>
 /** Source of the kinds and their data: decisions 10.2. */
 const eventOf = (row: DeliveryRow): EventEnvelope[] => {
   if (row.status === "sent") return [deliveryEvent(row, "delivery.sent", sentData(row))];
-  if (row.status === "failed" || row.status === "errored") {
-    return [deliveryEvent(row, "delivery.failed", failedData(row))];
-  }
-  return [];
+  const isFailed = row.status === "failed" || row.status === "errored";
+  return [
+    ...(isFailed ? [deliveryEvent(row, "delivery.failed", failedData(row))] : []),
+    ...(row.bounce_type === undefined ? [] : [deliveryEvent(row, "delivery.bounced", bouncedData(row))]),
+  ];
 };
 
 const deliveryEvent = (
   row: DeliveryRow,
-  kind: "delivery.sent" | "delivery.failed",
+  kind: "delivery.sent" | "delivery.failed" | "delivery.bounced",
   data: Record<string, unknown>,
 ): EventEnvelope =>
   makeEvent({
@@ -89,4 +90,9 @@ const failedData = (row: DeliveryRow) => ({
   error_message: row.error_message ?? null,
   provider_code: row.provider_code ?? null,
   retryable: false,
+});
+
+const bouncedData = (row: DeliveryRow) => ({
+  bounce_type: row.bounce_type ?? null,
+  provider_code: row.provider_code ?? null,
 });

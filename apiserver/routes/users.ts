@@ -1,10 +1,10 @@
 import { OkReply } from "#core/schema/error.ts";
 import { CreateSubscription, Subscription, UpdateSubscription } from "#core/schema/subscription.ts";
 import { UpdateUser, UpsertUser, User } from "#core/schema/user.ts";
+import { subscriptionView, userView } from "#core/storage/people-view.ts";
 import type { UserRow } from "#core/storage/users.ts";
 import { route } from "../route.ts";
 import type { UseCases } from "../use-cases.ts";
-import { subscriptionView, userView } from "../views.ts";
 import { appOfPath, subscriptionOfPath, userOfPath } from "./locate.ts";
 
 const tag = "Users and subscriptions";
@@ -137,7 +137,7 @@ export const userRoutes = [
     reply: OkReply,
     locate: subscriptionOfPath,
     handle: async ({ use, resource }) => {
-      await use.subscriptions.remove(resource.tenant_id, resource._id);
+      await use.deleteSubscription(resource);
       return { body: { ok: true as const } };
     },
   }),

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { mapBounded } from "../runtime/bounded.ts";
+import { gather } from "../runtime/gather.ts";
 import type { EventEnvelope, EventKind } from "../schema/event.ts";
 import type { Publisher } from "./publish.ts";
 import type { Subjects } from "./subjects.ts";
@@ -50,6 +51,20 @@ export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): Eve
     },
     publishTexts: (appId, events, traceparent) => send(batchesOf(appId, events), traceparent),
   };
+};
+
+const together = { most: 200, inFlight: 2 }; // callers whose events go out at once
+
+/** Publishes what several callers have at the same moment together, so that many share a message of the stream. */
+export const gatheredEvents = (events: EventPublisher): EventPublisher => {
+  const publish = gather({
+    write: async (callers: readonly (readonly EventEnvelope[])[]) => {
+      const isPublished = await events.publish(callers.flat());
+      return callers.map(() => isPublished);
+    },
+    ...together,
+  });
+  return { publish: (batch) => publish(batch) };
 };
 
 export type EventPublisherDeps = { publisher: Pick<Publisher, "publishText">; subjects: Pick<Subjects, "events"> };

@@ -9,6 +9,7 @@ import { leaseCollection } from "./leases.ts";
 import { liveActivityTypeCollection } from "./live-activity-types.ts";
 import { messageCollection } from "./messages.ts";
 import { planCollection } from "./plans.ts";
+import { removalCollection } from "./removals.ts";
 import { subscriptionCollection } from "./subscriptions.ts";
 import { tenantCollection } from "./tenants.ts";
 import { usageCollection } from "./usage.ts";
@@ -29,6 +30,7 @@ export const allCollections: readonly CollectionSpec[] = [
   liveActivityTypeCollection,
   messageCollection,
   planCollection,
+  removalCollection,
   subscriptionCollection,
   tenantCollection,
   usageCollection,

@@ -1,13 +1,16 @@
-import type { Collection, Db } from "mongodb";
+import type { Collection, Db, UpdateFilter } from "mongodb";
 import type { Channel } from "../domain/channels.ts";
 import { AppError } from "../errors.ts";
+import type { OutboxEvent } from "../schema/event.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { isDuplicateKey, oneWriter } from "./duplicate.ts";
+import { subscriptionEvent } from "./people-events.ts";
+import { dueIndex, sweepAfter, type Wakeable } from "./wake.ts";
 
 export type SubscriptionStatus = "subscribed" | "unsubscribed" | "invalid";
 
 /** One device, browser or address of a user. (app, channel, token) is unique. */
-export type SubscriptionRow = {
+export type SubscriptionRow = Wakeable & {
   _id: string;
   tenant_id: string;
   app_id: string;
@@ -26,6 +29,8 @@ export type SubscriptionRow = {
   unsubscribed_at: Date | null;
   created_at: Date;
   updated_at: Date;
+  /** Events that may not have been published yet. */
+  outbox: OutboxEvent[];
 };
 
 export const subscriptionCollection: CollectionSpec = {
@@ -39,6 +44,7 @@ export const subscriptionCollection: CollectionSpec = {
       name: "test_audience",
       partialFilterExpression: { test_device: true },
     },
+    dueIndex,
   ],
 };
 
@@ -62,18 +68,15 @@ export const subscriptions = (db: Db) => {
     put: (tenantId: string, made: SubscriptionRow, change: Partial<SubscriptionRow>): Promise<Put> =>
       alone(`${made.app_id} ${made.channel} ${made.token}`, () => put(rows, tenantId, made, change)),
 
-    /** Null when it is gone; "taken" when the app has another subscription with that token. */
+    /** Null when it is gone, or no longer in the status that was read; "taken" when another has that token. */
     update: async (
       tenantId: string,
-      id: string,
+      read: SubscriptionRow,
       change: Partial<SubscriptionRow>,
     ): Promise<SubscriptionRow | "taken" | null> => {
+      const filter = { _id: read._id, tenant_id: tenantId, status: read.status };
       try {
-        return await rows.findOneAndUpdate(
-          { _id: id, tenant_id: tenantId },
-          { $set: change },
-          { returnDocument: "after" },
-        );
+        return await rows.findOneAndUpdate(filter, withEvent(read, change), { returnDocument: "after" });
       } catch (error) {
         if (isDuplicateKey(error)) return "taken";
         throw error;
@@ -86,6 +89,14 @@ export const subscriptions = (db: Db) => {
     removeOfUser: async (tenantId: string, appId: string, userId: string): Promise<void> => {
       await rows.deleteMany({ app_id: appId, user_id: userId, tenant_id: tenantId });
     },
+
+    /** The subscriptions of several users of an app. */
+    ofUsers: (appId: string, userIds: readonly string[]): Promise<SubscriptionRow[]> =>
+      rows
+        .find({ app_id: appId, user_id: { $in: [...userIds] } })
+        .sort({ _id: 1 })
+        .limit(mostOfUser * userIds.length)
+        .toArray(),
 
     /** Repeats a user's external id on his subscriptions. */
     nameOwner: async (tenantId: string, appId: string, userId: string, externalId: string | null): Promise<void> => {
@@ -107,14 +118,42 @@ const put = async (
 ): Promise<Put> => {
   const { app_id, channel, token } = made;
   const filter = { app_id, channel, token, tenant_id: tenantId };
-  const update = () => rows.findOneAndUpdate(filter, { $set: change }, { returnDocument: "after" });
-  const known = await update();
-  if (known !== null) return { row: known, isNew: false };
-  const row = { ...made, ...change };
-  if (await insert(rows, row)) return { row, isNew: true };
-  const other = await update();
-  if (other !== null) return { row: other, isNew: false };
+  const row = withCreated({ ...made, ...change });
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const known = await changeKnown(rows, filter, change);
+    if (known !== null) return { row: known, isNew: false };
+    if (await insert(rows, row)) return { row, isNew: true };
+  }
   throw new AppError("HS_CONFLICT", "the token is being registered and deleted by others", { status: "busy" });
+};
+
+const attempts = 3; // each lost to another writer of the same token
+
+/** Only who ends a subscription has to know how it was before. */
+const changeKnown = async (
+  rows: Collection<SubscriptionRow>,
+  filter: Pick<SubscriptionRow, "app_id" | "channel" | "token" | "tenant_id">,
+  change: Partial<SubscriptionRow>,
+): Promise<SubscriptionRow | null> => {
+  const after = { returnDocument: "after" } as const;
+  if (change.status !== "unsubscribed") return rows.findOneAndUpdate(filter, { $set: change }, after);
+  const read = await rows.findOne(filter);
+  if (read === null) return null;
+  return rows.findOneAndUpdate({ _id: read._id, ...filter, status: read.status }, withEvent(read, change), after);
+};
+
+const withCreated = (row: SubscriptionRow): SubscriptionRow => ({
+  ...row,
+  outbox: [subscriptionEvent("subscription.created", row, row.created_at)],
+  due_at: sweepAfter(row.created_at),
+});
+
+/** A change, with the event that tells of it when it ends the subscription. */
+const withEvent = (read: SubscriptionRow, change: Partial<SubscriptionRow>): UpdateFilter<SubscriptionRow> => {
+  if (change.status !== "unsubscribed" || read.status === "unsubscribed") return { $set: change };
+  const row = { ...read, ...change };
+  const event = subscriptionEvent("subscription.unsubscribed", row, row.updated_at);
+  return { $set: { ...change, due_at: sweepAfter(row.updated_at) }, $push: { outbox: event } };
 };
 
 /** False when the token is taken. */

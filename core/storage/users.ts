@@ -1,9 +1,14 @@
 import type { Db, UpdateFilter } from "mongodb";
+import type { OutboxEvent } from "../schema/event.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { isDuplicateKey, oneWriter } from "./duplicate.ts";
+import { dueIndex, type Wakeable } from "./wake.ts";
 
-/** A person of an app. `alias_keys` holds `label:id` of every alias, `external_id` included: unique within the app. */
-export type UserRow = {
+/**
+ * A person of an app. `alias_keys` holds `label:id` of every alias, `external_id` included: unique within the app.
+ * `due_at` is when its events are to be published, should nobody have done so.
+ */
+export type UserRow = Wakeable & {
   _id: string;
   tenant_id: string;
   app_id: string;
@@ -19,6 +24,12 @@ export type UserRow = {
   last_active_at: Date;
   created_at: Date;
   updated_at: Date;
+  /** Events that may not have been published yet. */
+  outbox: OutboxEvent[];
+  /** What has changed since the last `user.updated`, e.g. `tags.plan`: the next one tells all of it. */
+  changed: string[];
+  /** Grows with every change: names the event that tells of it. */
+  revision: number;
 };
 
 export const aliasKey = (label: string, id: string): string => `${label}:${id}`;
@@ -28,6 +39,7 @@ export const userCollection: CollectionSpec = {
   indexes: [
     { key: { app_id: 1, alias_keys: 1 }, name: "alias", unique: true },
     { key: { app_id: 1, _id: 1 }, name: "app" },
+    dueIndex,
   ],
 };
 
@@ -75,5 +87,15 @@ export const users = (db: Db) => {
 
     remove: async (tenantId: string, id: string): Promise<boolean> =>
       (await rows.deleteOne({ _id: id, tenant_id: tenantId })).deletedCount === 1,
+
+    /** Forgets the changes that were published, of users that have not changed since. */
+    told: async (published: readonly Pick<UserRow, "_id" | "revision">[]): Promise<void> => {
+      await rows.bulkWrite(
+        published.map(({ _id, revision }) => ({
+          updateOne: { filter: { _id, revision }, update: { $set: { changed: [], due_at: null } } },
+        })),
+        { ordered: false },
+      );
+    },
   };
 };

@@ -19,4 +19,9 @@ export const dueIndex: IndexDescription = {
   partialFilterExpression: { due_at: { $gt: new Date(0) } },
 };
 
+const sweepMs = 10_000;
+
+/** When a document is looked at again whose hint, or event, may have been lost (docs/decisions/0001). */
+export const sweepAfter = (now: Date): Date => new Date(now.getTime() + sweepMs);
+
 export const asleep = { due_at: null, lease: null, fence: 0 } as const;

@@ -10,6 +10,7 @@ import { type PlanRow, planCollection } from "#core/storage/plans.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/subscriptions.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants.ts";
 import { aliasKey, type UserRow, userCollection } from "#core/storage/users.ts";
+import { asleep } from "#core/storage/wake.ts";
 
 /** Long enough ago that nothing which depends on age (a new organisation's cap) applies. */
 export const longSince = new Date("2026-01-01T00:00:00Z");
@@ -143,6 +144,10 @@ export const aUser = (over: Partial<UserRow> & Pick<UserRow, "tenant_id" | "app_
     last_active_at: longSince,
     created_at: longSince,
     updated_at: longSince,
+    ...asleep,
+    outbox: [],
+    changed: [],
+    revision: 0,
     ...over,
   };
 };
@@ -166,6 +171,8 @@ export const aSubscription = (
   unsubscribed_at: null,
   created_at: longSince,
   updated_at: longSince,
+  ...asleep,
+  outbox: [],
   ...over,
 });
 

@@ -26,6 +26,8 @@ export const aSubscription = (change: Partial<SubscriptionRow> = {}): Subscripti
   unsubscribed_at: null,
   created_at: noon,
   updated_at: noon,
+  ...asleep,
+  outbox: [],
   ...change,
 });
 

@@ -1,9 +1,9 @@
-import { maskAddress } from "#core/domain/mask.ts";
-import type { Subscription } from "#core/schema/subscription.ts";
-import type { User } from "#core/schema/user.ts";
-import { timeOf } from "#core/storage/message-view.ts";
-import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
-import type { UserRow } from "#core/storage/users.ts";
+import { maskAddress } from "../domain/mask.ts";
+import type { Subscription } from "../schema/subscription.ts";
+import type { User } from "../schema/user.ts";
+import { timeOf } from "./message-view.ts";
+import type { SubscriptionRow } from "./subscriptions.ts";
+import type { UserRow } from "./users.ts";
 
 /** A subscription as the REST interface shows it: its token masked. */
 export const subscriptionView = (row: SubscriptionRow): Subscription => ({

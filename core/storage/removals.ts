@@ -1,0 +1,105 @@
+import type { Db } from "mongodb";
+import { personKey } from "../domain/people.ts";
+import type { OutboxEvent } from "../schema/event.ts";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { isDuplicateKey } from "./duplicate.ts";
+import { extendLease, settle, takeLease } from "./leases.ts";
+import { userDeleted } from "./people-events.ts";
+import type { SubscriptionRow } from "./subscriptions.ts";
+import type { UserRow } from "./users.ts";
+import { asleep, dueIndex, type Wakeable } from "./wake.ts";
+
+/**
+ * What is being removed and what follows from it. Written before anything is removed, so that a kill in between leaves
+ * nothing undone; removed itself when nothing is left to do.
+ */
+export type RemovalRow = Wakeable & {
+  /** Of what is removed. */
+  _id: string;
+  kind: "user" | "subscription" | "app";
+  tenant_id: string;
+  app_id: string;
+  /** By what the events about a user are found, in the history of webhooks too: see core/domain/people.ts. */
+  keys: string[];
+  /** How often the history has been gone through. */
+  passes: number;
+  /** Events that may not have been published yet: those that what is removed had left, and that of the removal. */
+  outbox: OutboxEvent[];
+  removed_at: Date;
+};
+
+export const removalCollection: CollectionSpec = { name: "removals", indexes: [dueIndex] };
+
+/** Of a user with his subscriptions. */
+export const userRemoval = (user: UserRow, owned: readonly SubscriptionRow[], now: Date): RemovalRow => ({
+  ...removal(user, now),
+  kind: "user",
+  keys: [user._id, ...user.alias_keys, ...owned.flatMap(keysOf)],
+  outbox: [...user.outbox, ...owned.flatMap((row) => row.outbox), userDeleted(user, now)],
+});
+
+/** Of a subscription whose events may not have been published. */
+export const subscriptionRemoval = (row: SubscriptionRow, now: Date): RemovalRow => ({
+  ...removal(row, now),
+  kind: "subscription",
+  keys: [],
+  outbox: row.outbox,
+});
+
+/** Of an app: its history of webhooks goes with it. */
+export const appRemoval = ({ _id, tenant_id }: { _id: string; tenant_id: string }, now: Date): RemovalRow => ({
+  ...removal({ _id, tenant_id, app_id: _id }, now),
+  kind: "app",
+  keys: [],
+  outbox: [],
+});
+
+const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "tenant_id" | "app_id">, now: Date) => ({
+  ...asleep,
+  _id,
+  tenant_id,
+  app_id,
+  passes: 0,
+  removed_at: now,
+  due_at: new Date(now.getTime() + soonMs),
+});
+
+const soonMs = 1_000; // by then whoever removes it has done so and published its events
+
+/** How a message's target may name a subscription. */
+const keysOf = ({ _id, channel, token }: SubscriptionRow): string[] =>
+  channel === "email" ? [_id, personKey("email", token)] : [_id];
+
+export type Removals = ReturnType<typeof removals>;
+
+export const removals = (db: Db) => {
+  const rows = collectionOf<RemovalRow>(db, removalCollection);
+  return {
+    rows,
+
+    /** Writes down that something is to be removed. One that was begun before stays as it is. */
+    begin: async (row: RemovalRow): Promise<void> => {
+      try {
+        await rows.insertOne(row);
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+      }
+    },
+
+    /** Null when another works on it, or nothing is left to do. */
+    take: (id: string, hold: { holder: string; now: Date; holdMs: number }): Promise<RemovalRow | null> =>
+      takeLease(rows, { id, ...hold }),
+
+    extend: ({ _id, fence }: RemovalRow, now: Date, holdMs: number): Promise<boolean> =>
+      extendLease(rows, { id: _id, fence, now, holdMs }),
+
+    /** Gives it back until `dueAt`. */
+    rest: ({ _id, fence, passes }: RemovalRow, dueAt: Date): Promise<boolean> =>
+      settle(rows, { id: _id, fence, dueAt, set: { passes } }),
+
+    /** Nothing is left to do. */
+    end: async ({ _id, fence }: RemovalRow): Promise<void> => {
+      await rows.deleteOne({ _id, fence });
+    },
+  };
+};

@@ -1,0 +1,45 @@
+import { Unavailable } from "#core/errors.ts";
+import type { EventPublisher } from "#core/queue/events.ts";
+import { gather } from "#core/runtime/gather.ts";
+import { userUpdated } from "#core/storage/people-events.ts";
+import type { Subscriptions } from "#core/storage/subscriptions.ts";
+import type { UserRow, Users } from "#core/storage/users.ts";
+
+export type ChangesDeps = {
+  users: Pick<Users, "told">;
+  subscriptions: Pick<Subscriptions, "ofUsers">;
+  events: EventPublisher;
+};
+
+const together = { most: 100, inFlight: 2 };
+
+/**
+ * Publishes what has changed of a user as one `user.updated`, then forgets it; those that are due at the same time share
+ * the queries. What JetStream cannot take now stays, and is due again.
+ */
+export const publishChanges = (deps: ChangesDeps): ((user: UserRow) => Promise<void>) =>
+  gather({ write: (users: readonly UserRow[]) => publishAll(deps, users), ...together });
+
+const publishAll = async (
+  { users, subscriptions, events }: ChangesDeps,
+  changed: readonly UserRow[],
+): Promise<void[]> => {
+  const byApp = [...Map.groupBy(changed, ({ app_id }) => app_id)];
+  const owned = await Promise.all(
+    byApp.map(([appId, of]) =>
+      subscriptions.ofUsers(
+        appId,
+        of.map(({ _id }) => _id),
+      ),
+    ),
+  );
+  const byUser = Map.groupBy(owned.flat(), ({ user_id }) => user_id);
+  const made = changed.map((user) => userUpdated(user, byUser.get(user._id) ?? []));
+  if (await events.publish(made).catch(falseWhenAway)) await users.told(changed);
+  return changed.map(() => undefined);
+};
+
+const falseWhenAway = (error: unknown): false => {
+  if (error instanceof Unavailable) return false;
+  throw error;
+};
