@@ -6,8 +6,8 @@ import { webhookCollection } from "#core/storage/webhooks.ts";
 import type { Announce } from "./controllers/common.ts";
 
 /** Removes what cannot be without its owner, whoever made it; each may be repeated after a crash. */
-export const cascade = (db: Db, announce: Announce) => {
-  const removeFrom = async (spec: CollectionSpec, owner: object): Promise<void> => {
+export const cascade = (db: Db, announce: Announce, doorbell: (endpointId: string) => Promise<void>) => {
+  const removeFrom = async (spec: CollectionSpec, owner: object, tell?: typeof doorbell): Promise<void> => {
     const rows = collectionOf<{ _id: string }>(db, spec);
     for (;;) {
       const page = await rows
@@ -18,14 +18,15 @@ export const cascade = (db: Db, announce: Announce) => {
       if (ids.length === 0) return;
       await rows.deleteMany({ ...owner, _id: { $in: ids } });
       for (const id of ids) announce(spec.name, id);
+      if (tell !== undefined) await Promise.all(ids.map(tell)); // of one page
     }
   };
   return {
     /** API keys of a tenant. */
     removeKeys: (tenantId: string): Promise<void> => removeFrom(apiKeyCollection, { tenant_id: tenantId }),
-    /** Webhooks and live activity types of an app. */
+    /** Webhooks and live activity types of an app; dispatchers drop what waits for the webhooks. */
     removeParts: async (appId: string): Promise<void> => {
-      await removeFrom(webhookCollection, { app_id: appId });
+      await removeFrom(webhookCollection, { app_id: appId }, doorbell);
       await removeFrom(liveActivityTypeCollection, { app_id: appId });
     },
   };

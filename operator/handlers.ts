@@ -1,9 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 import type { Db } from "mongodb";
+import { filterProblems } from "#core/domain/webhook-filter.ts";
 import { Unavailable } from "#core/errors.ts";
 import { ensureStream, type Nats } from "#core/queue/connect.ts";
+import { publisher } from "#core/queue/publish.ts";
+import { subjects } from "#core/queue/subjects.ts";
 import type { StreamSpec } from "#core/queue/topology.ts";
+import type { AddressGuard } from "#core/runtime/address-guard.ts";
+import { templateProblem } from "#core/runtime/body-template.ts";
 import { semaphore } from "#core/runtime/bounded.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
@@ -13,7 +18,8 @@ import { liveActivityTypes } from "#core/storage/live-activity-types.ts";
 import { managedRows } from "#core/storage/managed.ts";
 import { plans } from "#core/storage/plans.ts";
 import { tenants } from "#core/storage/tenants.ts";
-import { type WebhookRow, webhookCollection } from "#core/storage/webhooks.ts";
+import { webhookStats } from "#core/storage/webhook-stats.ts";
+import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks.ts";
 import { cascade } from "./cascade.ts";
 import { apiKeyHandler } from "./controllers/api-key.ts";
 import { appHandler } from "./controllers/app.ts";
@@ -31,10 +37,12 @@ import type { KindName, Stores } from "./stores.ts";
 
 export type HandlerDeps = Common & {
   db: Db;
-  nats: Pick<Nats, "jsm" | "isConnected">;
+  nats: Pick<Nats, "js" | "jsm" | "isConnected">;
   prefix: string;
   publicUrl: string;
   ring: KeyRing;
+  /** Judges the addresses of webhooks. */
+  guard: Pick<AddressGuard, "problemOf">;
   secrets: Secrets;
   stores: Stores;
 };
@@ -49,12 +57,15 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
   const rows = { plans: plans(db), tenants: tenants(db), apps: apps(db), types: liveActivityTypes(db) };
   const endpoints = collectionOf<WebhookRow>(db, webhookCollection);
   const webhooks = managedRows(endpoints);
+  const work = webhookWork(db);
+  const stats = webhookStats(db);
   const keys = managedRows(collectionOf<ApiKeyRow>(db, apiKeyCollection));
+  const doorbell = doorbellOf(nats, deps.prefix);
   const appRefs = { ...common, apps: rows.apps, appStore: stores.apps };
   return {
     plans: planHandler({ ...common, ...rows, prefix: deps.prefix, ...streams(nats) }),
-    tenants: tenantHandler({ ...common, ...rows, store: stores.tenants, ...cascade(db, announce) }),
-    apps: appHandler({ ...common, ...rows, secrets, ring, oneByOne: oneByOne(), ...cascade(db, announce) }),
+    tenants: tenantHandler({ ...common, ...rows, store: stores.tenants, ...cascade(db, announce, doorbell) }),
+    apps: appHandler({ ...common, ...rows, secrets, ring, oneByOne: oneByOne(), ...cascade(db, announce, doorbell) }),
     apiKeys: apiKeyHandler({ ...appRefs, ...rows, keys, secrets, baseUrl: deps.publicUrl, newToken }),
     webhooks: webhookHandler({
       ...appRefs,
@@ -62,6 +73,15 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
       secrets,
       ring,
       newSigningSecret,
+      addressProblem: deps.guard.problemOf,
+      templateProblem,
+      filterProblems,
+      lastHour: async (id, now) => (await stats.summary(id, now)).last_hour,
+      wake: async (id) => {
+        await work.wake([id], clock.now());
+        await doorbell(id);
+      },
+      doorbell,
       noRoom: planRoom({
         ...rows,
         feature: "webhooks",
@@ -89,6 +109,19 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
 const oneByOne = () => {
   const { run } = semaphore(1);
   return <T>(create: () => Promise<T>): Promise<T> => run(create);
+};
+
+/** What cannot be told now is found by the timer, or, of an endpoint that is gone, forgotten with its history. */
+const doorbellOf = (nats: HandlerDeps["nats"], prefix: string) => {
+  const { publish } = publisher(nats);
+  const { webhook } = subjects(prefix);
+  return async (endpointId: string): Promise<void> => {
+    await publish(webhook(endpointId), { endpoint_id: endpointId }).catch(ignoreUnavailable);
+  };
+};
+
+const ignoreUnavailable = (error: unknown): void => {
+  if (!(error instanceof Unavailable)) throw error;
 };
 
 const newToken = (): string => `hk_${randomBytes(32).toString("base64url")}`;

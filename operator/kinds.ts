@@ -8,6 +8,8 @@ import { liveActivityTypeResource } from "#core/schema/resources/live-activity-t
 import { planResource } from "#core/schema/resources/plan.ts";
 import { tenantResource } from "#core/schema/resources/tenant.ts";
 import { webhookResource } from "#core/schema/resources/webhook.ts";
+import type { Changes } from "#core/storage/directory.ts";
+import { webhookCollection } from "#core/storage/webhooks.ts";
 import { type Controller, controller } from "./engine/controller.ts";
 import { controllerMetrics } from "./engine/metrics.ts";
 import type { Handler } from "./engine/reconcile.ts";
@@ -27,6 +29,8 @@ export type KindsDeps = {
   client: KubeClient;
   stores: Stores;
   handlers: Handlers;
+  /** What other programs announce. */
+  changes: Changes;
   timing: ReflectorTiming;
   /** Only resources with these labels are looked at. */
   labelSelector?: string | undefined;
@@ -73,6 +77,14 @@ export const watchSecrets = (deps: KindsDeps, controllers: Controllers): Pick<Co
     log,
   });
   return { watch, synced };
+};
+
+/** Has an endpoint's resource looked at again when a dispatcher announces that it changed, so that its status tells. */
+export const watchEndpoints = ({ stores, changes }: KindsDeps, controllers: Controllers): void => {
+  const link = dependants(stores).endpoint;
+  changes.on((collection, id) => {
+    if (collection === webhookCollection.name) wakeAll(controllers, link(id));
+  });
 };
 
 type Kind<R extends Resource> = {

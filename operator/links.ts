@@ -36,6 +36,7 @@ export const dependants = (stores: Stores) => {
         ...(kind === "deleted" ? ownersAndRivals(namespace) : []),
       ];
     },
+    endpoint: (id: string): Wake[] => by("webhooks", "endpoint", [id]),
     secret: ({ object }: StoreEvent<KubeObject>): Wake[] =>
       (["apps", "apiKeys", "webhooks"] as const).flatMap((kind) => by(kind, "secret", [keyOf(object)])),
   };

@@ -1,6 +1,6 @@
 import type { Part } from "#core/runtime/lifecycle.ts";
 import { campaign, type LeaderDeps, type Term } from "./engine/leader.ts";
-import { type Controllers, type KindsDeps, makeControllers, watchSecrets } from "./kinds.ts";
+import { type Controllers, type KindsDeps, makeControllers, watchEndpoints, watchSecrets } from "./kinds.ts";
 
 export type OperatorDeps = KindsDeps & { lease: Pick<LeaderDeps, "namespace" | "name" | "holder" | "timing"> };
 
@@ -8,6 +8,7 @@ export type OperatorDeps = KindsDeps & { lease: Pick<LeaderDeps, "namespace" | "
 export const operator = (deps: OperatorDeps): Part & { isSynced: () => boolean } => {
   const controllers = makeControllers(deps);
   const secrets = watchSecrets(deps, controllers);
+  watchEndpoints(deps, controllers);
   const sources = [...Object.values(controllers), secrets];
   const watching = new AbortController();
   const leading = new AbortController();

@@ -1,8 +1,9 @@
 import { hostname } from "node:os";
 import type { Clock } from "#core/domain/clock.ts";
-import { announcer } from "#core/queue/announce.ts";
+import { announcer, changes } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/connect.ts";
 import { subjects } from "#core/queue/subjects.ts";
+import { addressGuard } from "#core/runtime/address-guard.ts";
 import { healthServer } from "#core/runtime/health-server.ts";
 import { keyRing } from "#core/runtime/key-ring.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
@@ -23,6 +24,8 @@ export type Settings = {
   natsPrefix: string;
   keyRing: string;
   publicUrl: string;
+  allowedRanges: string[];
+  allowedPorts: number[];
   leaseNamespace: string;
   leaseName: string;
   labelSelector?: string;
@@ -55,12 +58,15 @@ export const parts = (deps: PartsDeps): Part[] => {
     onAnswer: (method, code) => metrics.apiRequests.inc({ method, host, code: code === 0 ? "<error>" : String(code) }),
   });
   const stores = makeStores();
-  const announce = announcer({ nats, subjects: subjects(config.natsPrefix) }).changed;
+  const link = { nats, subjects: subjects(config.natsPrefix) };
+  const announce = announcer(link).changed;
+  const announced = changes(link);
   const handlers = makeHandlers({
     db: mongo.db,
     nats,
     prefix: config.natsPrefix,
     publicUrl: config.publicUrl,
+    guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
     ring: keyRing(config.keyRing),
     secrets: secrets(client),
     stores,
@@ -71,6 +77,7 @@ export const parts = (deps: PartsDeps): Part[] => {
     client,
     stores,
     handlers,
+    changes: announced,
     lease: {
       namespace: config.leaseNamespace,
       name: config.leaseName,
@@ -94,6 +101,7 @@ export const parts = (deps: PartsDeps): Part[] => {
   return [
     { name: "stores", start: () => ensureIndexes(mongo.db), stop: () => closeStores(mongo, nats) },
     healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry }),
+    announced,
     engine,
   ];
 };

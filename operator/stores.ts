@@ -4,9 +4,11 @@ import type { LiveActivityTypeSpec } from "#core/schema/resources/live-activity-
 import type { PlanSpec } from "#core/schema/resources/plan.ts";
 import type { TenantSpec } from "#core/schema/resources/tenant.ts";
 import type { WebhookSpec } from "#core/schema/resources/webhook.ts";
+import { idOf } from "./controllers/common.ts";
 import { type KubeObject, keyFrom, type Resource } from "./kube/objects.ts";
 import { objectStore } from "./kube/store.ts";
 import { secretNamesOf } from "./policies/credentials.ts";
+import { headerSecretsOf } from "./policies/webhook-headers.ts";
 
 /** What the operator has seen of each kind, indexed by what a resource depends on. */
 export const makeStores = () => ({
@@ -26,7 +28,9 @@ export const makeStores = () => ({
   }),
   webhooks: objectStore<Resource<WebhookSpec>>({
     app: (webhook) => [beside(webhook, webhook.spec.appRef)],
-    secret: (webhook) => [beside(webhook, webhook.spec.secretName)],
+    endpoint: (webhook) => [idOf("webhook", webhook)],
+    secret: (webhook) =>
+      [webhook.spec.secretName, ...headerSecretsOf(webhook.spec)].map((name) => beside(webhook, name)),
   }),
   liveActivityTypes: objectStore<Resource<LiveActivityTypeSpec>>({
     app: (type) => [beside(type, type.spec.appRef)],

@@ -65,6 +65,7 @@ export const appSecrets = ({ apns, fcm, smtp }: Credentials, secrets: DemoSecret
   }),
   secret("shop-web", { private_key: secrets.vapidPrivateKey }),
   secret("shop-email", { password: smtp.password }),
+  secret("shop-chat", { token: "Bearer of the demo" }), // the receiver takes any
 ];
 
 /** Waits until the operator has made every sample true. Throws with the conditions of those that it has not. */

@@ -59,6 +59,7 @@ export const programSettings = (places: Places): Record<ProgramName, Record<stri
     HERALD_NATS_PREFIX: installation,
     HERALD_KEY_RING: keyRing,
     HERALD_HEALTH_HOST: "127.0.0.1",
+    HERALD_ALLOWED_RANGES: "127.0.0.0/8", // the simulated push service and the receiver of webhooks
   };
   return {
     apiserver: {
@@ -71,7 +72,6 @@ export const programSettings = (places: Places): Record<ProgramName, Record<stri
       ...shared,
       HERALD_APNS_URL: at.apns,
       HERALD_FCM_URL: at.fcm,
-      HERALD_ALLOWED_RANGES: "127.0.0.0/8", // the simulated push service and the receiver of webhooks
       NODE_EXTRA_CA_CERTS: certificateOf(dir),
     },
     operator: { ...shared, HERALD_PUBLIC_URL: at.rest, KUBECONFIG: kubeconfigOf(found) },

@@ -20,6 +20,7 @@ import {
   keptFinding,
   managedBy,
   refusal,
+  secretValues,
 } from "./common.ts";
 
 export type AppDeps = Common & {
@@ -45,7 +46,8 @@ export const appHandler = (deps: AppDeps): Handler<App> => {
       const { row, tenant } = input;
       const finding = firstFinding(policies, input);
       if (finding !== null || tenant === null) return refusal(finding ?? noTenant(app));
-      const credentials = accountsOf(app.spec, await readSecrets(deps, app, signal));
+      const values = await secretValues(deps.secrets, app, secretNamesOf(app.spec), signal);
+      const credentials = accountsOf(app.spec, values);
       if ("finding" in credentials) return refusal(credentials.finding);
       const { accounts, webPushPublicKey } = credentials;
       const id = idOf("app", app);
@@ -75,11 +77,6 @@ const gather = async ({ apps, tenants, plans }: AppDeps, app: App): Promise<Inpu
   const [tenant = null] = await tenants.holding([app.metadata.namespace ?? ""]);
   const row = await apps.find(idOf("app", app));
   return { app, row, tenant, plan: tenant === null ? null : await plans.find(tenant.plan) };
-};
-
-const readSecrets = async ({ secrets }: AppDeps, app: App, signal: AbortSignal) => {
-  const read = (name: string) => secrets.read(app.metadata.namespace ?? "", name, signal);
-  return new Map(await Promise.all(secretNamesOf(app.spec).map(async (name) => [name, await read(name)] as const)));
 };
 
 const noTenant = ({ metadata }: App): Finding =>

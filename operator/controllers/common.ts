@@ -5,6 +5,8 @@ import type { Kept, Managed, ManagedRow, ManagedRows } from "#core/storage/manag
 import { type Finding, ready, refused } from "../engine/conditions.ts";
 import type { Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
+import type { Secrets } from "../kube/secrets.ts";
+import type { SecretValues } from "../policies/secret-reader.ts";
 
 /** Tells the other programs that a document changed, so that they drop their copies. */
 export type Announce = (collection: string, id: string) => void;
@@ -59,6 +61,17 @@ export const dropRow = async <Row extends ManagedRow>(
   const isDropped =
     resource.spec.deletionPolicy === "Retain" ? await rows.release(id, uid, clock.now()) : await rows.remove(id, uid);
   if (isDropped) announce(collection, id);
+};
+
+/** The Secrets of these names beside a resource; null for one that is not there. */
+export const secretValues = async (
+  secrets: Pick<Secrets, "read">,
+  { metadata }: Resource,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<SecretValues> => {
+  const read = (name: string) => secrets.read(metadata.namespace ?? "", name, signal);
+  return new Map(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
 };
 
 /** The first finding of a chain of policies, in order. */

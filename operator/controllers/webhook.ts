@@ -1,191 +1,181 @@
-import { type KeyRing, KeyRingError } from "#core/runtime/key-ring.ts";
-import { resourceApiVersion } from "#core/schema/resources/definition.ts";
-import { type WebhookSpec, webhookResource } from "#core/schema/resources/webhook.ts";
+import type { FieldError } from "#core/errors.ts";
+import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/resources/webhook.ts";
+import type { HealthWindow } from "#core/schema/webhook.ts";
+import type { WebhookFilters } from "#core/schema/webhook-filters.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import type { ManagedRows } from "#core/storage/managed.ts";
-import type { Sealed } from "#core/storage/sealed.ts";
 import { asleep } from "#core/storage/wake.ts";
 import { type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
-import { type Owner, type OwnSecret, rotateAnnotation, type Secrets } from "../kube/secrets.ts";
-import { isRotationDue, isSigningSecret, overlapMs } from "../policies/tokens.ts";
+import { headerSecretsOf, headersOf, sealHeaders } from "../policies/webhook-headers.ts";
+import {
+  enableAnnotation,
+  enableAskedFor,
+  membersOf,
+  resumption,
+  stateOf,
+  suspendedReason,
+} from "../policies/webhook-row.ts";
+import { healthStatus } from "../policies/webhook-status.ts";
 import { type AppRefDeps, appOf } from "./app-ref.ts";
-import { type Common, dropRow, idOf, isWritten, kept, keptFinding, managedBy, refusal } from "./common.ts";
+import {
+  type Common,
+  dropRow,
+  firstFinding,
+  idOf,
+  isWritten,
+  kept,
+  keptFinding,
+  managedBy,
+  refusal,
+  secretValues,
+} from "./common.ts";
 import type { PlanRoom } from "./plan-room.ts";
+import { keepSigningSecret, ownerOf, type SigningDeps } from "./webhook-secret.ts";
 
 export type WebhookDeps = Common &
-  AppRefDeps & {
+  AppRefDeps &
+  SigningDeps &
+  Judges & {
     webhooks: ManagedRows<WebhookRow>;
-    secrets: Secrets;
-    ring: KeyRing;
-    newSigningSecret: () => string;
+    /** How the requests of the last hour went. */
+    lastHour: (endpointId: string, now: Date) => Promise<HealthWindow>;
+    /** Has a dispatcher look at an endpoint, also should its doorbell not be heard. */
+    wake: (endpointId: string) => Promise<void>;
+    /** Rings an endpoint's doorbell: what waits for one that is gone is dropped. Best effort. */
+    doorbell: (endpointId: string) => Promise<void>;
     /** Why an app may not have one more endpoint, by its plan; null when it may. */
     noRoom: PlanRoom;
     oneByOne: <T>(create: () => Promise<T>) => Promise<T>;
   };
 
-type Webhook = Resource<WebhookSpec>;
-
-/**
- * Webhook: a document, and a Secret with the signing secret. The Secret is written first and the document follows it, so
- * that receivers know a new signing secret before it is used.
- */
-export const webhookHandler = (deps: WebhookDeps): Handler<Webhook> => {
-  const { webhooks, secrets, announce, clock } = deps;
-  return {
-    reconcile: async (webhook, signal) => {
-      const app = await appOf(deps, webhook, webhook.spec.appRef);
-      const id = idOf("webhook", webhook);
-      if (app.kind !== "found") {
-        const isGone = app.kind === "gone" && (await webhooks.remove(id, webhook.metadata.uid));
-        if (isGone) announce(webhookCollection.name, id);
-        return refusal(app.finding);
-      }
-      const row = await webhooks.find(id);
-      const apply = () => applyTo(deps, { webhook, id, row, app: app.row }, signal);
-      if (row !== null) return apply();
-      return deps.oneByOne(async () => {
-        const finding = await deps.noRoom(app.row, id);
-        return finding === null ? apply() : refusal(finding);
-      });
-    },
-    remove: async (webhook, signal) => {
-      const { secretName, deletionPolicy } = webhook.spec;
-      const drop = deletionPolicy === "Retain" ? secrets.releaseOwn : secrets.removeOwn;
-      await dropRow(
-        { rows: webhooks, collection: webhookCollection.name, announce, clock },
-        idOf("webhook", webhook),
-        webhook,
-      );
-      await drop(ownerOf(webhook), secretName, signal);
-      return null;
-    },
-  };
+/** What is wrong with a part of a spec, in words; null or empty when nothing is. */
+type Judges = {
+  addressProblem: (url: URL) => string | null;
+  templateProblem: (template: string) => string | null;
+  filterProblems: (filters: WebhookFilters, at: string) => readonly FieldError[];
 };
 
-type Input = { webhook: Webhook; id: string; row: WebhookRow | null; app: AppRow };
+type Webhook = Resource<WebhookSpec, WebhookStatus>;
+
+/** Webhook: a document, and a Secret with the signing secret. */
+export const webhookHandler = (deps: WebhookDeps): Handler<Webhook> => ({
+  reconcile: async (webhook, signal) => {
+    const { webhooks, clock } = deps;
+    const id = idOf("webhook", webhook);
+    const app = await appOf(deps, webhook, webhook.spec.appRef);
+    if (app.kind === "gone") await drop(deps, id, webhook.metadata.uid);
+    if (app.kind !== "found") return refusal(app.finding);
+    const finding = firstFinding(policies, { spec: webhook.spec, judges: deps });
+    if (finding !== null) return refusal(finding);
+    const row = await webhooks.find(id);
+    const apply = () => applyTo(deps, { webhook, id, row, app: app.row, now: clock.now() }, signal);
+    if (row !== null) return apply();
+    return deps.oneByOne(async () => {
+      const full = await deps.noRoom(app.row, id);
+      return full === null ? apply() : refusal(full);
+    });
+  },
+  remove: async (webhook, signal) => {
+    const { secretName, deletionPolicy } = webhook.spec;
+    const { secrets, webhooks, doorbell } = deps;
+    const id = idOf("webhook", webhook);
+    await dropRow({ ...deps, rows: webhooks, collection: webhookCollection.name }, id, webhook);
+    await doorbell(id);
+    await (deletionPolicy === "Retain" ? secrets.releaseOwn : secrets.removeOwn)(ownerOf(webhook), secretName, signal);
+    return null;
+  },
+});
+
+/** What hangs on an App that is gone goes too. */
+const drop = async ({ webhooks, announce, doorbell }: WebhookDeps, id: string, uid: string): Promise<void> => {
+  if (!(await webhooks.remove(id, uid))) return;
+  announce(webhookCollection.name, id);
+  await doorbell(id);
+};
+
+/** What a spec must satisfy that no rule of the CRD can say. */
+const policies: ((input: { spec: WebhookSpec; judges: Judges }) => Finding | null)[] = [
+  ({ spec, judges }) => {
+    const url = URL.parse(spec.url);
+    const problem = url === null ? "it is no address" : judges.addressProblem(url);
+    return problem === null ? null : refused("AddressRefused", `spec.url: ${problem}`);
+  },
+  ({ spec, judges }) => {
+    const problem = spec.bodyTemplate === undefined ? null : judges.templateProblem(spec.bodyTemplate);
+    return problem === null ? null : refused("TemplateInvalid", `spec.bodyTemplate: ${problem}`);
+  },
+  ({ spec, judges }) => {
+    const [problem] = spec.filters === undefined ? [] : judges.filterProblems(spec.filters, "spec.filters");
+    return problem === undefined ? null : refused("FilterInvalid", `${problem.field}: ${problem.message}`);
+  },
+];
+
+type Input = { webhook: Webhook; id: string; row: WebhookRow | null; app: AppRow; now: Date };
 
 const applyTo = async (deps: WebhookDeps, input: Input, signal: AbortSignal): Promise<Verdict> => {
-  const { webhook, id, row, app } = input;
-  const now = deps.clock.now();
-  const opened = row === null ? null : open(deps.ring, id, row.secret);
-  const before = await deps.secrets.readOwn(ownerOf(webhook), webhook.spec.secretName, signal);
-  if (before.kind === "foreign") return refusal(secretConflict(webhook));
-  const secret = secretOf(webhook, { before, opened, make: deps.newSigningSecret });
-  const isSecretWritten = await writeSecret(deps, { webhook, before, secret }, signal);
+  const { webhook, id, row, app, now } = input;
+  const read = headersOf(
+    webhook.spec,
+    await secretValues(deps.secrets, webhook, headerSecretsOf(webhook.spec), signal),
+  );
+  if ("finding" in read) return refusal(read.finding);
+  const signing = await keepSigningSecret(deps, input, signal);
+  if ("finding" in signing) return refusal(signing.finding);
   const set = {
-    ...members(webhook, app),
+    ...membersOf(webhook, app),
+    headers: sealHeaders(deps.ring, id, read.headers, row?.headers ?? []),
     ...stateOf(webhook, row),
-    ...sealedOf(deps.ring, { id, row, opened, secret, now }),
+    ...signing.sealed,
+    ...resumption(webhook, row, now),
   };
   const wanted = { id, managed: managedBy(webhookResource, webhook), set, begin: beginning(now) };
   const result = await deps.webhooks.keep(wanted, now);
   if (isWritten(result)) deps.announce(webhookCollection.name, id);
+  if (result === "updated") await deps.wake(id);
   const conflict = keptFinding(result, "webhook");
   if (conflict !== null) return refusal(conflict);
-  const state = set.status ?? row?.status ?? "active";
-  const until = set.previous_secret?.expires_at.toISOString();
-  const status = { id, appId: app._id, state, ...(until && { previousSecretValidUntil: until }) };
-  const verdict = kept("webhook", result, status);
-  return { ...verdict, ...disabled(state, row), isChanged: verdict.isChanged || isSecretWritten };
+  const after = { ...beginning(now), ...row, ...set };
+  const verdict = kept("webhook", result, await statusOf(deps, input, after));
+  return { ...verdict, ...disabled(after), isChanged: verdict.isChanged || signing.isWritten };
 };
 
-/** What others found out about an endpoint, e.g. that it answered 410, is told and not undone. */
-const disabled = (state: string, row: WebhookRow | null): { ready?: Finding } =>
-  state === "disabled" && row?.disabled_reason && row.disabled_reason !== suspendedReason
-    ? {
-        ready: refused("EndpointDisabled", `the endpoint was disabled: ${row.disabled_reason}; another url enables it`),
-      }
-    : {};
-
-const suspendedReason = "suspended by its resource";
-
-/** The Secret's value counts; when it is lost, the stored one is written back. */
-const secretOf = (
-  { metadata }: Webhook,
-  { before, opened, make }: { before: OwnSecret; opened: string | null; make: () => string },
-): string => {
-  const current = before.kind === "own" ? before.values["secret"] : undefined;
-  if (before.kind !== "own" || !isSigningSecret(current)) return opened ?? make();
-  return isRotationDue(metadata.annotations?.[rotateAnnotation], before.rotatedFor) ? make() : current;
-};
-
-const writeSecret = async (
-  { secrets }: WebhookDeps,
-  { webhook, before, secret }: { webhook: Webhook; before: OwnSecret; secret: string },
-  signal: AbortSignal,
-): Promise<boolean> => {
-  const rotatedFor = webhook.metadata.annotations?.[rotateAnnotation] ?? null;
-  const isThere = before.kind === "own" && before.values["secret"] === secret && before.rotatedFor === rotatedFor;
-  if (isThere) return false;
-  await secrets.writeOwn(ownerOf(webhook), webhook.spec.secretName, { before, values: { secret }, rotatedFor }, signal);
-  return true;
-};
-
-type SealInput = { id: string; row: WebhookRow | null; opened: string | null; secret: string; now: Date };
-
-/** A changed secret makes the stored one the previous, for a day. */
-const sealedOf = (
-  ring: KeyRing,
-  { id, row, opened, secret, now }: SealInput,
-): Pick<WebhookRow, "secret" | "previous_secret"> => {
-  const sealed = ring.seal(secret, contextOf(id));
-  if (row === null || opened === null) return { secret: sealed, previous_secret: null };
-  if (opened !== secret) {
-    const previous = { secret: row.secret, expires_at: new Date(now.getTime() + overlapMs) };
-    return { secret: sealed, previous_secret: previous };
-  }
-  const isOver = row.previous_secret !== null && row.previous_secret.expires_at <= now;
+const statusOf = async (
+  { lastHour }: WebhookDeps,
+  { webhook, id, app, now }: Input,
+  after: Partial<WebhookRow>,
+): Promise<Partial<WebhookStatus>> => {
+  const health = healthStatus(await lastHour(id, now), webhook.status?.health, now);
+  const enabledFor = enableAskedFor(webhook);
   return {
-    secret: ring.isStale(row.secret) ? sealed : row.secret,
-    previous_secret: isOver ? null : row.previous_secret,
+    id,
+    appId: app._id,
+    state: after.status ?? "active",
+    ...(after.disabled_reason && { disabledReason: after.disabled_reason }),
+    ...(after.failing_since && { failingSince: after.failing_since.toISOString() }),
+    ...(health && { health }),
+    ...(after.previous_secret && { previousSecretValidUntil: after.previous_secret.expires_at.toISOString() }),
+    ...(enabledFor !== undefined && { enabledFor }),
   };
 };
 
-const contextOf = (id: string): string => `webhooks/${id}/secret`;
+/** What others found out about an endpoint, e.g. that it answered 410, is told and not undone. */
+const disabled = ({ status, disabled_reason: reason }: Partial<WebhookRow>): { ready?: Finding } =>
+  status === "disabled" && reason && reason !== suspendedReason
+    ? { ready: refused("EndpointDisabled", `the service disabled the endpoint: ${reason}; ${remedy}`) }
+    : {};
 
-const open = (ring: KeyRing, id: string, sealed: Sealed): string | null => {
-  try {
-    return ring.open(sealed, contextOf(id));
-  } catch (error) {
-    if (error instanceof KeyRingError) return null; // altered, or its key is gone: the Secret's value is sealed anew
-    throw error;
-  }
-};
-
-const members = ({ spec }: Webhook, app: AppRow): Partial<WebhookRow> => ({
-  tenant_id: app.tenant_id,
-  app_id: app._id,
-  url: spec.url,
-  description: spec.description ?? null,
-  events: [...spec.events].sort(),
-  event_names: [...(spec.eventNames ?? [])].sort(),
-});
-
-/** The state is the service's own, except that the resource suspends, resumes, and begins anew with another url. */
-const stateOf = ({ spec }: Webhook, row: WebhookRow | null): Partial<WebhookRow> => {
-  if (spec.suspended) return { status: "disabled", disabled_reason: suspendedReason };
-  const isAnew = row === null || row.url !== spec.url || row.disabled_reason === suspendedReason;
-  return isAnew ? { status: "active", disabled_reason: null, failure_count: 0, failing_since: null } : {};
-};
+const remedy = `another url, or a new value of the annotation ${enableAnnotation}, enables it`;
 
 const beginning = (now: Date): Partial<WebhookRow> => ({
   ...asleep,
   ...webhookDefaults,
   failure_count: 0,
+  streak_since: null,
   failing_since: null,
   last_success_at: null,
   last_failure_at: null,
   created_at: now,
-});
-
-const secretConflict = ({ spec }: Webhook): Finding =>
-  refused("SecretConflict", `Secret ${spec.secretName} exists and is not this webhook's; it is left alone`);
-
-const ownerOf = (resource: Webhook): Owner => ({
-  apiVersion: resourceApiVersion,
-  kind: webhookResource.kind,
-  resource,
 });

@@ -1,10 +1,8 @@
 import { createECDH, createPrivateKey, type KeyObject } from "node:crypto";
 import type { AppSpec } from "#core/schema/resources/app.ts";
 import type { ChannelAccounts } from "#core/storage/apps.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
-
-/** The Secrets that an App names, by name; null: there is none. */
-export type SecretValues = ReadonlyMap<string, Record<string, string> | null>;
+import type { Finding } from "../engine/conditions.ts";
+import { BadSecret, type Fault, faultFinding, type Read, reader, type SecretValues } from "./secret-reader.ts";
 
 export type Accounts = ChannelAccounts<string>;
 
@@ -21,9 +19,8 @@ export const accountsOf = (
   const web = channels.web && webAccount(channels.web, read);
   if (web) accounts.web_push = web;
   if (channels.email) accounts.email = emailAccount(channels.email, read);
-  const [first] = faults;
-  if (first === undefined) return { accounts, webPushPublicKey: web?.public_key ?? null };
-  return { finding: refused(first.reason, faults.map(({ message }) => message).join("; ")) };
+  const finding = faultFinding(faults);
+  return finding === null ? { accounts, webPushPublicKey: web?.public_key ?? null } : { finding };
 };
 
 /** The names of the Secrets that an App reads. */
@@ -33,33 +30,6 @@ export const secretNamesOf = ({ channels }: AppSpec): string[] => {
   );
   return [...new Set(refs.filter((name) => name !== undefined))];
 };
-
-type Fault = { reason: "SecretNotFound" | "SecretKeyMissing" | "SecretInvalid"; message: string };
-
-/** Reads one key of a Secret and parses it; a fault is noted and answered with `instead`, which is then never used. */
-type Read = <T>(ref: { name: string }, key: string, parse: (text: string) => T, instead: T) => T;
-
-const reader =
-  (secrets: SecretValues, faults: Fault[]): Read =>
-  (ref, key, parse, instead) => {
-    const note = (reason: Fault["reason"], message: string): typeof instead => {
-      if (!faults.some((fault) => fault.message === message)) faults.push({ reason, message });
-      return instead;
-    };
-    const values = secrets.get(ref.name) ?? null;
-    if (values === null) return note("SecretNotFound", `Secret ${ref.name} does not exist`);
-    const text = values[key]?.trim() ?? "";
-    if (text === "") return note("SecretKeyMissing", `Secret ${ref.name} has no value for ${key}`);
-    try {
-      return parse(text);
-    } catch (error) {
-      if (!(error instanceof BadSecret)) throw error;
-      return note("SecretInvalid", `Secret ${ref.name}, ${key}: ${error.message}`);
-    }
-  };
-
-/** Says what is wrong with a value, without it. */
-class BadSecret extends Error {}
 
 type Channels = AppSpec["channels"];
 

@@ -40,10 +40,11 @@ describe("operator: resources become documents, streams and Secrets", function (
   });
 
   it("makes a tenant's document with its namespaces", async () => {
-    await herald.apply(make.tenant({ displayName: "Acme" }));
+    await herald.apply(make.tenant({ displayName: "Acme", contact: { email: "owner@acme.example" } }));
     await herald.ready(make.tenant());
     const row = await rows("tenants").findOne({ _id: await idOf(make.tenant()) });
     expect(row).to.deep.include({ name: "Acme", plan: `${herald.id}-plan`, namespaces: [`${herald.id}-a`] });
+    expect(row).to.include({ contact_email: "owner@acme.example" });
   });
 
   it("seals the credentials of every channel that an app names", async () => {

@@ -105,6 +105,8 @@ const settingsOf = (id: string): Settings & { labelSelector: string } => ({
   natsPrefix: id,
   keyRing: `k1:${randomBytes(32).toString("base64")}`,
   publicUrl: "http://herald.example",
+  allowedRanges: [],
+  allowedPorts: [443],
   leaseNamespace: "default",
   leaseName: id,
   labelSelector: `${label}=${id}`,

@@ -1,0 +1,64 @@
+import type { WebhookSpec } from "#core/schema/resources/webhook.ts";
+import type { AppRow } from "#core/storage/apps.ts";
+import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { Resource } from "../kube/objects.ts";
+
+type Webhook = Resource<WebhookSpec, { enabledFor?: string }>;
+
+/** The annotation by which a person has an endpoint enabled again that the service disabled. */
+export const enableAnnotation = "herald.dev/enable";
+
+export const suspendedReason = "suspended by its resource";
+
+/** Members of an endpoint's document that its resource decides, but for its secrets. */
+export const membersOf = ({ spec }: Webhook, app: AppRow): Partial<WebhookRow> => ({
+  tenant_id: app.tenant_id,
+  app_id: app._id,
+  url: spec.url,
+  description: spec.description ?? null,
+  events: [...spec.events].sort(),
+  event_names: [...(spec.eventNames ?? [])].sort(),
+  batch: spec.batch,
+  filters: spec.filters ?? null,
+  body_template: spec.bodyTemplate ?? null,
+  body_content_type: spec.bodyContentType,
+  paused: spec.paused,
+  rate_per_second: spec.ratePerSecond ?? null,
+  max_in_flight: spec.maxInFlight,
+  timeout_ms: spec.timeoutMilliseconds,
+});
+
+/**
+ * The state is the service's own, except that the resource suspends, and begins anew: when it resumes, with another
+ * url, and when somebody asks for it.
+ */
+export const stateOf = (webhook: Webhook, row: WebhookRow | null): Partial<WebhookRow> => {
+  const { spec } = webhook;
+  if (spec.suspended) return { status: "disabled", disabled_reason: suspendedReason };
+  const isResumed = row?.disabled_reason === suspendedReason;
+  const isEnabled = row?.status === "disabled" && isEnableDue(webhook);
+  return row === null || row.url !== spec.url || isResumed || isEnabled ? anew : {};
+};
+
+const anew = {
+  status: "active",
+  disabled_reason: null,
+  failure_count: 0,
+  streak_since: null,
+  failing_since: null,
+  notified: null,
+} as const satisfies Partial<WebhookRow>;
+
+/** Whether a person asked, by the annotation, and has not been heard. */
+const isEnableDue = (webhook: Webhook): boolean => {
+  const asked = enableAskedFor(webhook);
+  return asked !== undefined && asked !== webhook.status?.enabledFor;
+};
+
+/** As much of the annotation's value as the status holds. */
+export const enableAskedFor = ({ metadata }: Pick<Webhook, "metadata">): string | undefined =>
+  metadata.annotations?.[enableAnnotation]?.slice(0, 253) || undefined;
+
+/** What was kept while the endpoint was paused has become due. */
+export const resumption = ({ spec }: Webhook, row: WebhookRow | null, now: Date): Partial<WebhookRow> =>
+  row?.paused && !spec.paused ? { due_at: now } : {};
