@@ -25,6 +25,7 @@ import { type MessageRow, messageCollection } from "#core/storage/messages.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans.ts";
 import { retention } from "#core/storage/retention.ts";
 import { openAccount } from "./accounts.ts";
+import { leftEvents } from "./event-batches.ts";
 import { chunkHint, hints, messageHint } from "./hints.ts";
 import { lanes } from "./lanes.ts";
 import { guardedClient } from "./outgoing/guarded-client.ts";
@@ -70,12 +71,18 @@ export const parts = (made: Made): Part[] => {
   const shared = sharing(made);
   const sends = sending(made, shared);
   const webhooks = webhookParts({ ...made, ...shared, natsPrefix: made.config.natsPrefix });
-  const sources = [...timerSources({ db: mongo.db, hints: sends.hints, flush: sends.outbox.flush }), webhooks.timer];
+  const left = leftEvents({ ...made, ...shared });
+  const sources = [
+    ...timerSources({ db: mongo.db, hints: sends.hints, flush: sends.outbox.flush }),
+    webhooks.timer,
+    left.timer,
+  ];
   return [
     stores(made),
     health(made),
     shared.changes,
     sends.outbox,
+    left.part,
     accountsPart(sends.accounts, shared.client),
     workLanes(made, sends.pipeline, shared.changes.on),
     ...webhooks.parts,
