@@ -1,13 +1,14 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { crdFiles } from "./generators/crds.ts";
+import { eventsPage } from "./generators/events-page.ts";
 import type { GeneratedFile } from "./generators/generated-file.ts";
 import { openapiFile } from "./generators/openapi.ts";
 import { resourcePages } from "./generators/resource-pages.ts";
 import { settingsPage } from "./generators/settings-page.ts";
 
 /** Everything that is generated: `make generate` writes it, `--check` says what is stale. */
-const generators: readonly (() => GeneratedFile[])[] = [crdFiles, resourcePages, openapiFile, settingsPage];
+const generators: readonly (() => GeneratedFile[])[] = [crdFiles, resourcePages, openapiFile, settingsPage, eventsPage];
 
 const root = join(import.meta.dirname, "..");
 
