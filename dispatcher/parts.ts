@@ -29,6 +29,7 @@ import { leftEvents } from "./event-batches.ts";
 import { chunkHint, hints, messageHint } from "./hints.ts";
 import { lanes } from "./lanes.ts";
 import { guardedClient } from "./outgoing/guarded-client.ts";
+import { peopleParts } from "./people/parts.ts";
 import { type Pipeline, pipeline } from "./pipeline.ts";
 import { apnsTokens } from "./providers/apns-tokens.ts";
 import { http2Pool } from "./providers/http2-pool.ts";
@@ -72,10 +73,12 @@ export const parts = (made: Made): Part[] => {
   const sends = sending(made, shared);
   const webhooks = webhookParts({ ...made, ...shared, natsPrefix: made.config.natsPrefix });
   const left = leftEvents({ ...made, ...shared });
+  const people = peopleParts({ ...made, db: mongo.db, events: eventPublisher(shared), metrics: metrics.queue });
   const sources = [
     ...timerSources({ db: mongo.db, hints: sends.hints, flush: sends.outbox.flush }),
     webhooks.timer,
     left.timer,
+    ...people.timers,
   ];
   return [
     stores(made),
@@ -83,6 +86,7 @@ export const parts = (made: Made): Part[] => {
     shared.changes,
     sends.outbox,
     left.part,
+    ...people.parts,
     accountsPart(sends.accounts, shared.client),
     workLanes(made, sends.pipeline, shared.changes.on),
     ...webhooks.parts,
