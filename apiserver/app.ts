@@ -8,7 +8,7 @@ import { deadline } from "./middleware/deadline.ts";
 import { type EdgeLimit, edgeLimit } from "./middleware/edge-limit.ts";
 import { lastReply } from "./middleware/last-reply.ts";
 import { methodOverride } from "./middleware/method-override.ts";
-import { locate, operation, scope } from "./middleware/operation.ts";
+import { locate, operation, plan, scope } from "./middleware/operation.ts";
 import { problem } from "./middleware/problem.ts";
 import { protocol } from "./middleware/protocol.ts";
 import { rateLimit, type TakeToken } from "./middleware/rate-limit.ts";
@@ -52,6 +52,7 @@ export const app = (deps: AppDeps): Koa<State> => {
   koa.use(requestBody()); //                            5 body size and type
   koa.use(locate(deps.use)); //                         6 resource
   koa.use(scope); //                                    7 scope
-  koa.use(operation(deps.use)); //                      8 plan, 9 validation, 10 idempotency, 11 state, 12 quota
+  koa.use(plan(deps.use)); //                           8 plan
+  koa.use(operation(deps.use)); //                      9 validation, 10 idempotency, 11 state, 12 quota
   return koa;
 };

@@ -1,7 +1,7 @@
 import { Unavailable } from "#core/errors.ts";
-import { changes } from "#core/queue/announce.ts";
+import { type Announcer, announcer, changes } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/connect.ts";
-import { type Publisher, publisher } from "#core/queue/publish.ts";
+import { isAway, type Publisher, publisher } from "#core/queue/publish.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
@@ -10,11 +10,21 @@ import type { Changes } from "#core/storage/directory.ts";
 export type LateNatsDeps = {
   /** Resolves when NATS is there, however long that takes. */
   connect: () => Promise<Nats>;
-  subjects: Pick<Subjects, "allConfig">;
+  subjects: Pick<Subjects, "allConfig" | "config">;
   log: Log;
 };
 
-export type LateNats = Part & Changes & Publisher & { ping: () => Promise<void> };
+export type LateNats = Part &
+  Changes &
+  Publisher &
+  Announcer & {
+    ping: () => Promise<void>;
+    /**
+     * Asks whoever answers a subject, and gives back the reply's JSON.
+     * @throws Unavailable when nobody does within `timeoutMs`
+     */
+    ask: (subject: string, data: unknown, timeoutMs: number) => Promise<unknown>;
+  };
 
 const patienceMs = 2_000; // NATS that is there answers in a few ms
 
@@ -48,7 +58,18 @@ export const lateNats = ({ connect, subjects, log }: LateNatsDeps): LateNats => 
     on: (listener) => void listeners.push(listener),
     publish: async (...publication) => present().publisher.publish(...publication),
     publishText: async (...publication) => present().publisher.publishText(...publication),
+    changed: (collection, id) => {
+      if (link !== null) announcer({ nats: link.nats, subjects }).changed(collection, id);
+    },
     ping: async () => present().nats.ping(),
+    ask: async (subject, data, timeoutMs) => {
+      try {
+        const reply = await present().nats.nc.request(subject, JSON.stringify(data), { timeout: timeoutMs });
+        return reply.json();
+      } catch (error) {
+        throw isAway(error) ? new Unavailable("a dispatcher", { cause: error }) : error;
+      }
+    },
     start: async (signal) => {
       const { promise: late, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(() => {

@@ -5,6 +5,8 @@ import { connectNats } from "#core/queue/connect.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { outbox } from "#core/queue/outbox.ts";
 import { subjects } from "#core/queue/subjects.ts";
+import { addressGuard } from "#core/runtime/address-guard.ts";
+import { bodyTemplates } from "#core/runtime/body-template.ts";
 import { describeConfig, loadConfig } from "#core/runtime/config.ts";
 import { healthServer } from "#core/runtime/health-server.ts";
 import { keyRing } from "#core/runtime/key-ring.ts";
@@ -20,6 +22,7 @@ import { directory } from "#core/storage/directory.ts";
 import { eventBatches } from "#core/storage/event-batches.ts";
 import { messages } from "#core/storage/messages.ts";
 import { connectRedis } from "#core/storage/redis.ts";
+import { removals } from "#core/storage/removals.ts";
 import { subscriptionCounts } from "#core/storage/subscription-counts.ts";
 import { subscriptions } from "#core/storage/subscriptions.ts";
 import { targets } from "#core/storage/targets.ts";
@@ -28,15 +31,20 @@ import { users } from "#core/storage/users.ts";
 import { app } from "./app.ts";
 import { authenticate } from "./authenticate.ts";
 import { cursors } from "./cursors.ts";
+import { emitEvents } from "./events/emit.ts";
 import { eventStore } from "./events/store.ts";
 import { httpServer } from "./http-server.ts";
 import { keyLookup } from "./key-lookup.ts";
 import { lateNats } from "./late-nats.ts";
+import { narrowLimit } from "./narrow-limit.ts";
+import { peopleOutbox } from "./people-outbox.ts";
 import { readiness } from "./readiness.ts";
 import { redisScript } from "./redis-script.ts";
 import { ring } from "./ring.ts";
-import { bucketScript, takeToken } from "./take-token.ts";
+import { bucketScript, takeFrom, takeToken } from "./take-token.ts";
 import { useCases } from "./use-cases.ts";
+import { auditEvents } from "./webhooks/audit.ts";
+import { webhookWiring } from "./webhooks/wiring.ts";
 
 const mostApps = 10_000; // of one tenant, for counting its subscribers
 
@@ -52,6 +60,7 @@ const mongo = connectMongo({
   appName: "herald-apiserver",
   maxPoolSize: config.mongodbPoolSize,
 });
+const secrets = keyRing(config.keyRing);
 const redis = connectRedis({ url: config.redisUrl });
 const subjectsOf = subjects(config.natsPrefix);
 const nats = lateNats({
@@ -76,6 +85,7 @@ const bell = ring({
   log,
 });
 
+const people = peopleOutbox({ db: mongo.db, events: publishing, log, metrics: metrics.queue });
 const batches = eventBatches(mongo.db);
 const batchBox = batchOutbox({ batches, events: publishing, log, metrics: metrics.queue });
 const store = eventStore({ batches, outbox: batchBox, clock, log });
@@ -87,12 +97,36 @@ const check = readiness({
   required: { mongodb: mongo.ping },
   optional: { redis: () => redis.ping(), nats: nats.ping },
 });
+const take = takeFrom({
+  runScript: redisScript(redis, bucketScript),
+  replicas: config.replicas,
+  count: (decision, bucket) => metrics.rateDecisions.inc({ decision, bucket }),
+  clock,
+  log,
+});
+const ofCursors = cursors(config.cursorSecret ?? secrets.derive("cursors"));
+const templates = bodyTemplates();
+const webhooks = webhookWiring({
+  db: mongo.db,
+  nats,
+  subjects: subjectsOf,
+  guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
+  templates,
+  seal: secrets.seal,
+  limit: narrowLimit(take),
+  audit: auditEvents({ emit: emitEvents(store), clock }),
+  cursors: ofCursors,
+  clock,
+  log,
+});
 const use = useCases({
   directory: known,
   messages: messageRows,
   deliveries: deliveryList(mongo.db),
   users: users(mongo.db),
   subscriptions: subscriptions(mongo.db),
+  removals: removals(mongo.db),
+  publish: people,
   targets: targets(mongo.db),
   counts: subscriptionCounts(mongo.db),
   usage: usage(mongo.db),
@@ -100,7 +134,8 @@ const use = useCases({
   ring: bell.message,
   keepEvents: store.keep,
   countAccepted: (outcome) => metrics.accepted.inc({ outcome }),
-  cursors: cursors(config.cursorSecret ?? keyRing(config.keyRing).derive("cursors")),
+  cursors: ofCursors,
+  webhooks,
   firstDayMessages: config.firstDayMessages,
   readiness: check,
   clock,
@@ -114,13 +149,7 @@ const rest = httpServer({
     app({
       use,
       authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
-      takeToken: takeToken({
-        runScript: redisScript(redis, bucketScript),
-        replicas: config.replicas,
-        count: (decision, bucket) => metrics.rateDecisions.inc({ decision, bucket }),
-        clock,
-        log,
-      }),
+      takeToken: takeToken(take),
       edge: { perSecond: config.edgeRatePerSecond, burst: config.edgeBurst },
       trustedProxies: config.trustedProxies,
       timeoutMs: config.requestTimeoutSeconds * 1000,
@@ -151,6 +180,6 @@ process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: [stores, nats, events, batchBox, bell, store, rest, health],
+    parts: [stores, nats, events, people, batchBox, bell, store, templates, rest, health],
   }),
 );

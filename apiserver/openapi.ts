@@ -6,6 +6,25 @@ import { CreateNotificationResult, Message, MessagePage } from "#core/schema/mes
 import { CreateNotification } from "#core/schema/notification.ts";
 import { CreateSubscription, Subscription, UpdateSubscription } from "#core/schema/subscription.ts";
 import { UpdateUser, UpsertUser, User } from "#core/schema/user.ts";
+import {
+  CreateWebhook,
+  PreviewWebhook,
+  RecoverWebhook,
+  Recovery,
+  ReplayWebhook,
+  UpdateWebhook,
+  Webhook,
+  WebhookAttempt,
+  WebhookAttemptList,
+  WebhookDelivery,
+  WebhookDeliveryDetail,
+  WebhookDeliveryPage,
+  WebhookHealthReport,
+  WebhookList,
+  WebhookPreviewResult,
+  WebhookWithSecret,
+} from "#core/schema/webhook.ts";
+import { WebhookFilters } from "#core/schema/webhook-filters.ts";
 import { serviceVersion } from "./middleware/request-id.ts";
 import type { Route } from "./route.ts";
 
@@ -37,17 +56,34 @@ const named: readonly (readonly [string, TSchema])[] = [
   ["CreateNotification", CreateNotification],
   ["CreateNotificationResult", CreateNotificationResult],
   ["CreateSubscription", CreateSubscription],
+  ["CreateWebhook", CreateWebhook],
   ["Delivery", Delivery],
   ["DeliveryPage", DeliveryPage],
   ["Error", ErrorReply],
   ["Message", Message],
   ["MessagePage", MessagePage],
   ["Ok", OkReply],
+  ["PreviewWebhook", PreviewWebhook],
+  ["RecoverWebhook", RecoverWebhook],
+  ["Recovery", Recovery],
+  ["ReplayWebhook", ReplayWebhook],
   ["Subscription", Subscription],
   ["UpdateSubscription", UpdateSubscription],
   ["UpdateUser", UpdateUser],
+  ["UpdateWebhook", UpdateWebhook],
   ["UpsertUser", UpsertUser],
   ["User", User],
+  ["Webhook", Webhook],
+  ["WebhookAttempt", WebhookAttempt],
+  ["WebhookAttemptList", WebhookAttemptList],
+  ["WebhookDelivery", WebhookDelivery],
+  ["WebhookDeliveryDetail", WebhookDeliveryDetail],
+  ["WebhookDeliveryPage", WebhookDeliveryPage],
+  ["WebhookFilters", WebhookFilters],
+  ["WebhookHealthReport", WebhookHealthReport],
+  ["WebhookList", WebhookList],
+  ["WebhookPreviewResult", WebhookPreviewResult],
+  ["WebhookWithSecret", WebhookWithSecret],
 ];
 
 const names = new Map<TSchema, string>(named.map(([name, schema]) => [schema, name]));

@@ -21,6 +21,8 @@ export type Request<B, Q, R> = Omit<Located, "query" | "body"> & {
   query: Q;
   resource: R;
   header: (name: string) => string | undefined;
+  /** Where the request came from. */
+  ip: string;
   traceparent: string;
   use: UseCases;
 };
@@ -51,6 +53,8 @@ export type Definition<B extends TSchema, Q extends TObject, T extends TSchema, 
   errors?: readonly ErrorCode[];
   /** Finds what the path or the body names, or throws NotFound: before scopes are looked at. */
   locate?: (located: Located, use: UseCases) => Promise<R>;
+  /** Throws unless the caller's plan includes it: before the input is parsed. */
+  inPlan?: (caller: Caller, resource: R, use: UseCases) => Promise<void>;
   handle: (request: Request<Static<B>, Static<Q>, R>) => Promise<Answer<Static<T>>>;
 };
 

@@ -5,6 +5,7 @@ import { cached } from "#core/storage/cached.ts";
 import type { DeliveryList } from "#core/storage/delivery-list.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import type { MessageRow, Messages } from "#core/storage/messages.ts";
+import type { Removals } from "#core/storage/removals.ts";
 import type { Audience, SubscriptionCounts } from "#core/storage/subscription-counts.ts";
 import type { Subscriptions } from "#core/storage/subscriptions.ts";
 import type { Targets } from "#core/storage/targets.ts";
@@ -14,16 +15,19 @@ import { accept } from "./accept.ts";
 import type { Caller } from "./caller.ts";
 import { cancel } from "./cancel.ts";
 import type { Cursors } from "./cursors.ts";
+import { deleteSubscription } from "./delete-subscription.ts";
 import { deleteUser } from "./delete-user.ts";
 import { estimate } from "./estimate.ts";
 import { publishEvents } from "./events/publish.ts";
 import type { EventStore } from "./events/store.ts";
+import type { PeopleOutbox } from "./people-outbox.ts";
 import { quota } from "./quota.ts";
 import { registerSubscription } from "./register-subscription.ts";
 import { addressOf } from "./subscription-checks.ts";
 import { updateSubscription } from "./update-subscription.ts";
 import { updateUser } from "./update-user.ts";
 import { upsertUser } from "./upsert-user.ts";
+import type { WebhookUseCases } from "./webhooks/use-cases.ts";
 
 export type UseCaseDeps = {
   directory: Pick<Directory, "app">;
@@ -31,6 +35,8 @@ export type UseCaseDeps = {
   deliveries: DeliveryList;
   users: Users;
   subscriptions: Subscriptions;
+  removals: Removals;
+  publish: PeopleOutbox;
   targets: Targets;
   counts: SubscriptionCounts;
   usage: Usage;
@@ -40,6 +46,7 @@ export type UseCaseDeps = {
   keepEvents: EventStore["keep"];
   countAccepted: (outcome: "created" | "replayed") => void;
   cursors: Cursors;
+  webhooks: WebhookUseCases;
   firstDayMessages: number;
   /** Which of the things this program needs answer now. */
   readiness: (signal: AbortSignal) => Promise<{ isReady: boolean; checks: Record<string, string> }>;
@@ -52,11 +59,18 @@ const countMs = 10_000; // counts over a whole app or tenant may be this old
 
 /** What the handlers can ask for: every use case with what it needs. */
 export const useCases = (deps: UseCaseDeps) => {
-  const { messages, users, subscriptions, targets, usage, clock, ring } = deps;
+  const { messages, users, subscriptions, removals, publish, targets, usage, clock, ring } = deps;
   const promises = quota({ usage, firstDayMessages: deps.firstDayMessages });
   const nameOwner = ({ tenant_id: tenantId, app_id: appId, _id, external_id: externalId }: UserRow): Promise<void> =>
     subscriptions.nameOwner(tenantId, appId, _id, externalId);
-  const register = registerSubscription({ subscriptions, countBillable: countBillable(deps), clock });
+  const remove = deleteSubscription({ removals, subscriptions, publish: publish.removal, clock });
+  const register = registerSubscription({
+    subscriptions,
+    remove,
+    publish: publish.subscription,
+    countBillable: countBillable(deps),
+    clock,
+  });
   const estimateAudience = estimate({ targets, countAll: countAll(deps) });
   return {
     clock,
@@ -66,15 +80,24 @@ export const useCases = (deps: UseCaseDeps) => {
     users,
     subscriptions,
     readiness: deps.readiness,
+    webhooks: deps.webhooks,
     app: findApp(deps.directory),
     accept: accept({ messages, estimate: estimateAudience, quota: promises, ring, count: deps.countAccepted, clock }),
     publishEvents: publishEvents({ keep: deps.keepEvents, clock }),
     cancel: cancel({ messages, quota: promises, clock }),
-    upsertUser: upsertUser({ users, nameOwner, register, checkSubscription: addressOf, clock }),
+    upsertUser: upsertUser({
+      users,
+      nameOwner,
+      register,
+      checkSubscription: addressOf,
+      publish: publish.user,
+      clock,
+    }),
     updateUser: updateUser({ users, nameOwner, clock }),
-    deleteUser: deleteUser({ users, subscriptions }),
+    deleteUser: deleteUser({ removals, users, subscriptions, publish: publish.removal, clock }),
     registerSubscription: register,
-    updateSubscription: updateSubscription({ subscriptions, clock }),
+    updateSubscription: updateSubscription({ subscriptions, publish: publish.subscription, clock }),
+    deleteSubscription: remove,
   };
 };
 

@@ -26,6 +26,15 @@ export const scope: Middleware = (ctx, next) => {
   });
 };
 
+/** 8: what the caller's plan includes. */
+export const plan =
+  (use: UseCases): Middleware =>
+  async (ctx, next) => {
+    const { route, caller, resource } = ctx.state;
+    if (route.inPlan !== undefined && caller !== undefined) await route.inPlan(caller, resource, use);
+    return next();
+  };
+
 /** 9 to 12: parses, then runs the operation, which checks its own idempotency, state and quota. */
 export const operation =
   (use: UseCases): Middleware =>
@@ -47,6 +56,7 @@ const requestOf = (ctx: Context, use: UseCases): Request<unknown, unknown, unkno
     resource,
     caller: caller as Request<unknown, unknown, unknown>["caller"], // sound: public routes do not look at it
     header: (name) => ctx.get(name) || undefined,
+    ip: ctx.ip,
     signal,
     traceparent,
     use,

@@ -3,9 +3,12 @@ import { AppError, invalid, NotFound } from "#core/errors.ts";
 import type { Route } from "../route.ts";
 import type { Middleware, State } from "../state.ts";
 
-/** Finds the row of the table that a request means; 404 and 405 for those that mean none. HEAD means GET. */
+/**
+ * Finds the row of the table that a request means; 404 and 405 for those that mean none. HEAD means GET.
+ * Of several the one with the fewest parameters is meant: `webhooks/preview` before `webhooks/{webhookId}`.
+ */
 export const routing = (routes: readonly Route[]): Middleware => {
-  const router = new Router<State>({ exclusive: true, strict: true });
+  const router = new Router<State>({ exclusive: "specificity", strict: true });
   for (const row of routes) {
     const path = row.path.replaceAll(/\{(\w+)\}/g, ":$1");
     router.register(path, [row.method], (ctx, next) => {

@@ -4,11 +4,15 @@ import { eventRoutes } from "./events.ts";
 import { notificationRoutes } from "./notifications.ts";
 import { documentRoute, serviceRoutes } from "./service.ts";
 import { userRoutes } from "./users.ts";
+import { webhookDeliveryRoutes } from "./webhook-deliveries.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
 /** Every operation of the REST interface. */
 export const routes: readonly Route[] = [
   ...notificationRoutes,
   ...userRoutes,
+  ...webhookDeliveryRoutes,
+  ...webhookRoutes,
   ...eventRoutes,
   ...serviceRoutes,
   documentRoute(() => document),

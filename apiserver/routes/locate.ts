@@ -3,8 +3,10 @@ import type { AppRow } from "#core/storage/apps.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
 import type { UserRow } from "#core/storage/users.ts";
+import type { WebhookRow } from "#core/storage/webhooks.ts";
 import type { Located } from "../route.ts";
 import type { UseCases } from "../use-cases.ts";
+import type { DeliveryOfEndpoint } from "../webhooks/replay.ts";
 
 /** The app that the path names. */
 export const appOfPath = ({ params, caller }: Located, use: UseCases): Promise<AppRow> =>
@@ -55,4 +57,24 @@ export const subscriptionOfPath = async (located: Located, use: UseCases): Promi
   const row = await use.subscriptions.find(app.tenant_id, app._id, located.params["subscriptionId"] ?? "");
   if (row === null) throw new NotFound("subscription");
   return row;
+};
+
+/** The webhook that the path names. */
+export const webhookOfPath = async (located: Located, use: UseCases): Promise<WebhookRow> => {
+  const app = await appOfPath(located, use);
+  return existing(await use.webhooks.find(app.tenant_id, app._id, located.params["webhookId"] ?? ""), "webhook");
+};
+
+/** The webhook delivery that the path names, and its webhook: that of one which is gone is gone too. */
+export const webhookDeliveryOfPath = async (located: Located, use: UseCases): Promise<DeliveryOfEndpoint> => {
+  const { tenant_id: tenantId, _id: appId } = await appOfPath(located, use);
+  const found = await use.webhooks.findDelivery(tenantId, appId, located.params["deliveryId"] ?? "");
+  const delivery = existing(found, "delivery");
+  const endpoint = existing(await use.webhooks.find(tenantId, appId, delivery.endpoint_id), "delivery");
+  return { delivery, endpoint };
+};
+
+const existing = <T>(found: T | null, resource: string): T => {
+  if (found === null) throw new NotFound(resource);
+  return found;
 };

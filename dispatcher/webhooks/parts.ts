@@ -29,6 +29,7 @@ import { observe } from "./observe.ts";
 import { recoverPage } from "./recover.ts";
 import { sendWebhook } from "./send.ts";
 import { endpointStats } from "./stats.ts";
+import { testRequests } from "./test-requests.ts";
 
 export type WebhookPartsDeps = {
   db: Mongo["db"];
@@ -77,6 +78,7 @@ const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes
   const endpoints = webhookWork(deps.db);
   const deliveries = webhookDeliveries(deps.db);
   const templates = bodyTemplates();
+  const send = sendWebhook({ ...deps, templates });
   const stats = endpointStats({ rows: webhookStats(deps.db), log });
   const caller = calls({ nats, subject: subjects.lanes(), hear: (id) => held.nudge(id) });
   const held: Lanes = lanes({
@@ -87,7 +89,7 @@ const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes
     ring,
     callHolder: caller.call,
     handOver: (id) => handOver({ endpoints, ring, clock }, id),
-    send: sendWebhook({ ...deps, templates }),
+    send,
     recover: (row) => recoverPage({ db: deps.db, clock }, row),
     announce: (id) => deps.announcer.changed(webhookCollection.name, id),
     observe: observe({ ...deps, stats }),
@@ -95,7 +97,14 @@ const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes
   deps.changes.on((collection, id) => {
     if (collection === webhookCollection.name || collection === "*") held.refresh(id);
   });
-  return { held, parts: [templates, stats, caller.part, held] };
+  const tests = testRequests({
+    ...deps,
+    subject: subjects.webhookTests(),
+    find: (id) => endpoints.rows.findOne({ _id: id }),
+    keep: (row) => deliveries.keep([row]),
+    send,
+  });
+  return { held, parts: [templates, stats, caller.part, held, tests] };
 };
 
 /** What brings lanes their work. */

@@ -2,7 +2,8 @@ import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import { derivedIdAt, firstIdAt } from "#core/domain/ids.ts";
 import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhook-deliveries.ts";
-import { type HistoryRange, replayOf, type WebhookHistory, webhookHistory } from "#core/storage/webhook-history.ts";
+import { type HistoryRange, replayOf } from "#core/storage/webhook-history.ts";
+import { type WebhookRecovery, webhookRecovery } from "#core/storage/webhook-recovery.ts";
 import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks.ts";
 
 export type RecoverDeps = { db: Db; clock: Clock };
@@ -18,7 +19,7 @@ export const recoverPage = async ({ db, clock }: RecoverDeps, endpoint: WebhookR
   const { recovery } = endpoint;
   if (recovery === null || recovery.completed_at !== null)
     throw new Error(`${endpoint._id} has no recovery to go on with`);
-  const history = webhookHistory(db);
+  const history = webhookRecovery(db);
   const page = await pageOf(history, endpoint._id, recovery);
   const now = clock.now();
   const made = page.deliveries.map((row) => replayOf(row, replayId(recovery, row), now));
@@ -45,7 +46,7 @@ type Page = {
 const replayId = ({ id, kind, requested_at: at }: RecoveryRow, row: WebhookDeliveryRow): string =>
   derivedIdAt("webhookDelivery", at, id, kind === "recover" ? row.event_id : row._id);
 
-const pageOf = (history: WebhookHistory, endpointId: string, recovery: RecoveryRow): Promise<Page> =>
+const pageOf = (history: WebhookRecovery, endpointId: string, recovery: RecoveryRow): Promise<Page> =>
   recovery.kind === "recover" ? unarrived(history, endpointId, recovery) : everything(history, endpointId, recovery);
 
 /** Ids of the window that were not looked at yet. What the recovery makes itself begins where the window ends at the latest. */
@@ -54,7 +55,7 @@ const rangeOf = ({ since, until, requested_at, after }: RecoveryRow): HistoryRan
   return { above: after ?? firstIdAt("webhookDelivery", since), below: firstIdAt("webhookDelivery", new Date(end)) };
 };
 
-const unarrived = async (history: WebhookHistory, endpointId: string, recovery: RecoveryRow): Promise<Page> => {
+const unarrived = async (history: WebhookRecovery, endpointId: string, recovery: RecoveryRow): Promise<Page> => {
   const range = { ...rangeOf(recovery), limit: pageRows };
   const [dead, failed] = await Promise.all([
     history.oldest(endpointId, { status: "dead", eventType: null }, range),
@@ -71,7 +72,7 @@ const unarrived = async (history: WebhookHistory, endpointId: string, recovery: 
 
 /** Dead deliveries whose events have not arrived by another delivery, nor are on their way by one. */
 const wanted = async (
-  history: WebhookHistory,
+  history: WebhookRecovery,
   recovery: RecoveryRow,
   dead: readonly WebhookDeliveryRow[],
 ): Promise<WebhookDeliveryRow[]> => {
@@ -105,7 +106,7 @@ const originalId = ({ endpoint_id, event_id, payload }: WebhookDeliveryRow): str
 const ended = ["success", "failed", "dead"] as const;
 
 /** Every delivery that fits and has been tried; each status by itself, as an index has them. */
-const everything = async (history: WebhookHistory, endpointId: string, recovery: RecoveryRow): Promise<Page> => {
+const everything = async (history: WebhookRecovery, endpointId: string, recovery: RecoveryRow): Promise<Page> => {
   const range = { ...rangeOf(recovery), limit: pageRows };
   const statuses = recovery.status === null ? ended : [recovery.status];
   const pages = await Promise.all(

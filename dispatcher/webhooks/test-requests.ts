@@ -37,8 +37,8 @@ const longestMs = 25_000; // the caller's own request ends after 30 s
 export const testRequests = (deps: TestRequestsDeps): Part => {
   const underWay = new Set<Promise<void>>();
   let subscription: Subscription | undefined;
-  const hear = (error: Error | null, message: Msg): void => {
-    if (error !== null) return;
+  const hear = (failure: Error | null, message: Msg): void => {
+    if (failure !== null) return;
     if (underWay.size >= mostAtOnce) return void message.respond(JSON.stringify({ outcome: "busy" }));
     const answering = answer(deps, message).finally(() => underWay.delete(answering));
     underWay.add(answering);

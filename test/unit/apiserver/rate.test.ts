@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import pino from "pino";
 import { localBuckets, rateState } from "../../../apiserver/rate.ts";
-import { takeToken } from "../../../apiserver/take-token.ts";
+import { takeFrom, takeToken } from "../../../apiserver/take-token.ts";
 
 describe("localBuckets", () => {
   const bucket = { capacity: 10, perSecond: 5 };
@@ -71,7 +71,7 @@ describe("takeToken", () => {
   it("lets through a replica's share while the script cannot run, and the whole again afterwards", async () => {
     let isAway = true;
     const counted: string[] = [];
-    const take = takeToken({
+    const takeShared = takeFrom({
       runScript: async () => {
         if (isAway) throw new Error("away");
         return [1, 99_000];
@@ -81,6 +81,7 @@ describe("takeToken", () => {
       log: pino({ level: "silent" }),
       count: (...decision) => counted.push(decision.join(" ")),
     });
+    const take = takeToken(takeShared);
     const states = await Promise.all(Array.from({ length: 30 }, () => take("key_1", 100)));
     expect(states.filter((state) => state.isAllowed)).to.have.length(25);
     expect(states.every((state) => state.isDegraded && state.limit === 25)).to.equal(true);

@@ -1,0 +1,50 @@
+import { WebhookAttemptList, WebhookDeliveryDetail } from "#core/schema/webhook.ts";
+import { route } from "../route.ts";
+import { webhookAttemptView, webhookDeliveryDetailView } from "../webhooks/views.ts";
+import { webhookDeliveryOfPath } from "./locate.ts";
+import { ofWebhooks, webhookTag as tag, webhooksInPlan } from "./webhooks.ts";
+
+const ofDelivery = `${ofWebhooks}/deliveries/{deliveryId}`;
+
+export const webhookDeliveryRoutes = [
+  route({
+    id: "getWebhookDelivery",
+    method: "GET",
+    path: ofDelivery,
+    summary: "Show a delivery with what it says",
+    tag,
+    scopes: ["admin"],
+    status: [200],
+    reply: WebhookDeliveryDetail,
+    locate: webhookDeliveryOfPath,
+    handle: async ({ resource: { delivery } }) => ({ body: webhookDeliveryDetailView(delivery) }),
+  }),
+
+  route({
+    id: "listWebhookAttempts",
+    method: "GET",
+    path: `${ofDelivery}/attempts`,
+    summary: "List the requests that were made for a delivery",
+    tag,
+    scopes: ["admin"],
+    status: [200],
+    reply: WebhookAttemptList,
+    locate: webhookDeliveryOfPath,
+    handle: async ({ resource: { delivery } }) => ({ body: { data: delivery.attempts.map(webhookAttemptView) } }),
+  }),
+
+  route({
+    id: "replayWebhookDelivery",
+    method: "POST",
+    path: `${ofDelivery}/replay`,
+    summary: "Send a delivery again, as a new one of the same event",
+    tag,
+    scopes: ["admin"],
+    status: [200],
+    errors: ["HS_PLAN_FEATURE_REQUIRED", "HS_CONFLICT"],
+    reply: WebhookDeliveryDetail,
+    locate: webhookDeliveryOfPath,
+    inPlan: webhooksInPlan,
+    handle: async ({ use, resource }) => ({ body: webhookDeliveryDetailView(await use.webhooks.replay(resource)) }),
+  }),
+];

@@ -1,0 +1,72 @@
+import { isReservedHeader } from "#core/domain/reserved-headers.ts";
+import { type FilterProblem, filterProblems } from "#core/domain/webhook-filter.ts";
+import { type FieldError, ValidationError } from "#core/errors.ts";
+import type { EventKind } from "#core/schema/event.ts";
+import type { WebhookFilters } from "#core/schema/webhook-filters.ts";
+
+/** What a schema cannot say of an endpoint; a member that is left out is not looked at. */
+export type Checked = {
+  url?: string | undefined;
+  events?: readonly EventKind[] | undefined;
+  event_names?: readonly string[] | undefined;
+  headers?: Readonly<Record<string, string>> | null | undefined;
+  body_template?: string | null | undefined;
+  filters?: WebhookFilters | null | undefined;
+};
+
+export type CheckDeps = {
+  /** Why no request may go to an address; null when it may. */
+  addressProblem: (url: URL) => string | null;
+  /** What is wrong with a template's syntax; null when nothing is. */
+  templateProblem: (template: string) => string | null;
+};
+
+/** Throws unless an endpoint may be as asked for. @throws ValidationError with every problem */
+export const checkWebhook = (deps: CheckDeps, wanted: Checked): void =>
+  refuseAll([
+    ...urlProblems(deps, wanted.url),
+    ...eventProblems(wanted),
+    ...headerProblems(Object.keys(wanted.headers ?? {})),
+    ...templateProblems(deps, wanted.body_template),
+    ...(wanted.filters ? filterProblems(wanted.filters, "filters") : []),
+  ]);
+
+/** The same for filters alone. */
+export const checkFilters = (filters: WebhookFilters | null | undefined): void =>
+  refuseAll(filters ? filterProblems(filters, "filters") : []);
+
+const refuseAll = ([first, ...rest]: readonly FilterProblem[]): void => {
+  if (first === undefined) return;
+  throw new ValidationError([bare(first), ...rest.map(bare)], first.allowed && { allowed: first.allowed });
+};
+
+const bare = ({ field, message }: FieldError): FieldError => ({ field, message });
+
+const urlProblems = ({ addressProblem }: CheckDeps, text: string | undefined): FieldError[] => {
+  if (text === undefined) return [];
+  const url = URL.parse(text);
+  const message = url === null ? "is not an address" : addressProblem(url);
+  return message === null ? [] : [{ field: "url", message }];
+};
+
+/** Custom events are wanted by name. Source: spec part 6, rule 2. */
+const eventProblems = ({ events = [], event_names: names = [] }: Checked): FieldError[] =>
+  events.includes("event.received") && names.length === 0
+    ? [{ field: "event_filters.event_names", message: "must name at least one event, as event.received is wanted" }]
+    : [];
+
+/** Header names are the same whatever their case. Source of the reserved ones: decisions 9.2. */
+const headerProblems = (names: readonly string[]): FieldError[] => {
+  const seen = new Set<string>();
+  return names.flatMap((name) => {
+    const isTwice = seen.has(name.toLowerCase());
+    seen.add(name.toLowerCase());
+    if (isReservedHeader(name)) return [{ field: `headers.${name}`, message: "is a reserved header" }];
+    return isTwice ? [{ field: `headers.${name}`, message: "is given twice: case does not matter" }] : [];
+  });
+};
+
+const templateProblems = ({ templateProblem }: CheckDeps, template: string | null | undefined): FieldError[] => {
+  const message = template ? templateProblem(template) : null;
+  return message === null ? [] : [{ field: "body_template", message }];
+};

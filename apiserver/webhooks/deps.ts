@@ -1,0 +1,25 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { KeyRing } from "#core/runtime/key-ring.ts";
+import type { WebhookEndpoints } from "#core/storage/webhook-endpoints.ts";
+import type { WebhookHistory } from "#core/storage/webhook-history.ts";
+import type { NarrowLimit } from "../narrow-limit.ts";
+import type { Audit } from "./audit.ts";
+import type { CheckDeps } from "./checks.ts";
+
+/** What changes of endpoints need. */
+export type WebhookDeps = CheckDeps & {
+  endpoints: WebhookEndpoints;
+  history: WebhookHistory;
+  /** Tells every process that an endpoint changed. Best effort. */
+  announce: (endpointId: string) => void;
+  /** Rings an endpoint's doorbell. Best effort: its `due_at` has it looked at as well. */
+  ring: (endpointId: string) => void;
+  /** Has an endpoint looked at by `at`, should the doorbell not be heard. */
+  wake: (endpointIds: readonly string[], at: Date) => Promise<void>;
+  limit: NarrowLimit;
+  audit: Audit;
+  seal: KeyRing["seal"];
+  /** `whsec_` and base64 of 32 random bytes. */
+  newSecret: () => string;
+  clock: Clock;
+};

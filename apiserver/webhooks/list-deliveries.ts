@@ -1,0 +1,24 @@
+import type { WebhookDelivery, WebhookDeliveryQuery } from "#core/schema/webhook.ts";
+import { anyDelivery, type WebhookHistory } from "#core/storage/webhook-history.ts";
+import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { type Cursors, type Page, readPage } from "../cursors.ts";
+import { webhookDeliveryView } from "./views.ts";
+
+/** One page of what was sent to an endpoint, the newest first. */
+export const listWebhookDeliveries =
+  ({ history, cursors }: { history: Pick<WebhookHistory, "list">; cursors: Cursors }) =>
+  (endpoint: WebhookRow, { cursor, limit, ...filters }: WebhookDeliveryQuery): Promise<Page<WebhookDelivery>> =>
+    readPage({
+      cursors,
+      scope: { list: `webhook-deliveries/${endpoint._id}`, sort: "-created_at", filters },
+      cursor,
+      limit,
+      read: ({ after, ...page }) =>
+        history.list(
+          endpoint._id,
+          { status: filters.status ?? null, eventType: filters.event_type ?? null },
+          { ...anyDelivery, ...(after !== null && { below: after }), ...page },
+        ),
+      keyOf: (row) => row._id,
+      view: webhookDeliveryView,
+    });

@@ -1,0 +1,54 @@
+import { sampleEvent } from "#core/domain/sample-event.ts";
+import { batchesOf, webhookText } from "#core/domain/webhook-body.ts";
+import { failedConditions } from "#core/domain/webhook-filter.ts";
+import type { BodyTemplates } from "#core/runtime/body-template.ts";
+import type { BatchEnvelope, EventEnvelope } from "#core/schema/event.ts";
+import type { PreviewWebhook, WebhookPreviewResult } from "#core/schema/webhook.ts";
+import type { AppRow } from "#core/storage/apps.ts";
+import { checkFilters } from "./checks.ts";
+import type { WebhookDeps } from "./deps.ts";
+
+export type PreviewDeps = Pick<WebhookDeps, "limit" | "clock"> & { templates: Pick<BodyTemplates, "render"> };
+
+const perMinute = 10;
+
+/** What an endpoint with these settings would be sent for an event. Nothing is stored or sent. */
+export const previewWebhook =
+  ({ limit, clock, templates }: PreviewDeps) =>
+  async (app: AppRow, body: PreviewWebhook): Promise<WebhookPreviewResult> => {
+    await limit("webhooks.preview", app._id, perMinute);
+    checkFilters(body.filters);
+    const {
+      body_template: template = null,
+      body_content_type: contentType = "application/json",
+      filters = null,
+    } = body;
+    const event = eventOf(app, body, clock.now());
+    const { envelope, text } = sentOf(event, body);
+    const failed = failedConditions(filters, event);
+    const rendered = template === null ? { body: text } : await templates.render(template, contentType, envelope);
+    return {
+      payload: { ...envelope },
+      matched: failed.length === 0,
+      failed_conditions: failed,
+      body: "body" in rendered ? rendered.body : null,
+      content_type: template === null ? "application/json" : contentType,
+      error: "error" in rendered ? rendered.error : null,
+    };
+  };
+
+const eventOf = (app: AppRow, { event_type: kind, data }: PreviewWebhook, now: Date): EventEnvelope => {
+  const sample = sampleEvent(kind, app._id, now);
+  return data === undefined ? sample : { ...sample, subject_id: null, data: { ...data } };
+};
+
+/** As it would leave: cut to its largest size, and alone in a batch where batches are asked for. */
+const sentOf = (
+  event: EventEnvelope,
+  { batch = false }: PreviewWebhook,
+): { envelope: EventEnvelope | BatchEnvelope; text: string } => {
+  const [only] = batch && event.type.startsWith("delivery.") ? batchesOf([event]) : [];
+  if (only !== undefined) return only;
+  const text = webhookText(event);
+  return { envelope: JSON.parse(text) as EventEnvelope, text }; // sound: it was just written
+};

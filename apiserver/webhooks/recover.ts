@@ -1,0 +1,67 @@
+import { newId } from "#core/domain/ids.ts";
+import { AppError, invalid, NotFound } from "#core/errors.ts";
+import type { RecoverWebhook, ReplayWebhook } from "#core/schema/webhook.ts";
+import { webhookHistoryDays } from "#core/storage/webhook-deliveries.ts";
+import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks.ts";
+import type { WebhookDeps } from "./deps.ts";
+
+export type RecoverDeps = Pick<WebhookDeps, "endpoints" | "announce" | "ring" | "clock">;
+
+/** Begins to send again what failed or was missed; whoever holds the endpoint does it page by page. */
+export const recoverWebhook =
+  (deps: RecoverDeps) =>
+  (endpoint: WebhookRow, body: RecoverWebhook): Promise<RecoveryRow> =>
+    begin(deps, endpoint, { kind: "recover", status: null, event_type: null, ...windowOf(body, deps.clock.now()) });
+
+/** Begins to send again every delivery of a window that fits. */
+export const replayMany =
+  (deps: RecoverDeps) =>
+  (endpoint: WebhookRow, body: ReplayWebhook): Promise<RecoveryRow> =>
+    begin(deps, endpoint, {
+      kind: "replay",
+      status: body.status ?? null,
+      event_type: body.event_type ?? null,
+      ...windowOf(body, deps.clock.now()),
+    });
+
+type Wanted = Pick<RecoveryRow, "kind" | "status" | "event_type" | "since" | "until">;
+
+const begin = async (
+  { endpoints, announce, ring, clock }: RecoverDeps,
+  endpoint: WebhookRow,
+  wanted: Wanted,
+): Promise<RecoveryRow> => {
+  const now = clock.now();
+  const progress = { after: null, replayed: 0, requested_at: now, completed_at: null };
+  const recovery = { id: newId("recovery", now), ...wanted, ...progress };
+  const changed = await endpoints.beginRecovery(endpoint, recovery);
+  if (changed === null) {
+    throw conflictOf(await endpoints.find(endpoint.tenant_id, endpoint.app_id, endpoint._id));
+  }
+  announce(endpoint._id);
+  ring(endpoint._id);
+  return recovery;
+};
+
+const conflictOf = (row: WebhookRow | null): AppError => {
+  if (row === null) return new NotFound("webhook");
+  if (row.status === "disabled") return new AppError("HS_CONFLICT", "the webhook is disabled", { status: "disabled" });
+  return new AppError("HS_CONFLICT", "a recovery is running", { status: "running" });
+};
+
+const historyMs = webhookHistoryDays * 86_400_000;
+const slackMs = 60_000; // between the caller's clock and ours
+
+/** The window that is asked for; what lies ahead of now is left out, as nothing has happened there. */
+const windowOf = ({ since, until }: RecoverWebhook, now: Date): { since: Date; until: Date } => {
+  const [from, to] = [new Date(since), until === undefined ? now : new Date(until)];
+  if (from.getTime() < now.getTime() - historyMs - slackMs) {
+    throw invalid("since", `must be at most ${webhookHistoryDays} days ago: older deliveries are not kept`);
+  }
+  if (from > to)
+    throw invalid(
+      until === undefined ? "since" : "until",
+      until === undefined ? "must not be ahead" : "must not be before since",
+    );
+  return { since: from, until: to < now ? to : now };
+};

@@ -1,0 +1,30 @@
+import { newId } from "#core/domain/ids.ts";
+import { AppError } from "#core/errors.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import { replayOf } from "#core/storage/webhook-history.ts";
+import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { WebhookDeps } from "./deps.ts";
+
+export type ReplayDeps = Pick<WebhookDeps, "history" | "wake" | "ring" | "limit" | "clock">;
+
+/** A delivery and the endpoint that it is for. */
+export type DeliveryOfEndpoint = { delivery: WebhookDeliveryRow; endpoint: WebhookRow };
+
+const perMinute = 60;
+
+/** Sends a delivery again as a new one of the same event. */
+export const replayDelivery =
+  ({ history, wake, ring, limit, clock }: ReplayDeps) =>
+  async ({ delivery, endpoint }: DeliveryOfEndpoint): Promise<WebhookDeliveryRow> => {
+    await limit("webhooks.replay", delivery.app_id, perMinute);
+    if (endpoint.status === "disabled") throw conflict("the webhook is disabled", endpoint.status);
+    if (delivery.status === "pending") throw conflict("the delivery is still to be sent", delivery.status);
+    const now = clock.now();
+    const row = replayOf(delivery, newId("webhookDelivery", now), now);
+    await history.insert(row);
+    await wake([endpoint._id], now);
+    ring(endpoint._id);
+    return row;
+  };
+
+const conflict = (message: string, status: string): AppError => new AppError("HS_CONFLICT", message, { status });

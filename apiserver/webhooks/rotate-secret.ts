@@ -1,0 +1,28 @@
+import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { type By, webhookFact } from "./audit.ts";
+import { changeWebhook } from "./change.ts";
+import type { WithSecret } from "./create.ts";
+import type { WebhookDeps } from "./deps.ts";
+
+/** How long requests carry the former secret's signature too. Source: spec 4.5. */
+const overlapMs = 86_400_000;
+
+const perMinute = 10;
+
+/** Gives an endpoint a new secret. Of several rotations within a day the oldest secrets are dropped: two sign at most. */
+export const rotateSecret =
+  (deps: WebhookDeps) =>
+  async (by: By, found: WebhookRow): Promise<WithSecret> => {
+    await deps.limit("webhooks.rotate_secret", found._id, perMinute);
+    const secret = deps.newSecret();
+    const sealed = deps.seal(secret, `webhooks/${found._id}/secret`);
+    const change = await changeWebhook(deps, found, (row, now) => ({
+      set: {
+        secret: sealed,
+        previous_secret: { secret: row.secret, expires_at: new Date(now.getTime() + overlapMs) },
+      },
+      isDue: false,
+    }));
+    await deps.audit(webhookFact(by, "secret_rotated", change, deps.clock.now()));
+    return { row: change.after, secret };
+  };

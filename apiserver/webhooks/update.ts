@@ -1,0 +1,40 @@
+import type { UpdateWebhook } from "#core/schema/webhook.ts";
+import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { type By, webhookFact } from "./audit.ts";
+import { changeWebhook } from "./change.ts";
+import { checkWebhook } from "./checks.ts";
+import type { WebhookDeps } from "./deps.ts";
+import { membersOf } from "./members.ts";
+
+/** Changes an endpoint; what is asked for is judged together with what stays. */
+export const updateWebhook =
+  (deps: WebhookDeps) =>
+  async (by: By, found: WebhookRow, body: UpdateWebhook): Promise<WebhookRow> => {
+    const change = await changeWebhook(deps, found, (row) => {
+      const { events = row.events, event_filters: filters = { event_names: row.event_names } } = body;
+      checkWebhook(deps, { ...body, events, event_names: filters.event_names });
+      return {
+        set: { ...membersOf(deps.seal, row._id, body), ...stateOf(row, body.status) },
+        isDue: body.status !== undefined || (row.paused && body.paused === false),
+      };
+    });
+    await deps.audit(webhookFact(by, "updated", change, deps.clock.now()));
+    return change.after;
+  };
+
+/** The only one who disables or enables an endpoint that answers is its owner. Source: spec 3.3. */
+const stateOf = (row: WebhookRow, wanted: UpdateWebhook["status"]): Partial<WebhookRow> => {
+  if (wanted === "active") return healthy;
+  if (wanted === undefined || row.status === "disabled") return {};
+  return { status: "disabled", disabled_reason: "disabled by its owner" };
+};
+
+/** The streak of failures begins anew. Source: decisions 10.3. */
+const healthy = {
+  status: "active",
+  disabled_reason: null,
+  failure_count: 0,
+  streak_since: null,
+  failing_since: null,
+  notified: null,
+} as const satisfies Partial<WebhookRow>;

@@ -1,0 +1,53 @@
+import { randomBytes } from "node:crypto";
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import type { Subjects } from "#core/queue/subjects.ts";
+import type { AddressGuard } from "#core/runtime/address-guard.ts";
+import { type BodyTemplates, templateProblem } from "#core/runtime/body-template.ts";
+import type { KeyRing } from "#core/runtime/key-ring.ts";
+import type { Log } from "#core/runtime/log.ts";
+import { collectionOf } from "#core/storage/collection.ts";
+import { type PlanRow, planCollection } from "#core/storage/plans.ts";
+import { webhookEndpoints } from "#core/storage/webhook-endpoints.ts";
+import { webhookHistory } from "#core/storage/webhook-history.ts";
+import { webhookStats } from "#core/storage/webhook-stats.ts";
+import { webhookCollection, webhookWork } from "#core/storage/webhooks.ts";
+import type { Cursors } from "../cursors.ts";
+import type { LateNats } from "../late-nats.ts";
+import type { NarrowLimit } from "../narrow-limit.ts";
+import type { Audit } from "./audit.ts";
+import { doorbell } from "./doorbell.ts";
+import { type WebhookUseCases, webhookUseCases } from "./use-cases.ts";
+
+export type WebhookWiringDeps = {
+  db: Db;
+  nats: Pick<LateNats, "publish" | "changed" | "ask">;
+  subjects: Pick<Subjects, "webhook" | "webhookTests">;
+  guard: Pick<AddressGuard, "problemOf">;
+  templates: Pick<BodyTemplates, "render">;
+  seal: KeyRing["seal"];
+  limit: NarrowLimit;
+  audit: Audit;
+  cursors: Cursors;
+  clock: Clock;
+  log: Log;
+};
+
+/** Puts the use cases of webhooks together with the stores and with NATS. */
+export const webhookWiring = (deps: WebhookWiringDeps): WebhookUseCases => {
+  const { db, nats, subjects, guard } = deps;
+  return webhookUseCases({
+    ...deps,
+    endpoints: webhookEndpoints(db),
+    history: webhookHistory(db),
+    stats: webhookStats(db),
+    plans: () => collectionOf<PlanRow>(db, planCollection).find().toArray(),
+    announce: (id) => nats.changed(webhookCollection.name, id),
+    ring: doorbell({ ...deps, publisher: nats }),
+    wake: webhookWork(db).wake,
+    askForTest: (id, timeoutMs) => nats.ask(subjects.webhookTests(), { endpoint_id: id }, timeoutMs),
+    addressProblem: guard.problemOf,
+    templateProblem,
+    newSecret: () => `whsec_${randomBytes(32).toString("base64")}`,
+  });
+};
