@@ -5,14 +5,17 @@ import { loopbackAllowed } from "../support/webhook-traffic.ts";
 import { treeCpuUs } from "./process-usage.ts";
 import { startWebhookSink, type WebhookSink } from "./webhook-sink.ts";
 
+/** By program and store, µs. */
+export type Cpu = Record<string, number>;
+
 /** An installation with stores of its own, so that all their CPU is its, and a receiver. */
 export type WebhookBench = {
   system: System;
   apiserver: SystemProgram;
   dispatcher: SystemProgram;
   sink: WebhookSink;
-  /** CPU so far of the programs and the stores, µs. */
-  cpuUs: () => number;
+  /** CPU so far of each program and store, µs. */
+  cpuUs: () => Cpu;
 };
 
 /** Runs one measurement on a new installation. `prepare` comes before the programs start. */
@@ -34,9 +37,11 @@ export const onWebhookBench = async <P, T>(
   try {
     const prepared = await prepare({ system, sink });
     const [apiserver, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
-    const pids = () =>
-      [mongodb, nats, redis].flatMap((server) => server.pids()).concat(apiserver.pid(), dispatcher.pid());
-    const cpuUs = (): number => pids().reduce((sum, pid) => sum + treeCpuUs(pid), 0);
+    const [ferretdb, postgres] = mongodb.pids();
+    const [jetstream, redisServer] = [nats.pids()[0], redis.pids()[0]];
+    const pids = { ferretdb, postgres, nats: jetstream, redis: redisServer };
+    const programs = { apiserver: apiserver.pid(), dispatcher: dispatcher.pid() };
+    const cpuUs = (): Cpu => mapValues({ ...programs, ...pids }, (pid) => (pid === undefined ? 0 : treeCpuUs(pid)));
     return await run({ system, apiserver, dispatcher, sink, cpuUs }, prepared);
   } finally {
     await system.stop();
@@ -44,3 +49,12 @@ export const onWebhookBench = async <P, T>(
     await servers.close();
   }
 };
+
+/** What was used since `before`, for each of `count` things. */
+export const cpuOfEach = (before: Cpu, now: Cpu, count: number): Cpu & { all: number } => {
+  const each = mapValues(now, (us, name) => (us - (before[name] ?? 0)) / count);
+  return { all: Object.values(each).reduce((sum, us) => sum + us, 0), ...each };
+};
+
+const mapValues = <V>(record: Record<string, V>, map: (value: V, name: string) => number): Cpu =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));

@@ -3,7 +3,7 @@ import { addEndpoint, anEvent, deliveriesBecome, eventsUrl } from "../support/we
 import { runLoad } from "./load.ts";
 import { peakRssMiB } from "./process-usage.ts";
 import { arrived, monotonicMs } from "./webhook-sink.ts";
-import { onWebhookBench, type WebhookBench } from "./webhook-system.ts";
+import { type Cpu, cpuOfEach, onWebhookBench, type WebhookBench } from "./webhook-system.ts";
 
 /** Events of `names` in turn, each wanted by `endpointsPerName` endpoints. */
 export type Throughput = { events: number; perRequest: number; names: number; endpointsPerName: number };
@@ -15,7 +15,7 @@ export type ThroughputResult = {
   /** Events accepted a second, from the first request to the last answer. */
   publishedPerSecond: number;
   /** Of the programs and the stores, until every delivery is stored. */
-  cpuUsPerDelivery: number;
+  cpuUsPerDelivery: Cpu & { all: number };
   repeated: number;
   peakRssMiB: number;
 };
@@ -47,7 +47,7 @@ const measure = async (
   wanted: Throughput,
 ): Promise<ThroughputResult> => {
   const deliveries = wanted.events * wanted.endpointsPerName;
-  const cpuBeforeUs = bench.cpuUs();
+  const cpuBefore = bench.cpuUs();
   const startedMs = monotonicMs();
   const publishedPerSecond = await publish(bench, wanted, "event");
   const { lastAtMs } = await arrived(bench.sink, deliveries, withinMs);
@@ -57,7 +57,7 @@ const measure = async (
     deliveries,
     perSecond: (deliveries / (lastAtMs - startedMs)) * 1000,
     publishedPerSecond,
-    cpuUsPerDelivery: (bench.cpuUs() - cpuBeforeUs) / deliveries,
+    cpuUsPerDelivery: cpuOfEach(cpuBefore, bench.cpuUs(), deliveries),
     repeated: requests - distinct,
     peakRssMiB: peakRssMiB(bench.dispatcher.pid()),
   };
