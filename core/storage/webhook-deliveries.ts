@@ -86,7 +86,9 @@ export const webhookDeliveries = (db: Db) => {
 
     /** Which of these are stored already. */
     known: async (ids: readonly string[]): Promise<Set<string>> => {
-      const found = await rows.find({ _id: { $in: [...ids] } }, { projection: { _id: 1 }, batchSize: ids.length }).toArray();
+      const found = await rows
+        .find({ _id: { $in: [...ids] } }, { projection: { _id: 1 }, batchSize: ids.length })
+        .toArray();
       return new Set(found.map(({ _id }) => _id));
     },
 

@@ -79,7 +79,12 @@ export const webhookDefaults = {
 
 export const webhookCollection: CollectionSpec = {
   name: "webhooks",
-  indexes: [{ key: { app_id: 1 }, name: "app" }, { key: { "managed.uid": 1 }, name: "managed" }, dueIndex],
+  indexes: [
+    { key: { app_id: 1 }, name: "app" },
+    { key: { "managed.uid": 1 }, name: "managed" },
+    { key: { status: 1, _id: 1 }, name: "health" },
+    dueIndex,
+  ],
 };
 
 /** An endpoint under our lease until `until`. */
@@ -116,7 +121,11 @@ export const webhookWork = (db: Db) => {
       const until = untilOf(hold);
       const lease = { "lease.until": until, due_at: until };
       const write = (filter: Filter<WebhookRow>, set: MatchKeysAndValues<WebhookRow>) =>
-        rows.findOneAndUpdate({ _id: row._id, fence: row.fence, lease: { $ne: null }, ...filter }, { $set: set }, after);
+        rows.findOneAndUpdate(
+          { _id: row._id, fence: row.fence, lease: { $ne: null }, ...filter },
+          { $set: set },
+          after,
+        );
       // somebody who changed the status meanwhile began the streak anew: what we know of it is void
       const fresh = (await write({ status: row.status }, { ...lease, ...told })) ?? (await write({}, lease));
       return fresh === null ? null : { row: fresh, until };

@@ -21,7 +21,7 @@ export const grouping = ({ offer, clock }: { offer: Lanes["offer"]; clock: Clock
     clearTimeout(group.timer);
     groups.delete(group.endpoint._id);
     const rows = batchesOf(group.events).map((batch) => batchDeliveryOf(group.endpoint, batch, clock.now()));
-    offer(group.endpoint, rows).then(group.end.resolve, group.end.reject);
+    offer(group.endpoint, rows.length, () => rows).then(group.end.resolve, group.end.reject);
   };
 
   return async (endpoint: WebhookRow, events: readonly EventEnvelope[]): Promise<void> => {

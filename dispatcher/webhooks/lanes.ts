@@ -18,8 +18,8 @@ export type LanesDeps = LaneRegistryDeps & {
 
 /** The endpoints that this process holds. */
 export type Lanes = Part & {
-  /** Takes new deliveries of one endpoint; resolves when all are stored. */
-  offer: (endpoint: WebhookRow, rows: readonly WebhookDeliveryRow[]) => Promise<void>;
+  /** Takes new deliveries of one endpoint, made when there is room for so many; resolves when all are stored. */
+  offer: (endpoint: WebhookRow, count: number, make: () => readonly WebhookDeliveryRow[]) => Promise<void>;
   /** Answers a doorbell: the endpoint has due deliveries, or is gone. */
   answer: (endpointId: string) => Promise<Settlement>;
   /** Somebody has deliveries for an endpoint that may be held here. */
@@ -29,8 +29,11 @@ export type Lanes = Part & {
   levels: () => { held: number; inFlight: number; unstored: number };
 };
 
-/** New deliveries in memory, over all lanes: they are in JetStream too, which has them until they are stored. */
-const mostUnstored = 1_000;
+/**
+ * New deliveries in memory, over all lanes: they are in JetStream too, which has them until they are stored. No more than
+ * what is sent within the second after which they would be stored as waiting.
+ */
+const mostUnstored = 600;
 /** Deliveries whose storing is remembered, should their events be published twice. */
 const mostRemembered = 20_000;
 const tickMs = 100;
@@ -105,15 +108,15 @@ const offering = (
     await Promise.all([...taken, leave(id, others.slice(room))]);
   };
 
-  return async (endpoint, offered) => {
+  return async (endpoint, count, make) => {
     const isDisabled = endpoint.status === "disabled";
-    await memory.enter(offered.length);
+    await memory.enter(count);
     try {
       const lane = endpoint.paused || isDisabled ? null : await registry.laneOf(endpoint._id);
-      const rows = offered.filter(({ _id }) => !stored.has(_id));
+      const rows = make().filter(({ _id }) => !stored.has(_id));
       await (isDisabled ? keepAll(rows.map(missed)) : share(endpoint._id, lane, rows));
     } finally {
-      memory.leave(offered.length);
+      memory.leave(count);
     }
   };
 };

@@ -48,18 +48,20 @@ const offerAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch
         isGrouped(endpoint, event) ? "grouped" : "single",
       );
       if (grouped.length > 0) await deps.group(endpoint, grouped);
-      const rows = single.map((event) => deliveryOf(endpoint, write(event), deps.clock.now()));
-      const fresh = batch.isRepeated ? await unknown(deps, rows) : rows;
-      if (fresh.length > 0) await deps.offer(endpoint, fresh);
+      const rows = () => single.map((event) => deliveryOf(endpoint, write(event), deps.clock.now()));
+      const make = batch.isRepeated ? await unknown(deps, rows()) : rows;
+      if (single.length > 0) await deps.offer(endpoint, single.length, make);
     }),
   );
 };
 
 /** Events that come again may have been stored the first time, with an outcome. */
-const unknown = async ({ known }: MatchDeps, rows: readonly WebhookDeliveryRow[]): Promise<WebhookDeliveryRow[]> => {
-  if (rows.length === 0) return [];
+const unknown = async (
+  { known }: MatchDeps,
+  rows: readonly WebhookDeliveryRow[],
+): Promise<() => WebhookDeliveryRow[]> => {
   const stored = await known(rows.map(({ _id }) => _id));
-  return rows.filter(({ _id }) => !stored.has(_id));
+  return () => rows.filter(({ _id }) => !stored.has(_id));
 };
 
 /** Whether an endpoint subscribed to an event: by kind, custom events also by name, and by its filters. */

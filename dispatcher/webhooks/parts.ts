@@ -50,7 +50,7 @@ export type WebhookPartsDeps = {
 };
 
 /** Event batches in hand: one waits while its events are grouped, or while an endpoint hangs for the first time. */
-const matchersAtOnce = 256;
+const matchersAtOnce = 128;
 const doorbellsAtOnce = 64;
 /** Longer than what holds up an event batch: a second in memory, then a write. */
 const handleTimeoutMs = 60_000;

@@ -28,6 +28,9 @@ const succeed: SendWebhook = async (_endpoint, { _id, attempt }) => ({
   isGone: false,
 });
 
+const offer = (some: Lanes, endpoint: WebhookRow, rows: readonly WebhookDeliveryRow[]): Promise<void> =>
+  some.offer(endpoint, rows.length, () => rows);
+
 describe("lanes", function () {
   this.timeout(60_000);
   let mongo: MongoClient;
@@ -59,7 +62,14 @@ describe("lanes", function () {
   const rowsFor = (endpoint: WebhookRow, count: number, subject: string | null = null): WebhookDeliveryRow[] =>
     Array.from({ length: count }, () => {
       const from = [String(++made)];
-      const event = makeEvent({ kind: "user.deleted", appId: "app_1", subjectId: subject, data: {}, at: clock.now(), from });
+      const event = makeEvent({
+        kind: "user.deleted",
+        appId: "app_1",
+        subjectId: subject,
+        data: {},
+        at: clock.now(),
+        from,
+      });
       return deliveryOf(endpoint, written(event), clock.now());
     });
   const endpointNow = ({ _id }: WebhookRow) => work().rows.findOne({ _id });
@@ -107,7 +117,7 @@ describe("lanes", function () {
   it("store a fresh delivery once, with its outcome", async () => {
     const endpoint = await anEndpoint();
     const { lanes: some, stored } = await aDispatcher();
-    await some.offer(endpoint, rowsFor(endpoint, 50));
+    await offer(some, endpoint, rowsFor(endpoint, 50));
     expect(stored).to.deep.equal(Array.from({ length: 50 }, () => "success"));
     expect((await deliveriesOf(endpoint)).every(({ attempts }) => attempts.length === 1)).to.equal(true);
   });
@@ -121,7 +131,7 @@ describe("lanes", function () {
         return succeed(...given);
       },
     });
-    await some.offer(endpoint, rowsFor(endpoint, 30));
+    await offer(some, endpoint, rowsFor(endpoint, 30));
     expect(stored).to.deep.equal(Array.from({ length: 30 }, () => "pending"));
     answer.resolve();
     await until(async () => (await deliveriesOf(endpoint)).every(({ status }) => status === "success"));
@@ -154,7 +164,7 @@ describe("lanes", function () {
       },
     });
     const rows = rowsFor(endpoint, 20, "usr_1");
-    await some.offer(endpoint, rows);
+    await offer(some, endpoint, rows);
     expect(order).to.deep.equal(rows.map(({ _id }) => _id));
     expect(most).to.equal(1);
   });
@@ -162,7 +172,7 @@ describe("lanes", function () {
   it("keep what comes while an endpoint is paused, and send it afterwards", async () => {
     const endpoint = await anEndpoint({ paused: true });
     const { lanes: some, sent } = await aDispatcher();
-    await some.offer(endpoint, rowsFor(endpoint, 5));
+    await offer(some, endpoint, rowsFor(endpoint, 5));
     await some.answer(endpoint._id);
     await until(() => isLetGo(endpoint));
     expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(Array(5).fill("pending"));
@@ -181,7 +191,7 @@ describe("lanes", function () {
         return succeed(...given);
       },
     });
-    await some.offer(endpoint, rowsFor(endpoint, 20));
+    await offer(some, endpoint, rowsFor(endpoint, 20));
     await until(() => times.length === 20);
     const tookMs = (times.at(-1) ?? 0) - (times[0] ?? 0);
     expect(tookMs).to.be.within(750, 2_000); // 19 gaps of 50 ms, less a burst of 100 ms
@@ -213,7 +223,7 @@ describe("lanes", function () {
     const endpoint = await anEndpoint();
     const held = await work().take(endpoint._id, { holder: "other", now: clock.now(), holdMs: 30_000 });
     const { lanes: some, sent, rung, called } = await aDispatcher();
-    await some.offer(endpoint, rowsFor(endpoint, 3));
+    await offer(some, endpoint, rowsFor(endpoint, 3));
     expect(rung).to.deep.equal([endpoint._id]);
     await some.answer(endpoint._id);
     expect(called).to.deep.equal([endpoint._id]);
@@ -241,11 +251,11 @@ describe("lanes", function () {
     let shiftMs = 0;
     const shifted = { now: () => new Date(Date.now() + shiftMs) };
     const { lanes: some, sent } = await aDispatcher({ clock: shifted });
-    await some.offer(endpoint, rowsFor(endpoint, 1));
+    await offer(some, endpoint, rowsFor(endpoint, 1));
     const other = { holder: "other", now: new Date(Date.now() + 31_000), holdMs: 60_000 };
     expect(await work().take(endpoint._id, other)).to.not.equal(null);
     shiftMs = 31_000;
-    await some.offer(endpoint, rowsFor(endpoint, 4));
+    await offer(some, endpoint, rowsFor(endpoint, 4));
     expect(sent).to.have.length(1);
     expect((await deliveriesOf(endpoint)).filter(({ status }) => status === "pending")).to.have.length(4);
   });
@@ -289,7 +299,7 @@ describe("lanes", function () {
   it("keep what a disabled endpoint misses as dead, for it to be recovered", async () => {
     const endpoint = await anEndpoint({ ...webhookDefaults, status: "disabled" });
     const { lanes: some, sent } = await aDispatcher();
-    await some.offer(endpoint, rowsFor(endpoint, 2));
+    await offer(some, endpoint, rowsFor(endpoint, 2));
     const [row] = await deliveriesOf(endpoint);
     expect(row).to.include({ status: "dead", error: "endpoint disabled", attempt: 0, due_at: null });
     expect(sent).to.deep.equal([]);

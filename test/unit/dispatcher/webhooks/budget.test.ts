@@ -7,7 +7,10 @@ describe("a budget", () => {
     const memory = budget(10);
     const entered: string[] = [];
     await memory.enter(8);
-    const waiting = [memory.enter(5).then(() => entered.push("first")), memory.enter(1).then(() => entered.push("second"))];
+    const waiting = [
+      memory.enter(5).then(() => entered.push("first")),
+      memory.enter(1).then(() => entered.push("second")),
+    ];
     await new Promise(setImmediate);
     expect(entered).to.deep.equal([]);
     memory.leave(8);

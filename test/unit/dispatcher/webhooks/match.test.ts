@@ -57,7 +57,7 @@ const run = async (endpoints: WebhookRow[], events: EventEnvelope[], { attempt =
   const settlement = await matchEvents({
     webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app),
     known: async () => new Set(known),
-    offer: async (_endpoint, rows) => void offered.push(...rows),
+    offer: async (_endpoint, _count, make) => void offered.push(...make()),
     group: async ({ _id }, some) => void grouped.push({ endpoint: _id, events: some.length }),
     clock: { now: () => now },
   })(events, { attempt });
