@@ -97,11 +97,16 @@ const answerOf = (maxBytes: number) => {
       return size <= maxBytes;
     },
     reply: (failure: Failure | null): GuardedReply => {
-      if (head === null) return { kind: "broken", ...(failure ?? failures.closed) };
+      if (head === null) return unanswered(failure ?? failures.closed);
       return { kind: "answered", ...head, body: Buffer.concat(pieces).subarray(0, maxBytes), broken: failure };
     },
   };
 };
+
+const unanswered = (failure: Failure): GuardedReply => ({
+  kind: failure.errorClass === "configuration" ? "refused" : "broken",
+  ...failure,
+});
 
 type GivenHeaders = Record<string, string | string[] | undefined>;
 
