@@ -183,7 +183,7 @@ const placeOf = (error: unknown): string => {
 const syntaxMessage = (error: unknown): string =>
   LiquidError.is(error) ? error.message.replaceAll(/\s+/g, " ").slice(0, 200) : "is nested too deeply";
 
-const cacheLimits = { templates: 500, characters: 500_000 }; // a parsed template takes some 50 times its text
+const cacheLimits = { templates: 500, characters: 200_000 }; // a parsed one takes up to 300 times its text
 
 /** Keeps what was parsed last. */
 const cached = (parse: (template: string) => Template[]): ((template: string) => Template[]) => {

@@ -1,4 +1,4 @@
-import { type TemplateThread, templateThread } from "./body-template-thread.ts";
+import { type ThreadOptions, templateThreads } from "./body-template-thread.ts";
 import type { RenderJob, RenderResults } from "./body-template-worker.ts";
 
 export type TemplateLane = {
@@ -7,10 +7,7 @@ export type TemplateLane = {
   stop: () => Promise<void>;
 };
 
-export type LaneOptions = {
-  /** For one render. What does not end by itself within `slackMs` more is ended with its thread. */
-  limitMs: number;
-  slackMs: number;
+export type LaneOptions = Pick<ThreadOptions, "limitMs" | "slackMs" | "hasSpare"> & {
   /** Renders handed over at once, at most. */
   most: number;
   /** Templates that are not rendered here; each that takes too long is added. */
@@ -21,18 +18,16 @@ export type LaneOptions = {
 const mostWaiting = 20_000;
 
 /** Renders in a thread of its own, templates in turn; the thread starts with the first render. */
-export const templateLane = ({ limitMs, slackMs, most, shunned }: LaneOptions): TemplateLane => {
+export const templateLane = ({ most, shunned, ...options }: LaneOptions): TemplateLane => {
   const queue = fairQueue<Waiting>();
   let inHand: Waiting[] = [];
-  let thread: TemplateThread | null = null;
   let isStopped = false;
 
   const next = (): void => {
     if (inHand.length > 0 || isStopped) return;
     while (inHand.length === 0 && queue.size() > 0) inHand = queue.take(most).filter(isWelcome(shunned));
     if (inHand.length === 0) return;
-    thread ??= templateThread({ limitMs, slackMs, onResults: settle, onEnd: giveUp });
-    thread.post(inHand.map(({ job }) => job));
+    threads.post(inHand.map(({ job }) => job));
   };
   const settle = (results: RenderResults): void => {
     const [done, rest] = [inHand.slice(0, results.length), inHand.slice(results.length)];
@@ -45,7 +40,6 @@ export const templateLane = ({ limitMs, slackMs, most, shunned }: LaneOptions): 
   };
   /** The thread is lost: by the render at `culprit`, or because it did not start. */
   const giveUp = (culprit: number): void => {
-    thread = null;
     const [lost, stuck] = [inHand, inHand[culprit]];
     if (stuck === undefined) {
       inHand = [];
@@ -61,6 +55,7 @@ export const templateLane = ({ limitMs, slackMs, most, shunned }: LaneOptions): 
     inHand = [];
     next();
   };
+  const threads = templateThreads({ ...options, onResults: settle, onEnd: giveUp });
 
   const render = (job: RenderJob): Promise<RenderResults[number]> => {
     const { promise, resolve, reject } = Promise.withResolvers<RenderResults[number]>();
@@ -73,7 +68,7 @@ export const templateLane = ({ limitMs, slackMs, most, shunned }: LaneOptions): 
     isStopped = true;
     for (const { reject } of [...inHand, ...queue.take(mostWaiting)])
       reject(new Error("templates are no longer rendered"));
-    await thread?.end();
+    await threads.end();
   };
   return { render, stop };
 };

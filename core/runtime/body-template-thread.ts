@@ -1,9 +1,11 @@
 import { Worker } from "node:worker_threads";
 import type { RenderBatch, RenderJob, RenderResults, WorkerSetting } from "./body-template-worker.ts";
 
-export type TemplateThread = { post: (jobs: readonly RenderJob[]) => void; end: () => Promise<void> };
+export type TemplateThreads = { post: (jobs: readonly RenderJob[]) => void; end: () => Promise<void> };
 
 export type ThreadOptions = {
+  /** Whether a second one stands by, as a thread takes a while to start. */
+  hasSpare: boolean;
   /** For one render. What does not end by itself within `slackMs` more is ended with its thread. */
   limitMs: number;
   slackMs: number;
@@ -12,14 +14,46 @@ export type ThreadOptions = {
   onEnd: (culprit: number) => void;
 };
 
+/**
+ * Renders one batch of templates at a time in a thread, which starts with the first and is replaced when it ends. It
+ * keeps no program from ending.
+ */
+export const templateThreads = ({ hasSpare, onResults, onEnd, ...limits }: ThreadOptions): TemplateThreads => {
+  let current: TemplateThreads | null = null;
+  let spare: TemplateThreads | null = null;
+  const open = (): TemplateThreads => {
+    const opened = startThread({
+      ...limits,
+      onResults: (results) => {
+        if (hasSpare) spare ??= open();
+        onResults(results);
+      },
+      onEnd: (culprit) => {
+        if (opened !== current) return void (spare = null);
+        [current, spare] = [spare, null];
+        onEnd(culprit);
+      },
+    });
+    return opened;
+  };
+  return {
+    post: (jobs) => {
+      current ??= open();
+      current.post(jobs);
+    },
+    end: async () => {
+      await Promise.all([current?.end(), spare?.end()]);
+    },
+  };
+};
+
 const startMs = 10_000;
 const watchMs = 10;
 
 /** Data of some megabytes at most is in use at once; what needs more ends the thread, not the program. */
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
-/** Starts a thread that renders one batch of templates at a time. It keeps no program from ending. */
-export const templateThread = ({ limitMs, slackMs, onResults, onEnd }: ThreadOptions): TemplateThread => {
+const startThread = ({ limitMs, slackMs, onResults, onEnd }: Omit<ThreadOptions, "hasSpare">): TemplateThreads => {
   const progress = new BigInt64Array(new SharedArrayBuffer(16));
   const workerData: WorkerSetting = { progress, limitMs };
   const worker = new Worker(new URL("body-template-worker.ts", import.meta.url), {
@@ -28,7 +62,7 @@ export const templateThread = ({ limitMs, slackMs, onResults, onEnd }: ThreadOpt
     env: {},
     execArgv: [],
   });
-  const bornAt = process.hrtime.bigint();
+  let postedAt = 0n;
   let before = 0n; // renders of earlier batches
   let watch: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -42,7 +76,7 @@ export const templateThread = ({ limitMs, slackMs, onResults, onEnd }: ThreadOpt
   };
   const look = (): void => {
     const since = Atomics.load(progress, 1);
-    const forMs = Number(process.hrtime.bigint() - (since === 0n ? bornAt : since)) / 1e6;
+    const forMs = Number(process.hrtime.bigint() - (since === 0n ? postedAt : since)) / 1e6;
     const isStarting = Atomics.load(progress, 0) === 0n;
     if (since === 0n ? isStarting && forMs > startMs : forMs > limitMs + slackMs) over();
   };
@@ -56,6 +90,7 @@ export const templateThread = ({ limitMs, slackMs, onResults, onEnd }: ThreadOpt
   worker.unref();
   return {
     post: (jobs) => {
+      postedAt = process.hrtime.bigint();
       watch = setInterval(look, watchMs);
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have no origin
       worker.postMessage(batchOf(jobs));

@@ -23,9 +23,15 @@ const quickMs = 10;
  */
 export const bodyTemplates = (): BodyTemplates => {
   const slowOnes = slowTemplates();
-  const quick = templateLane({ limitMs: quickMs, slackMs: 30, most: 100, shunned: slowOnes });
+  const quick = templateLane({ limitMs: quickMs, slackMs: 60, most: 100, hasSpare: true, shunned: slowOnes });
   const nothing = { has: () => false, add: () => undefined };
-  const slow = templateLane({ limitMs: templateLimits.renderMs, slackMs: 100, most: 1, shunned: nothing });
+  const slow = templateLane({
+    limitMs: templateLimits.renderMs,
+    slackMs: 100,
+    most: 1,
+    hasSpare: false,
+    shunned: nothing,
+  });
   return {
     name: "body templates",
     start: async () => undefined,
