@@ -36,12 +36,16 @@ describe("the guard of outgoing addresses", () => {
     expect(open.mayConnect("localhost", https)).to.equal(false);
   });
 
-  /** Every spelling of 127.0.0.1, 169.254.169.254 and ::1 that a URL parser reads. */
+  /** Spellings of this machine, of the metadata address and of private networks that a URL parser reads. */
   const spellings = words(
-    "https://127.0.0.1/ https://127.1/ https://2130706433/ https://0x7f.1/ https://0177.0.0.1/",
-    "https://127.0.0.1./ https://①②⑦.⓪.⓪.①/ https://0x7f000001/ https://[::1]/",
-    "https://[0:0:0:0:0:0:0:1]/ https://[::ffff:7f00:1]/ https://[64:ff9b::7f00:1]/",
-    "https://2852039166/ https://0/ https://[::ffff:169.254.169.254]/",
+    "https://127.0.0.1/ https://127.1/ https://127.0.1/ https://2130706433/ https://017700000001/ https://0x7f.1/",
+    "https://0177.0.0.1/ https://0x7f.0x0.0x0.0x1/ https://0x7f000001/ https://0x7F.0.0.1/ https://127.0.0.1./",
+    "https://①②⑦.⓪.⓪.①/ https://１２７.０.０.１/ https://127。0。0。1/ https://%31%32%37.0.0.1/ https://127.0.0.1:443/",
+    "https://0/ https://0.0.0.0/ https://[::]/ https://[::1]/ https://[0:0:0:0:0:0:0:1]/ https://[::0.0.0.1]/",
+    "https://[::ffff:7f00:1]/ https://[::ffff:127.0.0.1]/ https://[::127.0.0.1]/ https://[0:0:0:0:0:ffff:127.0.0.1]/",
+    "https://[64:ff9b::7f00:1]/ https://[64:ff9b::127.0.0.1]/ https://[64:ff9b:1::7f00:1]/ https://[2002:7f00:1::]/",
+    "https://2852039166/ https://0xa9fea9fe/ https://[::ffff:169.254.169.254]/ https://[fe80::1]/ https://[fd00::1]/",
+    "https://localhost/ https://LOCALHOST/ https://localhost./ https://api.localhost/ https://ⓛocalhost/",
   );
   for (const url of spellings) {
     it(`refuses ${url}`, () => {
@@ -54,6 +58,11 @@ describe("the guard of outgoing addresses", () => {
     { url: "https://8.8.8.8/", problem: null },
     { url: "http://hooks.example.com/in", problem: /only https/ },
     { url: "http://8.8.8.8/", problem: /only https/ },
+    { url: "https://hooks.example.com:8443/", problem: null },
+    { url: "https://hooks.example.com:22/", problem: /^only these ports are allowed: 443, 8443$/ },
+    { url: "https://8.8.8.8:9443/", problem: /only these ports/ },
+    { url: "https://[2606:4700:4700::1111]:25/", problem: /only these ports/ },
+    { url: "https://notlocalhost/", problem: null },
     { url: "ftp://hooks.example.com/", problem: /only https/ },
     { url: "https://user:secret@hooks.example.com/", problem: /credentials/ },
   ];
@@ -78,6 +87,26 @@ describe("the guard of outgoing addresses", () => {
     expect(own.mayConnect("127.0.0.2", https)).to.equal(false);
     expect(own.mayConnect("8.8.8.8", http)).to.equal(false);
     expect(own.problemOf(new URL("http://8.8.8.8/"))).to.match(/only https/);
+  });
+
+  it("lets the ports be reached that it was made with, and only them", () => {
+    const guard = addressGuard({ allow: [], ports: [9443] });
+    expect(guard.problemOf(new URL("https://hooks.example.com:9443/"))).to.equal(null);
+    expect(guard.problemOf(new URL("https://hooks.example.com/"))).to.equal("only these ports are allowed: 9443");
+    expect(guard.mayConnect("8.8.8.8", new URL("https://hooks.example.com:9443/"))).to.equal(true);
+    expect(guard.mayConnect("8.8.8.8", https)).to.equal(false);
+  });
+
+  it("lets the operator's own ranges be reached on any port, and by that no other address", () => {
+    const url = new URL("http://receiver.team-a.svc:3000/");
+    expect(own.problemOf(url), "a name may lead there").to.equal(null);
+    expect(own.mayConnect("10.1.2.3", url)).to.equal(true);
+    expect(own.mayConnect("8.8.8.8", url)).to.equal(false);
+    expect(own.mayConnect("8.8.8.8", new URL("https://hooks.example.com:3000/"))).to.equal(false);
+  });
+
+  it("lets localhost be tried where 127.0.0.1 is allowed", () => {
+    expect(own.problemOf(new URL("http://localhost:3000/"))).to.equal(null);
   });
 
   for (const range of ["10.0.0.0/33", "10.0.0.0/", "10.0.0/8", "::/129", "host/8", "1.2.3.4/8/8", "10.0.0.0/x"]) {

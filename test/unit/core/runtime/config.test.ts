@@ -34,10 +34,12 @@ describe("loadConfig", () => {
       ...least,
       HERALD_DISPATCHER_UNSAVED_LIMIT: "2000",
       HERALD_ALLOWED_RANGES: "10.0.0.0/8, fd00::/8",
+      HERALD_ALLOWED_PORTS: "443, 9443",
       HERALD_APNS_URL: "http://127.0.0.1:27110",
     });
     expect(config.unsavedLimit).to.equal(2000);
     expect(config.allowedRanges).to.deep.equal(["10.0.0.0/8", "fd00::/8"]);
+    expect(config.allowedPorts).to.deep.equal([443, 9443]);
     expect(config.apnsUrl).to.equal("http://127.0.0.1:27110");
   });
 
@@ -52,6 +54,7 @@ describe("loadConfig", () => {
         HERALD_GRACE_SECONDS: "0",
         HERALD_FCM_URL: "http://example.com",
         HERALD_ALLOWED_RANGES: "10.0.0.0/8,here",
+        HERALD_ALLOWED_PORTS: "443,https,70000",
       }),
     );
     expect(failure.problems).to.have.deep.members([
@@ -61,6 +64,8 @@ describe("loadConfig", () => {
       { key: "HERALD_GRACE_SECONDS", message: "must be at least 1" },
       { key: "HERALD_FCM_URL", message: "must be an https address (http only for a loopback host)" },
       { key: "HERALD_ALLOWED_RANGES[1]", message: "must be a network such as 10.0.0.0/8" },
+      { key: "HERALD_ALLOWED_PORTS[1]", message: "must be an integer" },
+      { key: "HERALD_ALLOWED_PORTS[2]", message: "must be at most 65535" },
     ]);
   });
 
