@@ -25,7 +25,9 @@ export const checkReply = (method: string, path: string, status: number, body: u
 const errorPointer = "/components/schemas/Error";
 
 const schemaPointer = (method: string, path: string, status: number): string => {
-  const template = Object.keys(document.paths).find((one) => patternOf(one).test(path));
+  const [template] = Object.keys(document.paths)
+    .filter((one) => patternOf(one).test(path))
+    .sort((a, b) => a.split("{").length - b.split("{").length); // a literal name comes before a parameter
   const operation = template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()];
   if (template === undefined || operation === undefined) return errorPointer; // 404, 405, and the like
   const responses = operation["responses"] as Record<string, Json>;
