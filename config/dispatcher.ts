@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { OutgoingConfig, poolSize, SharedConfig } from "./shared.ts";
 
-const { Integer, Object: Group, String: Text } = Type;
+const { Integer, Object: Group, Optional, String: Text } = Type;
 
 /** Settings of the dispatcher. */
 export const DispatcherConfig = Group(
@@ -41,7 +41,26 @@ export const DispatcherConfig = Group(
       format: "https-url",
       description: "FCM HTTP v1",
     }),
+    mailUrl: Optional(
+      Text({
+        env: "HERALD_MAIL_URL",
+        secret: true,
+        pattern: "^smtps?://[^/?#]+",
+        maxLength: 2000,
+        description:
+          "mail server that tells owners of failing webhooks: smtps://user:password@mail.example.com:465, or smtp:// with " +
+          "STARTTLS (required when there is a password); without it nobody is told. It needs HERALD_MAIL_FROM",
+      }),
+    ),
+    mailFrom: Optional(
+      Text({
+        env: "HERALD_MAIL_FROM",
+        format: "email",
+        maxLength: 320,
+        description: "sender of mails to owners",
+      }),
+    ),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, dependentRequired: { mailUrl: ["mailFrom"], mailFrom: ["mailUrl"] } },
 );
 export type DispatcherConfig = Static<typeof DispatcherConfig>;

@@ -36,3 +36,43 @@ export const healthAfter = (health: WebhookHealth, { succeeded, died, at }: Webh
     last_failure_at: at,
   };
 };
+
+/** Why the service disables an endpoint of itself. */
+export const disabledReasons = { gone: "gone", failing: "failing for 14 days" } as const;
+
+/** What an endpoint's owner is told: at the change to failing, after a week of it, and when the service disabled it. */
+export type WebhookNotice = "failing" | "week" | "disabled";
+
+/** What of an endpoint decides what is done about a failure that goes on. */
+export type WebhookFailure = Pick<WebhookHealth, "status" | "failing_since"> & {
+  disabled_reason: string | null;
+  /** The last notice about this failure. */
+  notified: WebhookNotice | null;
+};
+
+const dayMs = 86_400_000;
+/** Source: spec 3.3. */
+const failingFor = { weekMs: 7 * dayMs, tooLongMs: 14 * dayMs };
+
+/** When an endpoint that goes on failing is disabled. */
+export const disabledAt = ({ failing_since: since }: Pick<WebhookHealth, "failing_since">): Date | null =>
+  since === null ? null : new Date(since.getTime() + failingFor.tooLongMs);
+
+/** Whether it has been failing for too long. */
+export const isToDisable = (row: WebhookFailure, now: Date): boolean => {
+  const at = disabledAt(row);
+  return row.status === "failing" && at !== null && at <= now;
+};
+
+/** What its owner has not been told yet; what a later notice says need not be said before. */
+export const noticeDue = (row: WebhookFailure, now: Date): WebhookNotice | null => {
+  const wanted = noticeOf(row, now);
+  return wanted === row.notified || (wanted === "failing" && row.notified !== null) ? null : wanted;
+};
+
+const noticeOf = ({ status, failing_since, disabled_reason }: WebhookFailure, now: Date): WebhookNotice | null => {
+  const isOurs = Object.values<string | null>(disabledReasons).includes(disabled_reason);
+  if (status === "disabled") return isOurs ? "disabled" : null;
+  if (status !== "failing" || failing_since === null) return null;
+  return now.getTime() - failing_since.getTime() >= failingFor.weekMs ? "week" : "failing";
+};

@@ -20,7 +20,7 @@ export const webhookMetrics = (registry: Registry) => {
     }),
     webhookQueueSeconds: new Histogram({
       name: "herald_webhook_queue_seconds",
-      help: "age of a delivery when its first request begins, from the event's own time",
+      help: "age of a delivery when its first request begins",
       buckets: [0.005, 0.01, 0.025, 0.1, 0.25, 1, 5, 30, 300, 3_600, 86_400], // ms when all is well; hours behind an endpoint that hangs
       registers,
     }),

@@ -9,6 +9,7 @@ type Params = Record<string, unknown>;
 
 const messages: Record<string, (params: Params) => string> = {
   required: () => "is required",
+  dependentRequired: ({ property }) => `is required with ${String(property)}`,
   additionalProperties: () => "is not known",
   unevaluatedProperties: () => "is not known",
   type: ({ type }) => `must be ${String(type).split(",").map(typeName).join(" or ")}`,

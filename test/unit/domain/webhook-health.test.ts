@@ -1,5 +1,12 @@
 import { expect } from "chai";
-import { healthAfter, type WebhookHealth } from "#core/domain/webhook-health.ts";
+import {
+  disabledReasons,
+  healthAfter,
+  isToDisable,
+  noticeDue,
+  type WebhookFailure,
+  type WebhookHealth,
+} from "#core/domain/webhook-health.ts";
 
 const start = new Date("2026-11-21T12:00:00Z");
 const minutes = (n: number) => new Date(start.getTime() + n * 60_000);
@@ -56,5 +63,43 @@ describe("the health of an endpoint", () => {
   it("never enables a disabled endpoint", () => {
     expect(succeed({ ...fresh, status: "disabled" }, start).status).to.equal("disabled");
     expect(fail({ ...fresh, status: "disabled" }, start, true).status).to.equal("disabled");
+  });
+});
+
+describe("what is done about a failure that goes on", () => {
+  const days = (n: number) => new Date(start.getTime() + n * 86_400_000);
+  const failing: WebhookFailure = { status: "failing", failing_since: start, disabled_reason: null, notified: null };
+  const disabled: WebhookFailure = { ...failing, status: "disabled", disabled_reason: disabledReasons.failing };
+  const notices: { it: string; row: WebhookFailure; day: number; notice: string | null }[] = [
+    { it: "is told at once", row: failing, day: 0, notice: "failing" },
+    { it: "is told once", row: { ...failing, notified: "failing" }, day: 6.99, notice: null },
+    { it: "is told again after 7 days", row: { ...failing, notified: "failing" }, day: 7, notice: "week" },
+    { it: "is told of the week only, when nothing was told before", row: failing, day: 7, notice: "week" },
+    { it: "is told of the week once", row: { ...failing, notified: "week" }, day: 13, notice: null },
+    { it: "is told of the disabling", row: { ...disabled, notified: "week" }, day: 14, notice: "disabled" },
+    { it: "is told of the disabling once", row: { ...disabled, notified: "disabled" }, day: 15, notice: null },
+    {
+      it: "is told of a 410",
+      row: { ...disabled, failing_since: null, disabled_reason: disabledReasons.gone },
+      day: 0,
+      notice: "disabled",
+    },
+    {
+      it: "is not told what the owner did",
+      row: { ...disabled, disabled_reason: "disabled by its owner" },
+      day: 14,
+      notice: null,
+    },
+    { it: "is not told of an active endpoint", row: { ...failing, status: "active" }, day: 0, notice: null },
+    { it: "is not told twice when the clock goes back", row: { ...failing, notified: "week" }, day: 6, notice: null },
+  ];
+  for (const { it: name, row, day, notice } of notices) {
+    it(name, () => expect(noticeDue(row, days(day))).to.equal(notice));
+  }
+
+  it("disables after 14 days, not before", () => {
+    expect(isToDisable(failing, new Date(days(14).getTime() - 1))).to.equal(false);
+    expect(isToDisable(failing, days(14))).to.equal(true);
+    expect(isToDisable({ ...failing, status: "active" }, days(15))).to.equal(false);
   });
 });

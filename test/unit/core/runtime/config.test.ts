@@ -43,6 +43,18 @@ describe("loadConfig", () => {
     expect(config.apnsUrl).to.equal("http://127.0.0.1:27110");
   });
 
+  it("wants a mail server and a sender together, and shows no password", () => {
+    const url = "smtps://herald:s3cret@mail.example.com";
+    for (const [given, missing] of [
+      [{ HERALD_MAIL_URL: url }, "HERALD_MAIL_FROM is required with mailUrl"],
+      [{ HERALD_MAIL_FROM: "a@example.com" }, "HERALD_MAIL_URL is required with mailFrom"],
+    ] as const) {
+      expect(failureOf(() => loadConfig(DispatcherConfig, { ...least, ...given })).message).to.include(missing);
+    }
+    const config = loadConfig(DispatcherConfig, { ...least, HERALD_MAIL_URL: url, HERALD_MAIL_FROM: "a@example.com" });
+    expect(JSON.stringify(describeConfig(DispatcherConfig, config))).to.not.include("s3cret");
+  });
+
   it("names every bad key at once and shows no secret", () => {
     const failure = failureOf(() =>
       loadConfig(DispatcherConfig, {
