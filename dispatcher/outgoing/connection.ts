@@ -2,12 +2,26 @@ import type { Socket } from "node:net";
 import { Client } from "undici";
 
 /** A connection that speaks HTTP/1.1, one request at a time. */
-export type Connection = { socket: Socket; client: Client };
+export type Connection = {
+  socket: Socket;
+  client: Client;
+  /** Bytes since its beginning at which it is closed: what is no body (announcements, chunk extensions) is bounded too. */
+  closeAtBytes: number;
+};
 
 /** undici's HTTP/1.1 over a socket that stands already. It closes the socket after 4 s without a request. */
 export const connectionOver = (socket: Socket, url: URL): Connection => {
+  const connection: Connection = { socket, client: clientOver(socket, url), closeAtBytes: 0 };
+  const watch = (): void => {
+    if (socket.bytesRead > connection.closeAtBytes) socket.destroy();
+  };
+  connection.client.once("connect", () => socket.on("readable", watch)); // after undici's own listener
+  return connection;
+};
+
+const clientOver = (socket: Socket, url: URL): Client => {
   let isHanded = false;
-  const client = new Client(url.origin, {
+  return new Client(url.origin, {
     ...limits,
     connect: (_options, done) => {
       // asked for again when the socket has closed: it must not make one, for only our own are judged
@@ -16,7 +30,6 @@ export const connectionOver = (socket: Socket, url: URL): Connection => {
       process.nextTick(done, null, socket); // undici loses a request whose connection comes in the same turn
     },
   });
-  return { socket, client };
 };
 
 const limits = {

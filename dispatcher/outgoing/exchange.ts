@@ -42,10 +42,11 @@ export type Exchanged = { reply: GuardedReply; reached: "nothing" | "request" | 
 
 /** Sends one request over a connection and reads its answer. When `signal` aborts the connection is closed. */
 export const exchange = (
-  { client, socket }: Connection,
+  connection: Connection,
   { url, method, headers, body, maxReplyBytes }: GuardedRequest,
   signal: AbortSignal,
 ): Promise<Exchanged> => {
+  const { client, socket } = connection;
   const { promise, resolve } = Promise.withResolvers<Exchanged>();
   const answer = answerOf(maxReplyBytes);
   let reached: Exchanged["reached"] = "nothing";
@@ -58,6 +59,7 @@ export const exchange = (
     socket.destroy();
   };
   signal.addEventListener("abort", giveUp, { once: true });
+  connection.closeAtBytes = socket.bytesRead + maxReplyBytes + maxFramingBytes;
   client.dispatch({ method, path: `${url.pathname}${url.search}`, headers, body: bytesOf(body) }, {
     onRequestStart: () => {
       reached = "request";
@@ -76,6 +78,9 @@ export const exchange = (
   } satisfies Dispatcher.DispatchHandler);
   return promise;
 };
+
+/** Heads, chunk sizes and all else of an answer that is no body, and what one read may bring beyond. */
+const maxFramingBytes = 262_144;
 
 const bytesOf = (body: Uint8Array | string): Buffer =>
   typeof body === "string" ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
