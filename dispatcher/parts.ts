@@ -51,6 +51,8 @@ export type Settings = {
   apnsSandboxUrl: string;
   fcmUrl: string;
   allowedRanges: readonly string[];
+  mailUrl?: string;
+  mailFrom?: string;
   allowedPorts: readonly number[];
 };
 
@@ -71,7 +73,7 @@ export const parts = (made: Made): Part[] => {
   const { mongo, log, metrics, clock, holder } = made;
   const shared = sharing(made);
   const sends = sending(made, shared);
-  const webhooks = webhookParts({ ...made, ...shared, natsPrefix: made.config.natsPrefix });
+  const webhooks = webhookParts({ ...made, ...shared, natsPrefix: made.config.natsPrefix, mail: mailOf(made.config) });
   const left = leftEvents({ ...made, ...shared });
   const people = peopleParts({ ...made, db: mongo.db, events: eventPublisher(shared), metrics: metrics.queue });
   const sources = [
@@ -95,6 +97,9 @@ export const parts = (made: Made): Part[] => {
     { name: "halt", start: async () => undefined, stop: async () => shared.halt() },
   ];
 };
+
+const mailOf = ({ mailUrl: url, mailFrom: from }: Settings): { url: string; from: string } | null =>
+  url === undefined || from === undefined ? null : { url, from };
 
 /** What sending and webhooks both use. */
 const sharing = ({ config, mongo, nats, clock }: Made) => {

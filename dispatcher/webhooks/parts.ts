@@ -28,8 +28,8 @@ import { matchEvents } from "./match.ts";
 import { observe } from "./observe.ts";
 import { recoverPage } from "./recover.ts";
 import { sendWebhook } from "./send.ts";
+import { sideParts } from "./side-parts.ts";
 import { endpointStats } from "./stats.ts";
-import { testRequests } from "./test-requests.ts";
 
 export type WebhookPartsDeps = {
   db: Mongo["db"];
@@ -43,6 +43,8 @@ export type WebhookPartsDeps = {
   client: GuardedClient;
   unseal: KeyRing["open"];
   holder: string;
+  /** The server that takes mails to owners; null: nobody is mailed. */
+  mail: { url: string; from: string } | null;
   metrics: Metrics<"dispatcher">;
   log: Log;
   clock: Clock;
@@ -97,14 +99,7 @@ const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes
   deps.changes.on((collection, id) => {
     if (collection === webhookCollection.name || collection === "*") held.refresh(id);
   });
-  const tests = testRequests({
-    ...deps,
-    subject: subjects.webhookTests(),
-    find: (id) => endpoints.rows.findOne({ _id: id }),
-    keep: (row) => deliveries.keep([row]),
-    send,
-  });
-  return { held, parts: [templates, stats, caller.part, held, tests] };
+  return { held, parts: [templates, stats, caller.part, held, ...sideParts({ ...deps, ring, send }, held)] };
 };
 
 /** What brings lanes their work. */

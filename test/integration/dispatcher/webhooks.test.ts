@@ -88,6 +88,7 @@ describe("webhooks", function () {
       log,
       clock,
       changes: news,
+      mail: null,
       publisher: publisher(nats),
       directory: directory({ db, changes: news, clock }),
       announcer: announcer({ nats, subjects: names }),

@@ -1,0 +1,67 @@
+import type { Part } from "#core/runtime/lifecycle.ts";
+import { watchWebhookLevels } from "#core/runtime/metrics-webhooks.ts";
+import { type AppRow, appCollection } from "#core/storage/apps.ts";
+import { collectionOf } from "#core/storage/collection.ts";
+import { namedLease } from "#core/storage/leases.ts";
+import { type TenantRow, tenantCollection } from "#core/storage/tenants.ts";
+import { webhookDeliveries } from "#core/storage/webhook-deliveries.ts";
+import { webhookFailures } from "#core/storage/webhook-failures.ts";
+import { webhookStats } from "#core/storage/webhook-stats.ts";
+import { webhookCollection, webhookWork } from "#core/storage/webhooks.ts";
+import { healthCheck } from "./health-check.ts";
+import type { Lanes, LanesDeps } from "./lanes.ts";
+import { ownerMails } from "./owner-mails.ts";
+import type { WebhookPartsDeps } from "./parts.ts";
+import type { SendWebhook } from "./send.ts";
+import { testRequests } from "./test-requests.ts";
+
+export type SidePartsDeps = WebhookPartsDeps & { ring: LanesDeps["ring"]; send: SendWebhook };
+
+/** What a dispatcher does for endpoints beside sending to them: tests, health and its mails, gauges. */
+export const sideParts = (deps: SidePartsDeps, held: Lanes): Part[] => {
+  watchWebhookLevels(deps.metrics.registry, {
+    lanes: () => held.levels().held,
+    inFlight: () => held.levels().inFlight,
+  });
+  return [
+    testRequests({
+      ...deps,
+      subject: deps.subjects.webhookTests(),
+      find: (id) => webhookWork(deps.db).rows.findOne({ _id: id }),
+      keep: (row) => webhookDeliveries(deps.db).keep([row]),
+    }),
+    checking(deps),
+  ];
+};
+
+const checkHoldMs = 180_000; // three passes: another process goes on after it
+
+const checking = (deps: SidePartsDeps): Part => {
+  const { db, holder, clock, announcer } = deps;
+  const lease = namedLease(db, { name: "webhook-health", holder, holdMs: checkHoldMs, clock });
+  const mails = ownerMails({
+    server: deps.mail,
+    recipient: async (tenantId) => {
+      const tenant = await collectionOf<TenantRow>(db, tenantCollection).findOne({ _id: tenantId });
+      return tenant?.contact_email ?? null;
+    },
+    appName: async (appId) => (await collectionOf<AppRow>(db, appCollection).findOne({ _id: appId }))?.name ?? appId,
+    lastErrorClass: async (id) => (await webhookStats(db).summary(id, clock.now())).last_day.last_error_class,
+    log: deps.log,
+  });
+  const check = healthCheck({
+    ...deps,
+    failures: webhookFailures(db),
+    tell: mails.tell,
+    announce: (id) => announcer.changed(webhookCollection.name, id),
+    isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
+  });
+  return {
+    ...check,
+    stop: async (signal) => {
+      await check.stop(signal);
+      mails.close();
+      await lease.release();
+    },
+  };
+};
