@@ -29,7 +29,11 @@ const Headers = MapOf(
 
 const pace = {
   rate_per_second: Nullable(
-    Integer({ minimum: 1, maximum: webhookLimits.ratePerSecond, description: "requests begun a second; null = no limit" }),
+    Integer({
+      minimum: 1,
+      maximum: webhookLimits.ratePerSecond,
+      description: "requests begun a second; null = no limit",
+    }),
   ),
   max_in_flight: Integer({
     minimum: 1,
@@ -44,7 +48,9 @@ const pace = {
 };
 
 const shaping = {
-  body_template: Nullable(Text({ maxLength: webhookLimits.templateCharacters, description: "Liquid over the envelope" })),
+  body_template: Nullable(
+    Text({ maxLength: webhookLimits.templateCharacters, description: "Liquid over the envelope" }),
+  ),
   body_content_type: Enum(["application/json", "text/plain"], { description: "default application/json" }),
   filters: Nullable(WebhookFilters),
 };
@@ -75,14 +81,16 @@ export const CreateWebhook = Closed({
 export type CreateWebhook = Static<typeof CreateWebhook>;
 
 /** Body of `PATCH …/webhooks/{webhookId}`. Source: spec 4.5 (`UpdateWebhookDto`). */
-export const UpdateWebhook = Partial(
-  Closed({
-    url: Url,
-    events: Events,
-    headers: Nullable(Headers),
-    status: Enum(["active", "disabled"]),
-    ...settings,
-  }),
+export const UpdateWebhook = Closed(
+  Partial(
+    Closed({
+      url: Url,
+      events: Events,
+      headers: Nullable(Headers),
+      status: Enum(["active", "disabled"]),
+      ...settings,
+    }),
+  ).properties, // Partial alone admits members that it does not name
 );
 export type UpdateWebhook = Static<typeof UpdateWebhook>;
 
