@@ -8,7 +8,7 @@ import { publisher } from "#core/queue/publish.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { StreamSpec } from "#core/queue/topology.ts";
 import type { AddressGuard } from "#core/runtime/address-guard.ts";
-import { templateProblem } from "#core/runtime/body-template.ts";
+import { templateProblem } from "#core/runtime/body-template-engine.ts";
 import { semaphore } from "#core/runtime/bounded.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";

@@ -98,7 +98,9 @@ const deliveryOf = async (rest: Rest, messageId: string, subscriptionId: string)
 
 const webhookAbout = async (messageId: string, subscriptionId: string, at: Addresses) => {
   const requests = await getJson<ReceivedWebhook[]>(`${at.receiver}/received`);
-  const events = requests.map(({ body, verified }) => ({ ...(JSON.parse(body) as EventEnvelope), verified }));
+  const events = requests
+    .filter(({ path }) => path === "/webhooks") // what other endpoints get has forms of their own
+    .map(({ body, verified }) => ({ ...(JSON.parse(body) as EventEnvelope), verified }));
   const about = events.find(
     ({ type, data }) =>
       type.startsWith("delivery.") && data["message_id"] === messageId && data["subscription_id"] === subscriptionId,
