@@ -13,6 +13,7 @@ export type PeopleOutboxDeps = { db: Db; events: EventPublisher; log: Log; metri
 /** Publishes the events of users and subscriptions right after they are written. */
 export type PeopleOutbox = {
   user: (row: UserRow) => void;
+  /** Only the last event of a subscription: the one that was just written. */
   subscription: (row: SubscriptionRow) => void;
   removal: (row: RemovalRow) => void;
 };
@@ -38,10 +39,11 @@ export const peopleOutbox = ({ db, ...deps }: PeopleOutboxDeps): Part & PeopleOu
       .finally(() => underWay.delete(flushing));
     underWay.add(flushing);
   };
+  const publishLast = begin(ofSubscriptions);
   return {
     name: "outbox of users and subscriptions",
     user: begin(ofUsers),
-    subscription: begin(ofSubscriptions),
+    subscription: (row) => publishLast({ ...row, outbox: row.outbox.slice(-1) }), // those before are under way, or due
     removal: begin(ofRemovals),
     start: () => Promise.resolve(),
     stop: async (signal) => {

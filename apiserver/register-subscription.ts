@@ -3,7 +3,7 @@ import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
 import type { CreateSubscription } from "#core/schema/subscription.ts";
 import { userLimits } from "#core/schema/user.ts";
-import type { SubscriptionRow, Subscriptions } from "#core/storage/subscriptions.ts";
+import type { Put, SubscriptionRow, Subscriptions } from "#core/storage/subscriptions.ts";
 import type { UserRow } from "#core/storage/users.ts";
 import { asleep } from "#core/storage/wake.ts";
 import type { Caller } from "./caller.ts";
@@ -22,12 +22,7 @@ export type RegisterDeps = {
 /** Gives a user a subscription. One that the app has for this token already is changed, and moves to this user. */
 export const registerSubscription =
   (deps: RegisterDeps) =>
-  async (
-    caller: Caller,
-    user: UserRow,
-    body: CreateSubscription,
-    at = "",
-  ): Promise<{ row: SubscriptionRow; isNew: boolean }> => {
+  async (caller: Caller, user: UserRow, body: CreateSubscription, at = ""): Promise<Pick<Put, "row" | "isNew">> => {
     const addressed = addressOf(body, at);
     const owned = await deps.subscriptions.ofUser(user.tenant_id, user.app_id, user._id);
     const isOwned = owned.some((row) => row.channel === addressed.channel && row.token === addressed.token);
@@ -38,7 +33,7 @@ export const registerSubscription =
     const now = deps.clock.now();
     const made = rowOf(user, addressed, now);
     const put = await deps.subscriptions.put(user.tenant_id, made, changeOf(user, addressed, body, now));
-    deps.publish(put.row);
+    if (put.hasNews) deps.publish(put.row);
     return put;
   };
 

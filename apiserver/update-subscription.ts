@@ -1,7 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError, NotFound } from "#core/errors.ts";
 import type { UpdateSubscription } from "#core/schema/subscription.ts";
-import type { SubscriptionRow, Subscriptions } from "#core/storage/subscriptions.ts";
+import { isEnded, type SubscriptionRow, type Subscriptions } from "#core/storage/subscriptions.ts";
 import { statusChange } from "./register-subscription.ts";
 import { changedAddress } from "./subscription-checks.ts";
 
@@ -26,7 +26,7 @@ export const updateSubscription =
         throw new AppError("HS_ALREADY_EXISTS", "another subscription of the app has this token", { field: "token" });
       }
       if (updated !== null) {
-        publish(updated);
+        if (isEnded(read, updated)) publish(updated);
         return updated;
       }
       read = await subscriptions.find(read.tenant_id, read.app_id, read._id);

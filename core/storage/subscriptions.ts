@@ -108,7 +108,8 @@ export const subscriptions = (db: Db) => {
   };
 };
 
-type Put = { row: SubscriptionRow; isNew: boolean };
+/** `hasNews`: this very write put an event into the outbox. */
+export type Put = { row: SubscriptionRow; isNew: boolean; hasNews: boolean };
 
 const put = async (
   rows: Collection<SubscriptionRow>,
@@ -121,8 +122,8 @@ const put = async (
   const row = withCreated({ ...made, ...change });
   for (let attempt = 0; attempt < attempts; attempt++) {
     const known = await changeKnown(rows, filter, change);
-    if (known !== null) return { row: known, isNew: false };
-    if (await insert(rows, row)) return { row, isNew: true };
+    if (known !== null) return { ...known, isNew: false };
+    if (await insert(rows, row)) return { row, isNew: true, hasNews: true };
   }
   throw new AppError("HS_CONFLICT", "the token is being registered and deleted by others", { status: "busy" });
 };
@@ -134,13 +135,18 @@ const changeKnown = async (
   rows: Collection<SubscriptionRow>,
   filter: Pick<SubscriptionRow, "app_id" | "channel" | "token" | "tenant_id">,
   change: Partial<SubscriptionRow>,
-): Promise<SubscriptionRow | null> => {
+): Promise<Omit<Put, "isNew"> | null> => {
   const after = { returnDocument: "after" } as const;
-  if (change.status !== "unsubscribed") return rows.findOneAndUpdate(filter, { $set: change }, after);
-  const read = await rows.findOne(filter);
+  const read = change.status === "unsubscribed" ? await rows.findOne(filter) : undefined;
   if (read === null) return null;
-  return rows.findOneAndUpdate({ _id: read._id, ...filter, status: read.status }, withEvent(read, change), after);
+  const [same, update] = read ? [{ status: read.status }, withEvent(read, change)] : [{}, { $set: change }];
+  const row = await rows.findOneAndUpdate({ ...filter, ...same }, update, after);
+  return row === null ? null : { row, hasNews: read !== undefined && isEnded(read, row) };
 };
+
+/** Whether a change ended a subscription: then it tells so. */
+export const isEnded = (before: Pick<SubscriptionRow, "status">, after: Partial<SubscriptionRow>): boolean =>
+  after.status === "unsubscribed" && before.status !== "unsubscribed";
 
 const withCreated = (row: SubscriptionRow): SubscriptionRow => ({
   ...row,
@@ -150,7 +156,7 @@ const withCreated = (row: SubscriptionRow): SubscriptionRow => ({
 
 /** A change, with the event that tells of it when it ends the subscription. */
 const withEvent = (read: SubscriptionRow, change: Partial<SubscriptionRow>): UpdateFilter<SubscriptionRow> => {
-  if (change.status !== "unsubscribed" || read.status === "unsubscribed") return { $set: change };
+  if (!isEnded(read, change)) return { $set: change };
   const row = { ...read, ...change };
   const event = subscriptionEvent("subscription.unsubscribed", row, row.updated_at);
   return { $set: { ...change, due_at: sweepAfter(row.updated_at) }, $push: { outbox: event } };

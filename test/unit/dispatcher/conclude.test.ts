@@ -49,6 +49,21 @@ const cases: { it: string; given: Outcome; expect: object }[] = [
       row: { status: "expired", error_code: "EXPIRED", provider_code: "503", expired_at: noon },
     },
   },
+  {
+    it: "keeps since when an address is gone",
+    given: { kind: "token_invalid", since: later, ...refusal, code: "TOKEN_UNREGISTERED" },
+    expect: { kind: "final", row: { status: "failed", gone_since: later } },
+  },
+  {
+    it: "takes an address for gone since now when the provider does not say",
+    given: { kind: "token_invalid", ...refusal, code: "HARD_BOUNCE" },
+    expect: { kind: "final", row: { gone_since: noon, bounce_type: "hard" } },
+  },
+  {
+    it: "stores a mail that was deferred until its end as a soft bounce",
+    given: { kind: "retry_at", at: later, ...refusal, code: "SOFT_BOUNCE" },
+    expect: { kind: "final", row: { status: "expired", error_code: "EXPIRED", bounce_type: "soft" } },
+  },
 ];
 
 describe("conclude", () => {

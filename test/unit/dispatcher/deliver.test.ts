@@ -145,6 +145,15 @@ describe("deliver", () => {
     expect(invalid.map(({ _id }) => _id)).to.deep.equal(["sub_1"]);
   });
 
+  it("names the addresses that a killed run found gone, unless they are others by now", async () => {
+    const gone = { ...storedDelivery("sub_1"), status: "failed" as const, gone_since: noon };
+    const changed = { ...gone, _id: "dlv_2", subscription_id: "sub_2", address_masked: "•••bbbbbbbb" };
+    const { run, sent } = given({ existing: async () => [gone, changed, storedDelivery("sub_3")] });
+    const { invalid } = await run(work(["sub_1", "sub_2", "sub_3"], aMessage(), { fence: 2 }), never);
+    expect(invalid).to.deep.equal([{ _id: "sub_1", token: "a".repeat(64), since: noon }]);
+    expect(sent).to.deep.equal([]);
+  });
+
   it("begins no further recipient when it is halted, and finishes those under way", async () => {
     const halt = new AbortController();
     const { run, sent } = given({}, () => {
