@@ -23,7 +23,7 @@ const quickMs = 10;
  */
 export const bodyTemplates = (): BodyTemplates => {
   const slowOnes = slowTemplates();
-  const quick = templateLane({ limitMs: quickMs, slackMs: 60, most: 100, hasSpare: true, shunned: slowOnes });
+  const quick = templateLane({ limitMs: quickMs, slackMs: 90, most: 100, hasSpare: true, shunned: slowOnes });
   const nothing = { has: () => false, add: () => undefined };
   const slow = templateLane({
     limitMs: templateLimits.renderMs,
@@ -49,17 +49,23 @@ export const bodyTemplates = (): BodyTemplates => {
 
 const tooSlow = { code: "TEMPLATE_RENDER" as const, message: `takes longer than ${templateLimits.renderMs} ms` };
 
-const slowForMs = 60_000; // then it is tried again: the machine may have been busy, or its events large
+const firstMs = 1_000; // then it is tried again: the machine may have been busy, or its events large
+const longestMs = 60_000;
 const mostSlow = 200;
 
+/** Templates that were too slow: each time they are remembered for twice as long, unless they were not for a while. */
 const slowTemplates = (): { has: (template: string) => boolean; add: (template: string) => void } => {
-  const until = new Map<string, number>();
+  const slow = new Map<string, { untilMs: number; forMs: number }>();
   return {
-    has: (template) => (until.get(template) ?? 0) > performance.now(),
+    has: (template) => (slow.get(template)?.untilMs ?? 0) > performance.now(),
     add: (template) => {
-      until.delete(template);
-      until.set(template, performance.now() + slowForMs);
-      for (const oldest of until.keys()) if (until.size > mostSlow) until.delete(oldest);
+      const nowMs = performance.now();
+      const before = slow.get(template);
+      if (before !== undefined && before.untilMs > nowMs) return;
+      const forMs = before !== undefined && nowMs - before.untilMs < longestMs ? before.forMs * 2 : firstMs;
+      slow.delete(template);
+      slow.set(template, { untilMs: nowMs + Math.min(forMs, longestMs), forMs: Math.min(forMs, longestMs) });
+      for (const oldest of slow.keys()) if (slow.size > mostSlow) slow.delete(oldest);
     },
   };
 };
