@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { AckPolicy } from "@nats-io/jetstream";
 import { connectNats } from "#core/queue/connect.ts";
 import { eventStream } from "#core/queue/topology.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
@@ -6,21 +8,31 @@ import type { EventEnvelope } from "#core/schema/event.ts";
 export type ReadEvents = {
   /** The events about a thing, oldest first. */
   about: (id: string) => EventEnvelope[];
+  /** All of them. */
+  all: () => readonly EventEnvelope[];
   close: () => Promise<void>;
 };
 
-/** Reads an installation's stream of events as a consumer of its own. */
+/** Reads an installation's stream of events as a consumer of its own, which outlives the server's restarts. */
 export const readEvents = async (natsUrl: string, prefix: string): Promise<ReadEvents> => {
   const nats = await connectNats({ url: natsUrl, name: "tests" });
-  const consumer = await nats.js.consumers.get(eventStream(prefix).stream.name);
+  const stream = eventStream(prefix).stream.name;
+  const durable = `tests-${randomUUID()}`;
+  await nats.jsm.consumers.add(stream, { durable_name: durable, ack_policy: AckPolicy.Explicit });
+  const consumer = await nats.js.consumers.get(stream, durable);
   const events: EventEnvelope[] = [];
   const messages = await consumer.consume({
-    callback: (message) => void events.push(...message.json<EventEnvelope[]>()),
+    callback: (message) => {
+      events.push(...message.json<EventEnvelope[]>());
+      message.ack();
+    },
   });
   return {
     about: (id) => events.filter(({ subject_id, data }) => subject_id === id || data["message_id"] === id),
+    all: () => events,
     close: async () => {
       await messages.close();
+      await nats.jsm.consumers.delete(stream, durable);
       await nats.close();
     },
   };

@@ -31,12 +31,10 @@ describe("what is written later", () => {
     const { promise: slow, resolve } = Promise.withResolvers<void>();
     const { queue } = aLater({ write: () => slow });
     for (let n = 0; n < 8; n++) await queue.add(n); // three are being written, five wait
-    let isIn = false;
-    const held = queue.add(9).then(() => {
-      isIn = true;
-    });
-    await new Promise(setImmediate);
-    expect(isIn).to.equal(false);
+    const held = queue.add(9);
+    const { promise: turn, resolve: pass } = Promise.withResolvers<string>();
+    setImmediate(() => pass("held up"));
+    expect(await Promise.race([held, turn])).to.equal("held up");
     resolve();
     await held;
     await queue.stop(soon());
