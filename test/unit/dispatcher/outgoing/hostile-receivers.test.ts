@@ -134,10 +134,14 @@ describe("a guarded request to a receiver that", () => {
     });
   }
 
-  const floods: { it: string; head: string; text?: string; kept: number | null }[] = [
-    { it: "a body", head: "HTTP/1.1 200 OK\r\ncontent-length: 1073741824\r\n\r\n", kept: 16_384 },
-    { it: "a body without length", head: "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n", kept: 16_384 },
-    { it: "a chunk's extension", head: "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;", kept: 0 },
+  const floods: { it: string; head: string; text?: string; kept: [number, WebhookErrorClass | null] | null }[] = [
+    { it: "a body", head: "HTTP/1.1 200 OK\r\ncontent-length: 1073741824\r\n\r\n", kept: [16_384, null] },
+    { it: "a body without length", head: "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n", kept: [16_384, null] },
+    {
+      it: "a chunk's extension",
+      head: "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;",
+      kept: [0, "bad_reply"],
+    },
     { it: "announcements", head: "", text: "HTTP/1.1 103 Early Hints\r\nx: 1\r\n\r\n", kept: null },
   ];
   for (const { it: what, head, text, kept } of floods) {
@@ -150,7 +154,8 @@ describe("a guarded request to a receiver that", () => {
         });
       });
       const reply = await ask(client(), `http://127.0.0.1:${port}/`, { maxReplyBytes: 16_384, timeoutMs: 9_000 });
-      expect(reply.kind === "answered" ? reply.body.length : null).to.equal(kept);
+      const read = reply.kind === "answered" ? [reply.body.length, reply.broken?.errorClass ?? null] : null;
+      expect(read).to.deep.equal(kept);
       expect(reply).not.to.have.property("errorClass", "timeout");
       await until(() => pouring?.destroyed === true);
       expect(pouring?.bytesWritten).to.be.below(20_000_000); // what the two kernels took before they learnt of it
