@@ -25,12 +25,14 @@ const clientOver = (socket: Socket, url: URL): Client => {
     ...limits,
     connect: (_options, done) => {
       // asked for again when the socket has closed: it must not make one, for only our own are judged
-      if (isHanded) return process.nextTick(done, new Error("the connection is closed"), null);
+      if (isHanded) return process.nextTick(done, closed(), null);
       isHanded = true;
       process.nextTick(done, null, socket); // undici loses a request whose connection comes in the same turn
     },
   });
 };
+
+const closed = (): Error => Object.assign(new Error("the connection is closed"), { code: "ECONNRESET" });
 
 const limits = {
   pipelining: 1,

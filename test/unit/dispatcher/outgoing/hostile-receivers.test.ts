@@ -1,5 +1,6 @@
 import { createServer as createHttps } from "node:https";
 import type { Socket } from "node:net";
+import { createServer as createTls } from "node:tls";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import type { WebhookErrorClass } from "#core/domain/webhook-errors.ts";
@@ -196,6 +197,18 @@ describe("a guarded request to a receiver that", () => {
 
   describe("by TLS", () => {
     const good = selfSigned();
+
+    it("sends 1 GB of announcements has its connection closed", async () => {
+      let pouring: Socket | undefined;
+      const server = createTls(good, (socket) => {
+        pouring = socket.on("error", () => {}).once("data", () => pour(socket, 2 ** 30, "HTTP/1.1 102 A\r\n\r\n"));
+      });
+      const port = await listen(server);
+      const reply = await ask(client({ ca: good.cert }), `https://127.0.0.1:${port}/`, { timeoutMs: 9_000 });
+      expect(reply).to.include({ kind: "broken", errorClass: "reset" });
+      await until(() => pouring?.destroyed === true);
+    });
+
     const expired = selfSigned(new Date("2010-01-01T00:00:00Z"));
     const early = selfSigned(new Date(Date.now() + 86_400_000));
     const cases = [
