@@ -5,30 +5,45 @@ export type GatherOptions<T, R> = {
   most: number;
   /** Writes under way at most. */
   inFlight: number;
+  /** So long the first item waits for company; 0 when left out. For writes that nobody waits for. */
+  lingerMs?: number;
 };
 
 /**
  * Writes items one by one while there is room, and those that come meanwhile together: nobody waits for company, and
  * under load many share one command. Its queue is bounded by its callers, who each wait.
  */
-export const gather = <T, R>({ write, most, inFlight }: GatherOptions<T, R>): ((item: T) => Promise<R>) => {
+export const gather = <T, R>({
+  write,
+  most,
+  inFlight,
+  lingerMs = 0,
+}: GatherOptions<T, R>): ((item: T) => Promise<R>) => {
   const waiting: Waiting<T, R>[] = [];
   let underWay = 0;
+  let timer: NodeJS.Timeout | undefined;
 
+  const soon = (): void => {
+    if (waiting.length === 0) return;
+    if (lingerMs === 0 || waiting.length >= most) return next();
+    timer ??= setTimeout(next, lingerMs);
+  };
   const next = (): void => {
-    if (underWay >= inFlight || waiting.length === 0) return;
+    clearTimeout(timer);
+    timer = undefined;
+    if (underWay >= inFlight) return;
     const batch = waiting.splice(0, most);
     underWay++;
     void settle(write, batch).finally(() => {
       underWay--;
-      next();
+      soon();
     });
   };
 
   return (item) => {
     const { promise, resolve, reject } = Promise.withResolvers<R>();
     waiting.push({ item, resolve, reject });
-    next();
+    soon();
     return promise;
   };
 };

@@ -1,4 +1,4 @@
-import { type Db, MongoBulkWriteError } from "mongodb";
+import { type AnyBulkWriteOperation, type Collection, type Db, MongoBulkWriteError } from "mongodb";
 import type { WebhookErrorClass } from "../domain/webhook-errors.ts";
 import { type CollectionSpec, collectionOf, longAgo } from "./collection.ts";
 
@@ -75,13 +75,14 @@ export const webhookDeliveries = (db: Db) => {
   return {
     rows,
 
-    /** Keeps new deliveries; those that exist already stay as they are. */
+    /**
+     * Keeps new deliveries; those that exist already stay as they are. An outcome (of one that was sent before it was
+     * stored) replaces the delivery that another process has stored as waiting meanwhile.
+     */
     keep: async (made: readonly WebhookDeliveryRow[]): Promise<void> => {
-      try {
-        await rows.insertMany([...made], { ordered: false });
-      } catch (error) {
-        if (!isOnlyDuplicates(error)) throw error;
-      }
+      const existing = await insertNew(rows, made);
+      const sent = existing.filter(({ attempt }) => attempt > 0);
+      if (sent.length > 0) await rows.bulkWrite(sent.map(replaceWaiting), { ordered: false });
     },
 
     /** Which of these are stored already. */
@@ -169,7 +170,24 @@ const waiting = (endpointId: string, status: Due["status"], by: Date) => ({
   due_at: { $gt: longAgo, $lte: by },
 });
 
-const duplicateKey = 11_000;
+/** Those that exist already. */
+const insertNew = async (
+  rows: Collection<WebhookDeliveryRow>,
+  made: readonly WebhookDeliveryRow[],
+): Promise<WebhookDeliveryRow[]> => {
+  try {
+    await rows.insertMany([...made], { ordered: false });
+    return [];
+  } catch (error) {
+    if (!(error instanceof MongoBulkWriteError)) throw error;
+    const failed = [error.writeErrors].flat();
+    if (failed.some(({ code }) => code !== duplicateKey)) throw error;
+    return failed.flatMap(({ index }) => made[index] ?? []);
+  }
+};
 
-const isOnlyDuplicates = (error: unknown): boolean =>
-  error instanceof MongoBulkWriteError && [error.writeErrors].flat().every(({ code }) => code === duplicateKey);
+const replaceWaiting = (row: WebhookDeliveryRow): AnyBulkWriteOperation<WebhookDeliveryRow> => ({
+  replaceOne: { filter: { _id: row._id, attempt: row.attempt - 1, due_at: { $ne: null } }, replacement: row },
+});
+
+const duplicateKey = 11_000;

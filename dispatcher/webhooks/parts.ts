@@ -133,10 +133,13 @@ const workers = ({ db, nats, natsPrefix, directory, metrics, log, clock }: Webho
   ];
 };
 
+/** What was sent is stored a moment later, with more of it: a command costs as much as ten deliveries in it. */
+const lingerMs = 10;
+
 /** Writes of deliveries: those that come while others are being written share a command. */
 const writers = (deliveries: ReturnType<typeof webhookDeliveries>) => ({
-  keep: gather<WebhookDeliveryRow, void>({ write: voids(deliveries.keep), most: 500, inFlight: 3 }),
-  record: gather<Concluded, void>({ write: voids(deliveries.record), most: 100, inFlight: 2 }),
+  keep: gather<WebhookDeliveryRow, void>({ write: voids(deliveries.keep), most: 500, inFlight: 2, lingerMs }),
+  record: gather<Concluded, void>({ write: voids(deliveries.record), most: 100, inFlight: 2, lingerMs }),
 });
 
 const voids =

@@ -305,6 +305,19 @@ describe("lanes", function () {
     expect(sent).to.deep.equal([]);
   });
 
+  it("store the outcome of a delivery that another process has stored as waiting meanwhile", async () => {
+    const endpoint = await anEndpoint();
+    const rows = rowsFor(endpoint, 2);
+    const { lanes: some } = await aDispatcher({
+      send: async (...given) => {
+        await webhookDeliveries(db).keep(rows);
+        return succeed(...given);
+      },
+    });
+    await offer(some, endpoint, rows);
+    expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(["success", "success"]);
+  });
+
   it("remove the deliveries of an endpoint that is gone", async () => {
     const endpoint = aWebhook({ _id: `whk_gone_${made}` });
     await webhookDeliveries(db).keep(rowsFor(endpoint, 700));

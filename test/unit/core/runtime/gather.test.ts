@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { gather } from "#core/runtime/gather.ts";
+import { until } from "../../../support/until.ts";
 
 describe("gather", () => {
-  const setUp = (options: { most: number; inFlight: number }) => {
+  const setUp = (options: { most: number; inFlight: number; lingerMs?: number }) => {
     const writes: { items: readonly number[]; end: (error?: Error) => void }[] = [];
     const write = (items: readonly number[]): Promise<number[]> => {
       const { promise, resolve, reject } = Promise.withResolvers<number[]>();
@@ -36,6 +37,24 @@ describe("gather", () => {
     }
     expect(writes.map(({ items }) => items)).to.deep.equal([[0], [1], [2, 3], [4, 5], [6]]);
     expect(await Promise.all(results)).to.deep.equal([0, 10, 20, 30, 40, 50, 60]);
+  });
+
+  it("waits for company as long as it is told to, and not once there is enough", async () => {
+    const { writes, add } = setUp({ most: 3, inFlight: 1, lingerMs: 20 });
+    const results = [add(1), add(2)];
+    expect(writes).to.have.length(0);
+    await until(() => writes.length === 1);
+    results.push(add(3), add(4), add(5), add(6));
+    writes[0]?.end();
+    await settled();
+    expect(writes.map(({ items }) => items)).to.deep.equal([
+      [1, 2],
+      [3, 4, 5],
+    ]);
+    writes[1]?.end();
+    await until(() => writes.length === 3);
+    writes[2]?.end();
+    expect(await Promise.all(results)).to.deep.equal([10, 20, 30, 40, 50, 60]);
   });
 
   it("fails those of a failed write only, and goes on", async () => {
