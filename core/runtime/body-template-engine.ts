@@ -30,21 +30,30 @@ export const templateEngine = (): TemplateEngine => {
   const parse = cached((template) => liquid.parse(template));
   return {
     render: (template, contentType, envelope, limitMs) => {
+      const parsed = parsedBy(parse, template);
+      if ("error" in parsed) return parsed;
       try {
-        const parsed = parse(template);
-        return checked(String(liquid.renderSync(parsed, contextOf(liquid, envelope, limitMs))), contentType);
+        const output: unknown = liquid.renderSync(parsed.steps, contextOf(liquid, envelope, limitMs));
+        return checked(String(output), contentType);
       } catch (error) {
-        const found = errorOf(error);
-        return found === "overtime" ? found : { error: found };
+        const message = error instanceof Error ? error.message : "";
+        return message.startsWith(timeMessage) ? "overtime" : renderError(`${reasonOf(message)}${placeOf(error)}`);
       }
     },
   };
 };
 
+const parsedBy = (parse: Parse, template: string): { steps: Template[] } | { error: TemplateError } => {
+  try {
+    return { steps: parse(template) };
+  } catch (error) {
+    return { error: { code: "TEMPLATE_SYNTAX", message: syntaxMessage(error) } };
+  }
+};
+
 /** What is wrong with a template's syntax, null when nothing is. It takes some milliseconds at most. */
 export const templateProblem = (template: string): string | null => {
   try {
-    if (template.length > templateLimits.characters) return `must have at most ${templateLimits.characters} characters`;
     sandbox().parse(template);
     return null;
   } catch (error) {
@@ -155,11 +164,12 @@ const textOf = (value: unknown): string => {
 
 const checked = (output: string, contentType: BodyContentType): Rendered => {
   const body = output.toWellFormed();
-  if (Buffer.byteLength(body) > templateLimits.outputBytes)
-    return { error: { code: "TEMPLATE_RENDER", message: tooLong } };
+  if (Buffer.byteLength(body) > templateLimits.outputBytes) return renderError(tooLong);
   const message = contentType === "application/json" ? jsonProblem(body) : null;
   return message === null ? { body } : { error: { code: "INVALID_JSON", message } };
 };
+
+const renderError = (message: string): Rendered => ({ error: { code: "TEMPLATE_RENDER", message } });
 
 const jsonProblem = (body: string): string | null => {
   try {
@@ -176,14 +186,6 @@ const timeMessage = "time limit exceeded";
 const outputMessage = "output limit exceeded";
 const tooLong = `writes more than ${templateLimits.outputBytes} bytes`;
 
-const errorOf = (error: unknown): TemplateError | "overtime" => {
-  const { name, message } = error instanceof Error ? error : new Error();
-  if (name === "ParseError" || name === "TokenizationError")
-    return { code: "TEMPLATE_SYNTAX", message: syntaxMessage(error) };
-  if (message.startsWith(timeMessage)) return "overtime";
-  return { code: "TEMPLATE_RENDER", message: `${reasonOf(message)}${placeOf(error)}` };
-};
-
 const reasonOf = (message: string): string => {
   if (message.startsWith(memoryMessage)) return "needs too much memory";
   return message.startsWith(outputMessage) ? tooLong : "cannot be rendered";
@@ -195,13 +197,18 @@ const placeOf = (error: unknown): string => {
 };
 
 /** Shows parts of the template only. */
-const syntaxMessage = (error: unknown): string =>
-  LiquidError.is(error) ? error.message.replaceAll(/\s+/g, " ").slice(0, 200) : "is nested too deeply";
+const syntaxMessage = (error: unknown): string => {
+  if (LiquidError.is(error)) return error.message.replaceAll(/\s+/g, " ").slice(0, 200);
+  if (error instanceof RangeError) return "is nested too deeply";
+  return `must have at most ${templateLimits.characters} characters`;
+};
 
 const cacheLimits = { templates: 500, characters: 200_000 }; // a parsed one takes up to 300 times its text
 
+type Parse = (template: string) => Template[];
+
 /** Keeps what was parsed last. */
-const cached = (parse: (template: string) => Template[]): ((template: string) => Template[]) => {
+const cached = (parse: Parse): Parse => {
   const kept = new Map<string, Template[]>();
   let characters = 0;
   const keep = (template: string, parsed: Template[]): void => {
