@@ -1,0 +1,111 @@
+import { expect } from "chai";
+import type { EventEnvelope } from "#core/schema/event.ts";
+import { eventTypes } from "#core/schema/event-data.ts";
+import { parser } from "#core/schema/parser.ts";
+import type { UpdateUser } from "#core/schema/user.ts";
+import { invalidated } from "#core/storage/invalidated.ts";
+import { subscriptionEvent, userCreated } from "#core/storage/people-events.ts";
+import { subscriptions } from "#core/storage/subscriptions.ts";
+import { type UserRow, users } from "#core/storage/users.ts";
+import { updateUser } from "../../../apiserver/update-user.ts";
+import { aSubscription, aUser } from "../../support/fixtures.ts";
+import { openPeopleSite, type PeopleSite } from "../../support/people.ts";
+import { until } from "../../support/until.ts";
+
+const of = { tenant_id: "ten_1", app_id: "app_1" };
+const due = (inMs = -1) => new Date(Date.now() + inMs);
+const fits = ({ type, data }: EventEnvelope): unknown => parser(eventTypes[type].data)(data);
+
+describe("the timers of users and subscriptions", function () {
+  this.timeout(60_000);
+  let site: PeopleSite;
+  before(async () => {
+    site = await openPeopleSite();
+  });
+  afterEach(() => site.reset());
+  after(() => site.close());
+
+  describe("with events that a kill left", () => {
+    it("publish those of users and subscriptions once, and leave nothing to do", async () => {
+      const user = aUser(of);
+      const device = aSubscription({ ...of, user_id: user._id });
+      const created = subscriptionEvent("subscription.created", device, device.created_at);
+      await users(site.db).rows.insertOne({ ...user, outbox: [userCreated(user)], due_at: due() });
+      await subscriptions(site.db).rows.insertOne({ ...device, outbox: [created], due_at: due() });
+      await site.startDispatcher();
+      await until(async () => (await users(site.db).rows.findOne({ _id: user._id }))?.due_at === null);
+      await until(async () => (await subscriptions(site.db).rows.findOne({ _id: device._id }))?.due_at === null);
+      await until(
+        () => site.told(user._id, "user.created").length + site.told(device._id, "subscription.created").length === 2,
+      );
+      expect((await users(site.db).rows.findOne({ _id: user._id }))?.outbox).to.deep.equal([]);
+    });
+
+    it("tell of a subscription whose address is gone", async () => {
+      const [gone, renewed, seen] = [aSubscription(of), aSubscription(of), aSubscription(of)];
+      await subscriptions(site.db).rows.insertMany([gone, renewed, { ...seen, last_active_at: due() }]);
+      const since = due(-1_000);
+      const named = [gone, { ...renewed, token: "another" }, seen].map(({ _id, token }) => ({ _id, token, since }));
+      await invalidated(site.db)(named, site.clock.now());
+      await invalidated(site.db)(named, site.clock.now());
+      const now = await subscriptions(site.db).ofUsers(of.app_id, [gone.user_id, renewed.user_id, seen.user_id]);
+      expect(now.map(({ status }) => status)).to.deep.equal(["invalid", "subscribed", "subscribed"]);
+      await site.startDispatcher();
+      await until(() => site.told(gone._id, "subscription.invalidated").length > 0);
+      const [event, ...more] = site.told(gone._id, "subscription.invalidated");
+      expect(more).to.deep.equal([]);
+      expect(event?.data).to.include({ status: "invalid", reason: "token_invalid" });
+    });
+  });
+
+  describe("with users that change", () => {
+    const change = async (id: string, body: UpdateUser): Promise<UserRow> => {
+      const row = await users(site.db).rows.findOne({ _id: id });
+      if (row === null) throw new Error(`${id} is gone`);
+      return updateUser({ users: users(site.db), nameOwner: async () => undefined, clock: site.clock })(row, body);
+    };
+
+    it("tell of all changes of five seconds at once, and of later ones by another event", async () => {
+      const user = aUser({ ...of, tags: { plan: "free" } });
+      await users(site.db).rows.insertOne(user);
+      await subscriptions(site.db).rows.insertOne(aSubscription({ ...of, user_id: user._id }));
+      site.shift(-20_000);
+      await change(user._id, { tags: { plan: "pro" } });
+      site.shift(-17_000);
+      await change(user._id, { language: "it", tags: { plan: "max" } });
+      site.shift(-16_000);
+      await site.startDispatcher();
+      const control = aUser(of); // by when its event is out, the timers have passed over the other user too
+      await users(site.db).rows.insertOne({ ...control, outbox: [userCreated(control)], due_at: site.clock.now() });
+      await until(() => site.told(control._id, "user.created").length === 1);
+      expect(site.told(user._id, "user.updated")).to.deep.equal([]);
+
+      site.shift(-14_000);
+      await until(async () => (await users(site.db).rows.findOne({ _id: user._id }))?.due_at === null);
+      await until(() => site.told(user._id, "user.updated").length > 0);
+      const [first, ...more] = site.told(user._id, "user.updated");
+      expect(more).to.deep.equal([]);
+      expect(first && fits(first)).to.deep.include({ language: "it", tags: { plan: "max" } });
+      expect(first?.data["changed"]).to.have.members(["tags.plan", "language"]);
+      expect(first?.data["subscriptions"]).to.have.length(1);
+
+      await change(user._id, { country: "IT" });
+      site.shift(-8_000);
+      await until(() => site.told(user._id, "user.updated").length > 1);
+      const [, second] = site.told(user._id, "user.updated");
+      expect(second?.data["changed"]).to.deep.equal(["country"]);
+      expect(second?.id).not.to.equal(first?.id);
+    });
+
+    it("keep a change that comes while the one before is told", async () => {
+      const user = aUser(of);
+      await users(site.db).rows.insertOne(user);
+      const first = await change(user._id, { language: "it" });
+      await change(user._id, { country: "IT" });
+      await users(site.db).told([first]); // as the publisher of the first one does
+      const row = await users(site.db).rows.findOne({ _id: user._id });
+      expect(row?.changed).to.have.members(["language", "country"]);
+      expect(row?.due_at).to.be.instanceOf(Date);
+    });
+  });
+});
