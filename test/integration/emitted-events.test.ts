@@ -38,4 +38,16 @@ describe("the events of the running service", function () {
   });
 });
 
-const expected = ["message.queued", "message.completed", "delivery.sent", "delivery.failed"] as const;
+const expected = [
+  "message.queued",
+  "message.completed",
+  "delivery.sent",
+  "delivery.failed",
+  "subscription.created",
+  "subscription.unsubscribed",
+  "subscription.invalidated",
+  "user.created",
+  "user.updated",
+  "user.deleted",
+  "event.received",
+] as const;

@@ -20,8 +20,9 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
     return (await reply.json()) as Record<string, unknown>; // every reply is an object
   };
+  await addWebhook(sending); // first: who has endpoints is remembered from an app's first event on
   await useUsers(ask, `/v1/apps/${system.app._id}`);
-  await addWebhook(sending);
+  await useEvents(ask, `/v1/apps/${system.app._id}`);
   await useNotifications(sending, api);
   await useLists(ask, system.app._id);
 };
@@ -42,6 +43,13 @@ const useUsers = async (ask: Ask, app: string): Promise<void> => {
   await ask("DELETE", `${app}/subscriptions/${String(id)}`);
   await ask("POST", `${app}/users`, { external_id: "eve", subscriptions: [{ channel: "ios_push", token: aToken() }] });
   await ask("DELETE", `${app}/users/by/external_id/eve`);
+};
+
+const useEvents = async (ask: Ask, app: string): Promise<void> => {
+  const event = { id: "e-1", name: "order.paid", external_id: "ann" };
+  await ask("POST", `${app}/events`, { events: [event, { name: "visit" }] });
+  await ask("POST", `${app}/events`, { events: [event] }); // known by its id
+  await ask("GET", `${app}/webhooks/event-types`);
 };
 
 /** An endpoint where nobody listens: its deliveries are made, tried and put off. */

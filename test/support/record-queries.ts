@@ -22,7 +22,8 @@ const file = process.env[queriesVariable];
 const known = new Set<string>();
 
 const keep = (query: RecordedQuery): void => {
-  const shape = JSON.stringify(query, (_, value: unknown) => shapeOf(value));
+  const what = JSON.stringify(query, (_, value: unknown) => shapeOf(value));
+  const shape = `${query.collection} ${query.command} ${what}`;
   if (known.has(shape) || file === undefined) return;
   known.add(shape);
   appendFileSync(file, `${BSON.EJSON.stringify(query)}\n`);
