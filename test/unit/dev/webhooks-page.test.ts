@@ -1,0 +1,64 @@
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import { Registry } from "prom-client";
+import { ApiserverConfig } from "#config/apiserver.ts";
+import { DispatcherConfig } from "#config/dispatcher.ts";
+import { webhookErrorClasses } from "#core/domain/webhook-errors.ts";
+import { nextRequestAt } from "#core/domain/webhook-retry.ts";
+import { watchWebhookLevels, webhookMetrics } from "#core/runtime/metrics-webhooks.ts";
+import { CreateWebhook, webhookDeliveryStatuses } from "#core/schema/webhook.ts";
+
+const page = readFileSync(new URL("../../../docs/webhooks.md", import.meta.url), "utf8");
+
+/** First cells of the table below a header. */
+const firstCells = (header: string): string[] => {
+  const [, table = ""] = page.split(`${header}\n`);
+  return [...(table.split("\n\n")[0] ?? "").matchAll(/^\| (.+?) \|/gm)].map(([, cell = ""]) => cell);
+};
+const named = (pattern: RegExp): string[] => [...new Set([...page.matchAll(pattern)].map(([name]) => name))].sort();
+
+describe("the page on webhooks", () => {
+  it("explains every error class, in order", () => {
+    const told = firstCells("| Class | What happened | What to do |").map((cell) => cell.replaceAll("`", ""));
+    expect(told).to.deep.equal([...webhookErrorClasses]);
+  });
+
+  it("explains every state of a delivery", () => {
+    const told = firstCells("| Delivery | Meaning |").map((cell) => cell.replaceAll("`", ""));
+    expect(told).to.deep.equal([...webhookDeliveryStatuses]);
+  });
+
+  it("gives the schedule of retries as it is", () => {
+    const start = new Date(0);
+    const gapMinutes = [1, 2, 3, 4, 5, 6].map((n) => {
+      const at = nextRequestAt(n, start, null, () => 0);
+      return at === null ? Number.NaN : at.getTime() / 60_000;
+    });
+    const [, table = ""] = page.split("| Request | comes after");
+    const told = [...table.matchAll(/^\| [2-7] \| (\d+) (min|h) \|/gm)];
+    expect(told.map(([, n, unit]) => Number(n) * (unit === "h" ? 60 : 1))).to.deep.equal(gapMinutes);
+  });
+
+  it("names every metric of webhooks, and none that there is not", async () => {
+    const registry = new Registry();
+    webhookMetrics(registry);
+    watchWebhookLevels(registry, { lanes: () => 0, inFlight: () => 0 });
+    const there = registry.getMetricsAsArray().map(({ name }) => name);
+    const told = named(/herald_webhook_\w+/g).map((name) => name.replace(/_bucket$/, ""));
+    expect([...new Set(told)].sort()).to.deep.equal(there.sort());
+  });
+
+  it("names no setting that there is not", () => {
+    const settings = [...Object.values(DispatcherConfig.properties), ...Object.values(ApiserverConfig.properties)];
+    const there = settings.map((setting) => ("env" in setting ? setting.env : ""));
+    expect(there).to.include.members(named(/HERALD_\w+/g));
+  });
+
+  it("explains every member that shapes what is sent", () => {
+    const [, table = ""] = page.split("| Member | Effect |\n");
+    const members = Object.keys(CreateWebhook.properties).filter(
+      (name) => !["url", "description", "headers", "timeout_ms"].includes(name), // told in words
+    );
+    for (const name of members) expect(table.split("\n\n")[0]).to.include(`\`${name}`);
+  });
+});
