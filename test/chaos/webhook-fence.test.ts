@@ -10,6 +10,7 @@ import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } fr
 
 const posted = 60;
 const later = 40;
+const inFlight = 5;
 /** Until the lease of a dispatcher that stands still has run out and the other has sent what was left. */
 const takenOverMs = 75_000;
 
@@ -24,7 +25,7 @@ describe("an endpoint whose dispatcher stands still for longer than its lease", 
     this.timeout(90_000);
     hooked = await startHooked(await testServers());
     const { system, inbox } = hooked;
-    endpoint = await addEndpoint(system, { url: `${inbox.url}/slow`, names: ["slow"], max_in_flight: 5 });
+    endpoint = await addEndpoint(system, { url: `${inbox.url}/slow`, names: ["slow"], max_in_flight: inFlight });
     const starting = [system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")] as const;
     [api, ...dispatchers] = await Promise.all(starting);
   });
@@ -57,7 +58,6 @@ describe("an endpoint whose dispatcher stands still for longer than its lease", 
     const frozen = await holder();
     const fence = (await rowNow())?.fence ?? 0;
     frozen?.pause();
-    const before = arrivals().length;
     await allSucceed(posted);
     const now = await rowNow();
     expect(now?.fence).to.be.greaterThan(fence);
@@ -70,13 +70,13 @@ describe("an endpoint whose dispatcher stands still for longer than its lease", 
     const { missed, repeated, mostTimes, ids } = auditInbox(arrivals(), posted + later);
     expect({ missed, ids }).to.deep.equal({ missed: [], ids: posted + later });
     expect(mostTimes).to.be.at.most(2);
-    expect(repeated, "as many as were sent and not yet stored").to.be.at.most(before);
+    expect(repeated, "what was under way or just being stored").to.be.at.most(2 * inFlight);
     expect(
       auditInbox(
         arrivals().filter(({ n }) => n >= posted),
         0,
       ).repeated,
     ).to.equal(0);
-    expect(hooked.inbox.mostUnderWay("/slow"), "requests of both under way").to.be.at.most(5);
+    expect(hooked.inbox.mostUnderWay("/slow"), "requests of both under way").to.be.at.most(inFlight);
   });
 });
