@@ -4,29 +4,34 @@ import { peopleOf, personKey } from "./people.ts";
 /** Who is forgotten: the keys of `peopleOf`, and when he was deleted. */
 export type Forgotten = { keys: ReadonlySet<string>; at: Date };
 
-/**
- * The body of a webhook without what it tells of a person: each event about him keeps its kind and time, and says that
- * it is erased. A batch keeps its other events. `people` are those of the whole, which a text that was cut may not name.
- */
-export const erasedText = (text: string, people: readonly string[], who: Forgotten): string => {
-  const envelope = JSON.parse(text) as EventEnvelope | BatchEnvelope; // sound: we wrote it
-  return JSON.stringify(
-    "events" in envelope
-      ? { ...envelope, events: envelope.events.map((event) => erasedEvent(event, peopleOf(event), who)) }
-      : erasedEvent(envelope, people, who),
-  );
-};
+/** The body of a webhook, and whom it is about; a text that was cut may not name them all. */
+export type Body = { text: string; people: readonly string[] };
 
-/** An event that is about the person without what it tells of him; any other as it is. */
-export const erasedEvent = (event: EventEnvelope, people: readonly string[], who: Forgotten): EventEnvelope => {
-  if (!isAbout(event, people, who)) return event;
-  const erased = { ...event, subject_id: erasedSubject(event.subject_id, who), data: {}, erased: true };
-  return erased;
+/**
+ * A body without what it tells of a person: each event about him keeps its kind and time, and says that it is erased; a
+ * batch keeps its other events. Null when nothing of it is about him. What is erased already stays the same.
+ */
+export const erasedBody = ({ text, people }: Body, who: Forgotten): Body | null => {
+  const envelope = JSON.parse(text) as EventEnvelope | BatchEnvelope; // sound: we wrote it
+  if (!("events" in envelope)) {
+    return isAbout(envelope, people, who) ? { text: JSON.stringify(erased(envelope, who)), people: [] } : null;
+  }
+  const events = envelope.events.map((event) => (isAbout(event, peopleOf(event), who) ? erased(event, who) : event));
+  const isSame = events.every((event, i) => event === envelope.events[i]);
+  if (isSame && !people.some((key) => isOurs(key) && who.keys.has(key))) return null;
+  return { text: JSON.stringify({ ...envelope, events }), people: [...new Set(events.flatMap(peopleOf))] };
 };
 
 /** An id that the app gave the person is no subject any more; ours tells nobody who he was. */
 export const erasedSubject = (subject: string | null, { keys }: Forgotten): string | null =>
   subject !== null && keys.has(personKey("external_id", subject)) ? null : subject;
+
+const erased = (event: EventEnvelope, who: Forgotten): EventEnvelope & { erased: true } => ({
+  ...event,
+  subject_id: erasedSubject(event.subject_id, who),
+  data: {},
+  erased: true,
+});
 
 /** Ids that the app gave may be another's after the deletion; ours never are. */
 const isAbout = ({ timestamp }: EventEnvelope, people: readonly string[], { keys, at }: Forgotten): boolean => {

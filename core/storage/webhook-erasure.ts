@@ -1,5 +1,5 @@
 import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
-import { erasedSubject, erasedText, type Forgotten } from "../domain/erased.ts";
+import { erasedBody, erasedSubject, type Forgotten } from "../domain/erased.ts";
 import { peopleOf } from "../domain/people.ts";
 import type { EventEnvelope } from "../schema/event.ts";
 import { collectionOf, longAgo } from "./collection.ts";
@@ -69,23 +69,24 @@ type Read = Pick<WebhookDeliveryRow, "_id" | keyof typeof members>;
 /** How many of a page tell that the person was deleted, and wait to be sent. */
 const erasePage = async (rows: Deliveries, erasure: Erasure, ids: readonly string[]): Promise<number> => {
   const page = await rows.find({ _id: { $in: [...ids] } }, { projection: members, batchSize: pageRows + 1 }).toArray();
-  const changes = page.filter((row) => !isNews(row)).map((row) => erasing(row, erasure));
+  const changes = page.filter((row) => !isNews(row)).flatMap((row) => erasing(row, erasure));
   if (changes.length > 0) await rows.bulkWrite(changes, { ordered: false });
-  return page.length - changes.length;
+  return page.filter(isNews).length;
 };
 
 const isNews = ({ event_type, due_at }: Read): boolean => event_type === "user.deleted" && due_at !== null;
 
-const erasing = (row: Read, erasure: Erasure): AnyBulkWriteOperation<WebhookDeliveryRow> => {
-  const others = row.people.filter((key) => !erasure.keys.has(key));
+const erasing = (row: Read, erasure: Erasure): AnyBulkWriteOperation<WebhookDeliveryRow>[] => {
+  const body = erasedBody({ text: row.payload, people: row.people }, erasure);
+  if (body === null) return [];
   const set = {
-    payload: erasedText(row.payload, row.people, erasure),
+    payload: body.text,
     subject_id: erasedSubject(row.subject_id, erasure),
-    people: erasure.isLast ? others : [...others, erasure.userId],
+    people: erasure.isLast ? [...body.people] : [...body.people, erasure.userId],
     "attempts.$[].response_body_excerpt": null,
     "attempts.$[].error": null,
   };
-  return { updateOne: { filter: { _id: row._id }, update: { $set: set } } };
+  return [{ updateOne: { filter: { _id: row._id }, update: { $set: set } } }];
 };
 
 const eraseBatches = async (rows: Collection<EventBatchRow>, { appId, ...who }: Erasure): Promise<void> => {
@@ -102,8 +103,9 @@ const eraseBatches = async (rows: Collection<EventBatchRow>, { appId, ...who }: 
 };
 
 const erasingText = (text: string, index: number, who: Forgotten): [string, string][] => {
-  const erased = erasedText(text, peopleOf(JSON.parse(text) as EventEnvelope), who); // sound: we wrote it
-  return erased === text ? [] : [[`events.${index}.text`, erased]];
+  const people = peopleOf(JSON.parse(text) as EventEnvelope); // sound: we wrote it
+  const body = erasedBody({ text, people }, who);
+  return body === null ? [] : [[`events.${index}.text`, body.text]];
 };
 
 const forever = new Date("9999-12-31T23:59:59Z");

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { erasedSubject, erasedText } from "#core/domain/erased.ts";
+import { erasedBody, erasedSubject } from "#core/domain/erased.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
 
 const deletedAt = new Date("2026-11-21T12:00:00Z");
@@ -16,47 +16,61 @@ const anEvent = (over: Partial<EventEnvelope> = {}): EventEnvelope => ({
   ...over,
 });
 const after = "2026-11-21T12:00:00.001Z";
-const erase = (event: object, people: string[] = ["usr_1"]) =>
-  JSON.parse(erasedText(JSON.stringify(event), people, who));
+const erase = (event: object, people: string[] = ["usr_1"]) => {
+  const body = erasedBody({ text: JSON.stringify(event), people }, who);
+  return body && { ...body, event: JSON.parse(body.text) };
+};
 
 describe("the erased body of a webhook", () => {
   it("keeps what happened and when, and says that it is erased", () => {
     const { data: _, ...rest } = anEvent();
-    expect(erase(anEvent())).to.deep.equal({ ...rest, data: {}, erased: true });
+    expect(erase(anEvent())?.event).to.deep.equal({ ...rest, data: {}, erased: true });
+    expect(erase(anEvent())?.people).to.deep.equal([]);
   });
 
   it("stays the same when it is erased again", () => {
-    const once = erase(anEvent());
-    expect(erase(once)).to.deep.equal(once);
+    const once = erase(anEvent())?.event;
+    expect(erase(once)?.event).to.deep.equal(once);
   });
 
-  it("loses an event of ours about him whenever it happened", () => {
-    expect(erase(anEvent({ timestamp: after })).data).to.deep.equal({});
-  });
-
-  it("keeps an event about whoever got his external id after the deletion", () => {
-    const event = anEvent({ timestamp: after, data: { user_id: "usr_2", external_id: "ada" } });
-    expect(erase(event, ["usr_2", "external_id:ada"])).to.deep.equal(event);
-  });
-
-  it("keeps other people's events", () => {
-    const event = anEvent({ data: { user_id: "usr_2" } });
-    expect(erase(event, ["usr_2"])).to.deep.equal(event);
+  it("loses an event that has an id of ours of him whenever it happened", () => {
+    expect(erase(anEvent({ timestamp: after }))?.event.data).to.deep.equal({});
   });
 
   it("loses a text that was cut and no longer names him", () => {
-    expect(erase(anEvent({ data: { content: "Hello A…" } }), ["external_id:ada"]).data).to.deep.equal({});
+    expect(erase(anEvent({ data: { content: "Hello A…" } }), ["external_id:ada"])?.event.data).to.deep.equal({});
   });
 
   it("of a batch loses his events only", () => {
     const other = anEvent({ id: "evt_2", data: { user_id: "usr_2", external_id: "bob" } });
     const batch = { id: "bat_1", type: "batch", timestamp: after, app_id: "app_1", events: [anEvent(), other] };
-    expect(erase(batch, ["usr_1", "usr_2"])).to.deep.equal({ ...batch, events: [erase(anEvent()), other] });
+    const once = erase(batch, ["usr_1", "usr_2"]);
+    expect(once?.event).to.deep.equal({ ...batch, events: [erase(anEvent())?.event, other] });
+    expect(once?.people).to.deep.equal(["usr_2", "external_id:bob"]);
+    expect(erase(once?.event, ["usr_1", "usr_2"])?.event).to.deep.equal(once?.event);
   });
 
   it("has no subject that the app named him by, but one of ours", () => {
-    expect(erase(anEvent({ type: "event.received", subject_id: "ada" })).subject_id).to.equal(null);
+    expect(erase(anEvent({ type: "event.received", subject_id: "ada" }))?.event.subject_id).to.equal(null);
     expect(erasedSubject("usr_1", who)).to.equal("usr_1");
     expect(erasedSubject(null, who)).to.equal(null);
   });
+
+  const heir = { user_id: "usr_2", external_id: "ada" };
+  const others: { it: string; event: object; people: string[] }[] = [
+    { it: "another's", event: anEvent({ data: { user_id: "usr_2" } }), people: ["usr_2"] },
+    {
+      it: "one about whoever got his external id after the deletion",
+      event: anEvent({ timestamp: after, data: heir }),
+      people: ["usr_2", "external_id:ada"],
+    },
+    {
+      it: "a batch of such",
+      event: { id: "bat_1", type: "batch", events: [anEvent({ timestamp: after, data: heir })] },
+      people: ["usr_2", "external_id:ada"],
+    },
+  ];
+  for (const { it: name, event, people } of others) {
+    it(`is none when it is ${name}`, () => expect(erase(event, people)).to.equal(null));
+  }
 });
