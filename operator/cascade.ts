@@ -1,7 +1,9 @@
 import type { Db } from "mongodb";
 import { apiKeyCollection } from "#core/storage/api-keys.ts";
+import { apps } from "#core/storage/apps.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/collection.ts";
 import { liveActivityTypeCollection } from "#core/storage/live-activity-types.ts";
+import { appRemoval, removals } from "#core/storage/removals.ts";
 import { webhookCollection } from "#core/storage/webhooks.ts";
 import type { Announce } from "./controllers/common.ts";
 
@@ -24,10 +26,14 @@ export const cascade = (db: Db, announce: Announce, doorbell: (endpointId: strin
   return {
     /** API keys of a tenant. */
     removeKeys: (tenantId: string): Promise<void> => removeFrom(apiKeyCollection, { tenant_id: tenantId }),
-    /** Webhooks and live activity types of an app; dispatchers drop what waits for the webhooks. */
+    /**
+     * Webhooks and live activity types of an app; dispatchers drop what waits for the webhooks, and remove their history.
+     */
     removeParts: async (appId: string): Promise<void> => {
       await removeFrom(webhookCollection, { app_id: appId }, doorbell);
       await removeFrom(liveActivityTypeCollection, { app_id: appId });
+      const app = await apps(db).find(appId);
+      if (app !== null) await removals(db).begin(appRemoval(app, new Date()));
     },
   };
 };

@@ -160,6 +160,9 @@ describe("operator: resources become documents, streams and Secrets", function (
       expect(await rows(name).countDocuments(), name).to.equal(0);
     }
     expect(await rows("webhooks").findOne({ _id: id })).to.equal(null);
+    expect(await rows("removals").countDocuments({ kind: "app" }), "the app's history is left to be removed").to.equal(
+      1,
+    );
     expect(await herald.get(make.secret("backend-connection", {}))).to.equal(null);
     expect(await herald.get(make.secret("events-signing", {}))).to.equal(null);
     const streams = await herald.nats.jsm.streams.names(`${herald.id}.plan.>`).next();
