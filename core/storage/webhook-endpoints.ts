@@ -28,7 +28,9 @@ export const webhookEndpoints = (db: Db) => {
       return found.sort((a, b) => a.created_at.getTime() - b.created_at.getTime() || (a._id < b._id ? -1 : 1));
     },
 
-    count: (appId: string): Promise<number> => rows.countDocuments({ app_id: appId }, { hint: "app" }),
+    /** Found one by one, a hundred at most: the server does not take the index for a count. */
+    count: async (appId: string): Promise<number> =>
+      (await rows.find({ app_id: appId }, { projection: { _id: 1 }, hint: "app" }).toArray()).length,
 
     find: (tenantId: string, appId: string, id: string): Promise<WebhookRow | null> =>
       rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId }),

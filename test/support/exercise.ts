@@ -1,3 +1,4 @@
+import type { Db } from "mongodb";
 import { keyRing } from "#core/runtime/key-ring.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { testKeyRing } from "./fixtures.ts";
@@ -25,6 +26,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useEvents(ask, `/v1/apps/${system.app._id}`);
   await useNotifications(sending, api);
   await useLists(ask, system.app._id);
+  await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
 };
 
 const useUsers = async (ask: Ask, app: string): Promise<void> => {
@@ -106,3 +108,43 @@ const useLists = async (ask: Ask, appId: string): Promise<void> => {
   for (const filter of ["", "status=sent", "channel=ios_push", "external_id=ann", ranges])
     await ask("GET", `${deliveries}&${filter}`);
 };
+
+/** The operations of webhooks, with the deliveries of the endpoint where nobody listens. */
+const useWebhooks = async (ask: Ask, webhooks: string, db: Db): Promise<void> => {
+  const { id: made } = await ask("POST", webhooks, { url: "https://hooks.example.com/", events: ["delivery.sent"] });
+  const of = `${webhooks}/whk_1`;
+  await ask("GET", webhooks);
+  await ask("PATCH", of, { description: "nobody is here" });
+  await ask("POST", `${of}/rotate-secret`);
+  await ask("POST", `${of}/test`);
+  await ask("GET", `${of}/health`);
+  for (const filter of ["", "status=failed", "event_type=delivery.sent", "status=dead&event_type=webhook.test"])
+    await ask("GET", `${of}/deliveries?limit=1&${filter}`);
+  const { data } = await ask("GET", `${of}/deliveries?status=failed`);
+  const [{ id }] = data as [{ id: string }]; // at least one was refused
+  await ask("GET", `${webhooks}/deliveries/${id}`);
+  await ask("GET", `${webhooks}/deliveries/${id}/attempts`);
+  await ask("POST", `${webhooks}/deliveries/${id}/replay`);
+  await again(ask, of, db);
+  await ask("DELETE", `${webhooks}/${String(made)}`);
+};
+
+/** Sends again what ended in vain, and everything: whatever waits is ended first, by disabling the endpoint. */
+const again = async (ask: Ask, of: string, db: Db): Promise<void> => {
+  await ask("PATCH", of, { status: "disabled" });
+  const isBuried = async () => (await db.collection("webhook_deliveries").findOne({ due_at: { $ne: null } })) === null;
+  await until(isBuried, 15_000);
+  await ask("PATCH", of, { status: "active" });
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  for (const [how, filter] of [
+    ["recover", {}],
+    ["replay", {}],
+    ["replay", { event_type: "delivery.sent" }],
+  ] as const) {
+    await ask("POST", `${of}/${how}`, { since, ...filter });
+    await until(async () => (await recoveryOf(ask, of)).status === "completed", 15_000);
+  }
+};
+
+const recoveryOf = async (ask: Ask, of: string): Promise<{ status: string }> =>
+  (await ask("GET", of))["recovery"] as { status: string };

@@ -1,6 +1,8 @@
 import { expect } from "chai";
+import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import { routes } from "../../../apiserver/routes/all.ts";
 import { type Installation, installation } from "../../support/api.ts";
+import { anEnvelope, aWebhookDelivery } from "../../support/deliveries.ts";
 import { seedTenant } from "../../support/fixtures.ts";
 
 describe("tenancy", () => {
@@ -26,12 +28,21 @@ describe("tenancy", () => {
       id: "them",
       subscriptionId: user.body.subscriptions[0]?.id ?? "",
       messageId: (await call("/v1/notifications", body)).body.id,
+      webhookId: await webhookOf(theirs),
+      deliveryId: "whd_theirs",
     };
+    const row = { tenant_id: theirs.tenant._id, endpoint_id: ids["webhookId"] ?? "", _id: "whd_theirs" };
+    const delivery = aWebhookDelivery(anEnvelope({ app_id: theirs.app._id }), row);
+    await site.db.collection<WebhookDeliveryRow>("webhook_deliveries").insertOne(delivery);
   });
   after(() => site.close());
 
+  const webhookOf = async ({ app, token }: typeof ours): Promise<string> => {
+    const body = { url: "https://hooks.example.com/", events: ["delivery.sent"] };
+    return (await site.api.call("POST", `/v1/apps/${app._id}/webhooks`, { token, body })).body.id;
+  };
   const everything = async () => {
-    const names = ["messages", "users", "subscriptions"];
+    const names = ["messages", "users", "subscriptions", "webhooks", "webhook_deliveries"];
     return Promise.all(
       names.map((name) => site.db.collection(name).find({ tenant_id: theirs.tenant._id }).sort({ _id: 1 }).toArray()),
     );
@@ -41,8 +52,8 @@ describe("tenancy", () => {
   const keyed = routes.filter(({ scopes }) => scopes !== "public");
   for (const { method, path } of keyed) {
     for (const own of [false, true]) {
-      const isApp = path.includes("{appId}");
-      if (own && (!isApp || path.endsWith("/users"))) continue;
+      const isThing = path.startsWith("/v1/apps/{appId}/") && /\{(?!appId)/.test(path);
+      if (own && !isThing) continue;
       it(`answers 404 to ${method} ${path} of ${own ? "another's thing below our app" : "another's app"}`, async () => {
         const before = await everything();
         const wanted: Record<string, string> = { ...ids, ...(own && { appId: ours.app._id }) };
@@ -60,7 +71,7 @@ describe("tenancy", () => {
   }
 
   it("covers every operation that needs a key", () => {
-    expect(keyed).to.have.length(13);
+    expect(keyed).to.have.length(30);
   });
 
   it("reaches nobody of another tenant by subscription id", async () => {
