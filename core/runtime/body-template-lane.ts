@@ -1,8 +1,9 @@
+import type { Rendered } from "./body-template-engine.ts";
 import { type ThreadOptions, templateThreads } from "./body-template-thread.ts";
 import type { RenderJob, RenderResults } from "./body-template-worker.ts";
 
 export type TemplateLane = {
-  /** `overtime` when it took longer than the limit, or was given up with its thread. Rejects when no thread works. */
+  /** `overtime` when it took longer than the limit, or was given up with its thread. Never rejects. */
   render: (job: RenderJob) => Promise<RenderResults[number]>;
   stop: () => Promise<void>;
 };
@@ -43,7 +44,7 @@ export const templateLane = ({ most, shunned, ...options }: LaneOptions): Templa
     const [lost, stuck] = [inHand, inHand[culprit]];
     if (stuck === undefined) {
       inHand = [];
-      for (const { reject } of lost) reject(new Error("the thread for templates did not start"));
+      for (const { resolve } of lost) resolve(unavailable);
       return next();
     }
     shunned.add(stuck.job.template);
@@ -58,22 +59,24 @@ export const templateLane = ({ most, shunned, ...options }: LaneOptions): Templa
   const threads = templateThreads({ ...options, onResults: settle, onEnd: giveUp });
 
   const render = (job: RenderJob): Promise<RenderResults[number]> => {
-    const { promise, resolve, reject } = Promise.withResolvers<RenderResults[number]>();
-    if (isStopped || queue.size() >= mostWaiting) reject(new Error("no template can be rendered now"));
-    else queue.add(job.template, { job, resolve, reject });
+    const { promise, resolve } = Promise.withResolvers<RenderResults[number]>();
+    if (isStopped || queue.size() >= mostWaiting) resolve(unavailable);
+    else queue.add(job.template, { job, resolve });
     next();
     return promise;
   };
   const stop = async (): Promise<void> => {
     isStopped = true;
-    for (const { reject } of [...inHand, ...queue.take(mostWaiting)])
-      reject(new Error("templates are no longer rendered"));
+    for (const { resolve } of [...inHand, ...queue.take(mostWaiting)]) resolve(unavailable);
     await threads.end();
   };
   return { render, stop };
 };
 
-type Waiting = { job: RenderJob; resolve: (result: RenderResults[number]) => void; reject: (error: Error) => void };
+type Waiting = { job: RenderJob; resolve: (result: RenderResults[number]) => void };
+
+/** The program stops, too much waits, or no thread starts: the request counts as failed, and is made again later. */
+const unavailable: Rendered = { error: { code: "TEMPLATE_RENDER", message: "cannot be rendered now" } };
 
 const isWelcome =
   (shunned: LaneOptions["shunned"]) =>

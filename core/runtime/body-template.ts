@@ -6,7 +6,7 @@ import type { Part } from "./lifecycle.ts";
 export { type Rendered, templateProblem } from "./body-template-engine.ts";
 
 export type BodyTemplates = Part & {
-  /** Rejects only when no template can be rendered: the program stops, or its threads do not start. */
+  /** Never rejects: a program that stops, or has no thread to render in, is an error of the render too. */
   render: (
     template: string,
     contentType: BodyContentType,
