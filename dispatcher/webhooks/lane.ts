@@ -4,6 +4,7 @@ import type { HeldWebhook, RecoveryRow, WebhookRow } from "#core/storage/webhook
 import { type DisableDeps, disableGone } from "./disable-gone.ts";
 import { type Item, LaneQueue } from "./lane-queue.ts";
 import { type Pace, pace } from "./pace.ts";
+import { type Patience, patience } from "./patience.ts";
 import type { SendWebhook, Sent } from "./send.ts";
 import { type StoreDeps, storeOutcome, storeWaiting } from "./store-item.ts";
 import { Tenure, type TenureDeps } from "./tenure.ts";
@@ -20,10 +21,8 @@ export type LaneDeps = TenureDeps &
     observe: (endpoint: WebhookRow, delivery: WebhookDeliveryRow, sent: Sent) => void;
   };
 
-/** Deliveries in memory of an endpoint that answers. */
-const freshRoom = 600;
-/** So long a delivery may be in memory only: of an endpoint that answers, and of one that may not. */
-const unstoredMs = { trusted: 1_000, untrusted: 250 };
+/** So long a delivery may be in memory only when its endpoint failed last, or never answered. */
+const untrustedMs = 250;
 /** An idle lane is given back after so long: endpoints with some traffic stay. */
 const idleMs = 2_000;
 const pageRows = { least: 20, most: 200 };
@@ -47,7 +46,7 @@ export class Lane {
   #isBehind = true;
   /** When the next retry that we know of is due. */
   #retryAtMs = Number.POSITIVE_INFINITY;
-  #usedMs: number;
+  readonly #patience: Patience;
   #readMs = 0;
   #pageRows = pageRows.least;
   #isAttending = false;
@@ -59,7 +58,7 @@ export class Lane {
     this.#deps = deps;
     this.#tenure = new Tenure(deps, held);
     this.#pace = pace(held.row.rate_per_second);
-    this.#usedMs = this.#nowMs();
+    this.#patience = patience(this.#nowMs());
   }
 
   get underWay(): number {
@@ -69,7 +68,7 @@ export class Lane {
   /** How many fresh deliveries it would take now. */
   room(): number {
     if (!this.#isServing() || this.#isBehind || isOpen(this.#tenure.row.recovery)) return 0;
-    return (this.#tenure.isTrusted() ? freshRoom : this.#tenure.row.max_in_flight) - this.#queue.size;
+    return (this.#tenure.isTrusted() ? this.#patience.room() : this.#tenure.row.max_in_flight) - this.#queue.size;
   }
 
   /** Whether it has a delivery in memory. */
@@ -115,7 +114,7 @@ export class Lane {
   /** To be called every 100 ms or so. */
   tick(): void {
     const now = this.#nowMs();
-    const limitMs = this.#tenure.isTrusted() ? unstoredMs.trusted : unstoredMs.untrusted;
+    const limitMs = this.#tenure.isTrusted() ? this.#patience.limitMs(now) : untrustedMs;
     this.#spill(now - limitMs);
     for (const item of this.#queue.unstoredUnderWay(now - limitMs)) void this.#storeWaiting(item);
     if (this.#retryAtMs <= now) {
@@ -165,7 +164,7 @@ export class Lane {
     const sent = await send(endpoint, item.row);
     const { status, due_at: dueAt } = sent.concluded;
     this.#queue.ended(item);
-    this.#usedMs = this.#nowMs();
+    this.#patience.ended(this.#nowMs());
     const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
     this.#tenure.tell(healthAfter(this.#tenure.health, end));
     if (dueAt !== null) this.#retryAtMs = Math.min(this.#retryAtMs, dueAt.getTime());
@@ -261,7 +260,7 @@ export class Lane {
 
   #isIdle(): boolean {
     if (this.#queue.size > 0) return false;
-    const isQuiet = this.#nowMs() - this.#usedMs >= idleMs;
+    const isQuiet = this.#patience.quietMs(this.#nowMs()) >= idleMs;
     return this.#letsGo || (isQuiet && !(this.#isBehind && this.#isServing()));
   }
 
