@@ -21,29 +21,28 @@ export type EventStore = Part & {
 };
 
 export type EventStoreDeps = {
-  batches: Pick<EventBatches, "insert" | "claim">;
+  batches: Pick<EventBatches, "insert">;
   outbox: Pick<BatchOutbox, "publish">;
   clock: Clock;
   log: Log;
 };
 
 const sweepMs = 10_000; // what is not published by then is published by a dispatcher
-const together = { most: 200, inFlight: 2 }; // requests in one write; while one is stored the next is gathered
+const together = { most: 200, inFlight: 1 }; // requests in one write; while one is stored the next is gathered
 const mostEvents = 1_000; // of one document
 const mostCharacters = 1_000_000; // of one document; MongoDB takes 16 MiB
 const mostUnderWay = 32_000_000; // characters being published; beyond that, JetStream does not keep up and the timer does it
 
 /**
- * Stores events, those of requests that come at the same time together. A batch is written first and owns its events
- * after that: a crash between the two leaves a batch whose due time has a dispatcher finish it.
+ * Stores events, those of requests that come at the same time together. What a crash leaves of a batch is due, and a
+ * dispatcher finishes it.
  */
 export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps): EventStore => {
   const publishing = background(log);
   const write = async (all: readonly Brought[]): Promise<number[]> => {
     const fresh = withoutRepeats(all);
     const rows = rowsOf(fresh, clock.now());
-    if (rows.length > 0) await batches.insert(rows);
-    const others = await batches.claim(rows);
+    const others = await batches.insert(rows);
     for (const row of rows) publishing.begin(sizeOf(row.events), () => outbox.publish(row, others));
     return all.map(({ events }, i) => events.length - countOwn(fresh[i]?.events ?? [], others));
   };

@@ -45,7 +45,7 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     publish,
     resume: async (id) => {
       const row = await batches.find(id);
-      if (row !== null) await publish(row, await batches.claim([row]));
+      if (row !== null) await publish(row, await batches.claim(row));
     },
   };
 };

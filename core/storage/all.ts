@@ -4,7 +4,7 @@ import { appCollection } from "./apps.ts";
 import { chunkCollection } from "./chunks.ts";
 import type { CollectionSpec } from "./collection.ts";
 import { deliveryCollection } from "./deliveries.ts";
-import { eventBatchCollection, eventIdCollection } from "./event-batches.ts";
+import { eventBatchCollection } from "./event-batches.ts";
 import { leaseCollection } from "./leases.ts";
 import { liveActivityTypeCollection } from "./live-activity-types.ts";
 import { messageCollection } from "./messages.ts";
@@ -25,7 +25,6 @@ export const allCollections: readonly CollectionSpec[] = [
   chunkCollection,
   deliveryCollection,
   eventBatchCollection,
-  eventIdCollection,
   leaseCollection,
   liveActivityTypeCollection,
   messageCollection,

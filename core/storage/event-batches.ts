@@ -28,51 +28,46 @@ export type EventBatchRow = Wakeable & {
 };
 
 /** Which batch brought an event first; `_id` is the event's. */
-export type EventIdRow = { _id: string; batch_id: string; created_at: Date };
-
-export const eventBatchCollection: CollectionSpec = { name: "event_batches", indexes: [dueIndex] };
+export type EventIdRow = { _id: string; batch_id: string; claimed_at: Date };
 
 const rememberedHours = 24; // decisions 11, "De-duplication"
 
-export const eventIdCollection: CollectionSpec = {
-  name: "event_ids",
-  indexes: [{ key: { created_at: 1 }, name: "retention", expireAfterSeconds: rememberedHours * 3_600 }],
+/** Both kinds of documents live together, so that one command writes a batch and claims its events. */
+export const eventBatchCollection: CollectionSpec = {
+  name: "event_batches",
+  indexes: [dueIndex, { key: { claimed_at: 1 }, name: "remembered", expireAfterSeconds: rememberedHours * 3_600 }],
 };
 
 export type EventBatches = ReturnType<typeof eventBatches>;
 
 export const eventBatches = (db: Db) => {
   const rows = collectionOf<EventBatchRow>(db, eventBatchCollection);
-  const ids = collectionOf<EventIdRow>(db, eventIdCollection);
+  const ids = collectionOf<EventIdRow>(db, eventBatchCollection);
+
+  /** Writes batches and the claims of others; returns the ids of claimed events that belong to neither. */
+  const write = async (stored: readonly EventBatchRow[], claimants: readonly EventBatchRow[]): Promise<Set<string>> => {
+    const made = [...stored, ...claimants.flatMap(claimsOf)];
+    if (made.length === 0) return new Set();
+    try {
+      // A batch comes before its claims: the server stores them in this order, and a crash between is made good.
+      await retryConflicts(() => ids.insertMany(made as EventIdRow[], { ordered: false })); // sound: it only passes them on
+      return new Set();
+    } catch (error) {
+      const own = new Set(claimants.map(({ _id }) => _id));
+      const taken = [...duplicatesOf(error, made)].filter((id) => !own.has(id)); // a batch: its write was repeated
+      const owners = await ids.find({ _id: { $in: taken } }, { batchSize: taken.length + 1 }).toArray();
+      return new Set(owners.filter(({ batch_id }) => !own.has(batch_id)).map(({ _id }) => _id));
+    }
+  };
+
   return {
     rows,
 
-    /** Stores batches. Their ids are new: one that exists was stored by this very call, whose answer was lost. */
-    insert: async (made: readonly EventBatchRow[]): Promise<void> => {
-      try {
-        await rows.insertMany([...made], { ordered: false });
-      } catch (error) {
-        duplicatesOf(error, made);
-      }
-    },
+    /** Stores batches and has them own the events that count once; returns the ids of those that another batch owns. */
+    insert: (made: readonly EventBatchRow[]): Promise<Set<string>> => write(made, made),
 
-    /** Has batches own the events that count once; returns the ids of those that another batch owns. */
-    claim: async (batches: readonly EventBatchRow[]): Promise<Set<string>> => {
-      const made = batches.flatMap(({ _id, events, created_at }) =>
-        events.filter(({ once }) => once).map(({ id }) => ({ _id: id, batch_id: _id, created_at })),
-      );
-      if (made.length === 0) return new Set();
-      made.sort((a, b) => (a._id < b._id ? -1 : 1)); // writers that meet wait for each other in one order
-      try {
-        await retryConflicts(() => ids.insertMany(made, { ordered: false }));
-        return new Set();
-      } catch (error) {
-        const taken = [...duplicatesOf(error, made)];
-        const own = new Set(batches.map(({ _id }) => _id));
-        const owners = await ids.find({ _id: { $in: taken } }, { batchSize: taken.length + 1 }).toArray();
-        return new Set(owners.filter(({ batch_id }) => !own.has(batch_id)).map(({ _id }) => _id));
-      }
-    },
+    /** The same for a batch that is stored. */
+    claim: (batch: EventBatchRow): Promise<Set<string>> => write([], [batch]),
 
     find: (id: string): Promise<EventBatchRow | null> => rows.findOne({ _id: id }),
 
@@ -81,3 +76,10 @@ export const eventBatches = (db: Db) => {
     },
   };
 };
+
+/** In one order, so that writers who meet wait for each other and not in a circle. */
+const claimsOf = ({ _id, events, created_at }: EventBatchRow): EventIdRow[] =>
+  events
+    .filter(({ once }) => once)
+    .map(({ id }) => ({ _id: id, batch_id: _id, claimed_at: created_at }))
+    .sort((a, b) => (a._id < b._id ? -1 : 1));

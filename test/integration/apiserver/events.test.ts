@@ -20,10 +20,11 @@ describe("POST /v1/apps/{appId}/events", function () {
   after(() => site.close());
 
   const rows = () => site.db.collection<EventBatchRow>("event_batches");
+  const batches = { events: { $exists: true } };
   const publish = (events: unknown, { api = site.api, token = tenant.token, appId = tenant.app._id } = {}) =>
     api.call("POST", `/v1/apps/${appId}/events`, { token, body: { events } });
   const stored = async (): Promise<EventEnvelope[]> =>
-    (await rows().find().toArray()).flatMap(({ events }) =>
+    (await rows().find(batches).toArray()).flatMap(({ events }) =>
       events.map(({ text }) => JSON.parse(text) as EventEnvelope),
     );
   const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
@@ -116,7 +117,8 @@ describe("POST /v1/apps/{appId}/events", function () {
     const replies = await Promise.all([0, 1, 2].map((n) => publish(one(n))));
     expect(replies.map(({ body }) => body["accepted"])).to.deep.equal([60, 60, 60]);
     expect(await stored()).to.have.length(180);
-    for (const row of await rows().find().toArray()) expect(JSON.stringify(row.events).length).to.be.below(1_200_000);
+    for (const row of await rows().find(batches).toArray())
+      expect(JSON.stringify(row.events).length).to.be.below(1_200_000);
   });
 
   const refused: { it: string; events: unknown; field: string }[] = [
