@@ -55,7 +55,10 @@ const eraseAll = async (rows: Deliveries, erasure: Erasure, signal?: AbortSignal
 /** The ids first: the rows are written while they are gone through. */
 const idsAfter = async (rows: Deliveries, { appId, keys }: Erasure, after: string): Promise<string[]> => {
   const found = rows
-    .find({ app_id: appId, people: { $in: [...keys] }, _id: { $gt: after } }, { projection: { _id: 1 } })
+    .find(
+      { app_id: appId, people: { $in: [...keys] }, _id: { $gt: after } },
+      { projection: { _id: 1 }, hint: "people" },
+    )
     .sort({ _id: 1 })
     .limit(pageIds)
     .batchSize(pageIds + 1);
@@ -115,7 +118,7 @@ const removeAll = async (rows: Deliveries, appId: string, signal?: AbortSignal):
   for (;;) {
     signal?.throwIfAborted();
     const page = await rows
-      .find({ app_id: appId }, { projection: { _id: 1 } })
+      .find({ app_id: appId }, { projection: { _id: 1 }, hint: "people" })
       .limit(removedRows)
       .batchSize(removedRows)
       .toArray();
