@@ -131,9 +131,7 @@ const useWebhooks = async (ask: Ask, webhooks: string, db: Db): Promise<void> =>
 
 /** Sends again what ended in vain, and everything: whatever waits is ended first, by disabling the endpoint. */
 const again = async (ask: Ask, of: string, db: Db): Promise<void> => {
-  await ask("PATCH", of, { status: "disabled" });
-  const isBuried = async () => (await db.collection("webhook_deliveries").findOne({ due_at: { $ne: null } })) === null;
-  await until(isBuried, 15_000);
+  await disable(ask, of, db);
   await ask("PATCH", of, { status: "active" });
   const since = new Date(Date.now() - 3_600_000).toISOString();
   for (const [how, filter] of [
@@ -144,6 +142,14 @@ const again = async (ask: Ask, of: string, db: Db): Promise<void> => {
     await ask("POST", `${of}/${how}`, { since, ...filter });
     await until(async () => (await recoveryOf(ask, of)).status === "completed", 15_000);
   }
+  await disable(ask, of, db);
+};
+
+/** Until nothing is due any more. */
+const disable = async (ask: Ask, of: string, db: Db): Promise<void> => {
+  await ask("PATCH", of, { status: "disabled" });
+  const isDue = async (name: string) => (await db.collection(name).findOne({ due_at: { $ne: null } })) !== null;
+  await until(async () => !(await isDue("webhook_deliveries")) && !(await isDue("webhooks")), 30_000);
 };
 
 const recoveryOf = async (ask: Ask, of: string): Promise<{ status: string }> =>
