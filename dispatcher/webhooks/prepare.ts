@@ -1,3 +1,5 @@
+import type { KeyObject } from "node:crypto";
+import { signingKey } from "#core/domain/signature.ts";
 import type { Sealed } from "#core/storage/sealed.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 
@@ -8,8 +10,8 @@ export type Unseal = (sealed: Sealed, context: string) => string;
 export type Prepared = {
   row: WebhookRow;
   url: URL;
-  secret: string;
-  previous: { secret: string; expiresAt: Date } | null;
+  key: KeyObject;
+  previous: { key: KeyObject; expiresAt: Date } | null;
   /** The owner's own, names in lower case. */
   headers: Readonly<Record<string, string>>;
 };
@@ -24,8 +26,8 @@ export const prepare = (row: WebhookRow, unseal: Unseal): Prepared | { row: Webh
     return {
       row,
       url,
-      secret: open(row.secret, "secret"),
-      previous: previous && { secret: open(previous.secret, "secret"), expiresAt: previous.expires_at },
+      key: signingKey(open(row.secret, "secret")),
+      previous: previous && { key: signingKey(open(previous.secret, "secret")), expiresAt: previous.expires_at },
       headers: Object.fromEntries(
         row.headers.map(({ name, value }) => [name.toLowerCase(), open(value, `headers/${name}`)]),
       ),

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { retryAfter } from "#core/domain/retry-after.ts";
@@ -88,7 +89,7 @@ const bodyOf = async (
     : templates.render(template, contentType, JSON.parse(payload) as EventEnvelope | BatchEnvelope); // our own text
 
 const headersOf = (
-  { row, secret, previous, headers }: Prepared,
+  { row, key, previous, headers }: Prepared,
   { _id, event_id: eventId, event_type: eventType, attempt }: WebhookDeliveryRow,
   { at, body }: { at: Date; body: string },
 ): Record<string, string> => ({
@@ -99,11 +100,11 @@ const headersOf = (
   "service-event-type": eventType,
   "service-delivery-id": _id,
   "service-attempt": String(attempt + 1),
-  ...signatureHeaders({ secrets: secretsAt(secret, previous, at), eventId, at, body }),
+  ...signatureHeaders({ keys: keysAt(key, previous, at), eventId, at, body }),
 });
 
-const secretsAt = (secret: string, previous: Prepared["previous"], at: Date): [string, ...string[]] =>
-  previous !== null && previous.expiresAt > at ? [secret, previous.secret] : [secret];
+const keysAt = (key: KeyObject, previous: Prepared["previous"], at: Date): [KeyObject, ...KeyObject[]] =>
+  previous !== null && previous.expiresAt > at ? [key, previous.key] : [key];
 
 const longestRetryMs = 86_400_000; // decisions 10.3: `Retry-After` is honoured up to 24 h
 

@@ -93,7 +93,7 @@ describe("lanes", function () {
         await deliveries.keep([row]);
       },
       record: async (concluded) => deliveries.record([concluded]),
-      unseal: () => "whsec_",
+      unseal: () => "whsec_AAAA",
       recover: async () => expect.fail("nothing is to be recovered"),
       handOver: (id) => handOver({ endpoints: work(), ring, clock }, id),
       ring,
