@@ -8,6 +8,7 @@ import {
   type Template,
   tags,
 } from "liquidjs";
+import { templateLimits } from "./body-template-limits.ts";
 
 export type BodyContentType = "application/json" | "text/plain";
 
@@ -15,9 +16,6 @@ export type TemplateError = { code: "TEMPLATE_SYNTAX" | "TEMPLATE_RENDER" | "INV
 
 /** The body, or why there is none. A message tells places in the template, never what is in the event. */
 export type Rendered = { body: string } | { error: TemplateError };
-
-/** What a template may use up. Source: decisions 10.5; memory is counted in characters and items. */
-export const templateLimits = { characters: 20_000, outputBytes: 65_536, renderMs: 100, memory: 1_000_000 } as const;
 
 export type TemplateEngine = {
   /** `overtime` when it takes more of a processor's time than `limitMs`; looked at between two steps of the template. */

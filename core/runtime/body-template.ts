@@ -1,9 +1,10 @@
 import type { BatchEnvelope, EventEnvelope } from "../schema/event.ts";
-import { type BodyContentType, type Rendered, templateLimits } from "./body-template-engine.ts";
+import type { BodyContentType, Rendered } from "./body-template-engine.ts";
 import { templateLane } from "./body-template-lane.ts";
+import { templateLimits } from "./body-template-limits.ts";
 import type { Part } from "./lifecycle.ts";
 
-export { type Rendered, templateProblem } from "./body-template-engine.ts";
+export type { Rendered } from "./body-template-engine.ts";
 
 export type BodyTemplates = Part & {
   /** Never rejects: a program that stops, or has no thread to render in, is an error of the render too. */

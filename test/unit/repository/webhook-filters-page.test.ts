@@ -2,12 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { filterProblems, passes } from "#core/domain/webhook-filter.ts";
-import {
-  type BodyContentType,
-  templateEngine,
-  templateLimits,
-  templateProblem,
-} from "#core/runtime/body-template-engine.ts";
+import { type BodyContentType, templateEngine, templateProblem } from "#core/runtime/body-template-engine.ts";
+import { templateLimits } from "#core/runtime/body-template-limits.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
 import { parser } from "#core/schema/parser.ts";
 import { type FilterCondition, filterOps, WebhookFilters } from "#core/schema/webhook-filters.ts";

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { type Rendered, templateEngine, templateLimits, templateProblem } from "#core/runtime/body-template-engine.ts";
+import { type Rendered, templateEngine, templateProblem } from "#core/runtime/body-template-engine.ts";
+import { templateLimits } from "#core/runtime/body-template-limits.ts";
 
 const { render } = templateEngine();
 
