@@ -1,6 +1,7 @@
-import { type AnyBulkWriteOperation, type Collection, type Db, MongoBulkWriteError } from "mongodb";
+import { type AnyBulkWriteOperation, type Collection, type Db } from "mongodb";
 import type { WebhookErrorClass } from "../domain/webhook-errors.ts";
 import { type CollectionSpec, collectionOf, longAgo } from "./collection.ts";
+import { duplicatesOf } from "./duplicate.ts";
 
 /** One request that was made for a delivery. */
 export type AttemptRow = {
@@ -179,15 +180,11 @@ const insertNew = async (
     await rows.insertMany([...made], { ordered: false });
     return [];
   } catch (error) {
-    if (!(error instanceof MongoBulkWriteError)) throw error;
-    const failed = [error.writeErrors].flat();
-    if (failed.some(({ code }) => code !== duplicateKey)) throw error;
-    return failed.flatMap(({ index }) => made[index] ?? []);
+    const known = duplicatesOf(error, made);
+    return made.filter(({ _id }) => known.has(_id));
   }
 };
 
 const replaceWaiting = (row: WebhookDeliveryRow): AnyBulkWriteOperation<WebhookDeliveryRow> => ({
   replaceOne: { filter: { _id: row._id, attempt: row.attempt - 1, due_at: { $ne: null } }, replacement: row },
 });
-
-const duplicateKey = 11_000;
