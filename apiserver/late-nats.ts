@@ -64,8 +64,9 @@ export const lateNats = ({ connect, subjects, log }: LateNatsDeps): LateNats => 
     ping: async () => present().nats.ping(),
     ask: async (subject, data, timeoutMs) => {
       try {
-        const reply = await present().nats.nc.request(subject, JSON.stringify(data), { timeout: timeoutMs });
-        return reply.json();
+        const { nats } = present();
+        if (!nats.isConnected()) throw new Unavailable("NATS");
+        return (await nats.nc.request(subject, JSON.stringify(data), { timeout: timeoutMs })).json();
       } catch (error) {
         throw isAway(error) ? new Unavailable("a dispatcher", { cause: error }) : error;
       }

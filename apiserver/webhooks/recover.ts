@@ -58,10 +58,7 @@ const windowOf = ({ since, until }: RecoverWebhook, now: Date): { since: Date; u
   if (from.getTime() < now.getTime() - historyMs - slackMs) {
     throw invalid("since", `must be at most ${webhookHistoryDays} days ago: older deliveries are not kept`);
   }
-  if (from > to)
-    throw invalid(
-      until === undefined ? "since" : "until",
-      until === undefined ? "must not be ahead" : "must not be before since",
-    );
+  if (from > now) throw invalid("since", "must not be ahead of now");
+  if (from > to) throw invalid("until", "must not be before since");
   return { since: from, until: to < now ? to : now };
 };

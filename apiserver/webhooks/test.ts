@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { longestTestMs } from "#core/domain/webhook-test.ts";
 import { AppError, NotFound, Unavailable } from "#core/errors.ts";
 import { parser } from "#core/schema/parser.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
@@ -18,7 +19,7 @@ export const testWebhook =
   ({ history, limit, askForTest }: TestDeps) =>
   async (endpoint: WebhookRow): Promise<WebhookDeliveryRow> => {
     await limit("webhooks.test", endpoint._id, perMinute);
-    const reply = parseReply(await askForTest(endpoint._id, endpoint.timeout_ms + marginMs));
+    const reply = read(await askForTest(endpoint._id, Math.min(endpoint.timeout_ms, longestTestMs) + marginMs));
     switch (reply.outcome) {
       case "sent":
         return found(await history.find(endpoint.tenant_id, endpoint.app_id, reply.delivery_id ?? ""));
@@ -41,4 +42,13 @@ const TestReply = Type.Object({
   delivery_id: Type.Optional(Type.String()),
 });
 
-const parseReply: (input: unknown) => Static<typeof TestReply> = parser(TestReply);
+const parse: (input: unknown) => Static<typeof TestReply> = parser(TestReply);
+
+/** What cannot be read is no fault of the caller's. */
+const read = (input: unknown): Static<typeof TestReply> => {
+  try {
+    return parse(input);
+  } catch (cause) {
+    throw new Error("a dispatcher's answer to a test cannot be read", { cause });
+  }
+};

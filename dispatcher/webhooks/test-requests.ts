@@ -1,6 +1,7 @@
 import type { Msg, Subscription } from "@nats-io/nats-core";
 import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
+import { longestTestMs } from "#core/domain/webhook-test.ts";
 import type { Nats } from "#core/queue/connect.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
@@ -28,7 +29,6 @@ export type TestRequestsDeps = {
 export type TestReply = { outcome: "sent"; delivery_id: string } | { outcome: "gone" | "busy" | "failed" };
 
 const mostAtOnce = 32; // tests of hanging endpoints hold up no others before that
-const longestMs = 25_000; // the caller's own request ends after 30 s
 
 /**
  * Answers requests for tests of endpoints: each is answered by one process, when the endpoint has answered or failed to.
@@ -68,7 +68,7 @@ const test = async (deps: TestRequestsDeps, message: Msg): Promise<TestReply> =>
   const { endpoint_id: id } = doorbell(message.json());
   const found = await deps.find(id);
   if (found === null) return { outcome: "gone" };
-  const endpoint = { ...found, timeout_ms: Math.min(found.timeout_ms, longestMs) };
+  const endpoint = { ...found, timeout_ms: Math.min(found.timeout_ms, longestTestMs) };
   const delivery = deliveryOf(endpoint, written(testEvent(endpoint, deps.clock.now())), deps.clock.now());
   const { concluded } = await deps.send(prepare(endpoint, deps.unseal), delivery);
   await deps.keep(ended(delivery, concluded));

@@ -136,7 +136,7 @@ describe("operations of webhooks, with a dispatcher", function () {
     it("is made ten times a minute at most", async () => {
       const { id } = await endpoint();
       const replies = await Promise.all(Array.from({ length: 11 }, () => ask("POST", `/webhooks/${id}/test`)));
-      expect(replies.map(({ status }) => status).sort()).to.deep.equal([...Array.from({ length: 10 }, () => 200), 429]);
+      expect(replies.map(({ status }) => status)).to.have.members([...Array.from({ length: 10 }, () => 200), 429]);
     });
 
     it("is refused for now while no dispatcher runs", async () => {
@@ -220,7 +220,7 @@ describe("operations of webhooks, with a dispatcher", function () {
     const ids = arrived(path)
       .slice(before)
       .map(({ headers }) => headers["service-event-id"]);
-    expect(ids.sort()).to.deep.equal(missed.map(({ event_id }) => event_id).sort());
+    expect(ids).to.have.members(missed.map(({ event_id }) => event_id));
     const again = await ask("POST", `/webhooks/${id}/recover`, { since });
     expect(again.status).to.equal(202);
     await until(async () => {
