@@ -1,4 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { disabledReasons } from "#core/domain/webhook-health.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { HeldWebhook, WebhookWork } from "#core/storage/webhooks.ts";
 
@@ -16,9 +17,9 @@ export const disableGone = async (
 ): Promise<void> => {
   const { _id: endpoint, app_id: app } = held.row;
   try {
-    await endpoints.disable(held, "gone", clock.now());
+    await endpoints.disable(held, disabledReasons.gone, clock.now());
     announce(endpoint);
-    log.info({ app, endpoint, reason: "gone" }, "webhook.disabled");
+    log.info({ app, endpoint, reason: disabledReasons.gone }, "webhook.disabled");
   } catch (err) {
     log.warn({ err, endpoint }, "webhook.not_disabled");
   }

@@ -22,7 +22,5 @@ export const observe =
     stats.add(endpoint, { succeeded: errorClass === null, errorClass, durationMs, at });
     const kind = delivery.event_type;
     const facts = { tenant, app, endpoint, delivery: delivery._id, event: delivery.event_id, kind, attempt, outcome };
-    const line = { ...facts, status, durationMs, queuedMs, errorClass, error, nextAt };
-    if (errorClass === null) log.debug(line, "webhook.attempted");
-    else log.info(line, "webhook.attempted");
+    log.info({ ...facts, status, durationMs, queuedMs, errorClass, error, nextAt }, "webhook.attempted");
   };

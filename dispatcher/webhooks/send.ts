@@ -35,7 +35,7 @@ export const sendWebhook =
   ({ client, templates, clock, random }: SendDeps): SendWebhook =>
   async (endpoint, delivery) => {
     const at = clock.now();
-    const end = "problem" in endpoint ? configuration(endpoint.problem) : await exchange(endpoint);
+    const end = "problem" in endpoint ? configuration(endpoint.problem) : await exchange(endpoint).catch(notMade);
     return sentOf(delivery, end, { at, now: clock.now(), random });
 
     async function exchange({ row, url, ...secrets }: Prepared): Promise<End> {
@@ -78,6 +78,10 @@ const failed = (errorClass: WebhookErrorClass, error: string): End => ({
 });
 
 const configuration = (problem: string): End => failed("configuration", problem);
+
+/** A fault of ours must not end the process that others' deliveries are in. */
+const notMade = (error: unknown): End =>
+  configuration(`the request could not be made: ${error instanceof Error ? error.name : "unknown"}`);
 
 const bodyOf = async (
   { body_template: template, body_content_type: contentType }: Prepared["row"],
