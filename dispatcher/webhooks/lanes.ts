@@ -55,7 +55,10 @@ export const lanes = (deps: LanesDeps): Lanes => {
     offer: offering(deps, registry, memory),
     answer: async (id) => {
       const held = registry.get(id);
-      if (held?.nudge() === true) return { kind: "done" };
+      if (held?.nudge() === true) {
+        if (await deps.endpoints.exists(id)) return { kind: "done" };
+        held.refresh(); // it was deleted: the lane finds out and closes
+      }
       if (held !== undefined) return { kind: "retry", delayMs: tickMs, reason: "it is just being given back" };
       registry.forgetElsewhere(id);
       if (registry.isFull()) return { kind: "retry", delayMs: 1_000, reason: "all lanes are taken" };
