@@ -1,3 +1,4 @@
+import { webhookLimits } from "#core/schema/webhook.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { addEndpoint, anEvent, deliveriesBecome, eventsUrl } from "../support/webhook-traffic.ts";
 import { runLoad } from "./load.ts";
@@ -30,7 +31,11 @@ export const throughput = (wanted: Throughput): Promise<ThroughputResult> =>
     ({ system, sink }) =>
       Promise.all(
         Array.from({ length: wanted.names * wanted.endpointsPerName }, (_, n) =>
-          addEndpoint(system, { url: `${sink.url}/${n}`, names: [nameOf(wanted, n), `warm_${n % wanted.names}`] }),
+          addEndpoint(system, {
+            url: `${sink.url}/${n}`,
+            names: [nameOf(wanted, n), nameOf(wanted, n, "warm")],
+            max_in_flight: webhookLimits.maxInFlight.most,
+          }),
         ),
       ),
     async (bench, endpoints) => {

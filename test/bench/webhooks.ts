@@ -17,7 +17,7 @@ const throughputFigures = (name: string, result: ThroughputResult, reach: Reach)
   const split = Object.entries(shares).map(([program, us]) => `${program} ${us.toFixed(0)}`);
   const published = `accepted at ${result.publishedPerSecond.toFixed(0)} events/s`;
   const memory = `dispatcher at most ${result.peakRssMiB.toFixed(0)} MiB`;
-  const how = `${deliveries} deliveries, 32 publishers, ${published}, ${repeated} repeated; ${memory}`;
+  const how = `${deliveries} deliveries, 32 publishers, 20 in flight an endpoint, ${published}, ${repeated} repeated; ${memory}`;
   return [
     figure(name, `≥ ${reach.perSecond}/s`, perSecond, "/s", perSecond >= reach.perSecond, how),
     figure(`${name}, CPU`, `≤ ${reach.cpuUs} µs`, cpuUs, "µs", cpuUs <= reach.cpuUs, `a delivery: ${split.join(", ")}`),
