@@ -88,7 +88,7 @@ const bell = ring({
 const people = peopleOutbox({ db: mongo.db, events: publishing, log, metrics: metrics.queue });
 const batches = eventBatches(mongo.db);
 const batchBox = batchOutbox({ batches, events: publishing, log, metrics: metrics.queue });
-const store = eventStore({ batches, outbox: batchBox, clock, log });
+const eventsIn = eventStore({ batches, outbox: batchBox, clock, log });
 
 const known = directory({ db: mongo.db, changes: nats, clock });
 const keyOf = keyLookup({ keys: apiKeys(mongo.db), changes: nats, clock });
@@ -114,7 +114,7 @@ const webhooks = webhookWiring({
   templates,
   seal: secrets.seal,
   limit: narrowLimit(take),
-  audit: auditEvents({ emit: emitEvents(store), clock }),
+  audit: auditEvents({ emit: emitEvents(eventsIn), clock }),
   cursors: ofCursors,
   clock,
   log,
@@ -132,7 +132,8 @@ const use = useCases({
   usage: usage(mongo.db),
   appIdsOf: async (tenantId) => (await apps(mongo.db).ofTenant(tenantId, mostApps)).map((row) => row._id),
   ring: bell.message,
-  keepEvents: store.keep,
+  keepEvents: eventsIn.keep,
+  countEvents: (outcome, n) => metrics.customEvents.inc({ outcome }, n),
   countAccepted: (outcome) => metrics.accepted.inc({ outcome }),
   cursors: ofCursors,
   webhooks,
@@ -180,6 +181,6 @@ process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: [stores, nats, events, people, batchBox, bell, store, templates, rest, health],
+    parts: [stores, nats, events, people, batchBox, bell, eventsIn, templates, rest, health],
   }),
 );

@@ -1,5 +1,6 @@
 import type { TSchema } from "typebox";
 import { type ErrorCode, errorStatuses } from "#core/errors.ts";
+import { CustomEvent, EventsAccepted, EventTypeList, PublishEvents } from "#core/schema/custom-event.ts";
 import { Delivery, DeliveryPage } from "#core/schema/delivery.ts";
 import { ErrorReply, OkReply } from "#core/schema/error.ts";
 import { CreateNotificationResult, Message, MessagePage } from "#core/schema/message.ts";
@@ -57,13 +58,17 @@ const named: readonly (readonly [string, TSchema])[] = [
   ["CreateNotificationResult", CreateNotificationResult],
   ["CreateSubscription", CreateSubscription],
   ["CreateWebhook", CreateWebhook],
+  ["CustomEvent", CustomEvent],
   ["Delivery", Delivery],
   ["DeliveryPage", DeliveryPage],
   ["Error", ErrorReply],
+  ["EventTypeList", EventTypeList],
+  ["EventsAccepted", EventsAccepted],
   ["Message", Message],
   ["MessagePage", MessagePage],
   ["Ok", OkReply],
   ["PreviewWebhook", PreviewWebhook],
+  ["PublishEvents", PublishEvents],
   ["RecoverWebhook", RecoverWebhook],
   ["Recovery", Recovery],
   ["ReplayWebhook", ReplayWebhook],

@@ -44,6 +44,7 @@ export type UseCaseDeps = {
   appIdsOf: (tenantId: string) => Promise<string[]>;
   ring: (row: MessageRow) => void;
   keepEvents: EventStore["keep"];
+  countEvents: (outcome: "accepted" | "duplicate" | "refused", n: number) => void;
   countAccepted: (outcome: "created" | "replayed") => void;
   cursors: Cursors;
   webhooks: WebhookUseCases;
@@ -83,7 +84,7 @@ export const useCases = (deps: UseCaseDeps) => {
     webhooks: deps.webhooks,
     app: findApp(deps.directory),
     accept: accept({ messages, estimate: estimateAudience, quota: promises, ring, count: deps.countAccepted, clock }),
-    publishEvents: publishEvents({ keep: deps.keepEvents, clock }),
+    publishEvents: publishEvents({ keep: deps.keepEvents, count: deps.countEvents, clock }),
     cancel: cancel({ messages, quota: promises, clock }),
     upsertUser: upsertUser({
       users,

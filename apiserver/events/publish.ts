@@ -12,6 +12,12 @@ import type { AppRow } from "#core/storage/apps.ts";
 import type { StoredEvent } from "#core/storage/event-batches.ts";
 import type { EventStore } from "./store.ts";
 
+export type PublishDeps = {
+  keep: EventStore["keep"];
+  count: (outcome: "accepted" | "duplicate" | "refused", n: number) => void;
+  clock: Clock;
+};
+
 export type PublishRequest = { app: AppRow; body: PublishEvents; traceparent: string };
 
 /**
@@ -19,7 +25,7 @@ export type PublishRequest = { app: AppRow; body: PublishEvents; traceparent: st
  * @throws ValidationError when one has a wrong form; then none is stored
  */
 export const publishEvents =
-  ({ keep, clock }: { keep: EventStore["keep"]; clock: Clock }) =>
+  ({ keep, count, clock }: PublishDeps) =>
   async ({ app, body: { events }, traceparent }: PublishRequest): Promise<EventsAccepted> => {
     refuse(events.flatMap(problemsOf).slice(0, mostProblems));
     const now = clock.now();
@@ -32,7 +38,11 @@ export const publishEvents =
     }
     const brought = { tenantId: app.tenant_id, appId: app._id, traceparent, events: kept };
     const duplicates = kept.length === 0 ? 0 : await keep(brought);
-    return { accepted: kept.length - duplicates, duplicates, errors };
+    const accepted = kept.length - duplicates;
+    count("accepted", accepted);
+    count("duplicate", duplicates);
+    count("refused", errors.length);
+    return { accepted, duplicates, errors };
   };
 
 const mostProblems = 20; // as everywhere

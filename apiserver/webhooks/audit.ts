@@ -1,7 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events.ts";
 import { newId } from "#core/domain/ids.ts";
-import { exampleRefs } from "#core/schema/event-refs.ts";
+import { noReferences } from "#core/schema/event-refs.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import type { Caller } from "../caller.ts";
 import type { EmitEvents } from "../events/emit.ts";
@@ -20,8 +20,6 @@ export type AuditFact = {
 };
 
 export type Audit = (fact: AuditFact) => Promise<void>;
-
-const noReferences = exampleRefs(); // nothing is named: each is null
 
 /** Tells facts as events `audit.created`. Source: decisions 10.2. */
 export const auditEvents =

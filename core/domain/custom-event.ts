@@ -1,6 +1,7 @@
 import type { CustomEvent, EventsAccepted } from "../schema/custom-event.ts";
 import { customEventLimits } from "../schema/custom-event.ts";
 import type { EventEnvelope } from "../schema/event.ts";
+import { noReferences } from "../schema/event-refs.ts";
 import { makeEvent } from "./events.ts";
 import { ulid } from "./ids.ts";
 
@@ -44,14 +45,10 @@ const tooOld: Judged = {
 };
 
 const dataOf = (given: CustomEvent, occurredAt: Date): Record<string, unknown> => ({
-  message_id: null,
-  campaign_id: null,
-  journey_id: null,
-  delivery_id: null,
+  ...noReferences,
   subscription_id: given.subscription_id ?? null,
   user_id: given.user_id ?? null,
   external_id: given.external_id ?? null,
-  channel: null,
   name: given.name,
   properties: given.properties ?? {},
   value: given.value ?? null,

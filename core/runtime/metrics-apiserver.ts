@@ -30,6 +30,12 @@ export const apiserverMetrics = (registry: Registry) => {
       labelNames: ["outcome"] as const,
       registers,
     }),
+    customEvents: new Counter({
+      name: "herald_custom_events_total",
+      help: "custom events by what became of them (accepted, duplicate, refused for their time)",
+      labelNames: ["outcome"] as const,
+      registers,
+    }),
     rateDecisions: new Counter({
       name: "herald_rate_limit_decisions_total",
       help: "token bucket decisions (allowed, limited) by where the bucket was (redis, local when Redis is away)",

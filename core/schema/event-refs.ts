@@ -43,6 +43,18 @@ export const eventData = (
 
 const notApplicable = Type.Null({ description: "does not apply to this kind" });
 
+/** Every reference, for what refers to nothing. */
+export const noReferences: Readonly<Record<Reference, null>> = {
+  message_id: null,
+  campaign_id: null,
+  journey_id: null,
+  delivery_id: null,
+  subscription_id: null,
+  user_id: null,
+  external_id: null,
+  channel: null,
+};
+
 /** The references of an example; those not given are null. */
 export const exampleRefs = (...named: readonly Reference[]): Record<Reference, string | null> => {
   const refs = Object.entries(examples).map(([name, value]) => [

@@ -1,0 +1,90 @@
+import { expect } from "chai";
+import { createLog } from "#core/runtime/log.ts";
+import type { EventBatchRow, StoredEvent } from "#core/storage/event-batches.ts";
+import { eventStore } from "../../../../apiserver/events/store.ts";
+
+const now = new Date("2026-11-21T12:00:00Z");
+const log = createLog({ program: "test", level: "error", destination: { write: () => undefined } });
+
+/** A store whose first write waits, so that what comes meanwhile is written together. */
+const aStore = ({ others = new Set<string>(), away = false } = {}) => {
+  const { promise: first, resolve: go } = Promise.withResolvers<void>();
+  const writes: EventBatchRow[][] = [];
+  const published: { row: EventBatchRow; others: ReadonlySet<string> }[] = [];
+  const store = eventStore({
+    batches: {
+      insert: async (rows) => {
+        writes.push([...rows]);
+        await first;
+        if (away) throw new Error("away");
+        return others;
+      },
+    },
+    outbox: { publish: async (row, not) => void published.push({ row, others: not }) },
+    clock: { now: () => now },
+    log,
+  });
+  return { store, go, writes, published };
+};
+
+const anEvent = (id: string, text = "{}"): StoredEvent => ({ id, type: "event.received", text, once: true });
+const brought = (appId: string, ...ids: string[]) => ({
+  tenantId: `ten_${appId}`,
+  appId,
+  traceparent: null,
+  events: ids.map((id) => anEvent(id)),
+});
+const idsOf = (rows: readonly EventBatchRow[] | undefined) =>
+  rows?.map((row) => [row.app_id, row.events.map(({ id }) => id)]);
+
+describe("the store of events", () => {
+  it("writes what comes together into one document for an app", async () => {
+    const { store, go, writes, published } = aStore();
+    const kept = [store.keep(brought("a", "1")), store.keep(brought("a", "2")), store.keep(brought("b", "3"))];
+    kept.push(store.keep(brought("a", "4")));
+    go();
+    expect(await Promise.all(kept)).to.deep.equal([0, 0, 0, 0]);
+    expect(idsOf(writes[0])).to.deep.equal([["a", ["1"]]]);
+    expect(idsOf(writes[1])).to.deep.equal([
+      ["a", ["2", "4"]],
+      ["b", ["3"]],
+    ]);
+    await store.stop(AbortSignal.timeout(1_000));
+    expect(published).to.have.length(3);
+  });
+
+  it("tells each request which of its events had come before", async () => {
+    const { store, go, published } = aStore({ others: new Set(["1", "3"]) });
+    const kept = [
+      store.keep(brought("a", "0")),
+      store.keep(brought("a", "1", "2")),
+      store.keep(brought("a", "2", "3", "4")),
+    ];
+    go();
+    expect(await Promise.all(kept)).to.deep.equal([0, 1, 2]);
+    await store.stop(AbortSignal.timeout(1_000));
+    expect([...(published[1]?.others ?? [])]).to.deep.equal(["1", "3"]);
+  });
+
+  it("begins another document after a thousand events or a million characters", async () => {
+    const { store, go, writes } = aStore();
+    const large = Array.from({ length: 5 }, (_, n) => anEvent(`l${n}`, "x".repeat(400_000)));
+    const many = Array.from({ length: 1_001 }, (_, n) => anEvent(`m${n}`));
+    go();
+    await store.keep({ ...brought("a"), events: large });
+    await store.keep({ ...brought("a"), events: many });
+    expect(writes.map((rows) => rows.map(({ events }) => events.length))).to.deep.equal([
+      [2, 2, 1],
+      [1_000, 1],
+    ]);
+  });
+
+  it("rejects, and publishes nothing, when the write failed", async () => {
+    const { store, go, published } = aStore({ away: true });
+    const kept = store.keep(brought("a", "1"));
+    go();
+    expect(await kept.catch((error: Error) => error.message)).to.equal("away");
+    await store.stop(AbortSignal.timeout(1_000));
+    expect(published).to.deep.equal([]);
+  });
+});
