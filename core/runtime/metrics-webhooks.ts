@@ -1,7 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-export type WebhookMetrics = ReturnType<typeof webhookMetrics>;
-
 /** Rate, errors and duration of requests to endpoints, and how endpoints are doing. */
 export const webhookMetrics = (registry: Registry) => {
   const registers = [registry];

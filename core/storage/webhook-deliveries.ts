@@ -75,6 +75,7 @@ export const webhookDeliveries = (db: Db) => {
   const rows = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
   return {
     rows,
+    ...ending(rows),
 
     /**
      * Keeps new deliveries; those that exist already stay as they are. An outcome (of one that was sent before it was
@@ -123,37 +124,40 @@ export const webhookDeliveries = (db: Db) => {
         { ordered: false },
       );
     },
-
-    /** Ends a page of what waits for an endpoint; how many there were: call again while it is a full page. */
-    buryPage: async (endpointId: string, error: string): Promise<number> => {
-      const pages = await Promise.all(
-        waitingStatuses.map((status) =>
-          rows
-            .find(waiting(endpointId, status, forever), { projection: { _id: 1 } })
-            .limit(buryRows)
-            .batchSize(buryRows)
-            .toArray(),
-        ),
-      );
-      const ids = pages.flat().map(({ _id }) => _id);
-      if (ids.length === 0) return 0;
-      await rows.updateMany({ _id: { $in: ids } }, { $set: { status: "dead", error, due_at: null } });
-      return ids.length;
-    },
-
-    /** Removes a page of an endpoint's deliveries; how many there were. */
-    removePage: async (endpointId: string): Promise<number> => {
-      const page = await rows
-        .find({ endpoint_id: endpointId }, { projection: { _id: 1 } })
-        .sort({ _id: 1 })
-        .limit(buryRows)
-        .batchSize(buryRows)
-        .toArray();
-      if (page.length > 0) await rows.deleteMany({ _id: { $in: page.map(({ _id }) => _id) } });
-      return page.length;
-    },
   };
 };
+
+/** What becomes of deliveries whose endpoint is not sent to any more. */
+const ending = (rows: Collection<WebhookDeliveryRow>) => ({
+  /** Ends a page of what waits for an endpoint; how many there were: call again while it is a full page. */
+  buryPage: async (endpointId: string, error: string): Promise<number> => {
+    const pages = await Promise.all(
+      waitingStatuses.map((status) =>
+        rows
+          .find(waiting(endpointId, status, forever), { projection: { _id: 1 } })
+          .limit(buryRows)
+          .batchSize(buryRows)
+          .toArray(),
+      ),
+    );
+    const ids = pages.flat().map(({ _id }) => _id);
+    if (ids.length === 0) return 0;
+    await rows.updateMany({ _id: { $in: ids } }, { $set: { status: "dead", error, due_at: null } });
+    return ids.length;
+  },
+
+  /** Removes a page of an endpoint's deliveries; how many there were. */
+  removePage: async (endpointId: string): Promise<number> => {
+    const page = await rows
+      .find({ endpoint_id: endpointId }, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(buryRows)
+      .batchSize(buryRows)
+      .toArray();
+    if (page.length > 0) await rows.deleteMany({ _id: { $in: page.map(({ _id }) => _id) } });
+    return page.length;
+  },
+});
 
 /** Short enough that other endpoints' reads and writes come between. */
 const buryRows = 500;

@@ -160,10 +160,8 @@ describe("webhooks", function () {
     await startDispatcher("a");
     const older = `whsec_${Buffer.alloc(32, 6).toString("base64")}`;
     const endpoint = await anEndpoint();
-    const previous = {
-      secret: ring.seal(older, `webhooks/${endpoint._id}/secret`),
-      expires_at: new Date(Date.now() + 60_000),
-    };
+    const sealed = ring.seal(older, `webhooks/${endpoint._id}/secret`);
+    const previous = { secret: sealed, expires_at: new Date(Date.now() + 60_000) };
     await webhookWork(db).rows.updateOne({ _id: endpoint._id }, { $set: { previous_secret: previous } });
     await publish(events(endpoint.app_id, 1));
     await until(() => arrived(endpoint.path).length === 1);
@@ -230,8 +228,8 @@ describe("webhooks", function () {
     const last = await anEndpoint({ app_id: endpoint.app_id });
     await put(names.events(endpoint.app_id, "delivery.sent"), batch);
     await until(async () => {
-      const { num_pending, num_ack_pending } = await nats.jsm.consumers.info(`${prefix}-events`, "webhooks");
-      return num_pending + num_ack_pending === 0;
+      const info = await nats.jsm.consumers.info(`${prefix}-events`, "webhooks");
+      return info.num_pending + info.num_ack_pending === 0;
     });
     await until(async () => (await settled(endpoint)) && (await settled(last)));
     expect(arrived(endpoint.path)).to.have.length(20);
@@ -274,10 +272,8 @@ describe("webhooks", function () {
     answers[hanging.path] = () => ({ status: 200, delayMs: 60_000 });
     await publish(events(hanging.app_id, 100));
     await until(() => arrived(hanging.path).length >= 10);
-    const started = Date.now();
     await publish(events(healthy.app_id, 20));
-    await until(() => arrived(healthy.path).length === 20);
-    expect(Date.now() - started).to.be.lessThan(3_000);
+    await until(() => arrived(healthy.path).length === 20, 3_000);
   });
 
   it("whose signing secret cannot be opened fail, and say so", async () => {

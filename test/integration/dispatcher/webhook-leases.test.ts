@@ -1,0 +1,124 @@
+import { expect } from "chai";
+import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import { laneTests, offer, succeed } from "../../support/lanes.ts";
+import { until } from "../../support/until.ts";
+
+const clock = { now: () => new Date() };
+
+describe("the lanes of an endpoint", function () {
+  this.timeout(60_000);
+  const { work, endpointNow, deliveries, deliveriesOf, isLetGo, anEndpoint, rowsFor, aDispatcher } =
+    laneTests("leases");
+
+  it("notice a delivery that is stored after they looked for the last time", async () => {
+    const endpoint = await anEndpoint();
+    const stored = deliveries();
+    const [first, second] = rowsFor(endpoint, 2) as [WebhookDeliveryRow, WebhookDeliveryRow];
+    await stored.keep([first]);
+    let isFirst = true;
+    const nextDueAt = async (endpointId: string) => {
+      const found = await stored.nextDueAt(endpointId);
+      if (isFirst) {
+        isFirst = false;
+        await stored.keep([second]);
+        await work().wake([endpoint._id], new Date(Date.now() + 10_000));
+      }
+      return found;
+    };
+    const { lanes: some, sent } = await aDispatcher({ deliveries: { ...stored, nextDueAt } });
+    await some.answer(endpoint._id);
+    await until(() => sent.length === 2);
+    await until(() => isLetGo(endpoint));
+    expect(await endpointNow(endpoint)).to.include({ due_at: null });
+  });
+
+  it("leave an endpoint that another process holds to it: what comes is stored, and its holder is called", async () => {
+    const endpoint = await anEndpoint();
+    const held = await work().take(endpoint._id, { holder: "other", now: clock.now(), holdMs: 30_000 });
+    const { lanes: some, sent, rung, called } = await aDispatcher();
+    await offer(some, endpoint, rowsFor(endpoint, 3));
+    expect(rung).to.deep.equal([endpoint._id]);
+    await some.answer(endpoint._id);
+    expect(called).to.deep.equal([endpoint._id]);
+    expect(sent).to.deep.equal([]);
+    expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(Array(3).fill("pending"));
+    if (held === null) throw new Error("the endpoint was free");
+    expect(await work().settle(held, null, {})).to.equal(false); // it was woken
+  });
+
+  it("take an endpoint over whose holder died, and shut the dead one out", async () => {
+    const endpoint = await anEndpoint();
+    await deliveries().keep(rowsFor(endpoint, 1));
+    const ago = new Date(Date.now() - 31_000);
+    const dead = await work().take(endpoint._id, { holder: "dead", now: ago, holdMs: 30_000 });
+    const { lanes: some, sent } = await aDispatcher();
+    await some.answer(endpoint._id);
+    await until(() => sent.length === 1);
+    if (dead === null) throw new Error("the endpoint was free");
+    expect(await work().settle(dead, null, {})).to.equal(false);
+    expect(await work().renew(dead, {}, { now: clock.now(), holdMs: 30_000 })).to.equal(null);
+  });
+
+  it("begin nothing once their lease has run out, until it is renewed", async () => {
+    const endpoint = await anEndpoint();
+    let shiftMs = 0;
+    const shifted = { now: () => new Date(Date.now() + shiftMs) };
+    const { lanes: some, sent } = await aDispatcher({ clock: shifted });
+    await offer(some, endpoint, rowsFor(endpoint, 1));
+    const other = { holder: "other", now: new Date(Date.now() + 31_000), holdMs: 60_000 };
+    expect(await work().take(endpoint._id, other)).to.not.equal(null);
+    shiftMs = 31_000;
+    await offer(some, endpoint, rowsFor(endpoint, 4));
+    expect(sent).to.have.length(1);
+    expect((await deliveriesOf(endpoint)).filter(({ status }) => status === "pending")).to.have.length(4);
+  });
+
+  it("finish what is under way when they stop, and leave the rest due", async () => {
+    const endpoint = await anEndpoint();
+    await deliveries().keep(rowsFor(endpoint, 50));
+    const { lanes: some, sent } = await aDispatcher({
+      send: async (...given) => {
+        await new Promise((resolve) => setTimeout(resolve, 300)); // a slow endpoint
+        return succeed(...given);
+      },
+    });
+    await some.answer(endpoint._id);
+    await until(() => sent.length >= 10);
+    await some.stop(AbortSignal.timeout(10_000));
+    const after = await endpointNow(endpoint);
+    expect(after?.lease).to.equal(null);
+    expect(after?.due_at).to.be.instanceOf(Date);
+    const statuses = Object.groupBy(await deliveriesOf(endpoint), ({ status }) => status);
+    expect(statuses.success).to.have.length(sent.length);
+    expect(statuses.pending).to.have.length(50 - sent.length);
+  });
+
+  it("do not enable an endpoint that somebody disabled meanwhile, and end what waits for it", async () => {
+    const endpoint = await anEndpoint();
+    await deliveries().keep(rowsFor(endpoint, 30));
+    const { lanes: some } = await aDispatcher({
+      send: async (...given) => {
+        await work().rows.updateOne({ _id: endpoint._id }, { $set: { status: "disabled" } });
+        some.refresh(endpoint._id);
+        return succeed(...given);
+      },
+    });
+    await some.answer(endpoint._id);
+    await until(() => isLetGo(endpoint));
+    expect(await endpointNow(endpoint)).to.include({ status: "disabled", due_at: null });
+    expect((await deliveriesOf(endpoint)).filter(({ due_at }) => due_at !== null)).to.deep.equal([]);
+  });
+
+  it("store the outcome of a delivery that another process has stored as waiting meanwhile", async () => {
+    const endpoint = await anEndpoint();
+    const rows = rowsFor(endpoint, 2);
+    const { lanes: some } = await aDispatcher({
+      send: async (...given) => {
+        await deliveries().keep(rows);
+        return succeed(...given);
+      },
+    });
+    await offer(some, endpoint, rows);
+    expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(["success", "success"]);
+  });
+});
