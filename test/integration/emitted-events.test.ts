@@ -5,6 +5,7 @@ import { type ReadEvents, readEvents } from "../support/events.ts";
 import { exercise } from "../support/exercise.ts";
 import { type Sending, startSending } from "../support/sending.ts";
 import { testServers } from "../support/servers.ts";
+import type { SystemProgram } from "../support/system.ts";
 import { until } from "../support/until.ts";
 
 describe("the events of the running service", function () {
@@ -20,6 +21,7 @@ describe("the events of the running service", function () {
     const env = { HERALD_ALLOWED_RANGES: "127.0.0.0/8" };
     const [api] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
     await exercise(sending, api);
+    await changeSettings(sending, api);
   });
   after(async () => {
     await stream?.close();
@@ -38,6 +40,22 @@ describe("the events of the running service", function () {
   });
 });
 
+/** An endpoint is made, changed and removed. */
+const changeSettings = async ({ system }: Sending, api: SystemProgram): Promise<void> => {
+  const ask = async (method: string, path: string, body?: object): Promise<string> => {
+    const reply = await fetch(`${api.url}/v1/apps/${system.app._id}/webhooks${path}`, {
+      method,
+      headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
+    return String(((await reply.json()) as { id?: string }).id);
+  };
+  const id = await ask("POST", "", { url: "http://127.0.0.1:9/", events: ["user.created"], headers: { "X-Key": "k" } });
+  await ask("PATCH", `/${id}`, { paused: true, filters: null, description: "changed" });
+  await ask("DELETE", `/${id}`);
+};
+
 const expected = [
   "message.queued",
   "message.completed",
@@ -50,4 +68,5 @@ const expected = [
   "user.updated",
   "user.deleted",
   "event.received",
+  "audit.created",
 ] as const;
