@@ -53,7 +53,7 @@ export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): Eve
   };
 };
 
-const together = { most: 200, inFlight: 2 }; // callers whose events go out at once
+const together = { most: 200, inFlight: 1 }; // callers whose events go out at once
 
 /** Publishes what several callers have at the same moment together, so that many share a message of the stream. */
 export const gatheredEvents = (events: EventPublisher): EventPublisher => {

@@ -67,7 +67,10 @@ const publish = async (events: EventPublisher, row: Parameters<Outbox["flush"]>[
   }
 };
 
-/** Two writes for all: event ids are unique, so all of the batch's may be pulled from each of its documents. */
+/**
+ * One write for documents whose only event was published and that need no further turn, which most are; two more for the
+ * others. Event ids are unique, so all of the batch's may be pulled from each of its documents.
+ */
 const clear = async <Row extends WithOutbox>(
   rows: Collection<Row>,
   documents: readonly Published[],
@@ -76,7 +79,11 @@ const clear = async <Row extends WithOutbox>(
   const ids = [...new Set(documents.map(({ id }) => id))];
   const eventIds = documents.flatMap(({ events }) => events);
   const these = { _id: { $in: ids } } as Filter<Row>; // sound: Row has the members of WithOutbox
+  const only = { outbox: { $size: 1 }, "outbox.id": { $in: eventIds }, lease: null };
+  const whole = { $and: [these, only, done] } as Filter<Row>; // sound: as above
+  const ended = { $set: { outbox: [], due_at: null } } as unknown as UpdateFilter<Row>;
+  if ((await rows.updateMany(whole, ended)).matchedCount === ids.length) return;
   await rows.updateMany(these, { $pull: { outbox: { id: { $in: eventIds } } } } as unknown as UpdateFilter<Row>);
-  const finished = { $and: [these, { outbox: { $size: 0 }, lease: null }, done] } as Filter<Row>; // sound: as above
+  const finished = { $and: [these, { outbox: { $size: 0 }, lease: null, due_at: { $ne: null } }, done] } as Filter<Row>; // sound: as above
   await rows.updateMany(finished, { $set: { due_at: null } } as unknown as UpdateFilter<Row>);
 };
