@@ -38,7 +38,8 @@ export const derivedIdAt = (kind: IdKind, at: Date, ...parts: readonly string[])
   `${idPrefixes[kind]}_${encode(at.getTime(), hash("sha256", parts.join("\n"), "buffer").subarray(0, 10))}`;
 
 /** The least id of a kind at an instant: a bound for ranges over ids that sort by time. */
-export const firstIdAt = (kind: IdKind, at: Date): string => `${idPrefixes[kind]}_${encode(at.getTime(), new Uint8Array(10))}`;
+export const firstIdAt = (kind: IdKind, at: Date): string =>
+  `${idPrefixes[kind]}_${encode(at.getTime(), new Uint8Array(10))}`;
 
 /** Whether a string has the form of an id of this kind. */
 export const isId = (kind: IdKind, value: string): boolean =>

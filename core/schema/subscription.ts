@@ -37,8 +37,8 @@ export const CreateSubscription = Closed({
 export type CreateSubscription = Static<typeof CreateSubscription>;
 
 /** Body of `PATCH …/subscriptions/{id}`. */
-export const UpdateSubscription = Partial(
-  Closed({ token: Text({ minLength: 1, maxLength: 4096 }), web: WebKeys, ...changeable }),
+export const UpdateSubscription = Closed(
+  Partial(Type.Object({ token: Text({ minLength: 1, maxLength: 4096 }), web: WebKeys, ...changeable })).properties,
 );
 export type UpdateSubscription = Static<typeof UpdateSubscription>;
 

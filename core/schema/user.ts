@@ -44,12 +44,14 @@ export const UpsertUser = Closed({
 export type UpsertUser = Static<typeof UpsertUser>;
 
 /** Body of `PATCH /v1/apps/{appId}/users/by/{label}/{id}`. A null alias is removed. */
-export const UpdateUser = Partial(
-  Closed({
-    external_id: Nullable(AliasId),
-    aliases: MapOf(aliasLabel, Nullable(AliasId), { maxProperties: userLimits.aliases }),
-    ...attributes,
-  }),
+export const UpdateUser = Closed(
+  Partial(
+    Type.Object({
+      external_id: Nullable(AliasId),
+      aliases: MapOf(aliasLabel, Nullable(AliasId), { maxProperties: userLimits.aliases }),
+      ...attributes,
+    }),
+  ).properties,
 );
 export type UpdateUser = Static<typeof UpdateUser>;
 
