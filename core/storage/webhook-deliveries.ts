@@ -149,7 +149,7 @@ const ending = (rows: Collection<WebhookDeliveryRow>) => ({
   /** Removes a page of an endpoint's deliveries; how many there were. */
   removePage: async (endpointId: string): Promise<number> => {
     const page = await rows
-      .find({ endpoint_id: endpointId }, { projection: { _id: 1 } })
+      .find({ endpoint_id: endpointId }, { projection: { _id: 1 }, hint: "list" })
       .sort({ _id: 1 })
       .limit(buryRows)
       .batchSize(buryRows)

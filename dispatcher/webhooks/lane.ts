@@ -221,10 +221,11 @@ export class Lane {
     const isDisabled = row.status === "disabled";
     if (isDisabled || row.paused) this.#drain();
     if (isDisabled && (await this.#deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
-    if (isOpen(row.recovery) && !isDisabled && !this.#letsGo) return this.#recover();
+    const isRecovering = isOpen(row.recovery) && !isDisabled && !this.#letsGo;
+    if (isRecovering) await this.#recover();
     if (this.#isShort()) await this.#read();
-    if (this.#isIdle()) await this.#close();
-    return false;
+    if (this.#isIdle() && !isRecovering) await this.#close();
+    return isRecovering;
   }
 
   async #renew(): Promise<void> {
@@ -236,10 +237,9 @@ export class Lane {
     if (row.status !== before.status) this.#deps.announce(row._id);
   }
 
-  async #recover(): Promise<boolean> {
+  async #recover(): Promise<void> {
     await this.#tenure.renew({ recovery: await this.#deps.recover(this.#tenure.row) });
     this.#isBehind = true;
-    return true;
   }
 
   async #read(): Promise<void> {
