@@ -22,6 +22,7 @@ const own = new Set(["_id", "token", "alias_keys", "idempotency_key", "hash", "n
 const shared = new Set(["app_id", "tenant_id", "message_id", "user_id", "endpoint_id", "parent_id", "uid", "plan"]);
 
 const copyOf = <T>(value: T, i: number, key = ""): T => {
+  if (value instanceof Date && key === "due_at") return new Date(Date.now() + i * 1_000) as T; // few are due at once
   if (typeof value === "string" && own.has(key)) return `${value}${i}` as T; // a string stays one
   if (typeof value === "string" && shared.has(key)) return `${value}${Math.floor(i / sharedBy)}` as T;
   if (Array.isArray(value)) return value.map((one: unknown) => copyOf(one, i, key)) as T; // as above
