@@ -54,7 +54,8 @@ export const describeConfig = <S extends ConfigSchema>(
 };
 
 /** Hides the password of every address with credentials in a text. */
-export const maskPasswords = (text: string): string => text.replaceAll(/(:\/\/[^\s:/@]*):[^\s@/]+@/g, "$1:***@");
+export const maskPasswords = (text: string): string =>
+  text.includes("://") ? text.replaceAll(/(:\/\/[^\s:/@]*):[^\s@/]+@/g, "$1:***@") : text;
 
 const keyOf = (name: string, property: TSchema): string => {
   const key = "env" in property ? property["env"] : undefined;

@@ -43,7 +43,16 @@ const redacted = (fields: Record<string, unknown>): Record<string, unknown> => {
   return safe;
 };
 
-const isSecret = (name: string): boolean => secretName.test(name.toLowerCase().replaceAll(/[_-]/g, ""));
+const judged = new Map<string, boolean>(); // names of members are few, but for those that others choose
+const mostJudged = 1_000;
+
+const isSecret = (name: string): boolean => {
+  const known = judged.get(name);
+  if (known !== undefined) return known;
+  const found = secretName.test(name.toLowerCase().replaceAll(/[_-]/g, ""));
+  if (judged.size < mostJudged) judged.set(name, found);
+  return found;
+};
 
 /** Whether a secret is there may be said: `describeConfig` writes these two words. */
 const hidden = (value: unknown): string => (value === "set" || value === "unset" ? value : "[redacted]");

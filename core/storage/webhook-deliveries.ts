@@ -14,6 +14,14 @@ export type AttemptRow = {
   response_body_excerpt: string | null;
 };
 
+/** Keys of people (`usr_…`, `external_id:…`). One alone is no list: the index entries of a list cost three times as much. */
+export type StoredPeople = string | string[] | null;
+
+export const storedPeople = (keys: readonly string[]): StoredPeople =>
+  keys.length > 1 ? [...keys] : (keys[0] ?? null);
+
+export const peopleIn = (stored: StoredPeople): string[] => [stored ?? []].flat();
+
 /**
  * One event (or batch of events) on its way to one endpoint. `_id` follows from (endpoint, event) and sorts by the event's
  * time, so that an event arrives once and lists need no other order; that of a replay is new.
@@ -29,8 +37,8 @@ export type WebhookDeliveryRow = {
   subject_id: string | null;
   /** The envelope as JSON, at most 65,536 bytes: what is sent when there is no template. */
   payload: string;
-  /** Whom the payload is about (`usr_…`, `external_id:…`): found by these when a person is erased. */
-  people: string[];
+  /** Whom the payload is about: found by these when a person is erased. */
+  people: StoredPeople;
   status: "pending" | "success" | "failed" | "dead";
   /** Requests made. */
   attempt: number;

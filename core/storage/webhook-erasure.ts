@@ -4,7 +4,7 @@ import { peopleOf } from "../domain/people.ts";
 import type { EventEnvelope } from "../schema/event.ts";
 import { collectionOf, longAgo } from "./collection.ts";
 import { type EventBatchRow, eventBatchCollection } from "./event-batches.ts";
-import { type WebhookDeliveryRow, webhookDeliveryCollection } from "./webhook-deliveries.ts";
+import { peopleIn, storedPeople, type WebhookDeliveryRow, webhookDeliveryCollection } from "./webhook-deliveries.ts";
 
 /** Whose traces are erased. `userId` marks what was erased until `isLast`, so that the next pass finds it. */
 export type Erasure = Forgotten & { appId: string; userId: string; isLast: boolean };
@@ -80,12 +80,12 @@ const erasePage = async (rows: Deliveries, erasure: Erasure, ids: readonly strin
 const isNews = ({ event_type, due_at }: Read): boolean => event_type === "user.deleted" && due_at !== null;
 
 const erasing = (row: Read, erasure: Erasure): AnyBulkWriteOperation<WebhookDeliveryRow>[] => {
-  const body = erasedBody({ text: row.payload, people: row.people }, erasure);
+  const body = erasedBody({ text: row.payload, people: peopleIn(row.people) }, erasure);
   if (body === null) return [];
   const set = {
     payload: body.text,
     subject_id: erasedSubject(row.subject_id, erasure),
-    people: erasure.isLast ? [...body.people] : [...body.people, erasure.userId],
+    people: storedPeople(erasure.isLast ? body.people : [...body.people, erasure.userId]),
     "attempts.$[].response_body_excerpt": null,
     "attempts.$[].error": null,
   };

@@ -2,13 +2,13 @@ import { derivedIdAt } from "#core/domain/ids.ts";
 import { peopleOf } from "#core/domain/people.ts";
 import { webhookText } from "#core/domain/webhook-body.ts";
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/event.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import { type StoredPeople, storedPeople, type WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 
 type Endpoint = Pick<WebhookRow, "_id" | "tenant_id" | "app_id">;
 
 /** An event as it is sent to every endpoint that wants it: written as JSON once. */
-export type Written = { event: EventEnvelope; text: string; people: string[] };
+export type Written = { event: EventEnvelope; text: string; people: StoredPeople };
 
 export const written = (event: EventEnvelope): Written => ({
   event,
@@ -38,7 +38,7 @@ export const batchDeliveryOf = (
     event_type: only !== undefined && kinds.size === 1 ? only : "batch", // decisions 10.1
     subject_id: null,
     payload: text,
-    people: [...new Set(envelope.events.flatMap(peopleOf))],
+    people: storedPeople([...new Set(envelope.events.flatMap(peopleOf))]),
   };
 };
 

@@ -134,7 +134,7 @@ const workers = ({ db, nats, natsPrefix, directory, metrics, log, clock }: Webho
 };
 
 /** What was sent is stored a moment later, with more of it: a command costs as much as ten deliveries in it. */
-const lingerMs = 10;
+const lingerMs = 20;
 
 /** Writes of deliveries: those that come while others are being written share a command. */
 const writers = (deliveries: ReturnType<typeof webhookDeliveries>) => ({

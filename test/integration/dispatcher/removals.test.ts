@@ -130,7 +130,7 @@ describe("the removal of people and apps", function () {
     await until(passed(user._id, 2));
     for (const row of await history.find([late, ...made])) {
       expect(JSON.stringify(row)).not.to.match(traces);
-      expect(row.people).not.to.include(user._id);
+      expect(peopleIn(row.people)).not.to.include(user._id);
     }
     expect(await history.find([fresh])).to.deep.equal([fresh]);
     for (const hours of [2, 26]) {
