@@ -8,7 +8,7 @@ import { appRemoval, removals, userRemoval } from "#core/storage/removals.ts";
 import { subscriptions } from "#core/storage/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/users.ts";
 import { asleep } from "#core/storage/wake.ts";
-import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhook-deliveries.ts";
+import { peopleIn, type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhook-deliveries.ts";
 import { deliveryOf, written } from "../../../dispatcher/webhooks/delivery.ts";
 import { aSubscription, aUser } from "../../support/fixtures.ts";
 import { openPeopleSite, type PeopleSite } from "../../support/people.ts";
