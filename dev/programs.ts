@@ -14,6 +14,12 @@ export type ProgramOptions = {
   detached?: boolean;
 };
 
+/**
+ * A program's flags of Node, as in package.json: a young generation that outlives a burst's garbage, and an old one that
+ * is collected when it has grown by half, not by three times.
+ */
+const nodeFlags = ["--max-semi-space-size=8", "--heap-growing-percent=50"];
+
 /** Starts a program as its image does, from source, and waits until `/readyz` answers. */
 export const startProgram = ({
   program,
@@ -26,8 +32,7 @@ export const startProgram = ({
   launch({
     name,
     dir,
-    // a small young generation halves the resident memory at no measurable cost
-    command: [join(rootDir, "node_modules/.bin/node"), "--max-semi-space-size=4", join(rootDir, program, "main.ts")],
+    command: [join(rootDir, "node_modules/.bin/node"), ...nodeFlags, join(rootDir, program, "main.ts")],
     marker: `${program}/main.ts`,
     ports: [healthPort, ...(env["HERALD_HTTP_PORT"] ? [Number(env["HERALD_HTTP_PORT"])] : [])],
     detached,

@@ -21,6 +21,6 @@ export const observe =
     if (attempt === 1) metrics.webhookQueueSeconds.observe(queuedMs / 1000);
     stats.add(endpoint, { succeeded: errorClass === null, errorClass, durationMs, at });
     const kind = delivery.event_type;
-    const facts = { tenant, app, endpoint, delivery: delivery._id, event: delivery.event_id, kind, attempt, outcome };
+    const facts = { tenant, app, endpoint, delivery: delivery._id, eventId: delivery.event_id, kind, attempt, outcome };
     log.info({ ...facts, status, durationMs, queuedMs, errorClass, error, nextAt }, "webhook.attempted");
   };

@@ -16,8 +16,8 @@ const anEvent = (data: Record<string, unknown> = {}): EventEnvelope => ({
 const stubborn = `{{ data.words | split: " " ${"| sort | sort_natural ".repeat(110)}| size }}`;
 
 /** In another order with their case than without. */
-const words = Array.from({ length: 4_000 }, (_, i) => {
-  const word = ((i * 7_919) % 4_001).toString(36);
+const words = Array.from({ length: 40_000 }, (_, i) => {
+  const word = ((i * 7_919) % 40_001).toString(36);
   return i % 2 === 0 ? word : word.toUpperCase();
 }).join(" ");
 
