@@ -70,9 +70,13 @@ describe("directory", () => {
     });
   }
 
-  it("answers null for what is not there, and leaves out disabled endpoints", async () => {
+  it("answers null, or no endpoint, for what is not there", async () => {
+    expect([await read.app("x"), await read.webhooksOf("x")]).to.deep.equal([null, []]);
+  });
+
+  it("names disabled endpoints too: what they miss can be recovered", async () => {
     await db.collection("webhooks").updateMany({}, { $set: { status: "disabled" } });
-    expect([await read.app("x"), await read.webhooksOf("a")]).to.deep.equal([null, []]);
+    expect((await read.webhooksOf("a")).map(({ _id, status }) => [_id, status])).to.deep.equal([["w", "disabled"]]);
   });
 });
 
