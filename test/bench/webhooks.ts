@@ -1,3 +1,4 @@
+import { benchOutgoing } from "./outgoing.ts";
 import { type Figure, figure, type Measurements } from "./table.ts";
 import { type Hanging, type LatencyResult, latency, latencyBesideHanging } from "./webhook-latency.ts";
 import { listOfDeliveries } from "./webhook-list.ts";
@@ -76,6 +77,15 @@ const measureList = async (): Promise<Figure[]> => {
   });
 };
 
+/** What one request costs its sender; beside it, in the same run, what it would cost without guard, deadline and bound. */
+const measureOutgoing = async (): Promise<Figure[]> => {
+  const ours = await benchOutgoing();
+  const bare = await benchOutgoing({ variant: "node:http" });
+  const how = `of the sending process; ${ours.perSecond.toFixed(0)}/s; bare node:http ${bare.cpuUsPerRequest.toFixed(0)} µs`;
+  const { cpuUsPerRequest: cpuUs } = ours;
+  return [figure("outgoing request, CPU", "≤ 60 µs", cpuUs, "µs", cpuUs <= 60, how)];
+};
+
 /** Events from `POST /events` to their endpoints; every program and store is counted, the receiver is not. */
 export const webhooks: Measurements = {
   "webhooks-one": () => measureThroughput("webhooks, 1 endpoint", one, { perSecond: 2_000, cpuUs: 380 }),
@@ -92,4 +102,5 @@ export const webhooks: Measurements = {
   "webhooks-hanging": () => measureHanging({ endpoints: 20, queued: 1_000 }),
   "webhooks-million": () => measureHanging({ endpoints: 100, queued: 10_000 }),
   "webhooks-list": measureList,
+  outgoing: measureOutgoing,
 };
