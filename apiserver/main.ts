@@ -16,11 +16,13 @@ import { createMetrics } from "#core/runtime/metrics.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
 import { apiKeys } from "#core/storage/api-keys.ts";
 import { apps } from "#core/storage/apps.ts";
+import { collectionOf } from "#core/storage/collection.ts";
 import { connectMongo } from "#core/storage/connect.ts";
 import { deliveryList } from "#core/storage/delivery-list.ts";
 import { directory } from "#core/storage/directory.ts";
 import { eventBatches } from "#core/storage/event-batches.ts";
 import { messages } from "#core/storage/messages.ts";
+import { type PlanRow, planCollection } from "#core/storage/plans.ts";
 import { connectRedis } from "#core/storage/redis.ts";
 import { removals } from "#core/storage/removals.ts";
 import { subscriptionCounts } from "#core/storage/subscription-counts.ts";
@@ -28,7 +30,9 @@ import { subscriptions } from "#core/storage/subscriptions.ts";
 import { targets } from "#core/storage/targets.ts";
 import { usage } from "#core/storage/usage.ts";
 import { users } from "#core/storage/users.ts";
+import { activityTypeWiring } from "./activity-types/use-cases.ts";
 import { app } from "./app.ts";
+import { auditEvents } from "./audit.ts";
 import { authenticate } from "./authenticate.ts";
 import { cursors } from "./cursors.ts";
 import { emitEvents } from "./events/emit.ts";
@@ -43,7 +47,6 @@ import { redisScript } from "./redis-script.ts";
 import { ring } from "./ring.ts";
 import { bucketScript, takeFrom, takeToken } from "./take-token.ts";
 import { useCases } from "./use-cases.ts";
-import { auditEvents } from "./webhooks/audit.ts";
 import { webhookWiring } from "./webhooks/wiring.ts";
 
 const mostApps = 10_000; // of one tenant, for counting its subscribers
@@ -106,17 +109,17 @@ const take = takeFrom({
 });
 const ofCursors = cursors(config.cursorSecret ?? secrets.derive("cursors"));
 const templates = bodyTemplates();
+const audit = auditEvents({ emit: emitEvents(eventsIn), clock });
+const plans = () => collectionOf<PlanRow>(mongo.db, planCollection).find().toArray();
+const shared = { db: mongo.db, nats, audit, plans, clock };
 const webhooks = webhookWiring({
-  db: mongo.db,
-  nats,
+  ...shared,
   subjects: subjectsOf,
   guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
   templates,
   seal: secrets.seal,
   limit: narrowLimit(take),
-  audit: auditEvents({ emit: emitEvents(eventsIn), clock }),
   cursors: ofCursors,
-  clock,
   log,
 });
 const use = useCases({
@@ -137,6 +140,7 @@ const use = useCases({
   countAccepted: (outcome) => metrics.accepted.inc({ outcome }),
   cursors: ofCursors,
   webhooks,
+  activityTypes: activityTypeWiring(shared),
   firstDayMessages: config.firstDayMessages,
   readiness: check,
   clock,

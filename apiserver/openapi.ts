@@ -3,6 +3,13 @@ import { type ErrorCode, errorStatuses } from "#core/errors.ts";
 import { CustomEvent, EventsAccepted, EventTypeList, PublishEvents } from "#core/schema/custom-event.ts";
 import { Delivery, DeliveryPage } from "#core/schema/delivery.ts";
 import { ErrorReply, OkReply } from "#core/schema/error.ts";
+import {
+  CreateLiveActivityType,
+  LiveActivityProperty,
+  LiveActivityType,
+  LiveActivityTypeList,
+  UpdateLiveActivityType,
+} from "#core/schema/live-activity-type.ts";
 import { CreateNotificationResult, Message, MessagePage } from "#core/schema/message.ts";
 import { CreateNotification } from "#core/schema/notification.ts";
 import { CreateSubscription, Subscription, UpdateSubscription } from "#core/schema/subscription.ts";
@@ -54,6 +61,7 @@ export const openapi = (routes: readonly Route[]): { openapi: string } & Json =>
 
 /** Schemas that the document names; found again by identity. */
 const named: readonly (readonly [string, TSchema])[] = [
+  ["CreateLiveActivityType", CreateLiveActivityType],
   ["CreateNotification", CreateNotification],
   ["CreateNotificationResult", CreateNotificationResult],
   ["CreateSubscription", CreateSubscription],
@@ -64,6 +72,9 @@ const named: readonly (readonly [string, TSchema])[] = [
   ["Error", ErrorReply],
   ["EventTypeList", EventTypeList],
   ["EventsAccepted", EventsAccepted],
+  ["LiveActivityProperty", LiveActivityProperty],
+  ["LiveActivityType", LiveActivityType],
+  ["LiveActivityTypeList", LiveActivityTypeList],
   ["Message", Message],
   ["MessagePage", MessagePage],
   ["Ok", OkReply],
@@ -73,6 +84,7 @@ const named: readonly (readonly [string, TSchema])[] = [
   ["Recovery", Recovery],
   ["ReplayWebhook", ReplayWebhook],
   ["Subscription", Subscription],
+  ["UpdateLiveActivityType", UpdateLiveActivityType],
   ["UpdateSubscription", UpdateSubscription],
   ["UpdateUser", UpdateUser],
   ["UpdateWebhook", UpdateWebhook],

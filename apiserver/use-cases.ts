@@ -12,6 +12,7 @@ import type { Targets } from "#core/storage/targets.ts";
 import type { Usage } from "#core/storage/usage.ts";
 import type { UserRow, Users } from "#core/storage/users.ts";
 import { accept } from "./accept.ts";
+import type { ActivityTypeUseCases } from "./activity-types/use-cases.ts";
 import type { Caller } from "./caller.ts";
 import { cancel } from "./cancel.ts";
 import type { Cursors } from "./cursors.ts";
@@ -48,6 +49,7 @@ export type UseCaseDeps = {
   countAccepted: (outcome: "created" | "replayed") => void;
   cursors: Cursors;
   webhooks: WebhookUseCases;
+  activityTypes: ActivityTypeUseCases;
   firstDayMessages: number;
   /** Which of the things this program needs answer now. */
   readiness: (signal: AbortSignal) => Promise<{ isReady: boolean; checks: Record<string, string> }>;
@@ -82,6 +84,7 @@ export const useCases = (deps: UseCaseDeps) => {
     subscriptions,
     readiness: deps.readiness,
     webhooks: deps.webhooks,
+    activityTypes: deps.activityTypes,
     app: findApp(deps.directory),
     accept: accept({ messages, estimate: estimateAudience, quota: promises, ring, count: deps.countAccepted, clock }),
     publishEvents: publishEvents({ keep: deps.keepEvents, count: deps.countEvents, clock }),

@@ -1,6 +1,7 @@
 import { openapi } from "../openapi.ts";
 import type { Route } from "../route.ts";
 import { eventRoutes } from "./events.ts";
+import { liveActivityRoutes } from "./live-activities.ts";
 import { notificationRoutes } from "./notifications.ts";
 import { documentRoute, serviceRoutes } from "./service.ts";
 import { userRoutes } from "./users.ts";
@@ -11,6 +12,7 @@ import { webhookRoutes } from "./webhooks.ts";
 export const routes: readonly Route[] = [
   ...notificationRoutes,
   ...userRoutes,
+  ...liveActivityRoutes,
   ...webhookDeliveryRoutes,
   ...webhookRoutes,
   ...eventRoutes,

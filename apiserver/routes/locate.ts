@@ -1,5 +1,6 @@
 import { invalid, NotFound } from "#core/errors.ts";
 import type { AppRow } from "#core/storage/apps.ts";
+import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
 import type { UserRow } from "#core/storage/users.ts";
@@ -57,6 +58,13 @@ export const subscriptionOfPath = async (located: Located, use: UseCases): Promi
   const row = await use.subscriptions.find(app.tenant_id, app._id, located.params["subscriptionId"] ?? "");
   if (row === null) throw new NotFound("subscription");
   return row;
+};
+
+/** The live activity type that the path names by its id or its name. */
+export const activityTypeOfPath = async (located: Located, use: UseCases): Promise<LiveActivityTypeRow> => {
+  const { tenant_id: tenantId, _id: appId } = await appOfPath(located, use);
+  const found = await use.activityTypes.find(tenantId, appId, located.params["activityType"] ?? "");
+  return existing(found, "live activity type");
 };
 
 /** The webhook that the path names. */

@@ -1,67 +1,14 @@
-import type { Clock } from "#core/domain/clock.ts";
-import { makeEvent } from "#core/domain/events.ts";
-import { newId } from "#core/domain/ids.ts";
-import { noReferences } from "#core/schema/event-refs.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
-import type { Caller } from "../caller.ts";
-import type { EmitEvents } from "../events/emit.ts";
+import { type AuditFact, type By, changeFact } from "../audit.ts";
 import { webhookView } from "./views.ts";
-
-/** Something that was done to an app's settings, for its owner to see. Never holds a secret or a header's value. */
-export type AuditFact = {
-  tenantId: string;
-  appId: string;
-  actor: { type: "api_key"; id: string };
-  action: string;
-  target: { type: string; id: string };
-  /** Members that have another value now. */
-  changes: Record<string, { before: unknown; after: unknown }>;
-  ip: string;
-};
-
-export type Audit = (fact: AuditFact) => Promise<void>;
-
-/** Tells facts as events `audit.created`. Source: decisions 10.2. */
-export const auditEvents =
-  ({ emit, clock }: { emit: EmitEvents; clock: Clock }): Audit =>
-  async ({ tenantId, appId, ...fact }) => {
-    const at = clock.now();
-    const data = { ...noReferences, ...fact };
-    const from = [newId("event", at)]; // each happens once
-    const kind = "audit.created";
-    await emit(tenantId, appId, [makeEvent({ kind, appId, subjectId: fact.target.id, data, at, from })], null);
-  };
-
-/** Who asked for a change, and from where. */
-export type By = { caller: Caller; ip: string };
 
 type Verb = "created" | "updated" | "deleted" | "secret_rotated";
 
 type Change = { before: WebhookRow; after: WebhookRow | null } | { before: null; after: WebhookRow };
 
-/** What to tell of a change of an endpoint: its members as the REST interface shows them. */
-export const webhookFact = ({ caller, ip }: By, verb: Verb, { before, after }: Change, now: Date): AuditFact => {
+/** What to tell of a change of an endpoint. */
+export const webhookFact = (by: By, verb: Verb, { before, after }: Change, now: Date): AuditFact => {
   const { _id: id, app_id: appId } = before ?? after;
-  return {
-    tenantId: caller.tenant._id,
-    appId,
-    actor: { type: "api_key", id: caller.key._id },
-    action: `webhook.${verb}`,
-    target: { type: "webhook", id },
-    changes: changesOf(before && webhookView(before, now), after && webhookView(after, now)),
-    ip,
-  };
+  const view = (row: WebhookRow | null) => row && webhookView(row, now);
+  return changeFact(by, { type: "webhook", id, appId, verb, before: view(before), after: view(after) });
 };
-
-/** Members that are not somebody's to change. */
-const untold = new Set(["id", "app_id", "updated_at", "created_at"]);
-
-const changesOf = (before: object | null, after: object | null): AuditFact["changes"] => {
-  const names = Object.keys({ ...before, ...after }).filter((name) => !untold.has(name));
-  const entries = names.map((name) => [name, { before: valueOf(before, name), after: valueOf(after, name) }] as const);
-  return Object.fromEntries(entries.filter(([, change]) => !isSame(change.before, change.after)));
-};
-
-const valueOf = (view: object | null, name: string): unknown => (view === null ? null : Reflect.get(view, name));
-
-const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -2,8 +2,8 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
 import type { WebhookEndpoints } from "#core/storage/webhook-endpoints.ts";
 import type { WebhookHistory } from "#core/storage/webhook-history.ts";
+import type { Audit } from "../audit.ts";
 import type { NarrowLimit } from "../narrow-limit.ts";
-import type { Audit } from "./audit.ts";
 import type { CheckDeps } from "./checks.ts";
 
 /** What changes of endpoints need. */

@@ -1,6 +1,7 @@
 import { NotFound } from "#core/errors.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
-import { type By, webhookFact } from "./audit.ts";
+import type { By } from "../audit.ts";
+import { webhookFact } from "./audit.ts";
 import { requireUnmanaged } from "./change.ts";
 import type { WebhookDeps } from "./deps.ts";
 

@@ -1,5 +1,6 @@
 import type { WebhookRow } from "#core/storage/webhooks.ts";
-import { type By, webhookFact } from "./audit.ts";
+import type { By } from "../audit.ts";
+import { webhookFact } from "./audit.ts";
 import { changeWebhook } from "./change.ts";
 import type { WithSecret } from "./create.ts";
 import type { WebhookDeps } from "./deps.ts";

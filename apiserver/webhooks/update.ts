@@ -1,6 +1,7 @@
 import type { UpdateWebhook } from "#core/schema/webhook.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
-import { type By, webhookFact } from "./audit.ts";
+import type { By } from "../audit.ts";
+import { webhookFact } from "./audit.ts";
 import { changeWebhook } from "./change.ts";
 import { checkWebhook } from "./checks.ts";
 import type { WebhookDeps } from "./deps.ts";

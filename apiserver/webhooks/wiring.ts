@@ -7,16 +7,15 @@ import type { BodyTemplates } from "#core/runtime/body-template.ts";
 import { templateProblem } from "#core/runtime/body-template-engine.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
 import type { Log } from "#core/runtime/log.ts";
-import { collectionOf } from "#core/storage/collection.ts";
-import { type PlanRow, planCollection } from "#core/storage/plans.ts";
 import { webhookEndpoints } from "#core/storage/webhook-endpoints.ts";
 import { webhookHistory } from "#core/storage/webhook-history.ts";
 import { webhookStats } from "#core/storage/webhook-stats.ts";
 import { webhookCollection, webhookWork } from "#core/storage/webhooks.ts";
+import type { Audit } from "../audit.ts";
 import type { Cursors } from "../cursors.ts";
 import type { LateNats } from "../late-nats.ts";
 import type { NarrowLimit } from "../narrow-limit.ts";
-import type { Audit } from "./audit.ts";
+import type { AllPlans } from "../plan-rules.ts";
 import { doorbell } from "./doorbell.ts";
 import { type WebhookUseCases, webhookUseCases } from "./use-cases.ts";
 
@@ -29,6 +28,7 @@ export type WebhookWiringDeps = {
   seal: KeyRing["seal"];
   limit: NarrowLimit;
   audit: Audit;
+  plans: AllPlans;
   cursors: Cursors;
   clock: Clock;
   log: Log;
@@ -42,7 +42,6 @@ export const webhookWiring = (deps: WebhookWiringDeps): WebhookUseCases => {
     endpoints: webhookEndpoints(db),
     history: webhookHistory(db),
     stats: webhookStats(db),
-    plans: () => collectionOf<PlanRow>(db, planCollection).find().toArray(),
     announce: (id) => nats.changed(webhookCollection.name, id),
     ring: doorbell({ ...deps, publisher: nats }),
     wake: webhookWork(db).wake,

@@ -13,6 +13,8 @@ export type LiveActivityTypeRow = {
   description: string | null;
   content_state_schema: ObjectSchema;
   attributes_schema: ObjectSchema;
+  /** Registered push-to-start tokens; absent until there is one. */
+  push_to_start_tokens?: number;
   managed: Managed | null;
   created_at: Date;
   updated_at: Date;

@@ -26,6 +26,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useEvents(ask, `/v1/apps/${system.app._id}`);
   await useNotifications(sending, api);
   await useLists(ask, system.app._id);
+  await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
 };
 
@@ -107,6 +108,15 @@ const useLists = async (ask: Ask, appId: string): Promise<void> => {
   await ask("GET", `${deliveries}&sort=-created_at`);
   for (const filter of ["", "status=sent", "channel=ios_push", "external_id=ann", ranges])
     await ask("GET", `${deliveries}&${filter}`);
+};
+
+const useActivityTypes = async (ask: Ask, types: string): Promise<void> => {
+  const schema = { type: "object", properties: { status: { type: "string" } } };
+  const { id } = await ask("POST", types, { name: "OrderAttributes", content_state_schema: schema });
+  await ask("POST", types, { name: "RideAttributes", content_state_schema: schema }); // stays
+  await ask("GET", types);
+  await ask("PATCH", `${types}/OrderAttributes`, { description: "an order" });
+  await ask("DELETE", `${types}/${String(id)}`);
 };
 
 /** The operations of webhooks, with the deliveries of the endpoint where nobody listens. */

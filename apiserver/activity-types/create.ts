@@ -1,0 +1,59 @@
+import { newId } from "#core/domain/ids.ts";
+import { AppError } from "#core/errors.ts";
+import { activityLimits, type CreateLiveActivityType } from "#core/schema/live-activity-type.ts";
+import type { AppRow } from "#core/storage/apps.ts";
+import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
+import type { By } from "../audit.ts";
+import { activityTypeFact } from "./audit.ts";
+import { checkSchemas } from "./checks.ts";
+import type { ActivityTypeDeps } from "./deps.ts";
+
+/**
+ * Makes a type. It is stored first and counted then: of two that are made at once and together pass the number of an app,
+ * at least the one that counts last is taken back, so that the number is never passed.
+ */
+export const createActivityType =
+  (deps: ActivityTypeDeps) =>
+  async (by: By, app: AppRow, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
+    checkSchemas(body);
+    const row = newRow(app, body, deps.clock.now());
+    if (!(await deps.types.insert(row))) throw await nameTaken(deps, row);
+    try {
+      requireRoom(await deps.types.count(app._id));
+    } catch (error) {
+      await deps.types.remove(row);
+      throw error;
+    }
+    deps.announce(row._id);
+    await deps.audit(activityTypeFact(by, "created", { before: null, after: row }));
+    return row;
+  };
+
+/** The schema that holds for attributes when none is given: it checks nothing. Source: decisions 6.1. */
+const anyAttributes = { type: "object" as const, properties: {} };
+
+const newRow = ({ _id, tenant_id }: AppRow, body: CreateLiveActivityType, now: Date): LiveActivityTypeRow => ({
+  _id: newId("liveActivityType", now),
+  tenant_id,
+  app_id: _id,
+  name: body.name,
+  description: body.description ?? null,
+  content_state_schema: body.content_state_schema,
+  attributes_schema: body.attributes_schema ?? anyAttributes,
+  managed: null,
+  created_at: now,
+  updated_at: now,
+});
+
+const nameTaken = async ({ types }: ActivityTypeDeps, row: LiveActivityTypeRow): Promise<AppError> => {
+  const holder = await types.findByName(row.tenant_id, row.app_id, row.name);
+  const details = { field: "name", id: holder?._id ?? null };
+  return new AppError("HS_ALREADY_EXISTS", "the app has a live activity type of this name", details);
+};
+
+const requireRoom = (count: number): void => {
+  const limit = activityLimits.types;
+  if (count <= limit) return;
+  const details = { metric: "live_activity_types", limit, used: limit };
+  throw new AppError("HS_QUOTA_EXCEEDED", `an app may have ${limit} live activity types`, details);
+};
