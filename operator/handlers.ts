@@ -12,12 +12,16 @@ import { templateProblem } from "#core/runtime/body-template-engine.ts";
 import { semaphore } from "#core/runtime/bounded.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
-import { apps } from "#core/storage/apps.ts";
-import { collectionOf } from "#core/storage/collection.ts";
-import { liveActivityTypes } from "#core/storage/live-activity-types.ts";
-import { managedRows } from "#core/storage/managed.ts";
-import { plans } from "#core/storage/plans.ts";
-import { tenants } from "#core/storage/tenants.ts";
+import { type AppRow, appCollection, apps } from "#core/storage/apps.ts";
+import { type CollectionSpec, collectionOf } from "#core/storage/collection.ts";
+import {
+  type LiveActivityTypeRow,
+  liveActivityTypeCollection,
+  liveActivityTypes,
+} from "#core/storage/live-activity-types.ts";
+import { type Fence, type ManagedRow, type ManagedRows, managedRows } from "#core/storage/managed.ts";
+import { type PlanRow, planCollection } from "#core/storage/plans.ts";
+import { type TenantRow, tenantCollection, tenants } from "#core/storage/tenants.ts";
 import { webhookStats } from "#core/storage/webhook-stats.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks.ts";
 import { cascade } from "./cascade.ts";
@@ -37,6 +41,7 @@ import type { KindName, Stores } from "./stores.ts";
 
 export type HandlerDeps = Common & {
   db: Db;
+  fence: Fence;
   nats: Pick<Nats, "js" | "jsm" | "isConnected">;
   prefix: string;
   publicUrl: string;
@@ -52,14 +57,21 @@ type HandlerOf<S> = S extends Store<infer R extends Resource> ? Handler<R> : nev
 
 /** What is done about each kind, on the real stores. */
 export const makeHandlers = (deps: HandlerDeps): Handlers => {
-  const { db, nats, ring, secrets, stores, announce, clock } = deps;
+  const { db, fence, nats, ring, secrets, stores, announce, clock } = deps;
   const common = { announce, clock };
-  const rows = { plans: plans(db), tenants: tenants(db), apps: apps(db), types: liveActivityTypes(db) };
+  const managed = <Row extends ManagedRow>(spec: CollectionSpec): ManagedRows<Row> =>
+    managedRows(collectionOf<Row>(db, spec), fence);
+  const rows = {
+    plans: managed<PlanRow>(planCollection),
+    tenants: { ...tenants(db), ...managed<TenantRow>(tenantCollection) },
+    apps: { ...apps(db), ...managed<AppRow>(appCollection) },
+    types: { ...liveActivityTypes(db), ...managed<LiveActivityTypeRow>(liveActivityTypeCollection) },
+  };
   const endpoints = collectionOf<WebhookRow>(db, webhookCollection);
-  const webhooks = managedRows(endpoints);
+  const webhooks = managed<WebhookRow>(webhookCollection);
   const work = webhookWork(db);
   const stats = webhookStats(db);
-  const keys = managedRows(collectionOf<ApiKeyRow>(db, apiKeyCollection));
+  const keys = managed<ApiKeyRow>(apiKeyCollection);
   const doorbell = doorbellOf(nats, deps.prefix);
   const appRefs = { ...common, apps: rows.apps, appStore: stores.apps };
   return {

@@ -63,6 +63,7 @@ export const parts = (deps: PartsDeps): Part[] => {
   const announced = changes(link);
   const handlers = makeHandlers({
     db: mongo.db,
+    fence: { epoch: () => 1, check: () => {} },
     nats,
     prefix: config.natsPrefix,
     publicUrl: config.publicUrl,

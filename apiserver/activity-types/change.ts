@@ -2,6 +2,7 @@ import { AppError, NotFound } from "#core/errors.ts";
 import type { UpdateLiveActivityType } from "#core/schema/live-activity-type.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
 import type { By } from "../audit.ts";
+import { requireUnmanaged } from "../managed.ts";
 import { activityTypeFact } from "./audit.ts";
 import { checkSchemas } from "./checks.ts";
 import type { ActivityTypeDeps } from "./deps.ts";
@@ -41,20 +42,13 @@ const write = async <T>(
   let row: LiveActivityTypeRow | null = found;
   for (let i = 0; i < attempts; i++) {
     if (row === null) throw new NotFound("live activity type");
-    requireUnmanaged(row);
+    requireUnmanaged("live activity type", row);
     const written = await attempt(row);
     if (written !== null) return { before: row, written };
     row = await types.findById(row.tenant_id, row.app_id, row._id);
   }
   const details = { status: "busy" };
   throw new AppError("HS_CONFLICT", "the live activity type is being changed by others at the same moment", details);
-};
-
-const requireUnmanaged = ({ managed }: LiveActivityTypeRow): void => {
-  if (managed === null || managed.policy !== "Enforce") return;
-  const { kind, namespace, name } = managed;
-  const message = `the live activity type is kept as the ${kind} ${namespace}/${name} says: change that`;
-  throw new AppError("HS_MANAGED", message, { kind, namespace, name });
 };
 
 /** Grows with every change, so that it tells versions apart. */

@@ -1,5 +1,6 @@
 import { AppError, NotFound } from "#core/errors.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { requireUnmanaged } from "../managed.ts";
 import type { WebhookDeps } from "./deps.ts";
 
 /** What a change writes, and whether the endpoint is to be looked at for it. */
@@ -19,7 +20,7 @@ export const changeWebhook = async (
   let row: WebhookRow | null = found;
   for (let attempt = 0; attempt < attempts; attempt++) {
     if (row === null) throw new NotFound("webhook");
-    requireUnmanaged(row);
+    requireUnmanaged("webhook", row);
     const now = clock.now();
     const { set, isDue } = decide(row, now);
     const after = await endpoints.change(
@@ -35,17 +36,6 @@ export const changeWebhook = async (
     row = await endpoints.find(row.tenant_id, row.app_id, row._id);
   }
   throw new AppError("HS_CONFLICT", "the webhook is being changed by others at the same moment", { status: "busy" });
-};
-
-/** Throws when a custom resource enforces the endpoint: the change belongs there. */
-export const requireUnmanaged = ({ managed }: WebhookRow): void => {
-  if (managed === null || managed.policy !== "Enforce") return;
-  const { kind, namespace, name } = managed;
-  throw new AppError("HS_MANAGED", `the webhook is kept as the ${kind} ${namespace}/${name} says: change that`, {
-    kind,
-    namespace,
-    name,
-  });
 };
 
 /** Grows with every change, so that it tells versions apart. */

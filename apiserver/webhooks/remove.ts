@@ -1,15 +1,15 @@
 import { NotFound } from "#core/errors.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import type { By } from "../audit.ts";
+import { requireUnmanaged } from "../managed.ts";
 import { webhookFact } from "./audit.ts";
-import { requireUnmanaged } from "./change.ts";
 import type { WebhookDeps } from "./deps.ts";
 
 /** Removes an endpoint. The dispatcher that hears its doorbell finds it gone and drops its deliveries. */
 export const removeWebhook =
   ({ endpoints, announce, ring, audit, clock }: WebhookDeps) =>
   async (by: By, row: WebhookRow): Promise<void> => {
-    requireUnmanaged(row);
+    requireUnmanaged("webhook", row);
     if (!(await endpoints.remove(row))) throw new NotFound("webhook");
     announce(row._id);
     ring(row._id);

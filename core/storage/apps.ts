@@ -1,7 +1,6 @@
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import type { Managed } from "./managed.ts";
-import { managedRows } from "./managed.ts";
+import type { Managed, ManagedRows } from "./managed.ts";
 import type { Sealed } from "./sealed.ts";
 
 /**
@@ -53,12 +52,14 @@ export const appCollection: CollectionSpec = {
   ],
 };
 
-export type Apps = ReturnType<typeof apps>;
+export type Apps = ManagedRows<AppRow> & ReturnType<typeof apps>;
 
 export const apps = (db: Db) => {
   const rows = collectionOf<AppRow>(db, appCollection);
   return {
-    ...managedRows(rows),
+    find: (id: string): Promise<AppRow | null> => rows.findOne({ _id: id }),
+    /** The app of a tenant that has a name; at most one. */
+    called: (tenantId: string, name: string): Promise<AppRow | null> => rows.findOne({ tenant_id: tenantId, name }),
     /** Some of a tenant's apps, at most `limit`. */
     ofTenant: (tenantId: string, limit: number): Promise<AppRow[]> =>
       rows.find({ tenant_id: tenantId }).limit(limit).toArray(),

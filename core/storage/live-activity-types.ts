@@ -1,7 +1,6 @@
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import type { Managed } from "./managed.ts";
-import { managedRows } from "./managed.ts";
+import type { Managed, ManagedRows } from "./managed.ts";
 
 export type ObjectSchema = { type: "object"; properties: Record<string, Record<string, unknown>>; required?: string[] };
 
@@ -28,12 +27,13 @@ export const liveActivityTypeCollection: CollectionSpec = {
   ],
 };
 
-export type LiveActivityTypes = ReturnType<typeof liveActivityTypes>;
+export type LiveActivityTypes = ManagedRows<LiveActivityTypeRow> & ReturnType<typeof liveActivityTypes>;
 
 export const liveActivityTypes = (db: Db) => {
   const rows = collectionOf<LiveActivityTypeRow>(db, liveActivityTypeCollection);
   return {
-    ...managedRows(rows),
+    /** The type of an app that has a name; at most one. */
+    called: (appId: string, name: string): Promise<LiveActivityTypeRow | null> => rows.findOne({ app_id: appId, name }),
     countOthers: (appId: string, exceptId: string): Promise<number> =>
       rows.countDocuments({ app_id: appId, _id: { $ne: exceptId } }),
     /** Ids of an app's types. */

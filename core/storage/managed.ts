@@ -1,88 +1,169 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Collection } from "mongodb";
+import type { Collection, Filter } from "mongodb";
 import { isDuplicateKey } from "./duplicate.ts";
 
-/** The resource that enforces a document; a REST write to it is refused with 409 `HS_MANAGED`. */
+/** The resource that stands for a document; when it enforces it, a REST write is refused with 409 `HS_MANAGED`. */
 export type Managed = {
   kind: string;
   namespace: string | null;
   name: string;
   uid: string;
+  /** `CreateOnly`: made from the resource, and since then the REST interface's to change. */
   policy: "Enforce" | "CreateOnly";
+  /** What becomes of the document when its resource goes. */
+  deletion: "Delete" | "Retain";
+  /** The term of the operator's leader that last wrote it. */
+  epoch: number;
 };
 
 /** A document that a custom resource can stand for. */
 export type ManagedRow = { _id: string; managed: Managed | null; updated_at: Date };
 
+/** What keeps the writes of a leader from before apart from ours. */
+export type Fence = {
+  /** The number of this process's term; it grows whenever another process takes the lead. */
+  epoch: () => number;
+  /** @throws Deposed when this process may no longer be the leader. */
+  check: () => void;
+};
+
+/** Another process leads by now: what this one was about to write must not be written. */
+export class Deposed extends Error {
+  constructor(what: string) {
+    super(`${what}: another process leads by now`);
+    this.name = "Deposed";
+  }
+}
+
 export type WantedRow<Row extends ManagedRow> = {
   id: string;
-  managed: Managed;
+  /** The document as it was found; null when there was none. */
+  found: Row | null;
+  managed: Omit<Managed, "epoch">;
   /** Members that the resource enforces. */
   set: Partial<Row>;
   /** Members that a new document begins with; later they are others' to change. */
   begin: Partial<Row>;
 };
 
-/** `foreign`: another resource's document; `taken`: a unique member, e.g. the name, is another document's. */
-export type Kept = "created" | "updated" | "unchanged" | "foreign" | "taken";
+/** `taken`: a unique member, e.g. the name, is another document's. */
+export type Kept = "created" | "updated" | "unchanged" | "taken";
 
+/** What the operator does with the documents of a collection. Each write is refused to a leader from before. */
 export type ManagedRows<Row extends ManagedRow> = {
   find: (id: string) => Promise<Row | null>;
-  /** Makes the document as wanted, and writes only when something differs. */
+  /** Makes the document as wanted, and writes only when something differs from what was found. */
   keep: (wanted: WantedRow<Row>, now: Date) => Promise<Kept>;
   /** Removes the resource's document; false when it was gone already, or another's. */
   remove: (id: string, uid: string) => Promise<boolean>;
-  /** Leaves the document as it is, no longer managed. */
+  /** Leaves the document as it is, no longer managed; false as for `remove`. */
   release: (id: string, uid: string, now: Date) => Promise<boolean>;
 };
 
-/** What the operator does with the documents of a collection. */
-export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>): ManagedRows<Row> => {
-  // The driver's types cannot see through a generic row; what goes in and out is typed by Row above.
-  const rows = collection as unknown as Collection<Stored>;
+export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>, fence: Fence): ManagedRows<Row> => {
+  const rows = storedIn(collection);
+  const mine = (id: string, uid: string) => ({ _id: id, "managed.uid": uid, "managed.epoch": { $lte: fence.epoch() } });
+  /** That nothing matched may mean that a later leader wrote the document: then nothing may follow from it. */
+  const unlessDeposed = async (id: string, uid: string, isDone: boolean): Promise<boolean> => {
+    if (!isDone && (await isAhead(rows, id, uid, fence))) throw new Deposed(`${rows.collectionName} ${id}`);
+    return isDone;
+  };
   return {
     find: (id) => rows.findOne({ _id: id }) as Promise<Row | null>,
-    keep: async (wanted, now) => {
-      const found = await rows.findOne({ _id: wanted.id });
-      if (found === null) return create(rows, wanted, now);
-      if (found.managed !== null && !isSameObject(found.managed, wanted.managed)) return "foreign";
-      return update(rows, { found, wanted, now });
+    keep: (wanted, now) => {
+      fence.check();
+      const managed = { ...wanted.managed, epoch: fence.epoch() };
+      return wanted.found === null
+        ? create(rows, { ...wanted, managed }, { fence, now })
+        : update(rows, { ...wanted, found: wanted.found, managed }, { fence, now });
     },
-    remove: async (id, uid) => (await rows.deleteOne({ _id: id, "managed.uid": uid })).deletedCount === 1,
+    remove: async (id, uid) => {
+      fence.check();
+      const { deletedCount } = await rows.deleteOne(mine(id, uid));
+      return unlessDeposed(id, uid, deletedCount === 1);
+    },
     release: async (id, uid, now) => {
+      fence.check();
       const change = { $set: { managed: null, updated_at: now } };
-      return (await rows.updateOne({ _id: id, "managed.uid": uid }, change)).matchedCount === 1;
+      const { matchedCount } = await rows.updateOne(mine(id, uid), change);
+      return unlessDeposed(id, uid, matchedCount === 1);
     },
   };
 };
 
-type Stored = { _id: string; managed: Managed | null; [member: string]: unknown };
-type Wanted = { id: string; managed: Managed; set: object; begin: object };
-
-/** Another uid under the same name: the former object is gone, and the document is its successor's. */
-const isSameObject = (a: Managed, b: Managed): boolean =>
-  a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
-
-const create = async (rows: Collection<Stored>, { id, managed, set, begin }: Wanted, now: Date): Promise<Kept> => {
-  const row: Stored = { _id: id, ...begin, ...set, managed, updated_at: now };
-  return unlessTaken("created", () => rows.insertOne(row));
+/** Makes every managed document one of this term, so that leaders from before can write none of them any more. */
+export const stampEpoch = async <Row extends ManagedRow>(collection: Collection<Row>, epoch: number): Promise<void> => {
+  const isOlder = { $or: [{ "managed.epoch": { $lt: epoch } }, { "managed.epoch": null }] }; // null: not there at all
+  const change = { $set: { "managed.epoch": epoch } };
+  await storedIn(collection).updateMany({ managed: { $ne: null }, ...isOlder }, change);
 };
 
-const update = async (
+/** A document whose resource is gone, although nobody has seen to the document. */
+export type Orphan = { id: string; managed: Managed };
+
+/** The documents whose resource `isKnown` does not know by its uid; at most `limit`. */
+export const orphans = async <Row extends ManagedRow>(
+  collection: Collection<Row>,
+  isKnown: (uid: string) => boolean,
+  limit = 1_000,
+): Promise<Orphan[]> => {
+  const found: Orphan[] = [];
+  const managed = storedIn(collection).find({ "managed.uid": { $gt: "" } }, { projection: { managed: 1 } });
+  for await (const row of managed) {
+    if (row.managed !== null && !isKnown(row.managed.uid)) found.push({ id: row._id, managed: row.managed });
+    if (found.length === limit) break;
+  }
+  return found;
+};
+
+type Stored = { _id: string; managed: Managed | null; [member: string]: unknown };
+type Wanted = { id: string; managed: Managed; set: object; begin: object };
+type Writing = { fence: Fence; now: Date };
+
+/** The driver's types cannot see through a generic row; what goes in and out is typed by the callers. */
+const storedIn = <Row extends ManagedRow>(collection: Collection<Row>): Collection<Stored> =>
+  collection as unknown as Collection<Stored>;
+
+const isAhead = async (rows: Collection<Stored>, id: string, uid: string, { epoch }: Fence): Promise<boolean> =>
+  (await rows.countDocuments({ _id: id, "managed.uid": uid, "managed.epoch": { $gt: epoch() } }, { limit: 1 })) > 0;
+
+/** A document that slipped in after the term was over is taken back. */
+const create = async (
   rows: Collection<Stored>,
-  { found, wanted, now }: { found: Stored; wanted: Wanted; now: Date },
+  { id, managed, set, begin }: Wanted,
+  { fence, now }: Writing,
 ): Promise<Kept> => {
-  const { managed } = wanted;
-  const members = Object.entries({ ...wanted.set, managed });
-  const differing = members.filter(([name, value]) => !isDeepStrictEqual(found[name], value));
-  if (differing.length === 0) return "unchanged";
-  const change = { $set: { ...Object.fromEntries(differing), updated_at: now } };
+  const row: Stored = { _id: id, ...begin, ...set, managed, updated_at: now };
+  const kept = await unlessTaken("created", () => rows.insertOne(row));
+  try {
+    fence.check();
+  } catch (error) {
+    if (kept === "created")
+      await rows.deleteOne({ _id: id, "managed.uid": managed.uid, "managed.epoch": managed.epoch });
+    throw error;
+  }
+  return kept;
+};
+
+const update = (
+  rows: Collection<Stored>,
+  { found, managed, set }: Wanted & { found: ManagedRow },
+  { now }: Writing,
+): Promise<Kept> => {
+  const before = new Map<string, unknown>(Object.entries(found));
+  const members = Object.entries({ ...set, managed });
+  const differing = members.filter(([name, value]) => !isDeepStrictEqual(before.get(name), value));
+  if (differing.length === 0) return Promise.resolve("unchanged");
   return unlessTaken("updated", async () => {
-    const owner = found.managed === null ? { managed: null } : { "managed.uid": found.managed.uid };
-    const { matchedCount } = await rows.updateOne({ _id: found._id, ...owner }, change);
+    const change = { $set: { ...Object.fromEntries(differing), updated_at: now } };
+    const { matchedCount } = await rows.updateOne({ _id: found._id, ...asFound(found, managed.epoch) }, change);
     if (matchedCount === 0) throw new Error(`${rows.collectionName} ${found._id} changed hands while it was written`);
   });
 };
+
+/** Still the same resource's, or nobody's, and no later leader's. */
+const asFound = ({ managed }: ManagedRow, epoch: number): Filter<Stored> =>
+  managed === null ? { managed: null } : { "managed.uid": managed.uid, "managed.epoch": { $lte: epoch } };
 
 const unlessTaken = async (kept: Kept, write: () => Promise<unknown>): Promise<Kept> => {
   try {

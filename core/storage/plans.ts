@@ -1,7 +1,6 @@
-import type { Db } from "mongodb";
 import type { PlanFeature } from "../domain/plan-features.ts";
-import { type CollectionSpec, collectionOf } from "./collection.ts";
-import { type Managed, managedRows } from "./managed.ts";
+import type { CollectionSpec } from "./collection.ts";
+import type { Managed, ManagedRows } from "./managed.ts";
 
 /** A plan: what its tenants may do. Limits of null mean unlimited. `_id` is the plan's name, e.g. `growth`. */
 export type PlanRow = {
@@ -25,6 +24,4 @@ export const planCollection: CollectionSpec = {
   indexes: [{ key: { "managed.uid": 1 }, name: "managed" }],
 };
 
-export type Plans = ReturnType<typeof plans>;
-
-export const plans = (db: Db) => managedRows(collectionOf<PlanRow>(db, planCollection));
+export type Plans = ManagedRows<PlanRow>;

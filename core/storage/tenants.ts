@@ -1,7 +1,6 @@
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
-import type { Managed } from "./managed.ts";
-import { managedRows } from "./managed.ts";
+import type { Managed, ManagedRows } from "./managed.ts";
 
 /** An organisation. `namespaces` are the Kubernetes namespaces that are its own (unique over all tenants). */
 export type TenantRow = {
@@ -29,17 +28,16 @@ export const tenantCollection: CollectionSpec = {
   ],
 };
 
-export type Tenants = ReturnType<typeof tenants>;
+export type Tenants = ManagedRows<TenantRow> & ReturnType<typeof tenants>;
 
 export const tenants = (db: Db) => {
   const rows = collectionOf<TenantRow>(db, tenantCollection);
   return {
-    ...managedRows(rows),
     /** The tenants that have one of these namespaces; each has one owner at most. */
     holding: (namespaces: readonly string[]): Promise<TenantRow[]> =>
       rows.find({ namespaces: { $in: [...namespaces], $gt: "" } }).toArray(),
-    isNameTaken: async (name: string, exceptId: string): Promise<boolean> =>
-      (await rows.findOne({ name, _id: { $ne: exceptId } })) !== null,
+    /** The tenant that has a name; at most one. */
+    called: (name: string): Promise<TenantRow | null> => rows.findOne({ name }),
     /** Some names of the tenants on a plan, at most `limit`. */
     namesOnPlan: async (plan: string, limit: number): Promise<string[]> =>
       (await rows.find({ plan }).limit(limit).toArray()).map(({ name }) => name),

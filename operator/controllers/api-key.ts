@@ -63,7 +63,7 @@ const apply = async (deps: ApiKeyDeps, input: Input, signal: AbortSignal): Promi
   const { displayName, scopes } = key.spec;
   const set = { tenant_id: tenant._id, app_ids: appIds, name: displayName ?? key.metadata.name, scopes, hashes };
   const begin = { revoked_at: null, created_at: now };
-  const result = await deps.keys.keep({ id, managed: managedBy(apiKeyResource, key), set, begin }, now);
+  const result = await deps.keys.keep({ id, found: row, managed: managedBy(apiKeyResource, key), set, begin }, now);
   if (isWritten(result)) deps.announce(apiKeyCollection.name, id);
   const conflict = keptFinding(result, "key");
   if (conflict !== null) return refusal(conflict);

@@ -52,7 +52,7 @@ export const appHandler = (deps: AppDeps): Handler<App> => {
       const { accounts, webPushPublicKey } = credentials;
       const id = idOf("app", app);
       const set = { ...appMembers(app, tenant), ...sealAccounts(deps.ring, id, accounts, row) };
-      const wanted = { id, managed: managedBy(appResource, app), set, begin: { created_at: clock.now() } };
+      const wanted = { id, found: row, managed: managedBy(appResource, app), set, begin: { created_at: clock.now() } };
       const write = () => apps.keep(wanted, clock.now());
       const result = row === null ? await deps.oneByOne(() => createWithinPlan(deps, input, write)) : await write();
       if (typeof result === "object") return refusal(result);

@@ -17,12 +17,16 @@ export type Common = { announce: Announce; clock: Clock };
 /** The service's id of what a resource stands for. It follows from the uid, so that a crash leaves nothing behind. */
 export const idOf = (kind: IdKind, { metadata }: Resource): string => derivedId(kind, metadata.uid);
 
-export const managedBy = ({ kind }: ResourceDefinition, { metadata }: Resource): Managed => ({
+export const managedBy = (
+  { kind }: ResourceDefinition,
+  { metadata, spec }: Resource<{ deletionPolicy: "Delete" | "Retain" }>,
+): Omit<Managed, "epoch"> => ({
   kind,
   namespace: metadata.namespace ?? null,
   name: metadata.name,
   uid: metadata.uid,
   policy: "Enforce",
+  deletion: spec.deletionPolicy,
 });
 
 /** A verdict that leaves everything as it is. */
@@ -35,8 +39,6 @@ export const keptFinding = (kept: Kept, what: string): Finding | null => {
     case "updated":
     case "unchanged":
       return null;
-    case "foreign":
-      return refused("ManagedByAnother", `another resource stands for this ${what}`);
     case "taken":
       return refused("NameTaken", `another ${what} has this name`);
   }

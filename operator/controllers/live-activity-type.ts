@@ -34,16 +34,17 @@ export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<Act
         if (isGone) announce(liveActivityTypeCollection.name, id);
         return refusal(app.finding);
       }
+      const found = await types.find(id);
       const wanted = {
         id,
+        found,
         managed: managedBy(liveActivityTypeResource, type),
         set: members(type, app.row),
         begin: { created_at: clock.now() },
       };
       const write = () => types.keep(wanted, clock.now());
-      const isNew = (await types.find(id)) === null;
       const create = async () => (await deps.noRoom(app.row, id)) ?? (await write());
-      const result = await (isNew ? deps.oneByOne(create) : write());
+      const result = await (found === null ? deps.oneByOne(create) : write());
       if (typeof result === "object") return refusal(result);
       if (isWritten(result)) announce(liveActivityTypeCollection.name, id);
       const conflict = keptFinding(result, "live activity type");

@@ -27,7 +27,9 @@ export const planHandler = (deps: PlanDeps): Handler<Resource<PlanSpec>> => {
       const { name } = plan.metadata;
       const stream = streamOf(plan);
       const streamed = await deps.ensureStream(stream); // before the document: no tenant is on a plan without a stream
-      const wanted = { id: name, managed: managedBy(planResource, plan), set: planMembers(plan.spec), begin: {} };
+      const found = await plans.find(name);
+      const managed = managedBy(planResource, plan);
+      const wanted = { id: name, found, managed, set: planMembers(plan.spec), begin: {} };
       const result = await plans.keep(wanted, clock.now());
       if (isWritten(result)) announce(planCollection.name, name);
       const finding = keptFinding(result, "plan");

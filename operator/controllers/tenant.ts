@@ -31,7 +31,9 @@ export const tenantHandler = (deps: TenantDeps): Handler<Tenant> => {
       const { granted, lost } = await shares(deps, tenant);
       const id = idOf("tenant", tenant);
       const set = tenantMembers(tenant, granted);
-      const wanted = { id, managed: managedBy(tenantResource, tenant), set, begin: { created_at: clock.now() } };
+      const found = await tenants.find(id);
+      const managed = managedBy(tenantResource, tenant);
+      const wanted = { id, found, managed, set, begin: { created_at: clock.now() } };
       const result = await tenants.keep(wanted, clock.now());
       if (isWritten(result)) announce(tenantCollection.name, id);
       if (result === "taken") return nameOrRace(tenants, id, set);
@@ -85,7 +87,7 @@ const tenantMembers = (tenant: Tenant, namespaces: string[]): Partial<TenantRow>
 
 /** Either the name is another's, or the former owner of a namespace has not let go of it yet. */
 const nameOrRace = async (tenants: Tenants, id: string, { name }: { name: string }): Promise<Verdict> => {
-  if (await tenants.isNameTaken(name, id)) return refusal(refused("NameTaken", `another tenant is called ${name}`));
+  if ((await tenants.called(name)) !== null) return refusal(refused("NameTaken", `another tenant is called ${name}`));
   const finding = waiting("NamespaceBusy", "a namespace is about to be let go of by another tenant");
   return { ...refusal(finding), requeueAfterMs: 1_000 };
 };

@@ -131,7 +131,7 @@ const applyTo = async (deps: WebhookDeps, input: Input, signal: AbortSignal): Pr
     ...signing.sealed,
     ...resumption(webhook, row, now),
   };
-  const wanted = { id, managed: managedBy(webhookResource, webhook), set, begin: beginning(now) };
+  const wanted = { id, found: row, managed: managedBy(webhookResource, webhook), set, begin: beginning(now) };
   const result = await deps.webhooks.keep(wanted, now);
   if (isWritten(result)) deps.announce(webhookCollection.name, id);
   if (result === "updated") await deps.wake(id);

@@ -232,7 +232,8 @@ describe("a webhook that is refused", () => {
   describe("by the resource that keeps it", () => {
     const managed = async (policy: "Enforce" | "CreateOnly") => {
       const { body } = await call("POST", base, wanted);
-      const by = { kind: "Webhook", namespace: "shop", name: "crm", uid: "u-1", policy };
+      const at = { kind: "Webhook", namespace: "shop", name: "crm", uid: "u-1" };
+      const by = { ...at, policy, deletion: "Delete", epoch: 1 } as const;
       await rows().updateOne({ _id: body.id }, { $set: { managed: by } });
       return body.id;
     };
