@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
 import { ulid } from "#core/domain/ids.ts";
 import { AppError, invalid } from "#core/errors.ts";
@@ -11,13 +12,21 @@ import { serviceVersion } from "./middleware/request-id.ts";
 export type HttpServerOptions = {
   host: string;
   port: number;
+  /** For so long after stop requests are still taken: proxies and clients hear only then that this replica goes. */
+  drainMs: number;
   /** `isStopping` tells the handler to close each connection with its reply. */
   handler: (isStopping: () => boolean) => RequestListener;
   clock: Clock;
 };
 
-/** Listens for REST requests; on stop it takes no new ones and finishes those in hand. */
-export const httpServer = ({ host, port, handler, clock }: HttpServerOptions): Part & { port: () => number } => {
+/** Listens for REST requests; on stop it drains, then takes no new ones and finishes those in hand. */
+export const httpServer = ({
+  host,
+  port,
+  drainMs,
+  handler,
+  clock,
+}: HttpServerOptions): Part & { port: () => number } => {
   let isStopping = false;
   const server = createServer(handler(() => isStopping));
   server.maxConnections = 10_000;
@@ -31,6 +40,7 @@ export const httpServer = ({ host, port, handler, clock }: HttpServerOptions): P
     start: () => listen(server, host, port),
     stop: async (signal) => {
       isStopping = true;
+      await sleep(drainMs, undefined, { signal }).catch(() => undefined); // or until the grace is over
       await close(server, signal);
     },
   };

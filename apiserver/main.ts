@@ -13,6 +13,7 @@ import { keyRing } from "#core/runtime/key-ring.ts";
 import { type Part, runProgram } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
 import { createMetrics } from "#core/runtime/metrics.ts";
+import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
 import { apiKeys } from "#core/storage/api-keys.ts";
 import { apps } from "#core/storage/apps.ts";
@@ -149,6 +150,7 @@ const use = useCases({
 const rest = httpServer({
   host: config.httpHost,
   port: config.httpPort,
+  drainMs: config.drainSeconds * 1000,
   clock,
   handler: (isStopping) =>
     app({
@@ -165,6 +167,7 @@ const rest = httpServer({
     }).callback(),
 });
 
+watchDependencies(metrics.registry, { mongodb: mongo.ping, redis: () => redis.ping(), jetstream: nats.ping });
 const health = healthServer({
   host: config.healthHost,
   port: config.healthPort,

@@ -24,6 +24,15 @@ export const ApiserverConfig = Group(
       maximum: 65_535,
       description: "port of the REST interface; 0 takes a free one",
     }),
+    drainSeconds: Integer({
+      env: "HERALD_DRAIN_SECONDS",
+      default: 0,
+      minimum: 0,
+      maximum: 300,
+      description:
+        "seconds after SIGTERM for which requests are still taken, each reply closing its connection, until all proxies " +
+        "have heard that this replica goes; part of HERALD_GRACE_SECONDS",
+    }),
     requestTimeoutSeconds: Integer({
       env: "HERALD_REQUEST_TIMEOUT_SECONDS",
       default: 30,
