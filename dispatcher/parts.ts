@@ -15,6 +15,7 @@ import { keyRing } from "#core/runtime/key-ring.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { Metrics } from "#core/runtime/metrics.ts";
+import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
 import { watchLevels } from "#core/runtime/metrics-dispatcher.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
 import { collectionOf } from "#core/storage/collection.ts";
@@ -135,7 +136,11 @@ const sending = (made: Made, shared: Shared) => {
   });
   const accounts = senders({ open: openAccount(accountDeps(made, shared)), clock, metrics, log });
   const window = unsavedWindow(config.unsavedLimit);
-  watchLevels(metrics.registry, { unsaved: window.taken, openBreakers: accounts.openBreakers });
+  watchLevels(metrics.registry, {
+    unsaved: window.taken,
+    unsavedLimit: config.unsavedLimit,
+    openBreakers: accounts.openBreakers,
+  });
   const steps = pipeline({
     ...shared,
     senders: accounts,
@@ -163,13 +168,11 @@ const accountDeps = ({ config, clock }: Made, { client, unseal }: Shared) => ({
   clock,
 });
 
-const health = ({ config, mongo, nats, metrics }: Made): Part =>
-  healthServer({
-    host: config.healthHost,
-    port: config.healthPort,
-    checks: { mongodb: mongo.ping, jetstream: nats.ping },
-    registry: metrics.registry,
-  });
+const health = ({ config, mongo, nats, metrics }: Made): Part => {
+  const checks = { mongodb: mongo.ping, jetstream: nats.ping };
+  watchDependencies(metrics.registry, checks);
+  return healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry });
+};
 
 /** The stores, open for the whole run: what the program needs of them is made or checked before anything else. */
 const stores = ({ mongo, nats, config }: Made): Part => ({

@@ -4,7 +4,7 @@ import type { Registry } from "prom-client";
 import type { Part } from "./lifecycle.ts";
 
 /** Whether something the program needs answers: resolves when it does, rejects when not. */
-export type Check = (signal: AbortSignal) => Promise<void>;
+export type Check = (signal: AbortSignal) => Promise<unknown>;
 
 /**
  * Serves, on a port of its own, `/healthz` (the process answers), `/readyz` (every check passes within a second, else
@@ -55,8 +55,8 @@ const readiness = async (checks: Record<string, Check>): Promise<Reply> => {
   return json(isReady ? 200 : 503, { status: isReady ? "ok" : "unavailable", checks: Object.fromEntries(results) });
 };
 
-/** `ok`, `timeout` or `failed`: an error's text could name hosts and users, and is in the log already. */
-const outcome = async (check: Check): Promise<"ok" | "timeout" | "failed"> => {
+/** Asks once: `ok`, `timeout` after a second, or `failed`: an error's text could name hosts and users. */
+export const outcome = async (check: Check): Promise<"ok" | "timeout" | "failed"> => {
   const signal = AbortSignal.timeout(checkMs);
   const { promise: late, resolve } = Promise.withResolvers<"timeout">();
   signal.addEventListener("abort", () => resolve("timeout"), { once: true });

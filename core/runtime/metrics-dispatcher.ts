@@ -51,6 +51,8 @@ const deliveryMetrics = (registry: Registry) => {
 export type DispatcherLevels = {
   /** Recipients handed to a provider and not yet stored. */
   unsaved: () => number;
+  /** The most that may be. */
+  unsavedLimit: number;
   /** Open breakers by channel. */
   openBreakers: () => Record<string, number>;
 };
@@ -63,6 +65,12 @@ export const watchLevels = (registry: Registry, levels: DispatcherLevels): void 
     registers: [],
     collect: (): void => unsaved.set(levels.unsaved()),
   });
+  const limit = new Gauge({
+    name: "herald_unsaved_recipients_limit",
+    help: "the most that herald_unsaved_recipients may be",
+    registers: [],
+  });
+  limit.set(levels.unsavedLimit);
   const breakers = new Gauge({
     name: "herald_open_breakers",
     help: "circuit breakers of (app, channel) that are open, by channel",
@@ -73,5 +81,6 @@ export const watchLevels = (registry: Registry, levels: DispatcherLevels): void 
     },
   });
   registry.registerMetric(unsaved);
+  registry.registerMetric(limit);
   registry.registerMetric(breakers);
 };
