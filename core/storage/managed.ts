@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Collection, Filter } from "mongodb";
 import { isDuplicateKey } from "./duplicate.ts";
+import { byId } from "./loader.ts";
 
 /** The resource that stands for a document; when it enforces it, a REST write is refused with 409 `HS_MANAGED`. */
 export type Managed = {
@@ -69,7 +70,7 @@ export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>,
     return isDone;
   };
   return {
-    find: (id) => rows.findOne({ _id: id }) as Promise<Row | null>,
+    find: byId(collection),
     keep: (wanted, now) => {
       fence.check();
       const managed = { ...wanted.managed, epoch: fence.epoch() };

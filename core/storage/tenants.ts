@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { loader } from "./loader.ts";
 import type { Managed, ManagedRows } from "./managed.ts";
 
 /** An organisation. `namespaces` are the Kubernetes namespaces that are its own (unique over all tenants). */
@@ -32,10 +33,17 @@ export type Tenants = ManagedRows<TenantRow> & ReturnType<typeof tenants>;
 
 export const tenants = (db: Db) => {
   const rows = collectionOf<TenantRow>(db, tenantCollection);
+  const owner = loader(async (namespaces) => {
+    const found = await rows.find({ namespaces: { $in: [...namespaces], $gt: "" } }).toArray();
+    return new Map(found.flatMap((row) => row.namespaces.map((namespace) => [namespace, row])));
+  });
   return {
     /** The tenants that have one of these namespaces; each has one owner at most. */
-    holding: (namespaces: readonly string[]): Promise<TenantRow[]> =>
-      rows.find({ namespaces: { $in: [...namespaces], $gt: "" } }).toArray(),
+    holding: async (namespaces: readonly string[]): Promise<TenantRow[]> => {
+      const owners = await Promise.all(namespaces.map(owner)); // a resource names at most 100
+      const found = owners.filter((row) => row !== null);
+      return [...new Map(found.map((row) => [row._id, row])).values()]; // one may have several of them
+    },
     /** The tenant that has a name; at most one. */
     called: (name: string): Promise<TenantRow | null> => rows.findOne({ name }),
     /** Some names of the tenants on a plan, at most `limit`. */

@@ -2,6 +2,7 @@ import { type AnyBulkWriteOperation, type Db, MongoBulkWriteError } from "mongod
 import type { WebhookErrorClass } from "../domain/webhook-errors.ts";
 import type { HealthWindow } from "../schema/webhook.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { byId } from "./loader.ts";
 
 /** What one endpoint's requests of five minutes were like. `_id` is `<endpoint>/<start in ms>`, so that it sorts by time. */
 export type WebhookStatsRow = {
@@ -45,6 +46,7 @@ export type WebhookStats = ReturnType<typeof webhookStats>;
 /** How endpoints have been doing. */
 export const webhookStats = (db: Db) => {
   const rows = collectionOf<WebhookStatsRow>(db, webhookStatsCollection);
+  const bucket = byId(rows);
   return {
     rows,
 
@@ -70,12 +72,20 @@ export const webhookStats = (db: Db) => {
       const hour = found.filter(({ start }) => start.getTime() >= agoMs(now, hourMs));
       return { last_hour: windowOf(hour), last_day: windowOf(found) };
     },
+
+    /** As `summary` tells it; those that are asked for together are read together. */
+    lastHour: async (endpointId: string, now: Date): Promise<HealthWindow> => {
+      const startsAt = agoMs(now, hourMs);
+      const ids = Array.from({ length: bucketsPerHour }, (_, n) => idOf(endpointId, startsAt + n * bucketMs));
+      return windowOf((await Promise.all(ids.map(bucket))).filter((row) => row !== null));
+    },
   };
 };
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-const bucketsPerDay = dayMs / bucketMs + 1; // the oldest is only partly of the day
+const bucketsPerHour = hourMs / bucketMs + 1; // the oldest is only partly of the hour
+const bucketsPerDay = dayMs / bucketMs + 1;
 
 const idOf = (endpointId: string, startMs: number): string => `${endpointId}/${startMs}`;
 

@@ -1,7 +1,12 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
 import { ensureIndexes } from "#core/storage/all.ts";
-import { type WebhookStatsChange, webhookStats, webhookStatsCollection } from "#core/storage/webhook-stats.ts";
+import {
+  bucketMs,
+  type WebhookStatsChange,
+  webhookStats,
+  webhookStatsCollection,
+} from "#core/storage/webhook-stats.ts";
 import { planOf } from "../../../support/plans.ts";
 import { testServers } from "../../../support/servers.ts";
 
@@ -56,6 +61,23 @@ describe("the statistics of endpoints", () => {
     const { last_hour: hour, last_day: day } = await stats.summary("whk_a", noon);
     expect(hour).to.deep.equal({ requests: 99, success_rate: 98 / 99, p50_ms: 5, p99_ms: 130, last_error_class: null });
     expect(day).to.include({ requests: 100, success_rate: 0.98, p50_ms: 5, p99_ms: 130, last_error_class: "timeout" });
+  });
+
+  it("tells the last hour of many endpoints as it tells that of one", async () => {
+    const ids = Array.from({ length: 30 }, (_, n) => `whk_${n}`);
+    const changes = ids.flatMap((endpointId, n) =>
+      [0, 60, 64, 66].map((ago) => aChange({ endpointId, start: minutesAgo(ago), requests: n + ago, succeeded: n })),
+    );
+    await stats.add(
+      changes.map((change) => ({
+        ...change,
+        start: new Date(change.start.getTime() - (change.start.getTime() % bucketMs)),
+      })),
+    );
+    const hours = await Promise.all(ids.map((id) => stats.lastHour(id, noon)));
+    const summaries = await Promise.all(ids.map((id) => stats.summary(id, noon)));
+    expect(hours).to.deep.equal(summaries.map(({ last_hour }) => last_hour));
+    expect(hours.map(({ requests }) => requests)).to.deep.equal(ids.map((_, n) => 2 * n + 60));
   });
 
   it("counts the buckets of the window's edge whole", async () => {
