@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { foundation } from "./foundation.ts";
+import { operator } from "./operator.ts";
 import { type Figure, type Measurements, table } from "./table.ts";
 import { webhooks } from "./webhooks.ts";
 
@@ -9,7 +10,7 @@ import { webhooks } from "./webhooks.ts";
 // test/bench/main.ts [names] [--save]` measures some, by the name of a group or of one measurement. With --save they
 // become the baseline that is committed: a file for each group.
 
-const groups: Record<string, Measurements> = { foundation, webhooks };
+const groups: Record<string, Measurements> = { foundation, webhooks, operator };
 const baselines = join(import.meta.dirname, "baselines");
 
 const measure = async (group: string, wanted: readonly string[]): Promise<Figure[]> => {

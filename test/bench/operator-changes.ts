@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KubeClient } from "../../operator/kube/client.ts";
+import { type KubeObject, type Resource } from "../../operator/kube/objects.ts";
+import { watch } from "../../operator/kube/watch.ts";
+import { changes } from "./operator-resources.ts";
+import { soon } from "./operator-system.ts";
+
+/** Changes resources and takes the time until their status tells of the change. */
+export type Changer = {
+  /** Changes one resource after another, of all kinds by their share; the times taken in ms, sorted. */
+  times: (everyMs: number, isOver: (made: number) => boolean) => Promise<number[]>;
+  /** Changes one resource; resolves when its status tells of it, with the time taken. */
+  one: () => Promise<number>;
+  close: () => Promise<void>;
+};
+
+type Seen = Resource<unknown, { observedGeneration?: number }>;
+type Target = { plural: string; path: string };
+/** By uid, what status told last, and whoever waits to hear more. */
+type Told = { seen: Map<string, { generation: number; at: number }>; waiting: Map<string, () => void> };
+
+const group = "/apis/herald.dev/v1alpha1";
+const stride = 7919; // a prime: one change after another is made far from the one before
+const watchMs = 3_600_000; // longer than any measurement
+
+/** Follows every kind from now on, as `kubectl wait` does one resource. */
+export const changer = async (client: KubeClient): Promise<Changer> => {
+  const over = new AbortController();
+  const told: Told = { seen: new Map(), waiting: new Map() };
+  const targets: Target[] = [];
+  const watches: Promise<void>[] = [];
+  for (const plural of Object.keys(changes)) {
+    const { version, paths } = await listed(client, plural);
+    targets.push(...paths.map((path) => ({ plural, path })));
+    watches.push(follow({ client, plural, version, told }, over.signal));
+  }
+  let made = 0;
+  const one = async (): Promise<number> => {
+    const { plural, path } = targets[(made++ * stride) % targets.length] as Target; // sound: there are some
+    const startedAt = performance.now();
+    const body = { spec: changes[plural]?.(`bench-${made}`) };
+    const { metadata } = await client.call<Seen>({ method: "PATCH", path, body }, soon());
+    return (await seenTo(told, metadata)) - startedAt;
+  };
+  return {
+    one,
+    times: async (everyMs, isOver) => {
+      const taken: Promise<number>[] = [];
+      while (!isOver(taken.length)) {
+        taken.push(one());
+        await sleep(everyMs);
+      }
+      return (await Promise.all(taken)).sort((a, b) => a - b);
+    },
+    close: async () => {
+      over.abort();
+      await Promise.all(watches);
+    },
+  };
+};
+
+/** Of a sorted list. */
+export const quantile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+
+const listed = async (client: KubeClient, plural: string): Promise<{ version: string; paths: string[] }> => {
+  const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+  type List = { metadata: { resourceVersion: string }; items: KubeObject[] };
+  const list = await client.call<List>({ method: "GET", path: `${group}/${plural}`, accept }, soon());
+  const pathOf = ({ metadata: { namespace, name } }: KubeObject): string =>
+    `${group}/${namespace === undefined ? "" : `namespaces/${namespace}/`}${plural}/${name}`;
+  return { version: list.metadata.resourceVersion, paths: list.items.map(pathOf) };
+};
+
+type Followed = { client: KubeClient; plural: string; version: string; told: Told };
+
+const follow = async ({ client, plural, version, told }: Followed, signal: AbortSignal): Promise<void> => {
+  const range = { accept: "application/json", filter: "", from: version, idleMs: watchMs, endsInMs: watchMs };
+  try {
+    for await (const { object } of watch<Seen>({ client, path: `${group}/${plural}`, ...range }, signal)) {
+      const { uid } = object.metadata;
+      told.seen.set(uid, { generation: object.status?.observedGeneration ?? 0, at: performance.now() });
+      told.waiting.get(uid)?.();
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+};
+
+/** When the status told of a generation; it may have done so before we know of our own change. Fails after a minute. */
+const seenTo = async ({ seen, waiting }: Told, { uid, generation = 0 }: KubeObject["metadata"]): Promise<number> => {
+  const endsAt = performance.now() + 60_000;
+  for (;;) {
+    const last = seen.get(uid);
+    if (last !== undefined && last.generation >= generation) return last.at;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.set(uid, resolve);
+    await Promise.race([promise, sleep(endsAt - performance.now(), undefined, { ref: false })]);
+    waiting.delete(uid);
+    if (performance.now() >= endsAt) throw new Error(`generation ${generation} of ${uid} has not been seen to`);
+  }
+};

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Measured } from "./operator-metrics.ts";
+import type { OperatorBench, RunningOperator } from "./operator-system.ts";
+
+/** What it took an operator to look at every resource once. */
+export type Verified = {
+  operator: RunningOperator;
+  /** From the start of the process. */
+  seconds: number;
+  /** Passes, from the taking of the Lease on. */
+  perSecond: number;
+  /** Of the operator and of each server, from the taking of the Lease on. */
+  cpuUsPerPass: Record<string, number>;
+};
+
+const pollMs = 200;
+const longestMs = 300_000;
+
+type Instant = { at: number; told: Measured; cpuUs: Record<string, number> };
+
+/** Starts an operator and waits until nothing is left to do. */
+export const verified = async (
+  bench: OperatorBench,
+  count: number,
+  env: Record<string, string> = {},
+): Promise<Verified> => {
+  const startedAt = performance.now();
+  const { measured, ready } = bench.start(env);
+  const look = async (): Promise<Instant> => ({ told: await measured(), at: performance.now(), cpuUs: bench.cpuUs() });
+  const first = await lookUntil(look, ({ isLeader }) => isLeader);
+  const last = await lookUntil(look, ({ passes, unfinished }) => passes >= count && unfinished === 0);
+  const passes = last.told.passes - first.told.passes;
+  const of = (instant: Instant) => ({ operator: instant.told.cpuSeconds * 1e6, ...instant.cpuUs });
+  const before: Record<string, number> = of(first);
+  return {
+    operator: await ready,
+    seconds: (last.at - startedAt) / 1_000,
+    perSecond: passes / ((last.at - first.at) / 1_000),
+    cpuUsPerPass: Object.fromEntries(
+      Object.entries(of(last)).map(([name, us]) => [name, (us - (before[name] ?? 0)) / passes]),
+    ),
+  };
+};
+
+/** Waits until an operator has nothing left to do. */
+export const whenIdle = async ({ measured }: RunningOperator): Promise<Measured> => {
+  const look = async (): Promise<Instant> => ({ told: await measured(), at: 0, cpuUs: {} });
+  return (await lookUntil(look, ({ isLeader, passes, unfinished }) => isLeader && passes > 0 && unfinished === 0)).told;
+};
+
+const lookUntil = async (look: () => Promise<Instant>, holds: (told: Measured) => boolean): Promise<Instant> => {
+  const endsAt = performance.now() + longestMs;
+  for (;;) {
+    const instant = await look();
+    if (holds(instant.told)) return instant;
+    if (performance.now() > endsAt) throw new Error(`not verified in ${longestMs} ms: ${JSON.stringify(instant.told)}`);
+    await sleep(pollMs);
+  }
+};
