@@ -1,6 +1,9 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { chartCrds } from "./generators/chart/crds.ts";
+import { chartSchema } from "./generators/chart/schema.ts";
 import { crdFiles } from "./generators/crds.ts";
+import { dashboards } from "./generators/dashboards/all.ts";
 import { eventsPage } from "./generators/events-page.ts";
 import type { GeneratedFile } from "./generators/generated-file.ts";
 import { openapiFile } from "./generators/openapi.ts";
@@ -8,7 +11,16 @@ import { resourcePages } from "./generators/resource-pages.ts";
 import { settingsPage } from "./generators/settings-page.ts";
 
 /** Everything that is generated: `make generate` writes it, `--check` says what is stale. */
-const generators: readonly (() => GeneratedFile[])[] = [crdFiles, resourcePages, openapiFile, settingsPage, eventsPage];
+const generators: readonly (() => GeneratedFile[])[] = [
+  crdFiles,
+  resourcePages,
+  openapiFile,
+  settingsPage,
+  eventsPage,
+  chartCrds,
+  chartSchema,
+  dashboards,
+];
 
 const root = join(import.meta.dirname, "..");
 

@@ -1,0 +1,26 @@
+# One image, three programs: `docker run … herald apiserver/main.ts`. It runs as nobody, on a read-only root file system:
+# give it a writable folder in NODE_COMPILE_CACHE and it starts in a fifth of the time.
+FROM node:24-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24-slim
+LABEL org.opencontainers.image.title="herald" \
+      org.opencontainers.image.description="Self-hosted, multi-tenant, multi-channel messaging service" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=packages /app/node_modules node_modules
+COPY package.json LICENSE ./
+COPY config config
+COPY core core
+COPY operator operator
+COPY apiserver apiserver
+COPY dispatcher dispatcher
+USER 65532:65532
+EXPOSE 8080 9090
+STOPSIGNAL SIGTERM
+# A small young generation, and an old one that is collected when it has grown by half: docs/operations.md.
+ENTRYPOINT ["node", "--max-semi-space-size=8", "--heap-growing-percent=50"]
+CMD ["apiserver/main.ts"]

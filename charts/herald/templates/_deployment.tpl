@@ -1,0 +1,207 @@
+{{/* Deployment of one program: (dict "root" $ "program" "apiserver"). Its values stand under the program's name. */}}
+{{- define "herald.deployment" -}}
+{{- $root := .root }}
+{{- $own := index $root.Values .program }}
+{{- $at := dict "root" $root "component" .program }}
+{{- $scaling := $own.autoscaling | default dict }}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  {{- include "herald.metadata" $at | nindent 2 }}
+  annotations:
+    # CPU has no limit: a limit throttles bursts, and requests already share the node fairly. Tags are never moved.
+    kube-score/ignore: container-resources,container-image-pull-policy
+    {{- with $own.annotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  {{- if not (or $scaling.enabled ($scaling.keda | default dict).enabled) }}
+  replicas: {{ $own.replicas }}
+  {{- end }}
+  revisionHistoryLimit: 5
+  selector:
+    matchLabels:
+      {{- include "herald.selectorLabels" $at | nindent 6 }}
+  strategy:
+    {{- toYaml $own.updateStrategy | nindent 4 }}
+  template:
+    metadata:
+      labels:
+        {{- include "herald.labels" $at | nindent 8 }}
+        {{- with $own.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      annotations:
+        kubectl.kubernetes.io/default-container: {{ .program }}
+        checksum/stores: {{ include (print $root.Template.BasePath "/stores/secret.yaml") $root | sha256sum }}
+        {{- with $own.podAnnotations }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+    spec:
+      {{- include "herald.podSpec" . | nindent 6 }}
+{{- end }}
+
+{{- define "herald.podSpec" -}}
+{{- $root := .root }}
+{{- $own := index $root.Values .program }}
+{{- $at := dict "root" $root "component" .program }}
+serviceAccountName: {{ include "herald.serviceAccountName" $at }}
+automountServiceAccountToken: {{ eq .program "operator" }}
+enableServiceLinks: false
+terminationGracePeriodSeconds: {{ add $own.preStopSeconds $own.graceSeconds 5 }}
+{{- with $root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $own.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+securityContext:
+  {{- include "herald.podSecurityContext" $root | nindent 2 }}
+{{- include "herald.scheduling" . }}
+containers:
+  - name: {{ .program }}
+    image: {{ include "herald.image" (dict "root" $root "image" $root.Values.image) }}
+    imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+    args: [{{ .program }}/main.ts]
+    securityContext:
+      {{- include "herald.containerSecurityContext" $root | nindent 6 }}
+    env:
+      {{- include "herald.env" . | nindent 6 }}
+    {{- with $own.extraEnvFrom }}
+    envFrom:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+    ports:
+      {{- if eq .program "apiserver" }}
+      - name: http
+        containerPort: 8080
+      {{- end }}
+      - name: health
+        containerPort: 9090
+    {{- include "herald.probes" $own | nindent 4 }}
+    resources:
+      {{- toYaml $own.resources | nindent 6 }}
+    volumeMounts:
+      - name: settings
+        mountPath: /etc/herald
+        readOnly: true
+      - name: cache
+        mountPath: /var/cache/herald
+      {{- if $root.Values.trustedCertificates.configMap }}
+      - name: certificates
+        mountPath: /etc/herald-certificates
+        readOnly: true
+      {{- end }}
+      {{- with $own.extraVolumeMounts }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+volumes:
+  {{- include "herald.volumes" . | nindent 2 }}
+  {{- with $own.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{/* /healthz answers while the process does; /readyz asks each store and answers within a second. */}}
+{{- define "herald.probes" -}}
+startupProbe:
+  httpGet: {path: /healthz, port: health}
+  periodSeconds: 2
+  failureThreshold: 60
+readinessProbe:
+  httpGet: {path: /readyz, port: health}
+  periodSeconds: 5
+  timeoutSeconds: 2
+  failureThreshold: 2
+livenessProbe:
+  httpGet: {path: /healthz, port: health}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+{{- with .preStopSeconds }}
+lifecycle:
+  preStop: # until every proxy and load balancer has heard that this pod goes
+    sleep:
+      seconds: {{ . }}
+{{- end }}
+{{- end }}
+
+{{/* Where the pods may stand. Unless values say otherwise they spread over nodes and zones. */}}
+{{- define "herald.scheduling" }}
+{{- $own := index .root.Values .program }}
+{{- $selector := include "herald.selectorLabels" (dict "root" .root "component" .program) }}
+{{- with $own.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $own.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $own.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+topologySpreadConstraints:
+{{- if $own.topologySpreadConstraints }}
+  {{- toYaml $own.topologySpreadConstraints | nindent 2 }}
+{{- else }}
+  {{- range $topology := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+  - topologyKey: {{ $topology }}
+    maxSkew: 1
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- $selector | nindent 8 }}
+    matchLabelKeys: [pod-template-hash]
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* One read-only folder with what is secret, and a folder that Node keeps compiled code in across restarts. */}}
+{{- define "herald.volumes" -}}
+{{- $root := .root }}
+{{- $values := $root.Values }}
+- name: settings
+  projected:
+    defaultMode: 0440
+    sources:
+      - secret:
+          name: {{ include "herald.keyRingSecret" $root }}
+          items:
+            - key: {{ $values.keyRing.existingSecretKey }}
+              path: key-ring
+      {{- range $store := include "herald.storesOf" .program | splitList " " }}
+      - {{- include "herald.storeSecret" (dict "root" $root "store" $store) | nindent 8 }}
+      {{- end }}
+      {{- with $values.nats.credentials }}
+      {{- if .existingSecret }}
+      - secret:
+          name: {{ .existingSecret }}
+          items:
+            - key: {{ .existingSecretKey }}
+              path: nats.creds
+      {{- end }}
+      {{- end }}
+      {{- if and (eq .program "dispatcher") $values.dispatcher.mail.existingSecret }}
+      - secret:
+          name: {{ $values.dispatcher.mail.existingSecret }}
+          items:
+            - key: {{ $values.dispatcher.mail.existingSecretKey }}
+              path: mail-url
+      {{- end }}
+- name: cache
+  emptyDir:
+    sizeLimit: 64Mi
+{{- with $values.trustedCertificates }}
+{{- if .configMap }}
+- name: certificates
+  configMap:
+    name: {{ .configMap }}
+    items:
+      - key: {{ .key }}
+        path: {{ .key }}
+{{- end }}
+{{- end }}
+{{- end }}

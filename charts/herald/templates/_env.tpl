@@ -1,0 +1,89 @@
+{{/* A program's settings (docs/settings.md): (dict "root" $ "program" "apiserver"). */}}
+{{- define "herald.env" -}}
+{{- $values := .root.Values }}
+{{- $own := index $values .program }}
+{{- range $store := include "herald.storesOf" .program | splitList " " }}
+- name: HERALD_{{ upper $store }}_URL_FILE
+  value: /etc/herald/{{ $store }}-url
+{{- end }}
+- name: HERALD_MONGODB_DATABASE
+  value: {{ $values.mongodb.database | quote }}
+- name: HERALD_NATS_PREFIX
+  value: {{ $values.nats.prefix | quote }}
+{{- if $values.nats.credentials.existingSecret }}
+- name: HERALD_NATS_CREDENTIALS_FILE
+  value: /etc/herald/nats.creds
+{{- end }}
+- name: HERALD_KEY_RING_FILE
+  value: /etc/herald/key-ring
+{{- with $values.outgoing.allowedRanges }}
+- name: HERALD_ALLOWED_RANGES
+  value: {{ join "," . | quote }}
+{{- end }}
+- name: HERALD_ALLOWED_PORTS
+  value: {{ join "," $values.outgoing.allowedPorts | quote }}
+- name: HERALD_LOG_LEVEL
+  value: {{ $values.logLevel | quote }}
+- name: HERALD_GRACE_SECONDS
+  value: {{ $own.graceSeconds | quote }}
+- name: NODE_COMPILE_CACHE
+  value: /var/cache/herald
+{{- if $values.trustedCertificates.configMap }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /etc/herald-certificates/{{ $values.trustedCertificates.key }}
+{{- end }}
+{{- include (printf "herald.env.%s" .program) .root }}
+{{- with $values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- with $own.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "herald.env.operator" }}
+- name: HERALD_PUBLIC_URL
+  value: {{ include "herald.publicUrl" . | quote }}
+- name: HERALD_OPERATOR_NAMESPACE
+  value: {{ .Release.Namespace | quote }}
+- name: HERALD_OPERATOR_LEASE
+  value: {{ include "herald.fullname" . }}-operator
+{{- with .Values.operator.labelSelector }}
+- name: HERALD_OPERATOR_SELECTOR
+  value: {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{/* While Redis is away each replica lets its share of a key's rate through. With autoscaling: what runs at least. */}}
+{{- define "herald.env.apiserver" }}
+{{- $own := .Values.apiserver }}
+- name: HERALD_REPLICAS
+  value: {{ $own.autoscaling.enabled | ternary $own.autoscaling.minReplicas $own.replicas | quote }}
+- name: HERALD_TRUSTED_PROXIES
+  value: {{ $own.trustedProxies | quote }}
+- name: HERALD_EDGE_RATE_PER_SECOND
+  value: {{ $own.edgeLimit.requestsPerSecond | quote }}
+- name: HERALD_EDGE_BURST
+  value: {{ $own.edgeLimit.burst | quote }}
+{{- end }}
+
+{{- define "herald.env.dispatcher" }}
+{{- with .Values.dispatcher.mail }}
+{{- if .existingSecret }}
+- name: HERALD_MAIL_URL_FILE
+  value: /etc/herald/mail-url
+- name: HERALD_MAIL_FROM
+  value: {{ required "dispatcher.mail.from is needed with dispatcher.mail.existingSecret" .from | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Address of the REST interface as apps reach it: as given, else what Ingress or route say, else the Service's. */}}
+{{- define "herald.publicUrl" -}}
+{{- $own := .Values.apiserver }}
+{{- if .Values.publicUrl }}{{ .Values.publicUrl }}
+{{- else if and $own.ingress.enabled $own.ingress.hosts }}http{{ if $own.ingress.tls }}s{{ end }}://{{ first $own.ingress.hosts }}
+{{- else if and $own.httpRoute.enabled $own.httpRoute.hostnames }}https://{{ first $own.httpRoute.hostnames }}
+{{- else }}http://{{ include "herald.fullname" . }}-apiserver.{{ .Release.Namespace }}.svc:{{ $own.service.port }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,85 @@
+{{/* Name of the chart in labels. */}}
+{{- define "herald.name" -}}
+{{ .Values.nameOverride | default .Chart.Name | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{/* First part of every name: the release, with the chart's name unless it holds it already. */}}
+{{- define "herald.fullname" -}}
+{{- $name := include "herald.name" . }}
+{{- $long := contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) }}
+{{- .Values.fullnameOverride | default $long | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{/* Labels that a selector may use: they never change. */}}
+{{- define "herald.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "herald.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{/* Labels of an object: (dict "root" $ "component" "apiserver"). */}}
+{{- define "herald.labels" -}}
+{{ include "herald.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: herald
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Name and labels of an object: (dict "root" $ "component" "apiserver" "name" "…"); name follows from the component. */}}
+{{- define "herald.metadata" -}}
+name: {{ .name | default (printf "%s-%s" (include "herald.fullname" .root) .component) }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "herald.labels" . | nindent 2 }}
+{{- end }}
+
+{{/* The same for an object of the whole cluster: two releases of one name in two namespaces do not meet. */}}
+{{- define "herald.clusterMetadata" -}}
+name: {{ printf "%s-%s" (include "herald.fullname" .root) .component }}-{{ .root.Release.Namespace }}
+labels:
+  {{- include "herald.labels" . | nindent 2 }}
+{{- end }}
+
+{{/* Reference of an image: a digest goes before a tag. (dict "root" $ "image" .Values.image) */}}
+{{- define "herald.image" -}}
+{{- with .image.registry }}{{ . }}/{{ end }}{{ .image.repository }}
+{{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ .image.tag | default .root.Chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{/* Name of a program's ServiceAccount: (dict "root" $ "component" "operator"). */}}
+{{- define "herald.serviceAccountName" -}}
+{{- $account := (index .root.Values .component).serviceAccount }}
+{{- $own := printf "%s-%s" (include "herald.fullname" .root) .component }}
+{{- $account.create | ternary ($account.name | default $own) ($account.name | default "default") }}
+{{- end }}
+
+{{/* Pod Security "restricted", for every pod of the chart. */}}
+{{- define "herald.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "herald.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* Annotations of the CustomResourceDefinitions. */}}
+{{- define "herald.crdAnnotations" -}}
+{{- $keep := .Values.crds.keep | ternary (dict "helm.sh/resource-policy" "keep") dict }}
+{{- with merge $keep .Values.crds.annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,130 @@
+import { type TSchema, Type } from "typebox";
+import { ApiserverConfig } from "#config/apiserver.ts";
+import { SharedConfig } from "#config/shared.ts";
+import {
+  closed,
+  count,
+  existingSecret,
+  flag,
+  kubernetes,
+  kubernetesList,
+  resources,
+  setting,
+  strings,
+  text,
+  texts,
+} from "./shapes.ts";
+
+const { properties: api } = ApiserverConfig;
+
+const budget = closed("PodDisruptionBudget", {
+  enabled: flag("makes one"),
+  minAvailable: Type.Union([Type.Integer(), Type.String()], { description: "pods that must stay, or a percentage" }),
+  maxUnavailable: Type.Union([Type.Integer(), Type.String()], { description: "pods that may go, or a percentage" }),
+});
+
+const serviceAccount = closed("ServiceAccount", {
+  create: flag("makes one"),
+  name: text("its name; empty = made from the release's name"),
+  annotations: strings("annotations of it"),
+});
+
+/** Values that every program has. */
+const program = (description: string, more: Record<string, TSchema> = {}) =>
+  closed(description, {
+    replicas: count("pods", 0, 1_000),
+    graceSeconds: setting(SharedConfig.graceSeconds),
+    preStopSeconds: count("seconds that a pod serves on after it was taken out of its Services", 0, 600),
+    updateStrategy: kubernetes("strategy of the Deployment"),
+    resources: resources("of the container"),
+    podDisruptionBudget: budget,
+    serviceAccount,
+    extraEnv: kubernetesList("variables for this program only, as a container's env"),
+    extraEnvFrom: kubernetesList("as a container's envFrom"),
+    extraVolumes: kubernetesList("more volumes of the pod"),
+    extraVolumeMounts: kubernetesList("where they are mounted"),
+    annotations: strings("annotations of the Deployment"),
+    podAnnotations: strings("annotations of its pods"),
+    podLabels: strings("labels of its pods"),
+    priorityClassName: text("name of a PriorityClass"),
+    nodeSelector: strings("labels of the nodes it may run on"),
+    tolerations: kubernetesList("taints of nodes that it bears"),
+    affinity: kubernetes("as in a pod"),
+    topologySpreadConstraints: kubernetesList("as in a pod; empty = spread over nodes and zones"),
+    ...more,
+  });
+
+const scaling = {
+  enabled: flag("lets the number of pods follow the load"),
+  minReplicas: count("pods at least", 1, 1_000),
+  maxReplicas: count("pods at most", 1, 1_000),
+  targetCPUUtilizationPercentage: count("CPU used of what is requested, in percent; 0 = not looked at", 0, 1_000),
+  metrics: kubernetesList("more metrics, as in a HorizontalPodAutoscaler"),
+  behavior: kubernetes("how fast it scales, as in a HorizontalPodAutoscaler"),
+};
+
+const keda = closed("scales by what waits in JetStream; needs KEDA", {
+  enabled: flag("makes a ScaledObject instead of a HorizontalPodAutoscaler"),
+  lagThreshold: count("hints that one pod may have waiting, for each consumer", 1, 1_000_000),
+  plans: texts("plans whose streams are watched; empty = those of plans.items"),
+  pollingInterval: count("seconds between two looks", 1, 3_600),
+  cooldownPeriod: count("seconds without work before the last pods above the least go", 0, 86_400),
+  fallbackReplicas: count("pods while JetStream cannot be asked; 0 = maxReplicas", 0, 1_000),
+  triggers: kubernetesList("more triggers, as in a ScaledObject"),
+});
+
+const service = closed("Service of the REST interface", {
+  type: Type.Enum(["ClusterIP", "NodePort", "LoadBalancer"], { description: "type of the Service" }),
+  port: count("its port", 1, 65_535),
+  nodePort: count("with type NodePort; 0 = any free one", 0, 65_535),
+  annotations: strings("annotations of it"),
+  loadBalancerClass: text("class of load balancer"),
+  loadBalancerSourceRanges: texts("networks that may reach the load balancer"),
+  externalTrafficPolicy: Type.Enum(["", "Cluster", "Local"], { description: "Local keeps source addresses" }),
+  trafficDistribution: text("e.g. PreferSameZone"),
+});
+
+const ingress = closed("Ingress to /v1", {
+  enabled: flag("makes one"),
+  className: text("class of the controller"),
+  annotations: strings("annotations of it"),
+  hosts: texts("names of hosts"),
+  tls: kubernetesList("as in an Ingress"),
+  nginxLimits: flag("has ingress-nginx hold edgeLimit too"),
+});
+
+const httpRoute = closed("HTTPRoute of the Gateway API to /v1", {
+  enabled: flag("makes one"),
+  annotations: strings("annotations of it"),
+  parentRefs: kubernetesList("gateways"),
+  hostnames: texts("names of hosts"),
+  filters: kubernetesList("as in an HTTPRoute's rule"),
+});
+
+const edgeLimit = closed("requests to /v1 of one source address: zone api_ip", {
+  requestsPerSecond: setting(api.edgeRatePerSecond),
+  burst: setting(api.edgeBurst),
+});
+
+/** Values of the three programs. */
+export const programValues = {
+  operator: program("makes true what resources say", {
+    rbac: closed("its permissions", { create: flag("makes ClusterRole and Role") }),
+    labelSelector: text("only resources with these labels are looked at; empty = all", { maxLength: 500 }),
+  }),
+  apiserver: program("the REST interface", {
+    service,
+    ingress,
+    httpRoute,
+    edgeLimit,
+    trustedProxies: setting(api.trustedProxies),
+    autoscaling: closed("HorizontalPodAutoscaler", scaling),
+  }),
+  dispatcher: program("delivers", {
+    mail: closed("mail server that tells owners of failing webhooks", {
+      ...existingSecret("its address, smtps://user:password@mail.example.com:465"),
+      from: text("sender of these mails"),
+    }),
+    autoscaling: closed("HorizontalPodAutoscaler or ScaledObject", { ...scaling, keda }),
+  }),
+};

@@ -1,0 +1,56 @@
+import type { Log } from "#core/runtime/log.ts";
+import { type PlanSpec, planResource } from "#core/schema/resources/plan.ts";
+import { collectionPath } from "./kube/api.ts";
+import type { KubeClient } from "./kube/client.ts";
+import { isConflict, KubeError } from "./kube/errors.ts";
+import { pause } from "./kube/watch.ts";
+
+/** A Plan as the chart's values give it. */
+export type PlanManifest = { apiVersion: string; kind: "Plan"; metadata: { name: string }; spec: PlanSpec };
+
+export type ApplyPlansDeps = { client: KubeClient; log: Log };
+
+const retryMs = 1_000;
+
+/**
+ * Applies plans by server-side apply, so that members which are no longer given go, and a plan that somebody else has
+ * changed stays theirs. Waits, until `signal` aborts, for the API server to know the kind.
+ * @throws KubeError when a plan is refused
+ */
+export const applyPlans = async (
+  { client, log }: ApplyPlansDeps,
+  plans: readonly PlanManifest[],
+  signal: AbortSignal,
+): Promise<void> => {
+  for (const plan of plans) {
+    const isOurs = await whenServed(() => applyOne(client, plan, signal), signal);
+    log.info({ plan: plan.metadata.name }, isOurs ? "plan.applied" : "plan.left_alone");
+  }
+};
+
+/** False when somebody else has set a member to another value. */
+const applyOne = async (client: KubeClient, plan: PlanManifest, signal: AbortSignal): Promise<boolean> => {
+  const path = `${collectionPath(planResource)}/${plan.metadata.name}?fieldManager=herald-plans&fieldValidation=Strict`;
+  try {
+    await client.call({ method: "PATCH", path, body: plan, contentType: "application/apply-patch+yaml" }, signal);
+    return true;
+  } catch (error) {
+    if (isConflict(error)) return false;
+    throw error;
+  }
+};
+
+/** Just after its CustomResourceDefinition was made, a kind is unknown (404) or not yet open for writes. */
+const whenServed = async <T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (signal.aborted || !isTransient(error)) throw error;
+      await pause(retryMs, signal);
+    }
+  }
+};
+
+const isTransient = (error: unknown): boolean =>
+  error instanceof KubeError && ([0, 404, 429].includes(error.status) || error.status >= 500);
