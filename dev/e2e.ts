@@ -1,0 +1,86 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Tally } from "../test/support/reporter.ts";
+import { type Cluster, findCluster, needs } from "./e2e/clusters.ts";
+import { findTool } from "./find-tool.ts";
+import { buildImage, containerEngine } from "./image.ts";
+import { command, say, step } from "./install/progress.ts";
+import { runMocha } from "./mocha.ts";
+import { devDir, testPortBase } from "./paths.ts";
+import { withLock } from "./servers/lock.ts";
+import { startStack } from "./servers/stack.ts";
+
+// `make e2e`: the chart, with the image of the Dockerfile, on a cluster with real nodes. The stores run beside it, on
+// this machine. The last line says `N passed, N failed`; the code is 3 when there is nothing to run it on.
+const dir = join(devDir, "e2e");
+const portBase = testPortBase() + 50;
+const nothingToRunOn = 3;
+
+/** In this order: what is installed first is used by the rest, and taken away last. */
+const files = [
+  "install",
+  "delivery",
+  "security",
+  "network",
+  "metrics",
+  "upgrade",
+  "leader",
+  "drain",
+  "scale",
+  "partition",
+  "power",
+  "uninstall",
+].map((name) => `test/e2e/${name}.test.ts`);
+
+/** Two names of the image, so that an upgrade has something to change. */
+const images = ["herald:e2e-1", "herald:e2e-2"] as const;
+
+const main = async (): Promise<number> => {
+  const engine = await containerEngine();
+  const cluster = await findCluster(process.env, { engine, dir });
+  if (cluster === null || engine === null || findTool("helm") === null) {
+    say(cluster === null || engine === null ? needs : "helm is missing: see https://helm.sh/docs/intro/install");
+    return nothingToRunOn;
+  }
+  try {
+    const { passed, failed } = await test(cluster, engine);
+    console.log(`${passed} passed, ${failed} failed`);
+    return failed === 0 ? 0 : 1;
+  } finally {
+    await cluster.remove();
+  }
+};
+
+const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
+  const { values, positionals } = parseArgs({ options: { filter: { type: "string" } }, allowPositionals: true });
+  const archive = join(dir, "image.tar");
+  const flags = process.env["E2E_BUILD_FLAGS"]?.split(" ") ?? [];
+  await step("image built from the Dockerfile", () => buildImage({ engine, names: images, archive, flags }));
+  await step("image loaded into the nodes", () => command([...cluster.loadImage, archive], { log: "e2e-load" }));
+  rmSync(join(dir, "stores"), { recursive: true, force: true }); // each run begins with no data
+  const which = ["mongodb", "nats", "redis"] as const;
+  const stack = await startStack({ dir: join(dir, "stores"), portBase, which, env: {} });
+  try {
+    return await runMocha(
+      [...(values.filter ? ["--grep", values.filter] : []), ...(positionals.length > 0 ? positionals : files)],
+      {
+        KUBECONFIG: cluster.kubeconfig,
+        E2E_HOST: cluster.host,
+        E2E_DIR: dir,
+        E2E_PORT_BASE: String(portBase),
+        E2E_IMAGES: images.join(" "),
+        ...cluster.nodeCommands,
+      },
+    );
+  } finally {
+    await stack.stop();
+  }
+};
+
+process.exit(
+  await withLock(join(devDir, "e2e.lock"), main).catch((error: unknown) => {
+    console.error(error);
+    return 1;
+  }),
+);
