@@ -58,10 +58,12 @@ export const OperatorConfig = Type.Object(
     }),
     watchIdleSeconds: Integer({
       env: "HERALD_OPERATOR_WATCH_IDLE_SECONDS",
-      default: 20,
+      default: 75,
       minimum: 1,
       maximum: 300,
-      description: "a watch that is silent for this long, and up to half of it more, is opened anew",
+      description:
+        "a watch that is silent for this long, and up to half of it more, is opened anew; the API server sends a " +
+        "bookmark about once a minute, so below 70 a healthy watch is opened anew, too",
     }),
   },
   { additionalProperties: false },

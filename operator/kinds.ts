@@ -11,6 +11,7 @@ import { webhookResource } from "#core/schema/resources/webhook.ts";
 import type { Changes } from "#core/storage/directory.ts";
 import { webhookCollection } from "#core/storage/webhooks.ts";
 import { type Controller, controller } from "./engine/controller.ts";
+import type { Tell } from "./engine/events.ts";
 import { controllerMetrics } from "./engine/metrics.ts";
 import type { Handler } from "./engine/reconcile.ts";
 import type { Handlers } from "./handlers.ts";
@@ -27,6 +28,10 @@ export type Controllers = Record<KindName, Controller>;
 /** What watching and reconciling need. */
 export type KindsDeps = {
   client: KubeClient;
+  /** The same, for what changes something: lets nothing out when this process does not lead. */
+  writes: KubeClient;
+  /** Tells people, by Kubernetes Events. */
+  tell: Tell;
   stores: Stores;
   handlers: Handlers;
   /** What other programs announce. */

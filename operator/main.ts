@@ -6,11 +6,14 @@ import { runProgram } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
 import { createMetrics } from "#core/runtime/metrics.ts";
 import { connectMongo } from "#core/storage/connect.ts";
-import { leaseTiming } from "./engine/leader.ts";
-import { parts } from "./parts.ts";
+import { leaseTiming } from "./engine/lease.ts";
+import { once } from "./once.ts";
+import { optionsIn } from "./options.ts";
+import { makeParts } from "./parts.ts";
 
+const { isOnce, timeoutMs } = optionsIn(process.argv.slice(2));
 const config = loadConfig(OperatorConfig, process.env);
-const log = createLog({ program: "operator", level: config.logLevel });
+const log = createLog({ program: "operator", level: config.logLevel, ...(isOnce && { destination: process.stderr }) });
 log.info({ config: describeConfig(OperatorConfig, config) }, "config.loaded");
 
 const mongo = connectMongo({
@@ -26,19 +29,21 @@ const nats = await connectNats({
   log,
 });
 
+const { stores, health, announced, engine, resources } = makeParts({
+  config,
+  env: process.env,
+  mongo,
+  nats,
+  log,
+  metrics: createMetrics("operator"),
+  clock: systemClock,
+  leaseTiming,
+});
+const program = { log, graceMs: config.graceSeconds * 1000 };
+const work = once({ engine, resources, timeoutMs, leaseMs: leaseTiming.leaseMs, print: console.log });
+
 process.exit(
-  await runProgram({
-    log,
-    graceMs: config.graceSeconds * 1000,
-    parts: parts({
-      config,
-      env: process.env,
-      mongo,
-      nats,
-      log,
-      metrics: createMetrics("operator"),
-      clock: systemClock,
-      leaseTiming,
-    }),
-  }),
+  await (isOnce
+    ? runProgram({ ...program, parts: [stores, announced, engine], work })
+    : runProgram({ ...program, parts: [stores, health, announced, engine] })),
 );

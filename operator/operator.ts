@@ -1,11 +1,29 @@
 import type { Part } from "#core/runtime/lifecycle.ts";
-import { campaign, type LeaderDeps, type Term } from "./engine/leader.ts";
+import type { LeaderDeps } from "./engine/candidacy.ts";
+import type { TermFence } from "./engine/fence.ts";
+import { campaign, type Term } from "./engine/leader.ts";
 import { type Controllers, type KindsDeps, makeControllers, watchEndpoints, watchSecrets } from "./kinds.ts";
+import { pause } from "./kube/watch.ts";
+import type { Terms } from "./terms.ts";
 
-export type OperatorDeps = KindsDeps & { lease: Pick<LeaderDeps, "namespace" | "name" | "holder" | "timing"> };
+export type OperatorDeps = KindsDeps & {
+  lease: Pick<LeaderDeps, "namespace" | "name" | "holder" | "timing">;
+  fence: TermFence;
+  terms: Terms;
+};
+
+/** The operator as a part of the program, and what can be asked of it. */
+export type Operator = Part & {
+  /** Whether everything has been listed once. */
+  isSynced: () => boolean;
+  /** Who holds the Lease, as far as is known. */
+  leader: () => { isLeader: boolean; holder: string };
+  /** Whether this process leads and has had its say about every resource: none waits, none is still being tried. */
+  isSettled: () => boolean;
+};
 
 /** The operator: it watches always, so that it can take over at once, and writes only while it holds the Lease. */
-export const operator = (deps: OperatorDeps): Part & { isSynced: () => boolean } => {
+export const operator = (deps: OperatorDeps): Operator => {
   const controllers = makeControllers(deps);
   const secrets = watchSecrets(deps, controllers);
   watchEndpoints(deps, controllers);
@@ -15,17 +33,24 @@ export const operator = (deps: OperatorDeps): Part & { isSynced: () => boolean }
   let watches: Promise<unknown> = Promise.resolve();
   let led: Promise<unknown> = Promise.resolve();
   let isSynced = false;
+  let leader = { isLeader: false, holder: "" };
   const sync = async (): Promise<void> => {
     await Promise.all(sources.map(({ synced }) => synced));
     isSynced = true;
+  };
+  const onChange: LeaderDeps["onChange"] = (state) => {
+    leader = state;
+    deps.metrics.leader.set({ name: deps.lease.name }, Number(state.isLeader));
   };
 
   return {
     name: "operator",
     isSynced: () => isSynced,
+    leader: () => leader,
+    isSettled: () => leader.isLeader && Object.values(controllers).every((one) => one.isSettled()),
     start: async () => {
       watches = Promise.all(sources.map(({ watch }) => watch(watching.signal)));
-      led = leadWhen(sync(), deps, controllers, leading.signal);
+      led = leadWhen(sync(), { ...deps, controllers, onChange }, leading.signal);
     },
     stop: async () => {
       leading.abort(new Error("the operator is stopping"));
@@ -37,19 +62,41 @@ export const operator = (deps: OperatorDeps): Part & { isSynced: () => boolean }
   };
 };
 
+type LeadDeps = OperatorDeps & { controllers: Controllers; onChange: LeaderDeps["onChange"] };
+
 /** Nothing is decided before everything has been seen once: what is not seen yet would look deleted. */
-const leadWhen = async (
-  synced: Promise<void>,
-  deps: OperatorDeps,
-  controllers: Controllers,
-  signal: AbortSignal,
-): Promise<void> => {
+const leadWhen = async (synced: Promise<void>, deps: LeadDeps, signal: AbortSignal): Promise<void> => {
   await Promise.race([synced, aborted(signal)]);
-  const onChange = (isLeader: boolean): void => deps.metrics.leader.set({ name: deps.lease.name }, Number(isLeader));
-  const lead = async (term: Term): Promise<void> => {
-    await Promise.all(Object.values(controllers).map((one) => one.lead(term)));
-  };
-  await campaign({ ...deps, ...deps.lease, onChange }, lead, signal);
+  const { highestEpoch } = deps.terms;
+  await campaign({ ...deps, ...deps.lease, highestEpoch }, (term) => lead(deps, term), signal);
+};
+
+/** One term: the documents become its own before anything is written, so that no leader from before can write them. */
+const lead = async (deps: LeadDeps, term: Term): Promise<void> => {
+  deps.fence.enter(term);
+  while (!term.stop.aborted && !(await stamped(deps, term))) await pause(deps.lease.timing.retryMs, term.stop);
+  await Promise.all([...Object.values(deps.controllers).map((one) => one.lead(term)), sweepOften(deps, term)]);
+};
+
+const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boolean> => {
+  try {
+    await terms.stamp(epoch);
+    return true;
+  } catch (err) {
+    log.warn({ err }, "term.not_begun");
+    return false;
+  }
+};
+
+/** As often as everything is listed anew. */
+const sweepOften = async ({ terms, stores, timing, log }: LeadDeps, { epoch, stop }: Term): Promise<void> => {
+  for (;;) {
+    await pause(timing.relistMs, stop);
+    if (stop.aborted) return;
+    const kinds = Object.values(stores);
+    const uids = new Set(kinds.flatMap((store) => [...store.all()].map(({ metadata }) => metadata.uid)));
+    await terms.sweep(epoch, (uid) => uids.has(uid)).catch((err: unknown) => log.warn({ err }, "sweep.failed"));
+  }
 };
 
 const aborted = (signal: AbortSignal): Promise<void> => {

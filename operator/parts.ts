@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import type { Clock } from "#core/domain/clock.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/connect.ts";
+import { streamLevels } from "#core/queue/stream-levels.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { addressGuard } from "#core/runtime/address-guard.ts";
 import { healthServer } from "#core/runtime/health-server.ts";
@@ -9,15 +10,21 @@ import { keyRing } from "#core/runtime/key-ring.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { Metrics } from "#core/runtime/metrics.ts";
+import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
 import type { Mongo } from "#core/storage/connect.ts";
-import { holderName, type LeaseTiming } from "./engine/leader.ts";
+import { eventRecorder } from "./engine/events.ts";
+import { fencedClient, termFence } from "./engine/fence.ts";
+import { holderName } from "./engine/leader.ts";
+import type { LeaseTiming } from "./engine/lease.ts";
 import { makeHandlers } from "./handlers.ts";
-import { kubeClient } from "./kube/client.ts";
+import { type KubeClient, kubeClient } from "./kube/client.ts";
 import { connection } from "./kube/connection.ts";
 import { secrets } from "./kube/secrets.ts";
-import { operator } from "./operator.ts";
-import { makeStores } from "./stores.ts";
+import { watchLevels } from "./levels.ts";
+import { type Operator, operator } from "./operator.ts";
+import { makeStores, type Stores } from "./stores.ts";
+import { terms } from "./terms.ts";
 
 /** What of the operator's configuration its parts use; config/operator.ts describes each. */
 export type Settings = {
@@ -50,39 +57,48 @@ export type PartsDeps = {
 
 /** The parts of the program, in their order of starting. */
 export const parts = (deps: PartsDeps): Part[] => {
+  const { stores, health, announced, engine } = makeParts(deps);
+  return [stores, health, announced, engine];
+};
+
+export type OperatorParts = { stores: Part; health: Part; announced: Part; engine: Operator; resources: Stores };
+
+export const makeParts = (deps: PartsDeps): OperatorParts => {
   const { config, mongo, nats, metrics, log, clock } = deps;
-  const kubernetes = connection(deps.env);
-  const { host } = kubernetes.server;
-  const client = kubeClient({
-    connection: kubernetes,
-    onAnswer: (method, code) => metrics.apiRequests.inc({ method, host, code: code === 0 ? "<error>" : String(code) }),
-  });
+  const client = clientOf(deps);
+  const fence = termFence();
+  const writes = fencedClient(client, fence);
+  const holder = holderName(hostname());
   const stores = makeStores();
   const link = { nats, subjects: subjects(config.natsPrefix) };
   const announce = announcer(link).changed;
   const announced = changes(link);
   const handlers = makeHandlers({
     db: mongo.db,
-    fence: { epoch: () => 1, check: () => {} },
+    fence,
     nats,
     prefix: config.natsPrefix,
     publicUrl: config.publicUrl,
     guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
     ring: keyRing(config.keyRing),
-    secrets: secrets(client),
+    secrets: secrets(writes),
     stores,
     announce,
     clock,
   });
   const engine = operator({
     client,
+    writes,
+    tell: eventRecorder({ client: writes, holder, clock, log }),
+    fence,
+    terms: terms({ db: mongo.db, announce, log }),
     stores,
     handlers,
     changes: announced,
     lease: {
       namespace: config.leaseNamespace,
       name: config.leaseName,
-      holder: holderName(hostname()),
+      holder,
       timing: deps.leaseTiming,
     },
     timing: { relistMs: config.resyncSeconds * 1000, idleMs: config.watchIdleSeconds * 1000 },
@@ -92,20 +108,32 @@ export const parts = (deps: PartsDeps): Part[] => {
     log,
     metrics,
   });
-  const checks = {
-    mongodb: mongo.ping,
-    jetstream: nats.ping,
-    kubernetes: async () => {
-      if (!engine.isSynced()) throw new Error("not everything has been listed yet");
-    },
-  };
-  return [
-    { name: "stores", start: () => ensureIndexes(mongo.db), stop: () => closeStores(mongo, nats) },
-    healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry }),
+  const checks = { mongodb: mongo.ping, jetstream: nats.ping, kubernetes: listed(engine) };
+  watchDependencies(metrics.registry, checks);
+  watchLevels(metrics.registry, { stores, streams: () => streamLevels(nats.jsm, config.natsPrefix) });
+  return {
+    stores: { name: "stores", start: () => ensureIndexes(mongo.db), stop: () => closeStores(mongo, nats) },
+    health: healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry }),
     announced,
     engine,
-  ];
+    resources: stores,
+  };
 };
+
+const clientOf = ({ env, metrics }: PartsDeps): KubeClient => {
+  const kubernetes = connection(env);
+  const { host } = kubernetes.server;
+  return kubeClient({
+    connection: kubernetes,
+    onAnswer: (method, code) => metrics.apiRequests.inc({ method, host, code: code === 0 ? "<error>" : String(code) }),
+  });
+};
+
+const listed =
+  ({ isSynced }: Operator) =>
+  async (): Promise<void> => {
+    if (!isSynced()) throw new Error("not everything has been listed yet");
+  };
 
 const closeStores = async (mongo: Mongo, nats: Nats): Promise<void> => {
   await nats.close();

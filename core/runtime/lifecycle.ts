@@ -15,12 +15,13 @@ export type Part = {
  * a grace that runs out. A second signal ends the process at once. Call it last in main.ts:
  * `process.exit(await runProgram(…))`.
  */
-export const runProgram = async ({ log, graceMs, parts }: ProgramOptions): Promise<number> => {
+export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions): Promise<number> => {
   const ending = watchForEnd(log);
   const started: Part[] = [];
   try {
     const isUp = await startAll(parts, started, ending.signal);
     if (isUp) log.info({ parts: parts.length }, "program.started");
+    if (isUp && work !== undefined) ending.end(await Promise.race([ending.told, work(ending.signal)]));
     await ending.told;
   } catch (err) {
     log.error({ err }, "program.start_failed");
@@ -33,7 +34,13 @@ export const runProgram = async ({ log, graceMs, parts }: ProgramOptions): Promi
   return code;
 };
 
-export type ProgramOptions = { log: Log; graceMs: number; parts: readonly Part[] };
+export type ProgramOptions = {
+  log: Log;
+  graceMs: number;
+  parts: readonly Part[];
+  /** For a program that ends by itself: what it does once its parts are up; gives the code to end with. */
+  work?: (signal: AbortSignal) => Promise<number>;
+};
 
 const startAll = async (parts: readonly Part[], started: Part[], signal: AbortSignal): Promise<boolean> => {
   for (const part of parts) {

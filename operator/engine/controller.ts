@@ -3,9 +3,11 @@ import type { Log } from "#core/runtime/log.ts";
 import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
 import { collectionPath, resourceApi } from "../kube/api.ts";
 import type { KubeClient } from "../kube/client.ts";
+import { KubeError } from "../kube/errors.ts";
 import { keyOf, type Resource } from "../kube/objects.ts";
 import { type ReflectorTiming, reflector } from "../kube/reflector.ts";
 import type { Store, StoreEvent } from "../kube/store.ts";
+import type { Note, Tell } from "./events.ts";
 import type { Term } from "./leader.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import { type Handler, type Result, reconcileOnce } from "./reconcile.ts";
@@ -18,6 +20,10 @@ export type ControllerDeps<R extends Resource> = {
   /** Told of everything that happens to the kind's objects, to wake those that depend on them. */
   onEvent: (event: StoreEvent<R>) => void;
   client: KubeClient;
+  /** The same, for what changes something: lets nothing out when this process does not lead. */
+  writes: KubeClient;
+  /** Tells people, by Kubernetes Events. */
+  tell: Tell;
   concurrency: number;
   /** Only objects with these labels. */
   labelSelector?: string | undefined;
@@ -34,14 +40,18 @@ export type Controller = {
   lead: (term: Term) => Promise<void>;
   /** Has an object looked at again. */
   wake: (key: string, lane: Lane) => void;
+  /** Whether nothing waits, and the last word on every object is neither a failure nor that it is still being tried. */
+  isSettled: () => boolean;
 };
 
 const passDeadlineMs = 60_000; // every call within a pass has a shorter one of its own
 
 export const controller = <R extends Resource>(deps: ControllerDeps<R>): Controller => {
-  const { definition, store, client, metrics } = deps;
+  const { definition, store, metrics } = deps;
   const log = deps.log.child({ kind: definition.kind });
   const queue: WorkQueue = workQueue(metrics.queueHooks(() => queue));
+  const open = new Set<string>();
+  const tell = (resource: R, note: Note): void => deps.tell(definition.kind, resource, note);
 
   const onEvents = (events: readonly StoreEvent<R>[]): void => {
     for (const event of events) {
@@ -60,22 +70,14 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
   const pass = reconcileOnce<R>({
     definition,
     handler: deps.handler,
-    api: resourceApi<R>(client, definition),
+    api: resourceApi<R>(deps.writes, definition),
     onWritten: (resource) => onEvents(store.put(resource)),
+    tell,
     clock: deps.clock,
     log,
   });
 
-  const work = async ({ key, lane }: Work, lost: AbortSignal): Promise<void> => {
-    const resource = store.get(key);
-    if (resource === undefined) return queue.forget(key);
-    const startedAt = performance.now();
-    const result = await pass(resource, AbortSignal.any([lost, AbortSignal.timeout(passDeadlineMs)]));
-    report(metrics, result, { seconds: (performance.now() - startedAt) / 1000, isResync: lane === "resync" });
-    if (result.kind === "failed") return queue.addFailed(key);
-    queue.forget(key);
-    if (result.kind === "again") queue.addAfter(key, result.afterMs);
-  };
+  const work = workOn<R>({ store, queue, open, pass, metrics, tell });
 
   const worker = async ({ stop, lost }: Term): Promise<void> => {
     for (let next = await queue.next(stop); next !== null; next = await queue.next(stop)) {
@@ -86,25 +88,69 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
   };
 
   const lead = async (term: Term): Promise<void> => {
-    for (const object of store.all()) queue.add(keyOf(object), firstLane(object));
+    for (const object of store.all()) {
+      open.add(keyOf(object));
+      queue.add(keyOf(object), firstLane(object));
+    }
     const ticker = setInterval(() => metrics.tick(queue), 5_000);
     await Promise.all(Array.from({ length: deps.concurrency }, () => worker(term)));
     clearInterval(ticker);
     queue.clear();
+    open.clear();
   };
 
-  return { watch, synced, lead, wake: (key, lane) => queue.add(key, lane) };
+  const isSettled = (): boolean => open.size === 0 && queue.size() === 0 && [...queue.running()].length === 0;
+  return { watch, synced, lead, wake: (key, lane) => queue.add(key, lane), isSettled };
 };
 
-const report = (
-  metrics: ControllerMetrics,
-  result: Result,
-  { seconds, isResync }: { seconds: number; isResync: boolean },
-): void => {
+type WorkDeps<R extends Resource> = {
+  store: Store<R>;
+  queue: WorkQueue;
+  /** Keys of objects on which the last word is still out. */
+  open: Set<string>;
+  pass: (resource: R, signal: AbortSignal) => Promise<Result>;
+  metrics: ControllerMetrics;
+  tell: (resource: R, note: Note) => void;
+};
+
+/** One pass, and when the next is to come. */
+const workOn =
+  <R extends Resource>({ store, queue, open, pass, metrics, tell }: WorkDeps<R>) =>
+  async ({ key, lane }: Work, lost: AbortSignal): Promise<void> => {
+    const resource = store.get(key);
+    open.delete(key);
+    if (resource === undefined) return queue.forget(key);
+    const startedAt = performance.now();
+    const result = await pass(resource, AbortSignal.any([lost, AbortSignal.timeout(passDeadlineMs)]));
+    report(metrics, result, (performance.now() - startedAt) / 1000);
+    if (isOpen(result)) open.add(key);
+    if (result.kind === "failed") return retry(queue, key, result.error);
+    queue.forget(key);
+    if (result.kind === "again") queue.addAfter(key, result.afterMs);
+    if (lane !== "resync" || result.verdict?.isChanged !== true) return;
+    metrics.repaired();
+    tell(resource, repaired);
+  };
+
+/** The API server's own word on when to come again goes before our back-off. */
+const retry = (queue: WorkQueue, key: string, error: unknown): void => {
+  if (error instanceof KubeError && error.retryAfterMs !== null) queue.addAfter(key, error.retryAfterMs);
+  else queue.addFailed(key);
+};
+
+const isOpen = (result: Result): boolean => result.kind === "failed" || result.verdict?.ready.status === "Unknown";
+
+/** Nothing was asked for, and yet something had to be written. */
+const repaired: Note = {
+  type: "Normal",
+  reason: "Repaired",
+  message: "what had been changed behind the resource's back was set right",
+};
+
+const report = (metrics: ControllerMetrics, result: Result, seconds: number): void => {
   metrics.reconciled({ result: result.kind, seconds, ...(result.kind === "failed" ? { failure: result.error } : {}) });
   if (result.kind === "failed" || result.verdict === undefined) return;
   if (result.verdict.ready.status === "False") metrics.refused();
-  if (isResync && result.verdict.isChanged) metrics.repaired();
 };
 
 /** An event that only repeats what the operator wrote itself wakes nobody. */

@@ -5,10 +5,12 @@ import { parser } from "#core/schema/parser.ts";
 import type { Condition } from "#core/schema/resources/common.ts";
 import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
 import { unavailable } from "#core/storage/connect.ts";
+import { Deposed } from "#core/storage/managed.ts";
 import type { ResourceApi } from "../kube/api.ts";
 import { isConflict, isNotFound, KubeError } from "../kube/errors.ts";
 import type { Resource } from "../kube/objects.ts";
 import { conditionsOf, type Finding, refused, statusPatch, waiting } from "./conditions.ts";
+import type { Note } from "./events.ts";
 
 /** What a reconciliation found: the Ready condition, the status members of the kind, and when to look again. */
 export type Verdict = {
@@ -17,6 +19,8 @@ export type Verdict = {
   status?: Record<string, unknown>;
   /** Whether something of ours had to be written. */
   isChanged: boolean;
+  /** What people should know of besides the conditions, e.g. that a token was replaced. */
+  notes?: readonly Note[];
   requeueAfterMs?: number;
 };
 
@@ -39,6 +43,8 @@ export type ReconcileDeps<R extends Resource> = {
   api: ResourceApi<R>;
   /** Takes note of an object that a write of ours gave back. */
   onWritten: (resource: R) => void;
+  /** Tells people, by Kubernetes Events. */
+  tell: (resource: R, note: Note) => void;
   clock: Clock;
   log: Log;
 };
@@ -57,6 +63,7 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>) => {
     const verdict = specFault(current) ?? (await handler.reconcile(current, signal));
     const { status, ready } = verdict;
     await write.status(current, { ready, synced: went, ...(status && { status }) }, signal);
+    for (const note of verdict.notes ?? []) deps.tell(current, note);
     const { requeueAfterMs } = verdict;
     return requeueAfterMs === undefined
       ? { kind: "done", verdict }
@@ -74,7 +81,7 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>) => {
     return { kind: "again", afterMs: blockedRetryMs };
   };
 
-  const tell = async (resource: R, error: unknown, signal: AbortSignal): Promise<void> => {
+  const tellFault = async (resource: R, error: unknown, signal: AbortSignal): Promise<void> => {
     const { namespace, name } = resource.metadata;
     log.error({ namespace, name, err: error }, "reconcile.failed");
     await write.status(resource, onError(resource, error), signal).catch(() => {}); // told again next time
@@ -84,20 +91,20 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>) => {
     try {
       return await (resource.metadata.deletionTimestamp === undefined ? make : unmake)(resource, signal);
     } catch (error) {
-      if (!signal.aborted && !isRace(error)) await tell(resource, error, signal);
+      if (!signal.aborted && !isRace(error)) await tellFault(resource, error, signal);
       return { kind: "failed", error };
     }
   };
 };
 
-/** Somebody wrote or removed an object since it was read: no fault, and the next pass reads it anew. */
-const isRace = (error: unknown): boolean => isConflict(error) || isNotFound(error);
+/** Somebody, or the next leader, wrote or removed an object since it was read: no fault, and it is read anew. */
+const isRace = (error: unknown): boolean => isConflict(error) || isNotFound(error) || error instanceof Deposed;
 
 const went: Finding = { status: "True", reason: "Reconciled", message: "the last reconciliation went through" };
 
 type StatusChange = { status?: Record<string, unknown>; ready?: Finding; synced: Finding };
 
-const writer = <R extends Resource>({ api, onWritten, clock }: ReconcileDeps<R>) => ({
+const writer = <R extends Resource>({ api, onWritten, tell, clock }: ReconcileDeps<R>) => ({
   finalizer: async (resource: R, isWanted: boolean, signal: AbortSignal): Promise<R> => {
     if (hasFinalizer(resource) === isWanted) return resource;
     const others = (resource.metadata.finalizers ?? []).filter((name) => name !== finalizer);
@@ -114,7 +121,17 @@ const writer = <R extends Resource>({ api, onWritten, clock }: ReconcileDeps<R>)
     const after = { ...(status ?? before), observedGeneration: generation, conditions };
     const patch = statusPatch(before, after);
     if (patch !== null) onWritten(await api.patchStatus(resource, patch, signal));
+    if (ready !== undefined && isNews(before.conditions ?? [], ready)) tell(resource, noteOf(ready));
   },
+});
+
+const isNews = (before: readonly Condition[], { status, reason }: Finding): boolean =>
+  !before.some((old) => old.type === "Ready" && old.status === status && old.reason === reason);
+
+const noteOf = ({ status, reason, message }: Finding): Note => ({
+  type: status === "False" ? "Warning" : "Normal",
+  reason,
+  message,
 });
 
 /** The API server has checked the spec against the CRD, which may be another release's. */

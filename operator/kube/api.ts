@@ -6,20 +6,25 @@ import type { KubeObject, Resource } from "./objects.ts";
 export const collectionPath = ({ plural }: ResourceDefinition): string =>
   `/apis/${resourceGroup}/${resourceVersion}/${plural}`;
 
-/** Writes of a resource of ours. Each names the uid, so that none reaches another object of the same name. */
+/**
+ * Writes of a resource of ours. Each names the uid, so that none reaches another object of the same name, and the version
+ * that it was made from: it fails with 409 when the object has changed since, whoever changed it.
+ */
 export const resourceApi = <R extends Resource>(client: KubeClient, definition: ResourceDefinition) => {
-  const patch = (resource: R, suffix: string, body: object, signal: AbortSignal): Promise<R> =>
-    client.call<R>({ method: "PATCH", path: `${objectPath(definition, resource)}${suffix}`, body }, signal);
+  const patch = (resource: R, suffix: string, change: Change, signal: AbortSignal): Promise<R> => {
+    const { uid, resourceVersion } = resource.metadata;
+    const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
+    return client.call<R>({ method: "PATCH", path: `${objectPath(definition, resource)}${suffix}`, body }, signal);
+  };
   return {
-    /** Fails with 409 when the object has changed since it was read. */
-    setFinalizers: (resource: R, finalizers: readonly string[], signal: AbortSignal): Promise<R> => {
-      const { uid, resourceVersion } = resource.metadata;
-      return patch(resource, "", { metadata: { uid, resourceVersion, finalizers } }, signal);
-    },
+    setFinalizers: (resource: R, finalizers: readonly string[], signal: AbortSignal): Promise<R> =>
+      patch(resource, "", { metadata: { finalizers } }, signal),
     patchStatus: (resource: R, status: object, signal: AbortSignal): Promise<R> =>
-      patch(resource, "/status", { metadata: { uid: resource.metadata.uid }, status }, signal),
+      patch(resource, "/status", { status }, signal),
   };
 };
+
+type Change = { metadata?: object; status?: object };
 
 export type ResourceApi<R extends Resource> = ReturnType<typeof resourceApi<R>>;
 

@@ -8,6 +8,8 @@ export type KubeRequest = {
   /** Path with its query, e.g. `/api/v1/namespaces/a/secrets?limit=500`. */
   path: string;
   body?: unknown;
+  /** Of the body; by itself a merge patch for PATCH, else JSON. */
+  contentType?: string;
   accept?: string;
 };
 
@@ -17,8 +19,11 @@ export type KubeClient = {
   call: <T>(request: KubeRequest, signal: AbortSignal) => Promise<T>;
   /** A call whose answer is read as it comes, e.g. a watch; resolves when its head has come, within 10 s. */
   open: (request: KubeRequest, signal: AbortSignal) => Promise<IncomingMessage>;
-  /** The link may be half-open: connections that lie idle are closed, so that the next call makes a new one. */
-  doubt: () => void;
+  /**
+   * The link may be half-open: connections that lie idle are closed, so that the next call makes a new one; with
+   * `watches too`, answers that are still being read are cut off.
+   */
+  doubt: (what: "idle" | "watches too") => void;
   close: () => void;
 };
 
@@ -33,19 +38,16 @@ const maxAnswerBytes = 64 * 1024 * 1024; // a page of 500 objects of the largest
 
 /** Connections are kept and shared; client-node would open a new one for every call. */
 export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps): KubeClient => {
-  const isTls = connection.server.protocol === "https:";
-  const agent = new (isTls ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 64, scheduling: "lifo" });
+  const agent = new (connection.server.protocol === "https:" ? HttpsAgent : HttpAgent)({
+    keepAlive: true,
+    keepAliveMsecs: 15_000, // TCP's own probes begin then: a peer that vanished is noticed some 10 s later
+    maxSockets: 64,
+    scheduling: "lifo",
+  });
+  const send = sender(connection, agent);
+  const streams = new Set<IncomingMessage>();
 
-  const send = async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
-    const options = await optionsOf(connection, request);
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const sent = (isTls ? httpsRequest : httpRequest)({ ...options, agent, signal }, resolve);
-    sent.on("error", reject);
-    sent.end(request.body === undefined ? undefined : JSON.stringify(request.body));
-    return await promise;
-  };
-
-  const open = async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
+  const begin = async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
     const what = `${request.method} ${request.path.split("?", 1)[0]}`;
     const head = new AbortController();
     const timer = setTimeout(() => {
@@ -67,7 +69,7 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
 
   const call = async <T>(request: KubeRequest, signal: AbortSignal): Promise<T> => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(headDeadlineMs)]);
-    const answer = await open(request, deadline);
+    const answer = await begin(request, deadline);
     const text = await readAll(answer).catch((cause: unknown) => {
       signal.throwIfAborted();
       throw new KubeError(`${request.method} ${request.path}`, { status: 0, reason: "answer cut short" }, { cause });
@@ -75,8 +77,32 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
     return JSON.parse(text) as T; // sound: the Kubernetes API answers with the type that its path names
   };
 
-  return { call, open, doubt: () => dropIdle(agent), close: () => agent.destroy() };
+  const open = async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
+    const answer = await begin(request, signal);
+    streams.add(answer);
+    answer.once("close", () => streams.delete(answer));
+    return answer;
+  };
+
+  const doubt: KubeClient["doubt"] = (what) => {
+    dropIdle(agent);
+    if (what === "watches too") for (const answer of streams) answer.destroy(new Error("the link is in doubt"));
+  };
+
+  return { call, open, doubt, close: () => agent.destroy() };
 };
+
+const sender =
+  (connection: Connection, agent: HttpAgent) =>
+  async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
+    const options = await optionsOf(connection, request);
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const begin = agent instanceof HttpsAgent ? httpsRequest : httpRequest;
+    const sent = begin({ ...options, agent, signal }, resolve);
+    sent.on("error", reject);
+    sent.end(request.body === undefined ? undefined : JSON.stringify(request.body));
+    return await promise;
+  };
 
 const dropIdle = ({ freeSockets }: HttpAgent): void => {
   for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
@@ -91,15 +117,15 @@ const optionsOf = async ({ server, authorize }: Connection, request: KubeRequest
     headers: {
       accept: request.accept ?? "application/json",
       "user-agent": "herald-operator",
-      ...(request.body === undefined ? {} : { "content-type": contentType(request) }),
+      ...(request.body === undefined ? {} : { "content-type": contentTypeOf(request) }),
     },
   };
   await authorize(options);
   return options;
 };
 
-const contentType = ({ method }: KubeRequest): string =>
-  method === "PATCH" ? "application/merge-patch+json" : "application/json";
+const contentTypeOf = ({ method, contentType }: KubeRequest): string =>
+  contentType ?? (method === "PATCH" ? "application/merge-patch+json" : "application/json");
 
 const readAll = async (answer: IncomingMessage): Promise<string> => {
   const chunks: Buffer[] = [];

@@ -75,16 +75,16 @@ export const secrets = (client: KubeClient): Secrets => {
     removeOwn: async (owner, name, signal) => {
       const secret = await findOwn(owner, name, signal);
       if (secret === null) return;
-      const { uid, namespace = "" } = secret.metadata;
-      const request = { method: "DELETE", path: pathOf(namespace, name), body: { preconditions: { uid } } } as const;
-      await client.call(request, signal).catch(ignoreNotFound);
+      const { uid, resourceVersion, namespace = "" } = secret.metadata;
+      const body = { preconditions: { uid, resourceVersion } };
+      await client.call({ method: "DELETE", path: pathOf(namespace, name), body }, signal).catch(ignoreNotFound);
     },
     releaseOwn: async (owner, name, signal) => {
       const secret = await findOwn(owner, name, signal);
       if (secret === null) return;
-      const { resourceVersion, namespace = "", ownerReferences = [] } = secret.metadata;
-      const others = ownerReferences.filter(({ uid }) => uid !== owner.resource.metadata.uid);
-      const body = { metadata: { resourceVersion, ownerReferences: others } };
+      const { uid, resourceVersion, namespace = "", ownerReferences = [] } = secret.metadata;
+      const others = ownerReferences.filter((reference) => reference.uid !== owner.resource.metadata.uid);
+      const body = { metadata: { uid, resourceVersion, ownerReferences: others } };
       await client.call({ method: "PATCH", path: pathOf(namespace, name), body }, signal);
     },
   };

@@ -34,7 +34,7 @@ export async function* watch<T extends KubeObject>(
     for await (const line of lines(answer, idle.touch)) yield eventIn<T>(line, path);
   } catch (cause) {
     signal.throwIfAborted();
-    if (idle.isOver()) return client.doubt();
+    if (idle.isOver()) return client.doubt("idle");
     if (cause instanceof KubeError) throw cause;
     throw new KubeError(`watch ${path}`, { status: 0, reason: "connection lost" }, { cause });
   } finally {

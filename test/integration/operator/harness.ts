@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parse } from "yaml";
-import { systemClock } from "#core/domain/clock.ts";
+import { type Clock, systemClock } from "#core/domain/clock.ts";
 import { connectNats, type Nats } from "#core/queue/connect.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
@@ -11,6 +11,7 @@ import { createMetrics, type Metrics } from "#core/runtime/metrics.ts";
 import type { Condition } from "#core/schema/resources/common.ts";
 import { connectMongo, type Mongo } from "#core/storage/connect.ts";
 import { rootDir } from "../../../dev/paths.ts";
+import type { LeaseTiming } from "../../../operator/engine/lease.ts";
 import { type KubeClient, kubeClient } from "../../../operator/kube/client.ts";
 import { connection } from "../../../operator/kube/connection.ts";
 import { isConflict, isNotFound } from "../../../operator/kube/errors.ts";
@@ -117,15 +118,23 @@ const settingsOf = (id: string): Settings & { labelSelector: string } => ({
   healthPort: 0,
 });
 
-/** `natsUrl`: another NATS than the shared one. */
-export type StartOptions = { settings?: Partial<Settings>; kubeconfig?: string; natsUrl?: string };
+/** `mongodbUrl`, `natsUrl`, `kubeconfig`: other servers than the shared ones, or a link to them. */
+export type StartOptions = {
+  settings?: Partial<Settings>;
+  kubeconfig?: string;
+  mongodbUrl?: string;
+  natsUrl?: string;
+  clock?: Clock;
+  leaseTiming?: LeaseTiming;
+};
 export type Started = { stop: () => Promise<void>; metrics: Metrics<"operator">; log: () => string };
 
 const startOperator = async (
   config: Settings,
-  { servers, kubeconfig, natsUrl = servers.natsUrl }: { servers: TestServers } & StartOptions,
+  { servers, ...options }: { servers: TestServers } & StartOptions,
 ): Promise<Started> => {
-  const mongo = connectMongo({ url: servers.mongodbUrl, database: config.leaseName, appName: "op", maxPoolSize: 10 });
+  const { kubeconfig = servers.kubeconfig, mongodbUrl = servers.mongodbUrl, natsUrl = servers.natsUrl } = options;
+  const mongo = connectMongo({ url: mongodbUrl, database: config.leaseName, appName: "op", maxPoolSize: 10 });
   const nats = await connectNats({ url: natsUrl, name: "op" });
   const lines: string[] = [];
   const destination = new Writable({
@@ -137,18 +146,21 @@ const startOperator = async (
   const metrics = createMetrics("operator");
   const all = parts({
     config,
-    env: { KUBECONFIG: kubeconfig ?? servers.kubeconfig },
+    env: { KUBECONFIG: kubeconfig },
     mongo,
     nats,
     metrics,
     log: createLog({ program: "operator", level: "info", destination }),
-    clock: systemClock,
-    leaseTiming: { leaseMs: 3_000, renewMs: 2_000, retryMs: 200 },
+    clock: options.clock ?? systemClock,
+    leaseTiming: options.leaseTiming ?? shortLease,
   });
   for (const part of all) await part.start(new AbortController().signal);
   let stopped: Promise<void> | null = null;
   return { metrics, log: () => lines.join(""), stop: () => (stopped ??= stopAll(all)) };
 };
+
+/** So that a test need not wait for the end of a real one. */
+export const shortLease: LeaseTiming = { leaseMs: 3_000, renewMs: 2_000, everyMs: 1_000, retryMs: 200 };
 
 const stopAll = async (all: readonly Part[]): Promise<void> => {
   for (const part of [...all].reverse()) await part.stop(AbortSignal.timeout(10_000));

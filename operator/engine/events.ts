@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "#core/domain/clock.ts";
+import type { Log } from "#core/runtime/log.ts";
+import { resourceApiVersion } from "#core/schema/resources/definition.ts";
+import { Deposed } from "#core/storage/managed.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isNotFound, KubeError } from "../kube/errors.ts";
+import type { ObjectMeta, Resource } from "../kube/objects.ts";
+
+/** What happened to a resource, for people: `kubectl describe` shows it. */
+export type Note = { type: "Normal" | "Warning"; reason: string; message: string };
+
+/** Takes note and returns at once. Best effort: what comes too often, or cannot be written, is dropped. */
+export type Tell = (kind: string, resource: Resource, note: Note) => void;
+
+export type EventsDeps = { client: Pick<KubeClient, "call">; holder: string; clock: Clock; log: Log };
+
+const mostPending = 1_000; // 100 s of writing; what a whole relist finds beyond that is in the conditions
+const paceMs = 100; // ten a second
+
+/** Writes Kubernetes Events, in order. One that repeats another of the last ten minutes is counted there. */
+export const eventRecorder = (deps: EventsDeps): Tell => {
+  const pending: Told[] = [];
+  const admits = spamFilter();
+  const write = writer(deps);
+  const warned = new Set<number>();
+  let isDraining = false;
+
+  const dropped = (error: unknown): void => {
+    if (error instanceof Deposed) return void pending.splice(0); // the next leader tells what it finds
+    const status = error instanceof KubeError ? error.status : -1;
+    if (!warned.has(status)) deps.log.warn({ error: String(error) }, "event.dropped"); // once: it is no use ten a second
+    warned.add(status);
+  };
+  const drain = async (): Promise<void> => {
+    isDraining = true;
+    for (let told = pending.shift(); told !== undefined; told = pending.shift()) {
+      await write(told).catch(dropped);
+      await sleep(paceMs);
+    }
+    isDraining = false;
+  };
+  return (kind, { metadata }, note) => {
+    const at = deps.clock.now();
+    if (pending.length >= mostPending || !admits(metadata.uid, at)) return;
+    pending.push({ kind, metadata, note, at });
+    if (!isDraining) void drain();
+  };
+};
+
+type Told = { kind: string; metadata: ObjectMeta; note: Note; at: Date };
+type Written = { name: string; count: number; lastAt: number };
+
+const sameMs = 600_000; // client-go's aggregation window
+const mostKnown = 4_096; // client-go's cache of events
+
+const writer = ({ client, holder }: EventsDeps) => {
+  const known = new Map<string, Written>();
+
+  const begin = async (told: Told): Promise<Written> => {
+    const path = eventsPath(told);
+    const request = { method: "POST", path, body: eventOf(told, holder) } as const;
+    const { metadata } = await client.call<{ metadata: ObjectMeta }>(request, soon());
+    return { name: metadata.name, count: 1, lastAt: told.at.getTime() };
+  };
+  const repeat = async (told: Told, { name, count }: Written): Promise<Written> => {
+    const body = { count: count + 1, lastTimestamp: told.at.toISOString() };
+    await client.call({ method: "PATCH", path: `${eventsPath(told)}/${name}`, body }, soon());
+    return { name, count: count + 1, lastAt: told.at.getTime() };
+  };
+  return async (told: Told): Promise<void> => {
+    const key = JSON.stringify([told.metadata.uid, told.note]);
+    const before = known.get(key);
+    const isRepeat = before !== undefined && told.at.getTime() - before.lastAt < sameMs;
+    const again = (error: unknown) => {
+      if (isNotFound(error)) return begin(told); // events live for an hour, or until somebody removes them
+      throw error;
+    };
+    keepNewest(known, key, await (isRepeat ? repeat(told, before).catch(again) : begin(told)));
+  };
+};
+
+/** Events of a cluster-wide object stand in the namespace `default`. */
+const eventsPath = ({ metadata }: Told): string => `/api/v1/namespaces/${metadata.namespace ?? "default"}/events`;
+
+const component = "herald-operator";
+
+const eventOf = ({ kind, metadata, note, at }: Told, holder: string): object => {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { generateName: `${name}.`, namespace: namespace ?? "default" },
+    involvedObject: { apiVersion: resourceApiVersion, kind, name, namespace, uid, resourceVersion },
+    ...note,
+    message: note.message.slice(0, 1024), // the most that the API takes
+    count: 1,
+    firstTimestamp: at.toISOString(),
+    lastTimestamp: at.toISOString(),
+    source: { component },
+    reportingComponent: component,
+    reportingInstance: holder.slice(0, 128), // as above
+  };
+};
+
+const burst = 25; // of client-go's filter, with
+const refillMs = 300_000; // one more every five minutes
+
+/** A bucket of tokens for each object: one that flaps must not flood its namespace. */
+export const spamFilter = () => {
+  const buckets = new Map<string, { tokens: number; at: number }>();
+  return (uid: string, now: Date): boolean => {
+    const { tokens, at } = buckets.get(uid) ?? { tokens: burst, at: now.getTime() };
+    const filled = Math.min(burst, tokens + Math.max(0, now.getTime() - at) / refillMs);
+    const isAdmitted = filled >= 1;
+    keepNewest(buckets, uid, { tokens: isAdmitted ? filled - 1 : filled, at: now.getTime() });
+    return isAdmitted;
+  };
+};
+
+/** Sets a key as the newest; the oldest goes when there are too many. */
+const keepNewest = <V>(map: Map<string, V>, key: string, value: V): void => {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > mostKnown && oldest !== undefined) map.delete(oldest);
+};
+
+const soon = (): AbortSignal => AbortSignal.timeout(10_000);

@@ -1,0 +1,87 @@
+import type { Condition } from "#core/schema/resources/common.ts";
+import { keyOf, type Resource } from "./kube/objects.ts";
+import { pause } from "./kube/watch.ts";
+import type { Operator } from "./operator.ts";
+import type { KindName, Stores } from "./stores.ts";
+
+export type OnceDeps = {
+  engine: Pick<Operator, "isSynced" | "leader" | "isSettled">;
+  resources: Stores;
+  timeoutMs: number;
+  /** For how long another's Lease may hold; who has it after that is alive. */
+  leaseMs: number;
+  print: (text: string) => void;
+};
+
+/** Codes to end with: `failed` says nothing of the resources. */
+const codes = { ready: 0, failed: 1, notReady: 2 } as const;
+
+/**
+ * Waits until the operator has had its say about every resource, and prints those that are not ready. It takes the
+ * Lease as any operator does, so that it never works against one that runs.
+ */
+export const once =
+  ({ engine, resources, timeoutMs, leaseMs, print }: OnceDeps) =>
+  async (signal: AbortSignal): Promise<number> => {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    await until(engine.isSynced, deadline);
+    await until(() => engine.leader().isLeader, AbortSignal.any([deadline, AbortSignal.timeout(leaseMs * 1.5)]));
+    if (!engine.leader().isLeader) {
+      print(whyNot(engine));
+      return codes.failed;
+    }
+    await until(engine.isSettled, deadline);
+    const isSettled = engine.isSettled();
+    const { all, notReady } = judged(resources);
+    if (notReady.length > 0) print(table([["KIND", "NAME", "READY", "REASON", "MESSAGE"], ...notReady]));
+    print(`${all - notReady.length} of ${all} resources are ready`);
+    if (!isSettled) print(`not all of them were decided within ${timeoutMs / 1000} s`);
+    if (!isSettled) return codes.failed;
+    return notReady.length > 0 ? codes.notReady : codes.ready;
+  };
+
+const pollMs = 50;
+
+/** Returns when the condition holds or `signal` aborts. */
+const until = async (holds: () => boolean, signal: AbortSignal): Promise<void> => {
+  while (!holds() && !signal.aborted) await pause(pollMs, signal);
+};
+
+const whyNot = ({ isSynced, leader }: OnceDeps["engine"]): string => {
+  if (!isSynced()) return "the resources could not be listed in time";
+  const { holder } = leader();
+  return holder === "" ? "the Lease could not be taken" : `another operator leads: ${holder}; nothing was done`;
+};
+
+const kinds: Record<KindName, string> = {
+  plans: "Plan",
+  tenants: "Tenant",
+  apps: "App",
+  apiKeys: "ApiKey",
+  webhooks: "Webhook",
+  liveActivityTypes: "LiveActivityType",
+};
+
+const judged = (resources: Stores): { all: number; notReady: string[][] } => {
+  const names = Object.keys(kinds) as KindName[]; // the record has no other keys
+  const found = names.flatMap((name) =>
+    [...resources[name].all()].map((resource) => ({ kind: kinds[name], resource })),
+  );
+  return { all: found.length, notReady: found.flatMap(({ kind, resource }) => rowOf(kind, resource)) };
+};
+
+/** A line about a resource that is not ready; of one that is, none. */
+const rowOf = (kind: string, resource: Resource): string[][] => {
+  const { conditions = [] } = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const isCurrent = ready?.observedGeneration === resource.metadata.generation;
+  if (ready === undefined || !isCurrent) return [[kind, keyOf(resource), "Unknown", "NotReconciled", ""]];
+  return ready.status === "True" ? [] : [[kind, keyOf(resource), ready.status, ready.reason, ready.message]];
+};
+
+const table = (rows: readonly string[][]): string => {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
+  return rows.map((row) => line(row).trimEnd()).join("\n");
+};

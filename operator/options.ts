@@ -1,0 +1,37 @@
+import { parseArgs } from "node:util";
+
+const help = `Herald's operator: makes custom resources true in MongoDB and JetStream.
+
+  node operator/main.ts             runs until it is told to stop; one of several leads
+  node operator/main.ts --once      reconciles every resource once and prints those that are not ready
+
+      --timeout SECONDS             of --once: how long it may take, 1 to 3600 (300)
+      --help                        this text
+
+--once ends with 0 when every resource is ready; with 2 when some are not, and only a change of theirs can help;
+with 1 when it could not be done: it could not start, another operator leads, or time ran out.
+Settings are environment variables: docs/settings.md.`;
+
+/** What the command line asks for. `--help`, and anything that is not known, ends the process. */
+export const optionsIn = (args: string[]): { isOnce: boolean; timeoutMs: number } => {
+  try {
+    const { values } = parseArgs({ args, options });
+    if (values.help) return end(0, help);
+    const seconds = /^\d{1,4}$/.test(values.timeout) ? Number(values.timeout) : 0;
+    if (seconds < 1 || seconds > 3600) throw new Error("--timeout takes whole seconds from 1 to 3600");
+    return { isOnce: values.once, timeoutMs: seconds * 1000 };
+  } catch (error) {
+    return end(1, `${error instanceof Error ? error.message : String(error)}\n\n${help}`);
+  }
+};
+
+const options = {
+  once: { type: "boolean", default: false },
+  timeout: { type: "string", default: "300" },
+  help: { type: "boolean", default: false },
+} as const;
+
+const end = (code: number, text: string): never => {
+  (code === 0 ? process.stdout : process.stderr).write(`${text}\n`);
+  process.exit(code);
+};
