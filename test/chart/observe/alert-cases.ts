@@ -1,0 +1,259 @@
+/** A history of series, one value a minute in promtool's notation: `0+2x60` grows by 2 sixty times, `5x30` stays at 5. */
+export type History = Record<string, string>;
+
+/** What makes an alert fire by a time, and what comes near and does not. */
+export type AlertCase = { at: string; fires: History; rests: History };
+
+const installation = 'namespace="herald"';
+const all = (metric: string, labels = ""): string => `${metric}{${installation}${labels && `,${labels}`}}`;
+
+const accepts = (bad: number, good: number): History => ({
+  [all("herald_http_requests_total", 'route="/v1/notifications",method="POST",status="503"')]: `0+${bad}x400`,
+  [all("herald_http_requests_total", 'route="/v1/notifications",method="POST",status="202"')]: `0+${good}x400`,
+});
+const sends = (bad: number, good: number): History => ({
+  [all("herald_deliveries_total", 'channel="ios_push",provider="apns",outcome="retry_at"')]: `0+${bad}x400`,
+  [all("herald_deliveries_total", 'channel="ios_push",provider="apns",outcome="sent"')]: `0+${good}x400`,
+});
+
+/** Of 100 a minute, so many are at most so large; all are at most `most`. */
+const histogram = (metric: string, labels: string, below: Record<string, number>): History =>
+  Object.fromEntries(
+    Object.entries({ ...below, "+Inf": 100 }).map(([le, count]) => [
+      all(`${metric}_bucket`, `${labels && `${labels},`}le="${le}"`),
+      `0+${count}x60`,
+    ]),
+  );
+
+const program = (name: string): History => ({ [all("nodejs_version_info", `program="${name}"`)]: "1x20" });
+const operator = 'program="operator"';
+const apps = `${operator},controller="app"`;
+
+const service: Record<string, AlertCase> = {
+  HeraldAcceptBudgetBurnsFast: { at: "90m", fires: accepts(20, 980), rests: accepts(5, 995) },
+  HeraldAcceptBudgetBurnsSlowly: { at: "380m", fires: accepts(4, 996), rests: accepts(1, 1999) },
+  HeraldProgramDown: {
+    at: "10m",
+    fires: { ...program("apiserver"), ...program("dispatcher") },
+    rests: { ...program("apiserver"), ...program("dispatcher"), ...program("operator") },
+  },
+  HeraldStoreUnreachable: {
+    at: "10m",
+    fires: {
+      [all("herald_dependency_up", 'program="apiserver",dependency="redis",pod="a"')]: "0x20",
+      [all("herald_dependency_up", 'program="apiserver",dependency="redis",pod="b"')]: "0x20",
+    },
+    rests: {
+      [all("herald_dependency_up", 'program="apiserver",dependency="redis",pod="a"')]: "0x20",
+      [all("herald_dependency_up", 'program="apiserver",dependency="redis",pod="b"')]: "1x20",
+    },
+  },
+  HeraldAcceptSlow: {
+    at: "30m",
+    fires: histogram("herald_http_request_duration_seconds", 'route="/v1/notifications",method="POST"', {
+      "0.25": 90,
+      "0.5": 100,
+    }),
+    rests: histogram("herald_http_request_duration_seconds", 'route="/v1/notifications",method="POST"', {
+      "0.1": 90,
+      "0.25": 100,
+    }),
+  },
+  HeraldRateLimitsLocal: {
+    at: "20m",
+    fires: { [all("herald_rate_limit_decisions_total", 'decision="allowed",bucket="local"')]: "0+1x30" },
+    rests: { [all("herald_rate_limit_decisions_total", 'decision="allowed",bucket="redis"')]: "0+1x30" },
+  },
+  HeraldEventLoopBlocked: {
+    at: "20m",
+    fires: { [all("nodejs_eventloop_lag_p99_seconds", 'program="apiserver",pod="a"')]: "0.6x30" },
+    rests: { [all("nodejs_eventloop_lag_p99_seconds", 'program="apiserver",pod="a"')]: "0.4x30" },
+  },
+  HeraldProgramRestarts: {
+    at: "20m",
+    fires: { [all("process_start_time_seconds", 'program="dispatcher"')]: "1 2 3 4 5x20" },
+    rests: { [all("process_start_time_seconds", 'program="dispatcher"')]: "1 2 3 4x20" },
+  },
+};
+
+const delivery: Record<string, AlertCase> = {
+  HeraldDeliveryBudgetBurnsFast: { at: "90m", fires: sends(200, 800), rests: sends(50, 950) },
+  HeraldDeliveryBudgetBurnsSlowly: { at: "380m", fires: sends(40, 960), rests: sends(5, 995) },
+  HeraldCredentialsRefused: {
+    at: "20m",
+    fires: { [all("herald_deliveries_total", 'channel="email",provider="smtp",outcome="config_error"')]: "0+1x30" },
+    rests: { [all("herald_deliveries_total", 'channel="email",provider="smtp",outcome="config_error"')]: "3x30" },
+  },
+  HeraldBreakersOpen: {
+    at: "15m",
+    fires: { [all("herald_open_breakers", 'channel="email"')]: "1x20" },
+    rests: { [all("herald_open_breakers", 'channel="email"')]: "1x8 0 1x10" },
+  },
+  HeraldUnsavedAtLimit: {
+    at: "15m",
+    fires: {
+      [all("herald_unsaved_recipients", 'pod="a"')]: "98x20",
+      [all("herald_unsaved_recipients_limit", 'pod="a"')]: "100x20",
+    },
+    rests: {
+      [all("herald_unsaved_recipients", 'pod="a"')]: "98x9 50 98x10",
+      [all("herald_unsaved_recipients_limit", 'pod="a"')]: "100x20",
+    },
+  },
+  HeraldTimersLate: {
+    at: "20m",
+    fires: histogram("herald_timers_lag_seconds", 'source="messages"', { "3": 90, "10": 100 }),
+    rests: histogram("herald_timers_lag_seconds", 'source="messages"', { "1.5": 90, "3": 100 }),
+  },
+  HeraldOutboxKept: {
+    at: "20m",
+    fires: { [all("herald_outbox_events_total", 'program="apiserver",outcome="kept"')]: "0+1x30" },
+    rests: { [all("herald_outbox_events_total", 'program="apiserver",outcome="published"')]: "0+1x30" },
+  },
+  HeraldHintsFail: {
+    at: "25m",
+    fires: {
+      [all("herald_queue_messages_total", 'consumer="deliver",settlement="failed"')]: "0+1x30",
+      [all("herald_queue_messages_total", 'consumer="deliver",settlement="done"')]: "0+9x30",
+    },
+    rests: {
+      [all("herald_queue_messages_total", 'consumer="deliver",settlement="failed"')]: "0+1x30",
+      [all("herald_queue_messages_total", 'consumer="deliver",settlement="done"')]: "0+99x30",
+    },
+  },
+  HeraldQueueStuck: {
+    at: "20m",
+    fires: { [all("herald_consumer_pending", 'stream="work",consumer="plan"')]: "5x30" },
+    rests: {
+      [all("herald_consumer_pending", 'stream="work",consumer="plan"')]: "5x30",
+      [all("herald_queue_messages_total", 'consumer="plan",settlement="done"')]: "0+1x30",
+    },
+  },
+  HeraldQueueBehind: {
+    at: "25m",
+    fires: {
+      [all("herald_consumer_pending", 'stream="work",consumer="plan"')]: "1000x30",
+      [all("herald_queue_messages_total", 'consumer="plan",settlement="done"')]: "0+60x30",
+    },
+    rests: {
+      [all("herald_consumer_pending", 'stream="work",consumer="plan"')]: "200x30",
+      [all("herald_queue_messages_total", 'consumer="plan",settlement="done"')]: "0+60x30",
+    },
+  },
+  HeraldStreamNearlyFull: {
+    at: "10m",
+    fires: {
+      [all("herald_stream_bytes", 'stream="work"')]: "90x20",
+      [all("herald_stream_bytes_limit", 'stream="work"')]: "100x20",
+    },
+    rests: {
+      [all("herald_stream_bytes", 'stream="work"')]: "70x20",
+      [all("herald_stream_bytes_limit", 'stream="work"')]: "100x20",
+    },
+  },
+};
+
+const webhooks: Record<string, AlertCase> = {
+  HeraldWebhooksFailEverywhere: {
+    at: "25m",
+    fires: {
+      [all("herald_webhook_attempts_total", 'outcome="failed",error_class="dns"')]: "0+6x30",
+      [all("herald_webhook_attempts_total", 'outcome="success",error_class=""')]: "0+4x30",
+    },
+    rests: {
+      [all("herald_webhook_attempts_total", 'outcome="failed",error_class="http_5xx"')]: "0+6x30",
+      [all("herald_webhook_attempts_total", 'outcome="success",error_class=""')]: "0+4x30",
+    },
+  },
+  HeraldWebhooksLate: {
+    at: "20m",
+    fires: histogram("herald_webhook_queue_seconds", "", { "1": 40, "5": 100 }),
+    rests: histogram("herald_webhook_queue_seconds", "", { "1": 60, "5": 100 }),
+  },
+  HeraldWebhookEndpointsFailing: {
+    at: "75m",
+    fires: { [all("herald_webhook_endpoints", 'state="failing"')]: "2x60 20x20" },
+    rests: { [all("herald_webhook_endpoints", 'state="failing"')]: "2x60 7x20" },
+  },
+  HeraldWebhookLanesFull: {
+    at: "15m",
+    fires: { [all("herald_webhook_lanes", 'pod="a"')]: "960x20" },
+    rests: { [all("herald_webhook_lanes", 'pod="a"')]: "940x20" },
+  },
+};
+
+const operatorCases: Record<string, AlertCase> = {
+  HeraldOperatorNotLeading: {
+    at: "5m",
+    fires: {
+      [all("leader_election_master_status", `${operator},pod="a"`)]: "0x10",
+      [all("leader_election_master_status", `${operator},pod="b"`)]: "0x10",
+    },
+    rests: {
+      [all("leader_election_master_status", `${operator},pod="a"`)]: "0x10",
+      [all("leader_election_master_status", `${operator},pod="b"`)]: "1x10",
+    },
+  },
+  HeraldReconcileErrors: {
+    at: "40m",
+    fires: {
+      [all("controller_runtime_reconcile_errors_total", apps)]: "0+2x50",
+      [all("controller_runtime_reconcile_total", `${apps},result="error"`)]: "0+2x50",
+      [all("controller_runtime_reconcile_total", `${apps},result="success"`)]: "0+8x50",
+    },
+    rests: {
+      [all("controller_runtime_reconcile_errors_total", apps)]: "0+1x50",
+      [all("controller_runtime_reconcile_total", `${apps},result="error"`)]: "0+1x50",
+      [all("controller_runtime_reconcile_total", `${apps},result="success"`)]: "0+19x50",
+    },
+  },
+  HeraldReconcilePanics: {
+    at: "10m",
+    fires: { [all("controller_runtime_reconcile_panics_total", apps)]: "0x5 1x10" },
+    rests: { [all("controller_runtime_reconcile_panics_total", apps)]: "1x20" },
+  },
+  HeraldWorkQueueStuck: {
+    at: "10m",
+    fires: { [all("workqueue_longest_running_processor_seconds", apps)]: "100x20" },
+    rests: { [all("workqueue_longest_running_processor_seconds", apps)]: "60x20" },
+  },
+  HeraldWorkQueueSlow: {
+    at: "40m",
+    fires: histogram("workqueue_queue_duration_seconds", apps, { "10": 50, "100": 100 }),
+    rests: histogram("workqueue_queue_duration_seconds", apps, { "1": 50, "10": 100 }),
+  },
+  HeraldResourcesRefused: {
+    at: "25m",
+    fires: { [all("herald_resources", 'kind="app",ready="False"')]: "1x30" },
+    rests: { [all("herald_resources", 'kind="app",ready="False"')]: "1x14 0x20" },
+  },
+  HeraldResourcesWaiting: {
+    at: "40m",
+    fires: { [all("herald_resources", 'kind="app",ready="Unknown"')]: "1x50" },
+    rests: { [all("herald_resources", 'kind="app",ready="Unknown"')]: "1x25 0 1x20" },
+  },
+  HeraldDriftRepaired: {
+    at: "50m",
+    fires: { [all("herald_drift_repairs_total", 'kind="app"')]: "0+1x60" },
+    rests: { [all("herald_drift_repairs_total", 'kind="app"')]: "0+1x5 5x50" },
+  },
+  HeraldKubernetesApiFails: {
+    at: "25m",
+    fires: {
+      [all("rest_client_requests_total", `${operator},code="<error>"`)]: "0+2x30",
+      [all("rest_client_requests_total", `${operator},code="200"`)]: "0+8x30",
+    },
+    rests: {
+      [all("rest_client_requests_total", `${operator},code="404"`)]: "0+2x30",
+      [all("rest_client_requests_total", `${operator},code="200"`)]: "0+8x30",
+    },
+  },
+};
+
+/** For every alert of the chart. */
+export const alertCases: Readonly<Record<string, AlertCase>> = {
+  ...service,
+  ...delivery,
+  ...webhooks,
+  ...operatorCases,
+};
