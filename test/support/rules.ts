@@ -24,17 +24,28 @@ const rules = ruleFiles.flatMap((path) => {
 export const alerts = rules.filter((rule): rule is Alert => "alert" in rule);
 export const records = rules.filter((rule): rule is Rule & { record: string } => "record" in rule);
 
-/** An expression of a dashboard, and where it stands. */
-export type Shown = { where: string; expr: string };
+/** An expression of a dashboard, where it stands and what its panel says of it. */
+export type Shown = { where: string; expr: string; description: string; unit: string };
 
 export const shown: Shown[] = globSync("charts/herald/dashboards/*.json", { cwd: rootDir }).flatMap((path) => {
   const { title, panels } = JSON.parse(readFileSync(join(rootDir, path), "utf8")) as GrafanaDashboard;
   return panels.flatMap((panel) =>
-    (panel.targets ?? []).map(({ expr }) => ({ where: `${title} / ${panel.title}`, expr })),
+    (panel.targets ?? []).map(({ expr }) => ({
+      where: `${title} / ${panel.title}`,
+      expr,
+      description: panel.description,
+      unit: panel.fieldConfig.defaults.unit,
+    })),
   );
 });
 
-type GrafanaDashboard = { title: string; panels: { title: string; targets?: { expr: string }[] }[] };
+type GrafanaPanel = {
+  title: string;
+  description: string;
+  fieldConfig: { defaults: { unit: string } };
+  targets?: { expr: string }[];
+};
+type GrafanaDashboard = { title: string; panels: GrafanaPanel[] };
 
 /** A metric that an expression reads, with the labels that its matchers name. */
 export type Selector = { metric: string; labels: string[] };

@@ -28,6 +28,8 @@ export type SystemOptions = {
 /** A program of the system: it can be killed and started again with the same settings. */
 export type SystemProgram = Omit<ServerProcess, "pid"> & {
   url: string;
+  /** Where /metrics and /readyz are. */
+  healthUrl: string;
   restart: () => Promise<void>;
   pid: () => number;
   /** What it has written, line by line. */
@@ -125,6 +127,7 @@ const runProgram = async ({ program, name, dir, env }: Run): Promise<SystemProgr
   let current = await begin();
   return {
     url: `http://127.0.0.1:${httpPort}`,
+    healthUrl: `http://127.0.0.1:${healthPort}`,
     pid: () => current.pid,
     log: async () => {
       const lines = (await readFile(join(dir, "logs", `${name}.log`), "utf8")).split("\n");

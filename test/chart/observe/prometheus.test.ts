@@ -1,0 +1,126 @@
+import { expect } from "chai";
+import { findTool } from "../../../dev/find-tool.ts";
+import { type Installation, installation } from "../../integration/operator/harness.ts";
+import { manifests } from "../../integration/operator/manifests.ts";
+import { alerts, records, ruleFiles, selectorsOf, shown } from "../../support/rules.ts";
+import { type Sending, seedDevices, send, startSending } from "../../support/sending.ts";
+import type { SystemProgram } from "../../support/system.ts";
+import { until } from "../../support/until.ts";
+import { type Inbox, startInbox } from "../../support/webhook-inbox.ts";
+import { addEndpoint, anEvent, loopbackAllowed, postEvents } from "../../support/webhook-traffic.ts";
+import { type Prometheus, startPrometheus } from "./prometheus.ts";
+
+/** Metrics that have no series before something goes wrong, which it does not here. */
+const onlyOnFaults = new Set([
+  "controller_runtime_reconcile_errors_total", // no store is away
+  "controller_runtime_reconcile_panics_total",
+  "workqueue_retries_total",
+  "herald_watch_restarts_total", // no watch breaks off
+  "herald_drift_repairs_total", // nobody writes past the operator
+  "herald_queue_redeliveries_total", // nobody is killed
+]);
+const isQuiet = (expr: string): boolean => selectorsOf(expr).some(({ metric }) => onlyOnFaults.has(metric));
+
+describe("rules and dashboards on a Prometheus that scrapes the running programs", function () {
+  this.timeout(150_000);
+  let sending: Sending;
+  let herald: Installation;
+  let inbox: Inbox;
+  let prometheus: Prometheus;
+
+  before(async () => {
+    const program = findTool("prometheus") ?? expect.fail("prometheus is missing: make install-chart-tools");
+    herald = await installation();
+    inbox = await startInbox();
+    sending = await startSending(herald.servers);
+    const { system } = sending;
+    const env = { KUBECONFIG: herald.servers.kubeconfig, HERALD_OPERATOR_SELECTOR: herald.settings.labelSelector };
+    const [operator, apiserver, dispatcher] = await Promise.all([
+      system.start("operator", { ...env, HERALD_OPERATOR_LEASE: herald.settings.leaseName }),
+      system.start("apiserver", loopbackAllowed),
+      system.start("dispatcher", loopbackAllowed),
+    ]);
+    const targets = Object.entries({ operator, apiserver, dispatcher }).map(([pod, { healthUrl }]) => ({
+      address: new URL(healthUrl).host,
+      labels: { namespace: "herald", pod },
+    }));
+    prometheus = await startPrometheus(program, { targets, ruleFiles });
+    await makeTraffic(apiserver);
+  });
+  after(async () => {
+    await prometheus?.stop();
+    await sending?.close();
+    await inbox?.stop();
+    await herald?.close();
+  });
+
+  /** Some of everything: resources, pushes at once and later, custom events, an endpoint that takes them and one that fails. */
+  const makeTraffic = async (apiserver: SystemProgram): Promise<void> => {
+    const { system } = sending;
+    const make = manifests(herald);
+    for (const object of [make.namespace, make.plan(), make.tenant()]) await herald.apply(object);
+    await herald.ready(make.tenant());
+    await herald.apply(make.app({ timeZone: "Nowhere/Else" }));
+    await herald.ready(make.app(), "False");
+    inbox.answer("/fails", () => 500);
+    await addEndpoint(system, { url: `${inbox.url}/takes`, names: ["a"] });
+    await addEndpoint(system, { url: `${inbox.url}/fails`, names: ["a"] });
+    const [device] = await seedDevices(system, 1);
+    const target = { include_subscription_ids: [device?._id] };
+    await send(system, apiserver, { target, send_after: new Date(Date.now() + 3_000).toISOString() });
+    for (const n of [1, 2, 3]) {
+      await postEvents(system, apiserver, [anEvent("a", n)]);
+      await system.ended(await send(system, apiserver, { target }), 20_000);
+    }
+    await until(() => inbox.arrivals("/takes").length >= 3 && inbox.arrivals("/fails").length > 0, 30_000);
+  };
+
+  /** What of a list has no series, once everything has been scraped; the longest rhythm of the programs is a minute. */
+  const withoutSeries = async (expressions: readonly { where: string; expr: string }[]): Promise<string[]> => {
+    let missing = [...expressions];
+    const look = async (): Promise<boolean> => {
+      const found = await Promise.all(missing.map(async ({ expr }) => (await prometheus.query(expr)).length > 0));
+      missing = missing.filter((_one, index) => !found[index]);
+      return missing.length === 0;
+    };
+    await until(look, 75_000).catch((error: unknown) => {
+      if (missing.length === 0) throw error; // a look failed
+    });
+    return missing.map(({ where, expr }) => `${where}: ${expr}`);
+  };
+
+  it("every expression of a dashboard gives series", async () => {
+    const asked = shown.map(({ where, expr }) => ({
+      where,
+      expr: expr.replaceAll("$namespace", "herald").replaceAll("$__rate_interval", "30s"),
+    }));
+    for (const { expr } of asked) await prometheus.query(expr); // each is understood
+    expect(await withoutSeries(asked.filter(({ expr }) => !isQuiet(expr)))).to.deep.equal([]);
+  });
+
+  it("every metric and label that a rule reads has series", async () => {
+    const rules = [
+      ...alerts.map(({ alert, expr }) => ({ where: alert, expr })),
+      ...records.map(({ record, expr }) => ({ where: record, expr })),
+    ];
+    const asked = rules.flatMap(({ where, expr }) =>
+      selectorsOf(expr)
+        .filter(({ metric }) => !metric.startsWith("herald:") && !onlyOnFaults.has(metric))
+        .map(({ metric, labels }) => ({
+          where,
+          expr: `${metric}{${labels.map((label) => `${label}!=""`).join(",")}}`,
+        })),
+    );
+    expect(asked).to.have.length.above(50);
+    expect(await withoutSeries(asked)).to.deep.equal([]);
+  });
+
+  it("every rule is evaluated without an error", async () => {
+    await until(async () => (await prometheus.faultyRules()).length === 0, 20_000).catch(() => {});
+    expect(await prometheus.faultyRules()).to.deep.equal([]);
+  });
+
+  it("nothing is critical while all is well", async () => {
+    expect(await prometheus.query('ALERTS{severity="critical"}')).to.deep.equal([]);
+  });
+});

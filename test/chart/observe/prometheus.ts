@@ -1,0 +1,78 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { freePorts } from "../../../dev/servers/process.ts";
+import { until } from "../../support/until.ts";
+
+/** A Prometheus of a test's own that scrapes each second. */
+export type Prometheus = {
+  /** Series of an expression now. */
+  query: (expr: string) => Promise<unknown[]>;
+  /** Names and errors of rules that could not be evaluated. */
+  faultyRules: () => Promise<string[]>;
+  stop: () => Promise<void>;
+};
+
+export type Target = { address: string; labels: Record<string, string> };
+
+export const startPrometheus = async (
+  program: string,
+  { targets, ruleFiles }: { targets: readonly Target[]; ruleFiles: readonly string[] },
+): Promise<Prometheus> => {
+  const dir = await mkdtemp(join(tmpdir(), "prometheus-"));
+  const [port = 0] = await freePorts(1);
+  const config = {
+    global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
+    rule_files: ruleFiles,
+    scrape_configs: [
+      {
+        job_name: "herald",
+        static_configs: targets.map(({ address, labels }) => ({ targets: [address], labels })),
+      },
+    ],
+  };
+  await writeFile(join(dir, "prometheus.yml"), stringify(config));
+  const child = spawn(
+    program,
+    [
+      `--config.file=${dir}/prometheus.yml`,
+      `--storage.tsdb.path=${dir}/data`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { stdio: "ignore" },
+  );
+  const ended = once(child, "exit");
+  const at = `http://127.0.0.1:${port}`;
+  await until(async () => (await fetch(`${at}/-/ready`).catch(() => null))?.ok ?? false, 20_000);
+  return {
+    query: async (expr) => {
+      const { data } = await ask<{ result: unknown[] }>(`${at}/api/v1/query?query=${encodeURIComponent(expr)}`);
+      return data.result;
+    },
+    faultyRules: async () => {
+      const { data } = await ask<{ groups: { rules: RuleState[] }[] }>(`${at}/api/v1/rules`);
+      const rules = data.groups.flatMap((group) => group.rules);
+      return rules
+        .filter(({ health }) => health !== "ok")
+        .map(({ name, health, lastError }) => `${name}: ${lastError ?? health}`);
+    },
+    stop: async () => {
+      child.kill();
+      await ended;
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+};
+
+type RuleState = { name: string; health: "ok" | "err" | "unknown"; lastError?: string };
+
+/** @throws with Prometheus's own words when it cannot answer */
+const ask = async <T>(url: string): Promise<{ data: T }> => {
+  const reply = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+  const body = (await reply.json()) as { status: string; error?: string; data: T }; // Prometheus's HTTP API
+  if (body.status !== "success") throw new Error(body.error);
+  return body;
+};

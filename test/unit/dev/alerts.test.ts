@@ -1,0 +1,71 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { createMetrics } from "#core/runtime/metrics.ts";
+import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
+import { watchLevels } from "#core/runtime/metrics-dispatcher.ts";
+import { watchWebhookLevels } from "#core/runtime/metrics-webhooks.ts";
+import { rootDir } from "../../../dev/paths.ts";
+import { watchLevels as watchOperatorLevels } from "../../../operator/levels.ts";
+import { makeStores } from "../../../operator/stores.ts";
+import { alerts, records, selectorsOf, shown } from "../../support/rules.ts";
+
+const runbooks = readFileSync(join(rootDir, "docs/runbooks.md"), "utf8");
+
+/** Names of all that the three programs measure, as they are scraped. */
+const exported = (): Set<string> => {
+  const { apiserver, dispatcher, operator } = {
+    apiserver: createMetrics("apiserver").registry,
+    dispatcher: createMetrics("dispatcher").registry,
+    operator: createMetrics("operator").registry,
+  };
+  watchDependencies(apiserver, {});
+  watchLevels(dispatcher, { unsaved: () => 0, unsavedLimit: 1, openBreakers: () => ({}) });
+  watchWebhookLevels(dispatcher, { lanes: () => 0, inFlight: () => 0 });
+  watchOperatorLevels(operator, { stores: makeStores(), streams: async () => [] });
+  const names = [apiserver, dispatcher, operator].flatMap((registry) =>
+    registry.getMetricsAsArray().map(({ name }) => name),
+  );
+  return new Set(names.flatMap((name) => [name, `${name}_bucket`, `${name}_count`, `${name}_sum`]));
+};
+
+describe("alerts and dashboards", () => {
+  it("name only metrics that the programs export, or that a rule records", () => {
+    const known = new Set([...exported(), ...records.map(({ record }) => record)]);
+    const read = [...alerts, ...records, ...shown].flatMap(({ expr }) => selectorsOf(expr));
+    expect(read).to.have.length.above(100);
+    expect(read.map(({ metric }) => metric).filter((metric) => !known.has(metric))).to.deep.equal([]);
+  });
+
+  it("tell what is wrong, how bad it is and where the runbook stands", () => {
+    for (const { alert, labels, annotations } of alerts) {
+      expect(["critical", "warning", "info"], alert).to.include(labels.severity);
+      expect(annotations.summary, alert).to.have.length.above(10);
+      expect(annotations.description, alert).to.have.length.above(20);
+      expect(annotations.runbook_url).to.equal(`https://herald.dev/docs/runbooks.md#${alert.toLowerCase()}`);
+    }
+  });
+
+  it("have a runbook each, and each runbook has an alert", () => {
+    const sections = [...runbooks.matchAll(/^### (\w+)$/gm)].map(([, name = ""]) => name);
+    expect(sections.sort()).to.deep.equal(alerts.map(({ alert }) => alert).sort());
+  });
+
+  it("are explained by log events that there are", () => {
+    const told = [...new Set([...runbooks.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, name = ""]) => name))];
+    const sources = globSync("{core,apiserver,dispatcher,operator}/**/*.ts", { cwd: rootDir });
+    const code = sources.map((path) => readFileSync(join(rootDir, path), "utf8")).join("\n");
+    expect(told).to.have.length.above(4);
+    expect(told.filter((name) => !code.includes(`"${name}"`))).to.deep.equal([]);
+  });
+
+  it("say on every panel what it shows, and never name a tenant", () => {
+    expect(shown).to.have.length.above(50);
+    for (const { where, expr, description, unit } of shown) {
+      expect(description, where).to.have.length.above(3);
+      expect(unit, where).to.be.a("string");
+      expect(expr, where).to.include('namespace=~"$namespace"');
+      expect(expr, where).not.to.match(/ten_|app_|tenant/);
+    }
+  });
+});
