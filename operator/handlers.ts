@@ -59,53 +59,44 @@ type HandlerOf<S> = S extends Store<infer R extends Resource> ? Handler<R> : nev
 export const makeHandlers = (deps: HandlerDeps): Handlers => {
   const { db, fence, nats, ring, secrets, stores, announce, clock } = deps;
   const common = { announce, clock };
-  const managed = <Row extends ManagedRow>(spec: CollectionSpec): ManagedRows<Row> =>
-    managedRows(collectionOf<Row>(db, spec), fence);
-  const rows = {
-    plans: managed<PlanRow>(planCollection),
-    tenants: { ...tenants(db), ...managed<TenantRow>(tenantCollection) },
-    apps: { ...apps(db), ...managed<AppRow>(appCollection) },
-    types: { ...liveActivityTypes(db), ...managed<LiveActivityTypeRow>(liveActivityTypeCollection) },
-  };
-  const endpoints = collectionOf<WebhookRow>(db, webhookCollection);
-  const webhooks = managed<WebhookRow>(webhookCollection);
-  const work = webhookWork(db);
-  const stats = webhookStats(db);
-  const keys = managed<ApiKeyRow>(apiKeyCollection);
+  const rows = documents(db, fence);
   const doorbell = doorbellOf(nats, deps.prefix);
-  const appRefs = { ...common, apps: rows.apps, appStore: stores.apps };
+  const appRefs = { ...common, ...rows, appStore: stores.apps };
   return {
-    plans: planHandler({ ...common, ...rows, prefix: deps.prefix, ...streams(nats) }),
+    plans: planHandler({ ...common, ...rows, store: stores.plans, prefix: deps.prefix, ...streams(nats, fence) }),
     tenants: tenantHandler({ ...common, ...rows, store: stores.tenants, ...cascade(db, announce, doorbell) }),
-    apps: appHandler({ ...common, ...rows, secrets, ring, oneByOne: oneByOne(), ...cascade(db, announce, doorbell) }),
-    apiKeys: apiKeyHandler({ ...appRefs, ...rows, keys, secrets, baseUrl: deps.publicUrl, newToken }),
+    apps: appHandler({
+      ...common,
+      ...rows,
+      store: stores.apps,
+      secrets,
+      ring,
+      oneByOne: oneByOne(),
+      ...cascade(db, announce, doorbell),
+    }),
+    apiKeys: apiKeyHandler({ ...appRefs, store: stores.apiKeys, secrets, baseUrl: deps.publicUrl, newToken }),
     webhooks: webhookHandler({
       ...appRefs,
-      webhooks,
+      store: stores.webhooks,
       secrets,
       ring,
       newSigningSecret,
       addressProblem: deps.guard.problemOf,
       templateProblem,
       filterProblems,
-      lastHour: async (id, now) => (await stats.summary(id, now)).last_hour,
-      wake: async (id) => {
-        await work.wake([id], clock.now());
-        await doorbell(id);
-      },
-      doorbell,
+      ...traffic(deps, doorbell),
       noRoom: planRoom({
         ...rows,
         feature: "webhooks",
         things: "endpoints",
         most: (plan) => plan.webhook_endpoints,
-        countOthers: (appId, exceptId) => endpoints.countDocuments({ app_id: appId, _id: { $ne: exceptId } }),
+        countOthers: countOtherEndpoints(db),
       }),
       oneByOne: oneByOne(),
     }),
     liveActivityTypes: liveActivityTypeHandler({
       ...appRefs,
-      types: rows.types,
+      store: stores.liveActivityTypes,
       noRoom: planRoom({
         ...rows,
         feature: "live_activities",
@@ -117,6 +108,33 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
     }),
   };
 };
+
+/** The documents that resources stand for. */
+const documents = (db: Db, fence: Fence) => {
+  const managed = <Row extends ManagedRow>(spec: CollectionSpec): ManagedRows<Row> =>
+    managedRows(collectionOf<Row>(db, spec), fence);
+  return {
+    plans: managed<PlanRow>(planCollection),
+    tenants: { ...tenants(db), ...managed<TenantRow>(tenantCollection) },
+    apps: { ...apps(db), ...managed<AppRow>(appCollection) },
+    keys: managed<ApiKeyRow>(apiKeyCollection),
+    webhooks: managed<WebhookRow>(webhookCollection),
+    types: { ...liveActivityTypes(db), ...managed<LiveActivityTypeRow>(liveActivityTypeCollection) },
+  };
+};
+
+const countOtherEndpoints = (db: Db) => (appId: string, exceptId: string) =>
+  collectionOf<WebhookRow>(db, webhookCollection).countDocuments({ app_id: appId, _id: { $ne: exceptId } });
+
+/** What goes to endpoints, and how it went. */
+const traffic = ({ db, clock }: HandlerDeps, doorbell: (endpointId: string) => Promise<void>) => ({
+  lastHour: webhookStats(db).lastHour,
+  wake: async (endpointId: string): Promise<void> => {
+    await webhookWork(db).wake([endpointId], clock.now());
+    await doorbell(endpointId);
+  },
+  doorbell,
+});
 
 const oneByOne = () => {
   const { run } = semaphore(1);
@@ -139,9 +157,10 @@ const ignoreUnavailable = (error: unknown): void => {
 const newToken = (): string => `hk_${randomBytes(32).toString("base64url")}`;
 const newSigningSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`;
 
-const streams = ({ jsm, isConnected }: Pick<Nats, "jsm" | "isConnected">) => {
+const streams = ({ jsm, isConnected }: Pick<Nats, "jsm" | "isConnected">, { check }: Fence) => {
   /** Without a connection a call would only wait for its deadline. */
   const whenConnected = async <T>(call: () => Promise<T>): Promise<T> => {
+    check(); // JetStream itself cannot tell a leader from before
     if (!isConnected()) throw new Unavailable("JetStream");
     return call().catch(translated);
   };

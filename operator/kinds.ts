@@ -9,7 +9,6 @@ import { planResource } from "#core/schema/resources/plan.ts";
 import { tenantResource } from "#core/schema/resources/tenant.ts";
 import { webhookResource } from "#core/schema/resources/webhook.ts";
 import type { Changes } from "#core/storage/directory.ts";
-import { webhookCollection } from "#core/storage/webhooks.ts";
 import { type Controller, controller } from "./engine/controller.ts";
 import type { Tell } from "./engine/events.ts";
 import { controllerMetrics } from "./engine/metrics.ts";
@@ -54,13 +53,18 @@ export const makeControllers = (deps: KindsDeps): Controllers => {
     plans: make({ definition: planResource, store: stores.plans, handler: handlers.plans, link: links.plan }),
     tenants: make({ definition: tenantResource, store: stores.tenants, handler: handlers.tenants, link: links.tenant }),
     apps: make({ definition: appResource, store: stores.apps, handler: handlers.apps, link: links.app }),
-    apiKeys: make({ definition: apiKeyResource, store: stores.apiKeys, handler: handlers.apiKeys, link: none }),
-    webhooks: make({ definition: webhookResource, store: stores.webhooks, handler: handlers.webhooks, link: none }),
+    apiKeys: make({ definition: apiKeyResource, store: stores.apiKeys, handler: handlers.apiKeys, link: links.apiKey }),
+    webhooks: make({
+      definition: webhookResource,
+      store: stores.webhooks,
+      handler: handlers.webhooks,
+      link: links.webhook,
+    }),
     liveActivityTypes: make({
       definition: liveActivityTypeResource,
       store: stores.liveActivityTypes,
       handler: handlers.liveActivityTypes,
-      link: none,
+      link: links.liveActivityType,
     }),
   };
   return controllers;
@@ -84,12 +88,10 @@ export const watchSecrets = (deps: KindsDeps, controllers: Controllers): Pick<Co
   return { watch, synced };
 };
 
-/** Has an endpoint's resource looked at again when a dispatcher announces that it changed, so that its status tells. */
-export const watchEndpoints = ({ stores, changes }: KindsDeps, controllers: Controllers): void => {
-  const link = dependants(stores).endpoint;
-  changes.on((collection, id) => {
-    if (collection === webhookCollection.name) wakeAll(controllers, link(id));
-  });
+/** Has resources looked at again when another program announces that their record changed, so that status tells. */
+export const watchRecords = ({ stores, changes }: KindsDeps, controllers: Controllers): void => {
+  const link = dependants(stores).record;
+  changes.on((collection, id) => wakeAll(controllers, link(collection, id)));
 };
 
 type Kind<R extends Resource> = {
@@ -115,5 +117,3 @@ const maker =
 const wakeAll = (controllers: Controllers, wakes: readonly Wake[]): void => {
   for (const { kind, key } of wakes) controllers[kind].wake(key, "changed");
 };
-
-const none = (): Wake[] => [];

@@ -1,5 +1,13 @@
-import { type KubeObject, keyOf } from "./kube/objects.ts";
-import type { StoreEvent } from "./kube/store.ts";
+import { type PlanSpec, planResource } from "#core/schema/resources/plan.ts";
+import { apiKeyCollection } from "#core/storage/api-keys.ts";
+import { appCollection } from "#core/storage/apps.ts";
+import { liveActivityTypeCollection } from "#core/storage/live-activity-types.ts";
+import { planCollection } from "#core/storage/plans.ts";
+import { tenantCollection } from "#core/storage/tenants.ts";
+import { webhookCollection } from "#core/storage/webhooks.ts";
+import { type KubeObject, keyOf, type Resource } from "./kube/objects.ts";
+import type { Store, StoreEvent } from "./kube/store.ts";
+import { type Claimant, idOf } from "./policies/management.ts";
 import type { KindName, Stores } from "./stores.ts";
 
 /** A resource that has to be looked at again. */
@@ -18,15 +26,20 @@ export const dependants = (stores: Stores) => {
     ...by("apps", "namespace", [namespace]),
   ];
   return {
-    plan: ({ object }: StoreEvent<KubeObject>): Wake[] => by("tenants", "plan", [object.metadata.name]),
-    tenant: (event: StoreEvent<{ spec: { plan: string; namespaces: string[] } } & KubeObject>): Wake[] => {
+    plan: (event: StoreEvent<Resource<PlanSpec, { id?: string }>>): Wake[] => [
+      ...by("tenants", "plan", [idOf(planResource, event.object)]),
+      ...rivals("plans", stores.plans)(event),
+    ],
+    tenant: (event: EventOf<Stores["tenants"]>): Wake[] => {
       const before = event.kind === "changed" ? event.before.spec.namespaces : [];
       const namespaces = [...new Set([...event.object.spec.namespaces, ...before])];
-      const rivals = by("tenants", "namespace", namespaces).filter(({ key }) => key !== keyOf(event.object));
-      const plan: Wake[] = event.kind === "deleted" ? [{ kind: "plans", key: event.object.spec.plan }] : [];
-      return [...plan, ...rivals, ...by("apps", "namespace", namespaces), ...by("apiKeys", "namespace", namespaces)];
+      const claimants = by("tenants", "namespace", namespaces).filter(({ key }) => key !== keyOf(event.object));
+      const plan = event.kind === "deleted" ? by("plans", "external", [event.object.spec.plan]) : [];
+      const others = [...claimants, ...rivals("tenants", stores.tenants)(event)];
+      return [...plan, ...others, ...by("apps", "namespace", namespaces), ...by("apiKeys", "namespace", namespaces)];
     },
-    app: ({ kind, object }: StoreEvent<KubeObject>): Wake[] => {
+    app: (event: EventOf<Stores["apps"]>): Wake[] => {
+      const { kind, object } = event;
       const { namespace = "" } = object.metadata;
       const key = keyOf(object);
       return [
@@ -34,10 +47,42 @@ export const dependants = (stores: Stores) => {
         ...by("webhooks", "app", [key]),
         ...by("liveActivityTypes", "app", [key]),
         ...(kind === "deleted" ? ownersAndRivals(namespace) : []),
+        ...rivals("apps", stores.apps)(event),
       ];
     },
-    endpoint: (id: string): Wake[] => by("webhooks", "endpoint", [id]),
+    apiKey: rivals("apiKeys", stores.apiKeys),
+    webhook: rivals("webhooks", stores.webhooks),
+    liveActivityType: rivals("liveActivityTypes", stores.liveActivityTypes),
+    /** Of a record that somebody changed: its endpoint's resource, whose status tells of it, and those that name it. */
+    record: (collection: string, id: string): Wake[] => {
+      const kind = kinds[collection];
+      const endpoint = kind === "webhooks" ? by("webhooks", "endpoint", [id]) : [];
+      return kind === undefined ? [] : [...endpoint, ...by(kind, "external", [id])];
+    },
     secret: ({ object }: StoreEvent<KubeObject>): Wake[] =>
       (["apps", "apiKeys", "webhooks"] as const).flatMap((kind) => by(kind, "secret", [keyOf(object)])),
   };
+};
+
+/** Resources that are after the same record or name: when one goes, or lets go, the next takes over. */
+const rivals =
+  <R extends Claimant>(kind: KindName, store: Store<R>) =>
+  (event: StoreEvent<R>): Wake[] => {
+    const objects = event.kind === "changed" ? [event.object, event.before] : [event.object];
+    const ids = objects.flatMap(({ status, spec }) => [status?.id ?? [], spec.externalName ?? []].flat());
+    const others = objects.flatMap((object) => store.sharing("name", object));
+    const keys = new Set([...ids.flatMap((id) => store.by("external", id)), ...others].map(keyOf));
+    keys.delete(keyOf(event.object));
+    return [...keys].map((key) => ({ kind, key }));
+  };
+
+type EventOf<S> = S extends Store<infer R> ? StoreEvent<R> : never;
+
+const kinds: Record<string, KindName> = {
+  [planCollection.name]: "plans",
+  [tenantCollection.name]: "tenants",
+  [appCollection.name]: "apps",
+  [apiKeyCollection.name]: "apiKeys",
+  [webhookCollection.name]: "webhooks",
+  [liveActivityTypeCollection.name]: "liveActivityTypes",
 };

@@ -2,7 +2,7 @@ import type { Part } from "#core/runtime/lifecycle.ts";
 import type { LeaderDeps } from "./engine/candidacy.ts";
 import type { TermFence } from "./engine/fence.ts";
 import { campaign, type Term } from "./engine/leader.ts";
-import { type Controllers, type KindsDeps, makeControllers, watchEndpoints, watchSecrets } from "./kinds.ts";
+import { type Controllers, type KindsDeps, makeControllers, watchRecords, watchSecrets } from "./kinds.ts";
 import { pause } from "./kube/watch.ts";
 import type { Terms } from "./terms.ts";
 
@@ -26,7 +26,7 @@ export type Operator = Part & {
 export const operator = (deps: OperatorDeps): Operator => {
   const controllers = makeControllers(deps);
   const secrets = watchSecrets(deps, controllers);
-  watchEndpoints(deps, controllers);
+  watchRecords(deps, controllers);
   const sources = [...Object.values(controllers), secrets];
   const watching = new AbortController();
   const leading = new AbortController();

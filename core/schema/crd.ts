@@ -1,3 +1,4 @@
+import { externalNameRule } from "./resources/common.ts";
 import { type Column, type ResourceDefinition, resourceGroup, resourceVersion } from "./resources/definition.ts";
 import { type StructuralSchema, structural } from "./structural.ts";
 
@@ -41,7 +42,7 @@ const objectSchema = (kind: ResourceDefinition): StructuralSchema => ({
     spec: { description: "what is wanted", ...structural(kind.spec, `${kind.kind}.spec`) },
     status: { description: "what is so", ...structural(kind.status, `${kind.kind}.status`) },
   },
-  ...(kind.rules.length > 0 ? { "x-kubernetes-validations": kind.rules } : {}),
+  "x-kubernetes-validations": [...kind.rules, externalNameRule],
 });
 
 const columns = (kind: ResourceDefinition): object[] => [

@@ -13,6 +13,8 @@ export type ApiKeyRow = {
   scopes: Scope[];
   /** SHA-256 of the token, hex; several while a rotation overlaps. */
   hashes: { hash: string; expires_at: Date | null }[];
+  /** When the newest token was made; absent until the operator has seen to it. */
+  rotated_at?: Date;
   revoked_at: Date | null;
   managed: Managed | null;
   created_at: Date;

@@ -6,14 +6,19 @@ import type { TenantRow, Tenants } from "#core/storage/tenants.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
-import { type Owner, type OwnSecret, rotateAnnotation, type Secrets } from "../kube/secrets.ts";
-import { hashesOf, isRotationDue, isToken } from "../policies/tokens.ts";
+import { type Owner, type OwnSecret, retaken, rotateAnnotation, type Secrets } from "../kube/secrets.ts";
+import type { Store } from "../kube/store.ts";
+import { idOf, isRetained } from "../policies/management.ts";
+import { isReplacementDue, madeAtOf, nextRotationAt, overlapMsOf } from "../policies/rotation.ts";
+import { endingBy, hashesOf, hashOf, isToken, overlapMs } from "../policies/tokens.ts";
 import { type AppRefDeps, appOf } from "./app-ref.ts";
-import { type Common, dropRow, idOf, isWritten, kept, keptFinding, managedBy, refusal } from "./common.ts";
+import { type Common, kept, noTenant, refusal } from "./common.ts";
+import { type MayWrite, type Place, type Records, records } from "./record.ts";
 
 export type ApiKeyDeps = Common &
   AppRefDeps & {
     keys: ManagedRows<ApiKeyRow>;
+    store: Pick<Store<ApiKey>, "by">;
     tenants: Pick<Tenants, "holding">;
     secrets: Secrets;
     /** Address of the REST interface, as the key's users reach it. */
@@ -21,7 +26,7 @@ export type ApiKeyDeps = Common &
     newToken: () => string;
   };
 
-type ApiKey = Resource<ApiKeySpec>;
+type ApiKey = Resource<ApiKeySpec, { id?: string }>;
 
 /**
  * ApiKey: a document with the hashes of its tokens, and the connection Secret, which alone holds the token. A new
@@ -29,70 +34,116 @@ type ApiKey = Resource<ApiKeySpec>;
  * drops the hash that nobody knows the token of.
  */
 export const apiKeyHandler = (deps: ApiKeyDeps): Handler<ApiKey> => {
-  const { keys, tenants, secrets, announce, clock } = deps;
+  const { keys, tenants, secrets } = deps;
+  const kind = { definition: apiKeyResource, rows: keys, collection: apiKeyCollection.name, what: "key" };
+  const record = records({ ...deps, ...kind });
   return {
     reconcile: async (key, signal) => {
-      const [tenant = null] = await tenants.holding([key.metadata.namespace ?? ""]);
-      const row = await keys.find(idOf("apiKey", key));
+      const [tenant] = await tenants.holding([key.metadata.namespace ?? ""]);
+      if (tenant === undefined) return refusal(noTenant(key));
+      const stand = await record.look(key, ofTenant(tenant));
       const apps = await appsOf(deps, key);
-      const before = await secrets.readOwn(ownerOf(key), key.spec.connectionSecretName, signal);
-      const finding = tenantFinding(key, tenant, row) ?? apps.finding ?? secretFinding(key, before);
-      if (finding !== null || tenant === null) return refusal(finding ?? tenantNotFound(key));
-      return apply(deps, { key, tenant, row, appIds: apps.ids, before }, signal);
+      const members = membersOf(key, tenant, apps.ids);
+      if (stand.kind === "write") {
+        if (apps.finding !== null) return refusal(apps.finding);
+        return apply(deps, record, { key, stand, members, appIds: apps.ids }, signal);
+      }
+      return record.tell(key, stand, {
+        describe: (row) => ({ status: statusOf(key, row), members }),
+        letGo: () => secrets.releaseOwn(ownerOf(key), key.spec.connectionSecretName, signal),
+      });
     },
     remove: async (key, signal) => {
-      const { connectionSecretName, deletionPolicy } = key.spec;
-      const drop = deletionPolicy === "Retain" ? secrets.releaseOwn : secrets.removeOwn;
-      await dropRow({ rows: keys, collection: apiKeyCollection.name, announce, clock }, idOf("apiKey", key), key);
-      await drop(ownerOf(key), connectionSecretName, signal);
+      await record.drop(key);
+      const dropSecret = isRetained(key) ? secrets.releaseOwn : secrets.removeOwn;
+      await dropSecret(ownerOf(key), key.spec.connectionSecretName, signal);
       return null;
     },
   };
 };
 
-type Input = { key: ApiKey; tenant: TenantRow; row: ApiKeyRow | null; appIds: string[] | null; before: OwnSecret };
+const ofTenant = ({ _id, namespaces }: TenantRow): Place<ApiKey, ApiKeyRow> => ({
+  belongs: (row) => row.tenant_id === _id,
+  isPeer: ({ metadata }) => namespaces.includes(metadata.namespace ?? ""),
+});
 
-const apply = async (deps: ApiKeyDeps, input: Input, signal: AbortSignal): Promise<Verdict> => {
-  const { key, tenant, row, appIds, before } = input;
+type Input = { key: ApiKey; stand: MayWrite<ApiKeyRow>; members: Partial<ApiKeyRow>; appIds: string[] | null };
+
+const apply = async (
+  deps: ApiKeyDeps,
+  record: Records<ApiKey, ApiKeyRow>,
+  input: Input,
+  signal: AbortSignal,
+): Promise<Verdict> => {
+  const { key, stand, members } = input;
+  const problem = record.problem(key, stand, { set: members });
+  if (problem !== null) return problem;
   const now = deps.clock.now();
-  const id = idOf("apiKey", key);
-  const expiresAt = key.spec.expiresAt === undefined ? null : new Date(key.spec.expiresAt);
-  const { token, replaced } = tokenOf(key, before, deps.newToken);
-  const stored = before.kind === "own" ? (row?.hashes ?? []) : []; // without its Secret nothing old may go on
-  const hashes = hashesOf({ token, replaced, stored, expiresAt, now });
-  const { displayName, scopes } = key.spec;
-  const set = { tenant_id: tenant._id, app_ids: appIds, name: displayName ?? key.metadata.name, scopes, hashes };
-  const begin = { revoked_at: null, created_at: now };
-  const result = await deps.keys.keep({ id, found: row, managed: managedBy(apiKeyResource, key), set, begin }, now);
-  if (isWritten(result)) deps.announce(apiKeyCollection.name, id);
-  const conflict = keptFinding(result, "key");
-  if (conflict !== null) return refusal(conflict);
-  const isSecretWritten = await writeSecret(deps, { ...input, token }, signal);
-  return verdictOf(kept("key", result, { id, ...timesOf(hashes) }), { hashes, now, isSecretWritten });
+  const found = await deps.secrets.readOwn(ownerOf(key), key.spec.connectionSecretName, signal);
+  const before = retaken(found, (values) => isTokenOf(stand.row, values["token"]));
+  if (before.kind === "foreign") return refusal(secretConflict(key));
+  const row = before.kind === "own" ? stand.row : null; // without its Secret nothing old may go on
+  const { token, replaced } = tokenOf(deps, { key, before, row }, now);
+  const madeAt = madeAtOf(token, { stored: row, now });
+  const hashes = hashesOf({ ...hashInput(key, row ?? takenOver(stand.row, now)), token, replaced, now });
+  const wanted = { set: { ...members, hashes, rotated_at: madeAt }, begin: { revoked_at: null, created_at: now } };
+  const result = await record.keep(key, stand, wanted);
+  if ("verdict" in result) return result.verdict;
+  const isSecretWritten = await writeSecret(deps, { ...input, before, token }, signal);
+  const status = { id: idOf(apiKeyResource, key), ...statusOf(key, { hashes, rotated_at: madeAt }) };
+  const nextAt = nextRotationAt(key.spec, madeAt);
+  return verdictOf(kept("key", result.kept, status), { hashes, nextAt, now, isSecretWritten });
 };
+
+const isTokenOf = (row: ApiKeyRow | null, token = ""): boolean =>
+  row?.hashes.some(({ hash }) => hash === hashOf(token)) ?? false;
+
+/** A key that is taken over without its Secret gets another token; the former ones still work for a while. */
+const takenOver = (row: ApiKeyRow | null, now: Date): Pick<ApiKeyRow, "hashes"> =>
+  row?.managed === null ? { hashes: endingBy(row.hashes, new Date(now.getTime() + overlapMs)) } : { hashes: [] };
+
+const hashInput = ({ spec }: ApiKey, { hashes }: Pick<ApiKeyRow, "hashes">) => ({
+  stored: hashes,
+  expiresAt: spec.expiresAt === undefined ? null : new Date(spec.expiresAt),
+  overlapMs: overlapMsOf(spec),
+});
+
+const membersOf = ({ metadata, spec }: ApiKey, tenant: TenantRow, appIds: string[] | null): Partial<ApiKeyRow> => ({
+  tenant_id: tenant._id,
+  app_ids: appIds,
+  name: spec.displayName ?? metadata.name,
+  scopes: spec.scopes,
+});
+
+const statusOf = (key: ApiKey, { hashes, rotated_at }: Pick<ApiKeyRow, "hashes" | "rotated_at">) => ({
+  ...timesOf(hashes),
+  ...(rotated_at && rotationTimes(rotated_at, nextRotationAt(key.spec, rotated_at))),
+});
 
 /** The token that is to be in the Secret, and the one that it replaces, if it is to live on for a while. */
 const tokenOf = (
-  { metadata }: ApiKey,
-  before: OwnSecret,
-  newToken: () => string,
+  { newToken }: ApiKeyDeps,
+  { key: { metadata, spec }, before, row }: { key: ApiKey; before: OwnSecret; row: ApiKeyRow | null },
+  now: Date,
 ): { token: string; replaced: string | null } => {
-  const current = before.kind === "own" ? before.values["token"] : undefined;
-  if (before.kind !== "own" || !isToken(current)) return { token: newToken(), replaced: null };
-  const isRotated = isRotationDue(metadata.annotations?.[rotateAnnotation], before.rotatedFor);
-  return isRotated ? { token: newToken(), replaced: current } : { token: current, replaced: null };
+  const token = before.kind === "own" ? before.values["token"] : undefined;
+  if (before.kind !== "own" || !isToken(token)) return { token: newToken(), replaced: null };
+  const asked = metadata.annotations?.[rotateAnnotation];
+  const isDue = isReplacementDue({ spec, asked, rotatedFor: before.rotatedFor, token, stored: row, now });
+  return isDue ? { token: newToken(), replaced: token } : { token, replaced: null };
 };
 
 const writeSecret = async (
   { secrets, baseUrl }: ApiKeyDeps,
-  { key, appIds, before, token }: Input & { token: string },
+  { key, appIds, before, token }: Pick<Input, "key" | "appIds"> & { before: OwnSecret; token: string },
   signal: AbortSignal,
 ): Promise<boolean> => {
   const [appId, ...others] = appIds ?? [];
   const isForOne = appId !== undefined && others.length === 0;
   const values = { token, base_url: baseUrl, ...(isForOne ? { app_id: appId } : {}) };
   const rotatedFor = key.metadata.annotations?.[rotateAnnotation] ?? null;
-  if (before.kind === "own" && before.rotatedFor === rotatedFor && isSame(before.values, values)) return false;
+  const isThere = before.kind === "own" && before.isOwned && before.rotatedFor === rotatedFor;
+  if (isThere && isSame(before.values, values)) return false;
   await secrets.writeOwn(ownerOf(key), key.spec.connectionSecretName, { before, values, rotatedFor }, signal);
   return true;
 };
@@ -110,18 +161,27 @@ const timesOf = ([current, ...overlapping]: Hashes): Record<string, string> => {
   };
 };
 
+const rotationTimes = (madeAt: Date, nextAt: Date | null): Record<string, string> => ({
+  lastRotatedAt: madeAt.toISOString(),
+  ...(nextAt && { nextRotationAt: nextAt.toISOString() }),
+});
+
 const latestOf = (hashes: Hashes): Date | null =>
   hashes.map(({ expires_at }) => expires_at).sort((a, b) => (b?.getTime() ?? 0) - (a?.getTime() ?? 0))[0] ?? null;
 
 const verdictOf = (
   verdict: Verdict,
-  { hashes, now, isSecretWritten }: { hashes: Hashes; now: Date; isSecretWritten: boolean },
+  {
+    hashes,
+    nextAt,
+    now,
+    isSecretWritten,
+  }: { hashes: Hashes; nextAt: Date | null; now: Date; isSecretWritten: boolean },
 ): Verdict => {
   const expiresAt = hashes[0]?.expires_at ?? null;
   const isExpired = expiresAt !== null && expiresAt <= now;
-  const ends = hashes.flatMap(({ expires_at }) =>
-    expires_at !== null && expires_at > now ? expires_at.getTime() : [],
-  );
+  const times = [...hashes.map(({ expires_at }) => expires_at), nextAt];
+  const ends = times.flatMap((at) => (at !== null && at > now ? at.getTime() : []));
   return {
     ...verdict,
     ...(isExpired && { ready: refused("Expired", `the key expired at ${expiresAt.toISOString()}`) }),
@@ -140,21 +200,7 @@ const appsOf = async (deps: ApiKeyDeps, key: ApiKey): Promise<{ ids: string[] | 
   return { ids: refs.flatMap((ref) => (ref.kind === "found" ? ref.row._id : [])).sort(), finding: null };
 };
 
-const tenantNotFound = ({ metadata }: ApiKey): Finding =>
-  refused("TenantNotFound", `no tenant owns the namespace ${metadata.namespace ?? ""}`);
-
-const tenantFinding = (key: ApiKey, tenant: TenantRow | null, row: ApiKeyRow | null): Finding | null => {
-  if (tenant === null) return tenantNotFound(key);
-  if (row === null || row.tenant_id === tenant._id) return null;
-  return refused(
-    "TenantChanged",
-    "the namespace now belongs to another tenant; a key stays with the one it was made for",
-  );
-};
-
-const secretFinding = ({ spec }: ApiKey, before: OwnSecret): Finding | null =>
-  before.kind === "foreign"
-    ? refused("SecretConflict", `Secret ${spec.connectionSecretName} exists and is not this key's; it is left alone`)
-    : null;
+const secretConflict = ({ spec }: ApiKey): Finding =>
+  refused("SecretConflict", `Secret ${spec.connectionSecretName} exists and is not this key's; it is left alone`);
 
 const ownerOf = (resource: ApiKey): Owner => ({ apiVersion: resourceApiVersion, kind: apiKeyResource.kind, resource });

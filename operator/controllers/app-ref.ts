@@ -1,22 +1,52 @@
-import type { AppSpec } from "#core/schema/resources/app.ts";
+import { type AppSpec, appResource } from "#core/schema/resources/app.ts";
 import type { AppRow, Apps } from "#core/storage/apps.ts";
+import type { Tenants } from "#core/storage/tenants.ts";
 import { type Finding, refused, waiting } from "../engine/conditions.ts";
 import { keyFrom, type Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
-import { idOf } from "./common.ts";
+import { idOf } from "../policies/management.ts";
+import type { Place } from "./record.ts";
 
-export type AppRefDeps = { apps: Pick<Apps, "find">; appStore: Pick<Store<Resource<AppSpec>>, "get"> };
+export type AppRefDeps = {
+  apps: Pick<Apps, "find">;
+  tenants: Pick<Tenants, "find">;
+  appStore: Pick<Store<App>, "get">;
+};
 
-/** `gone`: there is no such App at all, so what hangs on it has to go too. */
+type App = Resource<AppSpec, { id?: string }>;
+
+/** `gone`: there is no such App at all. */
 export type AppRef = { kind: "found"; row: AppRow } | { kind: "gone" | "waiting"; finding: Finding };
 
 /** The app that a resource names, in its own namespace. */
-export const appOf = async ({ apps, appStore }: AppRefDeps, resource: Resource, name: string): Promise<AppRef> => {
-  const app = appStore.get(keyFrom(resource.metadata.namespace, name));
+export const appOf = async (deps: AppRefDeps, resource: Resource, name: string): Promise<AppRef> => {
+  const app = deps.appStore.get(keyFrom(resource.metadata.namespace, name));
   if (app === undefined || app.metadata.deletionTimestamp !== undefined) {
     return { kind: "gone", finding: refused("AppNotFound", `no App ${name} in this namespace`) };
   }
-  const row = await apps.find(idOf("app", app));
-  if (row !== null) return { kind: "found", row };
+  const row = await deps.apps.find(idOf(appResource, app));
+  if (row !== null && (await standsFor(deps, app, row))) return { kind: "found", row };
   return { kind: "waiting", finding: waiting("AppNotReady", `App ${name} is not there yet; its conditions say why`) };
 };
+
+/** Whether the namespace is the tenant's whose app it is, and the App has it or only looks at it: a name alone opens nothing. */
+const standsFor = async ({ tenants }: AppRefDeps, { metadata, spec }: App, row: AppRow): Promise<boolean> => {
+  if (row.managed?.uid !== metadata.uid && spec.managementPolicy !== "Observe") return false;
+  const tenant = await tenants.find(row.tenant_id);
+  return tenant?.namespaces.includes(metadata.namespace ?? "") ?? false;
+};
+
+/** Whether the app itself is gone that a record is part of; an App that was only let go of leaves it behind. */
+export const appIsGone =
+  ({ apps }: AppRefDeps) =>
+  async (row: { app_id: string }): Promise<boolean> =>
+    (await apps.find(row.app_id)) === null;
+
+/** A resource that is of an app reaches the app's records only, and those beside it of the same app are its peers. */
+export const besideInApp = <R extends Resource<{ appRef: string; externalName?: string }>>(
+  { metadata, spec }: R,
+  app: AppRow,
+): Place<R, { app_id: string }> => ({
+  belongs: (row) => spec.externalName === undefined || row.app_id === app._id,
+  isPeer: (other) => other.metadata.namespace === metadata.namespace && other.spec.appRef === spec.appRef,
+});

@@ -7,56 +7,66 @@ import {
 } from "#core/storage/live-activity-types.ts";
 import type { Handler } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
-import { type AppRefDeps, appOf } from "./app-ref.ts";
-import { type Common, dropRow, idOf, isWritten, kept, keptFinding, managedBy, refusal } from "./common.ts";
+import type { Store } from "../kube/store.ts";
+import { idOf } from "../policies/management.ts";
+import { type AppRefDeps, appIsGone, appOf, besideInApp } from "./app-ref.ts";
+import { type Common, kept, refusal } from "./common.ts";
 import type { PlanRoom } from "./plan-room.ts";
+import { records } from "./record.ts";
 
 export type LiveActivityTypeDeps = Common &
   AppRefDeps & {
     types: LiveActivityTypes;
+    /** With the index `name`: {@link typeNameOf}. */
+    store: Pick<Store<ActivityType>, "by">;
     noRoom: PlanRoom;
     oneByOne: <T>(create: () => Promise<T>) => Promise<T>;
   };
 
-type ActivityType = Resource<LiveActivityTypeSpec>;
+type ActivityType = Resource<LiveActivityTypeSpec, { id?: string }>;
 
 export const maxTypesOfApp = 100; // decisions 9.7
 
 /** LiveActivityType: a document of its app. */
 export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<ActivityType> => {
-  const { types, announce, clock } = deps;
+  const { types, clock } = deps;
+  const what = "live activity type";
+  const record = records({
+    ...deps,
+    definition: liveActivityTypeResource,
+    rows: types,
+    collection: liveActivityTypeCollection.name,
+    what,
+    called: ({ app_id = "", name = "" }) => types.called(app_id, name),
+  });
   return {
     reconcile: async (type) => {
-      const id = idOf("liveActivityType", type);
-      const app = await appOf(deps, type, type.spec.appRef);
-      if (app.kind !== "found") {
-        const isGone = app.kind === "gone" && (await types.remove(id, type.metadata.uid));
-        if (isGone) announce(liveActivityTypeCollection.name, id);
-        return refusal(app.finding);
+      const ref = await appOf(deps, type, type.spec.appRef);
+      if (ref.kind === "gone") await record.dropWith(type, appIsGone(deps));
+      if (ref.kind !== "found") return refusal(ref.finding);
+      const app = ref.row;
+      const set = members(type, app);
+      const stand = await record.look(type, besideInApp(type, app));
+      if (stand.kind !== "write") {
+        return record.tell(type, stand, { describe: () => ({ status: { appId: app._id }, members: set }) });
       }
-      const found = await types.find(id);
-      const wanted = {
-        id,
-        found,
-        managed: managedBy(liveActivityTypeResource, type),
-        set: members(type, app.row),
-        begin: { created_at: clock.now() },
+      const wanted = { set, begin: { created_at: clock.now() }, names: [typeNameOf(type)] };
+      const id = idOf(liveActivityTypeResource, type);
+      const write = () => record.keep(type, stand, wanted);
+      const create = async () => {
+        const finding = await deps.noRoom(app, id);
+        return finding === null ? write() : { verdict: refusal(finding) };
       };
-      const write = () => types.keep(wanted, clock.now());
-      const create = async () => (await deps.noRoom(app.row, id)) ?? (await write());
-      const result = await (found === null ? deps.oneByOne(create) : write());
-      if (typeof result === "object") return refusal(result);
-      if (isWritten(result)) announce(liveActivityTypeCollection.name, id);
-      const conflict = keptFinding(result, "live activity type");
-      return conflict === null ? kept("live activity type", result, { id, appId: app.row._id }) : refusal(conflict);
+      const result = await (stand.row === null ? deps.oneByOne(create) : write());
+      return "verdict" in result ? result.verdict : kept(what, result.kept, { id, appId: app._id });
     },
-    remove: async (type) => {
-      const id = idOf("liveActivityType", type);
-      await dropRow({ rows: types, collection: liveActivityTypeCollection.name, announce, clock }, id, type);
-      return null;
-    },
+    remove: (type) => record.drop(type),
   };
 };
+
+/** What is unique of a type. */
+export const typeNameOf = ({ metadata, spec }: ActivityType): string =>
+  `${metadata.namespace}/${spec.appRef}/${spec.name}`;
 
 const members = ({ spec }: ActivityType, app: AppRow): Partial<LiveActivityTypeRow> => ({
   tenant_id: app.tenant_id,

@@ -5,11 +5,15 @@ import type { Tenants } from "#core/storage/tenants.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
-import { type Common, dropRow, isWritten, kept, keptFinding, managedBy, refusal } from "./common.ts";
+import type { Store } from "../kube/store.ts";
+import { idOf } from "../policies/management.ts";
+import { type Common, kept } from "./common.ts";
+import { records } from "./record.ts";
 
 export type PlanDeps = Common & {
   plans: Plans;
   tenants: Pick<Tenants, "namesOnPlan">;
+  store: Pick<Store<Plan>, "by">;
   /** First part of every stream's name. */
   prefix: string;
   ensureStream: (spec: StreamSpec) => Promise<"created" | "updated" | "unchanged">;
@@ -17,42 +21,51 @@ export type PlanDeps = Common & {
   deleteStream: (name: string) => Promise<void>;
 };
 
+type Plan = Resource<PlanSpec, { id?: string }>;
+
 /** Plan: a document, and the stream through which its tenants' work flows. */
-export const planHandler = (deps: PlanDeps): Handler<Resource<PlanSpec>> => {
-  const { plans, tenants, announce, clock } = deps;
-  const streamOf = ({ metadata, spec }: Resource<PlanSpec>): StreamSpec =>
-    planStream(deps.prefix, { name: metadata.name, backlogPerTenant: spec.backlogPerTenant });
+export const planHandler = (deps: PlanDeps): Handler<Plan> => {
+  const { plans, tenants } = deps;
+  const record = records({
+    ...deps,
+    definition: planResource,
+    rows: plans,
+    collection: planCollection.name,
+    what: "plan",
+  });
+  const streamOf = (name: string, backlogPerTenant: number): StreamSpec =>
+    planStream(deps.prefix, { name, backlogPerTenant });
   return {
     reconcile: async (plan) => {
-      const { name } = plan.metadata;
-      const stream = streamOf(plan);
+      const set = planMembers(plan.spec);
+      const stand = await record.look(plan);
+      if (stand.kind !== "write") {
+        if (stand.kind === "left") await deps.ensureStream(streamOf(stand.row._id, stand.row.backlog_per_tenant));
+        return record.tell(plan, stand, {
+          describe: ({ _id }) => ({ status: statusOf(streamOf(_id, 1)), members: set }),
+        });
+      }
+      const refusal = record.problem(plan, stand, { set });
+      if (refusal !== null) return refusal;
+      const stream = streamOf(idOf(planResource, plan), plan.spec.backlogPerTenant);
       const streamed = await deps.ensureStream(stream); // before the document: no tenant is on a plan without a stream
-      const found = await plans.find(name);
-      const managed = managedBy(planResource, plan);
-      const wanted = { id: name, found, managed, set: planMembers(plan.spec), begin: {} };
-      const result = await plans.keep(wanted, clock.now());
-      if (isWritten(result)) announce(planCollection.name, name);
-      const finding = keptFinding(result, "plan");
-      if (finding !== null) return refusal(finding);
-      const verdict = kept("plan", result, { id: name, stream: stream.stream.name });
+      const result = await record.keep(plan, stand, { set, begin: {} });
+      if ("verdict" in result) return result.verdict;
+      const verdict = kept("plan", result.kept, { id: idOf(planResource, plan), ...statusOf(stream) });
       return { ...verdict, isChanged: verdict.isChanged || streamed !== "unchanged" };
     },
-    remove: async (plan) => {
-      const { name } = plan.metadata;
-      const row = await plans.find(name);
-      if (row !== null && row.managed?.uid !== plan.metadata.uid) return null;
-      if (plan.spec.deletionPolicy === "Delete") {
-        const users = await tenants.namesOnPlan(name, 5);
-        if (users.length > 0) return inUse(users);
-      }
-      await dropRow({ rows: plans, collection: planCollection.name, announce, clock }, name, plan);
-      if (plan.spec.deletionPolicy === "Delete") await deps.deleteStream(streamOf(plan).stream.name);
-      return null;
-    },
+    remove: (plan) =>
+      record.drop(plan, {
+        before: async (name) => inUse(await tenants.namesOnPlan(name, 5)),
+        after: (name) => deps.deleteStream(streamOf(name, 1).stream.name),
+      }),
   };
 };
 
-const inUse = (names: readonly string[]): Finding => refused("InUse", `tenants are on this plan: ${names.join(", ")}`);
+const statusOf = ({ stream }: StreamSpec): Record<string, unknown> => ({ stream: stream.name });
+
+const inUse = (names: readonly string[]): Finding | null =>
+  names.length === 0 ? null : refused("InUse", `tenants are on this plan: ${names.join(", ")}`);
 
 const planMembers = (spec: PlanSpec): Partial<PlanRow> => ({
   title: spec.title,

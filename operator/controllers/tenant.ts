@@ -2,12 +2,14 @@ import { type TenantSpec, tenantResource } from "#core/schema/resources/tenant.t
 import type { Apps } from "#core/storage/apps.ts";
 import type { Plans } from "#core/storage/plans.ts";
 import { type TenantRow, type Tenants, tenantCollection } from "#core/storage/tenants.ts";
-import { refused, waiting } from "../engine/conditions.ts";
-import type { Handler, Verdict } from "../engine/reconcile.ts";
+import { type Finding, refused } from "../engine/conditions.ts";
+import type { Handler } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
+import { idOf, isClaiming } from "../policies/management.ts";
 import { type Claimant, namespaceTaken, sharesOf } from "../policies/namespaces.ts";
-import { type Common, dropRow, idOf, isWritten, kept, keptFinding, managedBy, refusal } from "./common.ts";
+import { type Common, kept, refusal } from "./common.ts";
+import { records } from "./record.ts";
 
 export type TenantDeps = Common & {
   tenants: Tenants;
@@ -15,79 +17,75 @@ export type TenantDeps = Common & {
   apps: Pick<Apps, "ofTenant">;
   /** Removes every API key of a tenant. */
   removeKeys: (tenantId: string) => Promise<void>;
-  /** With the index `namespace`. */
+  /** With the index `namespace`, too. */
   store: Pick<Store<Tenant>, "by">;
 };
 
-type Tenant = Resource<TenantSpec>;
+type Tenant = Resource<TenantSpec, { id?: string }>;
 
 /** Tenant: a document with the namespaces that are really its own. */
 export const tenantHandler = (deps: TenantDeps): Handler<Tenant> => {
-  const { tenants, plans, apps, announce, clock } = deps;
+  const { tenants, plans, apps, clock } = deps;
+  const called = ({ name = "" }: Partial<TenantRow>): Promise<TenantRow | null> => tenants.called(name);
+  const kind = { definition: tenantResource, rows: tenants, collection: tenantCollection.name, what: "tenant", called };
+  const record = records({ ...deps, ...kind });
   return {
     reconcile: async (tenant) => {
-      const { spec } = tenant;
-      if ((await plans.find(spec.plan)) === null) return refusal(refused("PlanNotFound", `no plan ${spec.plan}`));
+      const stand = await record.look(tenant);
+      if (stand.kind !== "write") {
+        return record.tell(tenant, stand, {
+          describe: ({ namespaces }) => ({ status: { namespaces }, members: tenantMembers(tenant) }),
+        });
+      }
+      const { plan } = tenant.spec;
+      if ((await plans.find(plan)) === null) return refusal(refused("PlanNotFound", `no plan ${plan}`));
       const { granted, lost } = await shares(deps, tenant);
-      const id = idOf("tenant", tenant);
-      const set = tenantMembers(tenant, granted);
-      const found = await tenants.find(id);
-      const managed = managedBy(tenantResource, tenant);
-      const wanted = { id, found, managed, set, begin: { created_at: clock.now() } };
-      const result = await tenants.keep(wanted, clock.now());
-      if (isWritten(result)) announce(tenantCollection.name, id);
-      if (result === "taken") return nameOrRace(tenants, id, set);
-      const finding = keptFinding(result, "tenant");
-      if (finding !== null) return refusal(finding);
-      const verdict = kept("tenant", result, { id, namespaces: granted });
+      const set = { ...tenantMembers(tenant), namespaces: granted };
+      const wanted = { set, begin: { created_at: clock.now() }, names: [set.name] };
+      const result = await record.keep(tenant, stand, wanted);
+      if ("verdict" in result) return result.verdict;
+      const verdict = kept("tenant", result.kept, { id: idOf(tenantResource, tenant), namespaces: granted });
       return { ...verdict, ready: namespaceTaken(lost) ?? verdict.ready };
     },
-    remove: async (tenant) => {
-      const id = idOf("tenant", tenant);
-      if (tenant.spec.deletionPolicy === "Delete") {
-        const left = await apps.ofTenant(id, 5);
-        if (left.length > 0) return refused("InUse", `the tenant has apps: ${left.map(({ name }) => name).join(", ")}`);
-        await deps.removeKeys(id);
-      }
-      await dropRow({ rows: tenants, collection: tenantCollection.name, announce, clock }, id, tenant);
-      return null;
-    },
+    remove: (tenant) =>
+      record.drop(tenant, {
+        before: async (id) => {
+          const finding = inUse((await apps.ofTenant(id, 5)).map(({ name }) => name));
+          if (finding === null) await deps.removeKeys(id);
+          return finding;
+        },
+      }),
   };
 };
+
+const inUse = (names: readonly string[]): Finding | null =>
+  names.length === 0 ? null : refused("InUse", `the tenant has apps: ${names.join(", ")}`);
 
 /** Who claims the tenant's namespaces, in Kubernetes and in the documents. */
 const shares = async ({ tenants, store }: TenantDeps, tenant: Tenant): Promise<ReturnType<typeof sharesOf>> => {
   const rows = await tenants.holding(tenant.spec.namespaces);
-  const rivals = new Map(tenant.spec.namespaces.flatMap((namespace) => store.by("namespace", namespace)).map(byUid));
+  const claims = tenant.spec.namespaces.flatMap((namespace) => store.by("namespace", namespace));
+  const rivals = new Map(claims.filter(isClaiming).map(byUid));
   rivals.delete(tenant.metadata.uid);
-  const claimant = ({ metadata, spec }: Tenant): Claimant => ({
-    name: metadata.name,
-    createdAt: metadata.creationTimestamp ?? "",
-    claims: spec.namespaces,
-    holds: rows.find(({ managed }) => managed?.uid === metadata.uid)?.namespaces ?? [],
+  const ids = new Set([tenant, ...rivals.values()].map((one) => idOf(tenantResource, one)));
+  const claimant = (one: Tenant): Claimant => ({
+    name: one.metadata.name,
+    createdAt: one.metadata.creationTimestamp ?? "",
+    claims: one.spec.namespaces,
+    holds: rows.find(({ _id }) => _id === idOf(tenantResource, one))?.namespaces ?? [],
   });
   const unmanaged = rows
-    .filter(({ managed }) => managed === null)
+    .filter(({ _id, managed }) => managed === null && !ids.has(_id))
     .map(({ name, namespaces }): Claimant => ({ name, createdAt: "", claims: namespaces, holds: namespaces }));
   return sharesOf(claimant(tenant), [...[...rivals.values()].map(claimant), ...unmanaged]);
 };
 
 const byUid = (tenant: Tenant): [string, Tenant] => [tenant.metadata.uid, tenant];
 
-const nameOf = ({ metadata, spec }: Tenant): string => spec.displayName ?? metadata.name;
-
-const tenantMembers = (tenant: Tenant, namespaces: string[]): Partial<TenantRow> & { name: string } => ({
-  name: nameOf(tenant),
-  plan: tenant.spec.plan,
-  namespaces,
-  suspended: tenant.spec.suspended,
-  suspended_reason: tenant.spec.suspendedReason ?? null,
-  contact_email: tenant.spec.contact?.email ?? null,
+const tenantMembers = ({ metadata, spec }: Tenant): Partial<TenantRow> & { name: string } => ({
+  name: spec.displayName ?? metadata.name,
+  plan: spec.plan,
+  suspended: spec.suspended,
+  suspended_reason: spec.suspendedReason ?? null,
+  contact_email: spec.contact?.email ?? null,
 });
-
-/** Either the name is another's, or the former owner of a namespace has not let go of it yet. */
-const nameOrRace = async (tenants: Tenants, id: string, { name }: { name: string }): Promise<Verdict> => {
-  if ((await tenants.called(name)) !== null) return refusal(refused("NameTaken", `another tenant is called ${name}`));
-  const finding = waiting("NamespaceBusy", "a namespace is about to be let go of by another tenant");
-  return { ...refusal(finding), requeueAfterMs: 1_000 };
-};

@@ -5,7 +5,7 @@ import type { Sealed } from "#core/storage/sealed.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Resource } from "../kube/objects.ts";
-import { type Owner, type OwnSecret, rotateAnnotation, type Secrets } from "../kube/secrets.ts";
+import { type Owner, type OwnSecret, retaken, rotateAnnotation, type Secrets } from "../kube/secrets.ts";
 import { isRotationDue, isSigningSecret, overlapMs } from "../policies/tokens.ts";
 
 export type SigningDeps = { secrets: Secrets; ring: KeyRing; newSigningSecret: () => string };
@@ -25,7 +25,8 @@ export const keepSigningSecret = async (
 ): Promise<{ sealed: SealedSecrets; isWritten: boolean } | { finding: Finding }> => {
   const { webhook, id, row } = input;
   const opened = row === null ? null : open(deps.ring, id, row.secret);
-  const before = await deps.secrets.readOwn(ownerOf(webhook), webhook.spec.secretName, signal);
+  const found = await deps.secrets.readOwn(ownerOf(webhook), webhook.spec.secretName, signal);
+  const before = retaken(found, ({ secret }) => secret !== undefined && secret === opened);
   if (before.kind === "foreign") return { finding: conflict(webhook) };
   const secret = secretOf(webhook, { before, opened, make: deps.newSigningSecret });
   const isWritten = await writeSecret(deps, { webhook, before, secret }, signal);
@@ -58,7 +59,8 @@ const writeSecret = async (
   signal: AbortSignal,
 ): Promise<boolean> => {
   const rotatedFor = webhook.metadata.annotations?.[rotateAnnotation] ?? null;
-  const isThere = before.kind === "own" && before.values["secret"] === secret && before.rotatedFor === rotatedFor;
+  const isThere =
+    before.kind === "own" && before.isOwned && before.values["secret"] === secret && before.rotatedFor === rotatedFor;
   if (isThere) return false;
   await secrets.writeOwn(ownerOf(webhook), webhook.spec.secretName, { before, values: { secret }, rotatedFor }, signal);
   return true;

@@ -9,6 +9,8 @@ import { type WebhookRow, webhookCollection, webhookDefaults } from "#core/stora
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
+import type { Store } from "../kube/store.ts";
+import { idOf, isRetained } from "../policies/management.ts";
 import { headerSecretsOf, headersOf, sealHeaders } from "../policies/webhook-headers.ts";
 import {
   enableAnnotation,
@@ -19,20 +21,10 @@ import {
   suspendedReason,
 } from "../policies/webhook-row.ts";
 import { healthStatus } from "../policies/webhook-status.ts";
-import { type AppRefDeps, appOf } from "./app-ref.ts";
-import {
-  type Common,
-  dropRow,
-  firstFinding,
-  idOf,
-  isWritten,
-  kept,
-  keptFinding,
-  managedBy,
-  refusal,
-  secretValues,
-} from "./common.ts";
+import { type AppRefDeps, appIsGone, appOf, besideInApp } from "./app-ref.ts";
+import { type Common, firstFinding, kept, refusal, secretValues } from "./common.ts";
 import type { PlanRoom } from "./plan-room.ts";
+import { type MayWrite, type Records, records } from "./record.ts";
 import { keepSigningSecret, ownerOf, type SigningDeps } from "./webhook-secret.ts";
 
 export type WebhookDeps = Common &
@@ -40,6 +32,7 @@ export type WebhookDeps = Common &
   SigningDeps &
   Judges & {
     webhooks: ManagedRows<WebhookRow>;
+    store: Pick<Store<Webhook>, "by">;
     /** How the requests of the last hour went. */
     lastHour: (endpointId: string, now: Date) => Promise<HealthWindow>;
     /** Has a dispatcher look at an endpoint, also should its doorbell not be heard. */
@@ -61,39 +54,54 @@ type Judges = {
 type Webhook = Resource<WebhookSpec, WebhookStatus>;
 
 /** Webhook: a document, and a Secret with the signing secret. */
-export const webhookHandler = (deps: WebhookDeps): Handler<Webhook> => ({
-  reconcile: async (webhook, signal) => {
-    const { webhooks, clock } = deps;
-    const id = idOf("webhook", webhook);
-    const app = await appOf(deps, webhook, webhook.spec.appRef);
-    if (app.kind === "gone") await drop(deps, id, webhook.metadata.uid);
-    if (app.kind !== "found") return refusal(app.finding);
-    const finding = firstFinding(policies, { spec: webhook.spec, judges: deps });
-    if (finding !== null) return refusal(finding);
-    const row = await webhooks.find(id);
-    const apply = () => applyTo(deps, { webhook, id, row, app: app.row, now: clock.now() }, signal);
-    if (row !== null) return apply();
-    return deps.oneByOne(async () => {
-      const full = await deps.noRoom(app.row, id);
-      return full === null ? apply() : refusal(full);
-    });
-  },
-  remove: async (webhook, signal) => {
-    const { secretName, deletionPolicy } = webhook.spec;
-    const { secrets, webhooks, doorbell } = deps;
-    const id = idOf("webhook", webhook);
-    await dropRow({ ...deps, rows: webhooks, collection: webhookCollection.name }, id, webhook);
-    await doorbell(id);
-    await (deletionPolicy === "Retain" ? secrets.releaseOwn : secrets.removeOwn)(ownerOf(webhook), secretName, signal);
-    return null;
-  },
-});
+export const webhookHandler = (deps: WebhookDeps): Handler<Webhook> => {
+  const { webhooks, secrets, doorbell } = deps;
+  const kind = { definition: webhookResource, rows: webhooks, collection: webhookCollection.name, what: "webhook" };
+  const record = records({ ...deps, ...kind });
+  return {
+    reconcile: async (webhook, signal) => {
+      const app = await appOf(deps, webhook, webhook.spec.appRef);
+      if (app.kind === "gone" && (await record.dropWith(webhook, appIsGone(deps)))) {
+        await doorbell(idOf(webhookResource, webhook));
+      }
+      if (app.kind !== "found") return refusal(app.finding);
+      const stand = await record.look(webhook, besideInApp(webhook, app.row));
+      if (stand.kind === "write") return write(deps, record, { webhook, stand, app: app.row }, signal);
+      return record.tell(webhook, stand, {
+        describe: async (row) => ({
+          status: await statusOf(deps, { webhook, row, now: deps.clock.now() }),
+          members: membersOf(webhook, app.row),
+        }),
+        letGo: () => secrets.releaseOwn(ownerOf(webhook), webhook.spec.secretName, signal),
+      });
+    },
+    remove: async (webhook, signal) => {
+      await record.drop(webhook, { after: doorbell });
+      const dropSecret = isRetained(webhook) ? secrets.releaseOwn : secrets.removeOwn;
+      await dropSecret(ownerOf(webhook), webhook.spec.secretName, signal);
+      return null;
+    },
+  };
+};
 
-/** What hangs on an App that is gone goes too. */
-const drop = async ({ webhooks, announce, doorbell }: WebhookDeps, id: string, uid: string): Promise<void> => {
-  if (!(await webhooks.remove(id, uid))) return;
-  announce(webhookCollection.name, id);
-  await doorbell(id);
+type Input = { webhook: Webhook; stand: MayWrite<WebhookRow>; app: AppRow };
+
+/** An endpoint that is to be made needs room in the plan. */
+const write = (
+  deps: WebhookDeps,
+  record: Records<Webhook, WebhookRow>,
+  input: Input,
+  signal: AbortSignal,
+): Promise<Verdict> | Verdict => {
+  const { webhook, stand, app } = input;
+  const finding = firstFinding(policies, { spec: webhook.spec, judges: deps });
+  if (finding !== null) return refusal(finding);
+  const apply = () => applyTo(deps, record, input, signal);
+  if (stand.row !== null) return apply();
+  return deps.oneByOne(async () => {
+    const full = await deps.noRoom(app, idOf(webhookResource, webhook));
+    return full === null ? apply() : refusal(full);
+  });
 };
 
 /** What a spec must satisfy that no rule of the CRD can say. */
@@ -113,50 +121,49 @@ const policies: ((input: { spec: WebhookSpec; judges: Judges }) => Finding | nul
   },
 ];
 
-type Input = { webhook: Webhook; id: string; row: WebhookRow | null; app: AppRow; now: Date };
-
-const applyTo = async (deps: WebhookDeps, input: Input, signal: AbortSignal): Promise<Verdict> => {
-  const { webhook, id, row, app, now } = input;
-  const read = headersOf(
-    webhook.spec,
-    await secretValues(deps.secrets, webhook, headerSecretsOf(webhook.spec), signal),
-  );
+const applyTo = async (
+  deps: WebhookDeps,
+  record: Records<Webhook, WebhookRow>,
+  { webhook, stand, app }: Input,
+  signal: AbortSignal,
+): Promise<Verdict> => {
+  const id = idOf(webhookResource, webhook);
+  const { row } = stand;
+  const now = deps.clock.now();
+  const names = headerSecretsOf(webhook.spec);
+  const read = headersOf(webhook.spec, await secretValues(deps.secrets, webhook, names, signal));
   if ("finding" in read) return refusal(read.finding);
-  const signing = await keepSigningSecret(deps, input, signal);
-  if ("finding" in signing) return refusal(signing.finding);
-  const set = {
+  const members = {
     ...membersOf(webhook, app),
     headers: sealHeaders(deps.ring, id, read.headers, row?.headers ?? []),
     ...stateOf(webhook, row),
-    ...signing.sealed,
-    ...resumption(webhook, row, now),
   };
-  const wanted = { id, found: row, managed: managedBy(webhookResource, webhook), set, begin: beginning(now) };
-  const result = await deps.webhooks.keep(wanted, now);
-  if (isWritten(result)) deps.announce(webhookCollection.name, id);
-  if (result === "updated") await deps.wake(id);
-  const conflict = keptFinding(result, "webhook");
-  if (conflict !== null) return refusal(conflict);
+  const problem = record.problem(webhook, stand, { set: members });
+  if (problem !== null) return problem;
+  const signing = await keepSigningSecret(deps, { webhook, id, row, now }, signal);
+  if ("finding" in signing) return refusal(signing.finding);
+  const set = { ...members, ...signing.sealed, ...resumption(webhook, row, now) };
+  const result = await record.keep(webhook, stand, { set, begin: beginning(now) });
+  if ("verdict" in result) return result.verdict;
+  if (result.kept === "updated") await deps.wake(id);
   const after = { ...beginning(now), ...row, ...set };
-  const verdict = kept("webhook", result, await statusOf(deps, input, after));
+  const verdict = kept("webhook", result.kept, { id, ...(await statusOf(deps, { webhook, row: after, now })) });
   return { ...verdict, ...disabled(after), isChanged: verdict.isChanged || signing.isWritten };
 };
 
 const statusOf = async (
   { lastHour }: WebhookDeps,
-  { webhook, id, app, now }: Input,
-  after: Partial<WebhookRow>,
+  { webhook, row, now }: { webhook: Webhook; row: Partial<WebhookRow>; now: Date },
 ): Promise<Partial<WebhookStatus>> => {
-  const health = healthStatus(await lastHour(id, now), webhook.status?.health, now);
+  const health = healthStatus(await lastHour(idOf(webhookResource, webhook), now), webhook.status?.health, now);
   const enabledFor = enableAskedFor(webhook);
   return {
-    id,
-    appId: app._id,
-    state: after.status ?? "active",
-    ...(after.disabled_reason && { disabledReason: after.disabled_reason }),
-    ...(after.failing_since && { failingSince: after.failing_since.toISOString() }),
+    ...(row.app_id !== undefined && { appId: row.app_id }),
+    state: row.status ?? "active",
+    ...(row.disabled_reason && { disabledReason: row.disabled_reason }),
+    ...(row.failing_since && { failingSince: row.failing_since.toISOString() }),
     ...(health && { health }),
-    ...(after.previous_secret && { previousSecretValidUntil: after.previous_secret.expires_at.toISOString() }),
+    ...(row.previous_secret && { previousSecretValidUntil: row.previous_secret.expires_at.toISOString() }),
     ...(enabledFor !== undefined && { enabledFor }),
   };
 };

@@ -20,16 +20,25 @@ export const rotateAnnotation = "herald.dev/rotate";
 /** On a Secret of ours: the value of {@link rotateAnnotation} that it was made for. */
 const rotatedForAnnotation = "herald.dev/rotated-for";
 
-/** A Secret that a resource writes: not there yet, its own, or somebody else's, which is never touched. */
-export type OwnSecret =
-  | { kind: "absent" }
-  | { kind: "own"; secret: Secret; values: Record<string, string>; rotatedFor: string | null }
-  | { kind: "foreign" };
+/**
+ * A Secret that a resource writes: not there yet, its own, or somebody else's, which is never touched. `left`: it was
+ * another resource's, which let go of it.
+ */
+export type OwnSecret = { kind: "absent" | "foreign" } | (Held & { kind: "own"; isOwned: boolean });
+export type FoundSecret = { kind: "absent" | "foreign" } | (Held & { kind: "own" | "left" });
+type Held = { secret: Secret; values: Record<string, string>; rotatedFor: string | null };
+
+/** A Secret that was left becomes the resource's again when its values are; else it is somebody's. */
+export const retaken = (found: FoundSecret, isOurs: (values: Record<string, string>) => boolean): OwnSecret => {
+  if (found.kind === "own") return { ...found, kind: "own", isOwned: true };
+  if (found.kind !== "left") return { kind: found.kind };
+  return isOurs(found.values) ? { ...found, kind: "own", isOwned: false } : { kind: "foreign" };
+};
 
 export type Secrets = {
   /** Values as text, or null when there is no such Secret. */
   read: (namespace: string, name: string, signal: AbortSignal) => Promise<Record<string, string> | null>;
-  readOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<OwnSecret>;
+  readOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<FoundSecret>;
   /** Creates or replaces the owner's Secret; fails with 409 when it changed since `before` was read. */
   writeOwn: (owner: Owner, name: string, content: OwnContent, signal: AbortSignal) => Promise<void>;
   /** Removes the owner's Secret, if there is one. */
@@ -62,9 +71,10 @@ export const secrets = (client: KubeClient): Secrets => {
     readOwn: async ({ resource }, name, signal) => {
       const secret = await find(namespaceOf(resource), name, signal);
       if (secret === null) return { kind: "absent" };
-      if (!isOwnedBy(secret, resource)) return { kind: "foreign" };
+      const kind = isOwnedBy(secret, resource) ? "own" : isLeft(secret) ? "left" : "foreign";
+      if (kind === "foreign") return { kind };
       const rotatedFor = secret.metadata.annotations?.[rotatedForAnnotation] ?? null;
-      return { kind: "own", secret, values: valuesOf(secret), rotatedFor };
+      return { kind, secret, values: valuesOf(secret), rotatedFor };
     },
     writeOwn: async (owner, name, content, signal) => {
       const namespace = namespaceOf(owner.resource);
@@ -100,6 +110,12 @@ const namespaceOf = ({ metadata }: Resource): string => {
 const isOwnedBy = (secret: Secret, { metadata }: Resource): boolean =>
   secret.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) ?? false;
 
+const isLeft = ({ metadata: { labels, ownerReferences = [] } }: Secret): boolean =>
+  ownerReferences.length === 0 && labels?.[managedByLabel] === managedByUs;
+
+const managedByLabel = "app.kubernetes.io/managed-by";
+const managedByUs = "herald-operator";
+
 const valuesOf = ({ data = {} }: Secret): Record<string, string> =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]));
 
@@ -118,7 +134,7 @@ const bodyOf = ({ apiVersion, kind, resource }: Owner, name: string, content: Ow
       name,
       namespace,
       ...(old === undefined ? {} : { uid: old.uid, resourceVersion: old.resourceVersion }),
-      labels: { ...old?.labels, "app.kubernetes.io/managed-by": "herald-operator" },
+      labels: { ...old?.labels, [managedByLabel]: managedByUs },
       annotations: { ...annotations, ...(rotatedFor === null ? {} : { [rotatedForAnnotation]: rotatedFor }) },
       ownerReferences: [owner],
     },

@@ -13,6 +13,8 @@ export type Store<T extends KubeObject> = {
   size: () => number;
   /** Objects for which the index function gave this value. */
   by: (index: string, value: string) => T[];
+  /** Objects that share a value of the index with this one, it itself left out; none when there is no such index. */
+  sharing: (index: string, object: T) => T[];
   /** Takes an object as a watch or a write of ours gave it; an older version than the known one is dropped. */
   put: (object: T) => StoreEvent<T>[];
   remove: (object: T) => StoreEvent<T>[];
@@ -49,12 +51,15 @@ export const objectStore = <T extends KubeObject>(indexes: Indexes<T> = {}): Sto
     return [...gone.flatMap(remove), ...listed.flatMap((object) => seen(put(object), object))];
   };
   const by = (name: string, value: string): T[] => index.keys(name, value).flatMap((key) => objects.get(key) ?? []);
+  const sharing = (name: string, object: T): T[] =>
+    (indexes[name]?.(object) ?? []).flatMap((value) => by(name, value)).filter((one) => keyOf(one) !== keyOf(object));
 
   return {
     get: (key) => objects.get(key),
     all: () => objects.values(),
     size: () => objects.size,
     by,
+    sharing,
     put,
     remove,
     replace,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ApiKeyRow } from "#core/storage/api-keys.ts";
 
-/** How long a replaced token or signing secret still works. */
+/** How long a replaced signing secret still signs. */
 export const overlapMs = 24 * 3_600_000;
 
 type Hash = ApiKeyRow["hashes"][number];
@@ -26,24 +26,31 @@ export type HashInput = {
   replaced: string | null;
   stored: readonly Hash[];
   expiresAt: Date | null;
+  /** How long a replaced token still works. */
+  overlapMs: number;
   now: Date;
 };
 
 /**
- * The hashes that are valid: the token's, and for a day those it replaced. Others, e.g. of a token that was made by a
- * pass that never came to write it down, are dropped.
+ * The hashes that are valid: the token's, and for the overlap those it replaced. Others, e.g. of a token that was made by
+ * a pass that never came to write it down, are dropped.
  */
-export const hashesOf = ({ token, replaced, stored, expiresAt, now }: HashInput): Hash[] => {
+export const hashesOf = ({ token, replaced, stored, expiresAt, overlapMs: forMs, now }: HashInput): Hash[] => {
   const current = hashOf(token);
-  const latest = new Date(now.getTime() + overlapMs);
+  const latest = new Date(now.getTime() + forMs);
   const overlapping = stored.flatMap(({ hash, expires_at }): Hash[] => {
     if (hash === current) return [];
     if (replaced !== null && hash === hashOf(replaced)) return [{ hash, expires_at: sooner(expires_at, latest) }];
-    return expires_at !== null && expires_at > now && expires_at <= latest ? [{ hash, expires_at }] : [];
+    return expires_at === null ? [] : [{ hash, expires_at: sooner(expires_at, latest) }];
   });
-  return [{ hash: current, expires_at: expiresAt }, ...overlapping.slice(0, maxOverlapping)];
+  const valid = overlapping.filter(({ expires_at }) => expires_at === null || expires_at > now);
+  return [{ hash: current, expires_at: expiresAt }, ...valid.slice(0, maxOverlapping)];
 };
 
-const maxOverlapping = 5; // more rotations than these within a day cut the oldest off
+/** Hashes that are valid no longer than until then. */
+export const endingBy = (hashes: readonly Hash[], latest: Date): Hash[] =>
+  hashes.map(({ hash, expires_at }) => ({ hash, expires_at: sooner(expires_at, latest) }));
+
+const maxOverlapping = 5; // more rotations than these within the overlap cut the oldest off
 
 const sooner = (a: Date | null, b: Date): Date => (a !== null && a < b ? a : b);

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Closed } from "../common.ts";
-import { cel, commonStatus, deletionPolicy, secretRef } from "./common.ts";
+import { cel, commonStatus, externalId, resourceSpec, secretRef } from "./common.ts";
 import { defineResource } from "./definition.ts";
 
 const { Enum, Integer, Optional, String: Text } = Type;
@@ -91,7 +91,7 @@ const Channels = Closed(
   { default: {}, description: "provider account of each channel; a channel without one refuses messages" },
 );
 
-export const AppSpec = Closed({
+export const AppSpec = resourceSpec(externalId("app"), {
   displayName: Optional(
     Text({
       minLength: 1,
@@ -111,7 +111,6 @@ export const AppSpec = Closed({
     description: "a reused idempotency key with another body: replay answers the first result, reject answers 422",
   }),
   channels: Channels,
-  deletionPolicy,
 });
 export type AppSpec = Static<typeof AppSpec>;
 
@@ -128,6 +127,7 @@ export type AppStatus = Static<typeof AppStatus>;
 export const appResource = defineResource({
   kind: "App",
   plural: "apps",
+  idKind: "app",
   shortNames: ["happ"],
   scope: "Namespaced",
   description: "An app of the tenant that owns the namespace, with the provider accounts of its channels.",

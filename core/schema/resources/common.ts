@@ -1,4 +1,5 @@
-import { type Static, type TStringOptions, Type } from "typebox";
+import { type Static, type TProperties, type TString, type TStringOptions, Type } from "typebox";
+import { type IdKind, idPrefixes } from "../../domain/ids.ts";
 import { Closed } from "../common.ts";
 import type { Rule } from "./definition.ts";
 
@@ -24,12 +25,70 @@ export const secretRef = (keys: string) =>
     { description: `the Secret that holds ${keys}` },
   );
 
-export const deletionPolicy = Enum(["Delete", "Retain"], {
+/**
+ * The spec of a kind: its own members and those that every kind has. A rule that sees the former object is checked by
+ * the API server on changes only.
+ */
+export const resourceSpec = <Members extends TProperties>(
+  externalName: TString,
+  members: Members,
+  ...rules: readonly Rule[]
+) =>
+  Closed(
+    { ...members, managementPolicy, deletionPolicy, externalName: Optional(externalName) },
+    cel(...rules, ...policyRules),
+  );
+
+/** The service's id of an existing record of this kind. */
+export const externalId = (kind: IdKind) =>
+  Text({
+    minLength: 30,
+    maxLength: 30,
+    pattern: `^${idPrefixes[kind]}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`,
+    description: `the service's id (${idPrefixes[kind]}_…) of an existing record ${externalUse}`,
+  });
+
+/** What externalName is for, to be said after what it names. */
+export const externalUse =
+  "that the resource is to stand for; absent = a record of its own. It has to be the same tenant's and no other resource's, and to take it over " +
+  "needs the annotation herald.dev/adopt with the same value: without it Ready says what would change";
+
+const managementPolicy = Enum(["Enforce", "CreateOnly", "Observe"], {
+  default: "Enforce",
+  description:
+    "Enforce: the record is as the resource says, whoever changes it, and the REST interface refuses to; " +
+    "CreateOnly: made once from the resource, then the REST interface's to change; " +
+    "Observe: an existing record is looked at and nothing is written, no Secret either",
+});
+
+const deletionPolicy = Enum(["Delete", "Retain"], {
   default: "Delete",
   description:
-    "what becomes of the service's own record when the resource is deleted: Delete removes it, " +
-    "Retain leaves it as it is, no longer managed",
+    "what becomes of the record when the resource is deleted: Delete removes it, Retain leaves it and its Secret as " +
+    "they are, for the REST interface to change. Of an observed one nothing is touched",
 });
+
+const policyRules: readonly Rule[] = [
+  {
+    rule: "self.managementPolicy != 'Observe' || has(self.externalName)",
+    message: "Observe needs externalName: the record to look at",
+    fieldPath: ".externalName",
+  },
+  {
+    rule: "!has(oldSelf.externalName) || (has(self.externalName) && self.externalName == oldSelf.externalName)",
+    message: "externalName cannot be changed; delete the resource and make another",
+    fieldPath: ".externalName",
+  },
+];
+
+/** A rule of every kind over the whole object: who has made a record cannot leave it for another. */
+export const externalNameRule: Rule = {
+  rule:
+    "!has(self.spec.externalName) || has(oldSelf.spec.externalName) || !has(self.status) || !has(self.status.id) || " +
+    "self.status.id == self.spec.externalName",
+  message: "externalName can only become status.id: the resource stands for that record already",
+  fieldPath: ".spec.externalName",
+};
 
 export const Condition = Closed({
   type: Enum(["Ready", "Synced"], {

@@ -1,4 +1,5 @@
 import type { TObject } from "typebox";
+import type { IdKind } from "../../domain/ids.ts";
 
 /** A CEL rule of a custom resource, checked by the API server. */
 export type Rule = { rule: string; message: string; fieldPath?: string };
@@ -10,6 +11,8 @@ export type Column = { name: string; type: "string" | "integer" | "boolean" | "d
 export type ResourceDefinition<Spec extends TObject = TObject, Status extends TObject = TObject> = {
   kind: string;
   plural: string;
+  /** Of the record's id; null: the record's id is the resource's name. */
+  idKind: IdKind | null;
   shortNames: readonly string[];
   scope: "Cluster" | "Namespaced";
   description: string;

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Closed, MapOf } from "../common.ts";
-import { cel, commonStatus, deletionPolicy, immutable, objectName } from "./common.ts";
+import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "./common.ts";
 import { defineResource } from "./definition.ts";
 
 const { Array: List, Enum, Integer, Literal, Number: Num, Optional, String: Text, Unknown } = Type;
@@ -52,7 +52,7 @@ const activitySchema = (description: string) =>
     },
   );
 
-export const LiveActivityTypeSpec = Closed({
+export const LiveActivityTypeSpec = resourceSpec(externalId("liveActivityType"), {
   appRef: objectName("name of the App, in the same namespace", cel(immutable("appRef"))),
   name: Text({
     minLength: 1,
@@ -63,7 +63,6 @@ export const LiveActivityTypeSpec = Closed({
   description: Optional(Text({ maxLength: 300, description: "a note for people" })),
   contentStateSchema: activitySchema("schema of the content state that updates carry"),
   attributesSchema: Optional(activitySchema("schema of the attributes that a start carries; absent = any attributes")),
-  deletionPolicy,
 });
 export type LiveActivityTypeSpec = Static<typeof LiveActivityTypeSpec>;
 
@@ -76,6 +75,7 @@ export type LiveActivityTypeStatus = Static<typeof LiveActivityTypeStatus>;
 export const liveActivityTypeResource = defineResource({
   kind: "LiveActivityType",
   plural: "liveactivitytypes",
+  idKind: "liveActivityType",
   shortNames: ["hlat"],
   scope: "Namespaced",
   description: "A type of iOS Live Activity of an app, with the schemas that its payloads are checked against.",

@@ -1,14 +1,21 @@
 import { type Static, Type } from "typebox";
 import { planFeatures } from "../../domain/plan-features.ts";
 import { Closed } from "../common.ts";
-import { commonStatus, deletionPolicy } from "./common.ts";
+import { commonStatus, externalUse, resourceSpec } from "./common.ts";
 import { defineResource } from "./definition.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 
 const maximum = 1_000_000_000_000; // far above any installation; keeps the numbers exact in JSON
 
-export const PlanSpec = Closed({
+const planName = Text({
+  minLength: 1,
+  maxLength: 63,
+  pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+  description: `the name of an existing plan ${externalUse.replace("a record of its own", "the plan of the resource's own name")}`,
+});
+
+export const PlanSpec = resourceSpec(planName, {
   title: Text({ minLength: 1, maxLength: 100, description: "name for people" }),
   apiRps: Integer({
     minimum: 1,
@@ -35,7 +42,6 @@ export const PlanSpec = Closed({
     "x-kubernetes-list-type": "set",
     description: "what tenants of the plan may use",
   }),
-  deletionPolicy,
 });
 export type PlanSpec = Static<typeof PlanSpec>;
 
@@ -48,6 +54,7 @@ export type PlanStatus = Static<typeof PlanStatus>;
 export const planResource = defineResource({
   kind: "Plan",
   plural: "plans",
+  idKind: null,
   shortNames: ["hpl"],
   scope: "Cluster",
   description: "What the tenants on a plan may do, and the JetStream stream through which their work flows.",

@@ -1,15 +1,20 @@
 import { type Static, Type } from "typebox";
 import { Closed } from "../common.ts";
-import { commonStatus, deletionPolicy, objectName } from "./common.ts";
+import { commonStatus, externalId, resourceSpec } from "./common.ts";
 import { defineResource } from "./definition.ts";
 
 const { Array: List, Boolean: Flag, Optional, String: Text } = Type;
 
-export const TenantSpec = Closed({
+export const TenantSpec = resourceSpec(externalId("tenant"), {
   displayName: Optional(
     Text({ minLength: 1, maxLength: 128, description: "name for people, unique; absent = the resource's name" }),
   ),
-  plan: objectName("name of the Plan"),
+  plan: Text({
+    minLength: 1,
+    maxLength: 63,
+    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+    description: "the plan: a Plan's name, or its externalName",
+  }),
   namespaces: List(
     Text({
       minLength: 1,
@@ -44,7 +49,6 @@ export const TenantSpec = Closed({
     description: "refuses every API request of the tenant with 403 HS_ORGANIZATION_SUSPENDED",
   }),
   suspendedReason: Optional(Text({ minLength: 1, maxLength: 500, description: "said to the callers while suspended" })),
-  deletionPolicy,
 });
 export type TenantSpec = Static<typeof TenantSpec>;
 
@@ -63,6 +67,7 @@ export type TenantStatus = Static<typeof TenantStatus>;
 export const tenantResource = defineResource({
   kind: "Tenant",
   plural: "tenants",
+  idKind: "tenant",
   shortNames: ["htn"],
   scope: "Cluster",
   description: "An organisation: the plan it is on and the namespaces that are its own.",

@@ -4,7 +4,7 @@ import { Closed } from "../common.ts";
 import { webhookEventKinds } from "../event.ts";
 import { webhookLimits } from "../webhook.ts";
 import { filterOps } from "../webhook-filters.ts";
-import { cel, commonStatus, deletionPolicy, immutable, objectName } from "./common.ts";
+import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "./common.ts";
 import { defineResource } from "./definition.ts";
 import { WebhookHeaders } from "./webhook-header.ts";
 
@@ -116,17 +116,13 @@ const members = {
     default: false,
     description: "disables the endpoint: sends nothing and queues nothing while true",
   }),
-  deletionPolicy,
 };
 
-export const WebhookSpec = Closed(
-  members,
-  cel({
-    rule: "!('event.received' in self.events) || (has(self.eventNames) && size(self.eventNames) > 0)",
-    message: "event.received needs eventNames: the names of the custom events",
-    fieldPath: ".eventNames",
-  }),
-);
+export const WebhookSpec = resourceSpec(externalId("webhook"), members, {
+  rule: "!('event.received' in self.events) || (has(self.eventNames) && size(self.eventNames) > 0)",
+  message: "event.received needs eventNames: the names of the custom events",
+  fieldPath: ".eventNames",
+});
 export type WebhookSpec = Static<typeof WebhookSpec>;
 
 const Health = Closed(
@@ -164,6 +160,7 @@ export type WebhookStatus = Static<typeof WebhookStatus>;
 export const webhookResource = defineResource({
   kind: "Webhook",
   plural: "webhooks",
+  idKind: "webhook",
   shortNames: ["hwh"],
   scope: "Namespaced",
   description:

@@ -172,7 +172,7 @@ describe("policy: sealing", () => {
 describe("policy: tokens", () => {
   const now = new Date("2026-01-01T00:00:00Z");
   const later = (ms: number): Date => new Date(now.getTime() + ms);
-  const at = { expiresAt: null, now };
+  const at = { expiresAt: null, overlapMs, now };
 
   it("keep the replaced token valid for a day, and no longer than it was to live", () => {
     const stored = [{ hash: hashOf("old"), expires_at: null }];
@@ -203,6 +203,18 @@ describe("policy: tokens", () => {
       hashOf("t"),
       "still",
     ]);
+  });
+
+  it("end sooner when the overlap is made shorter, and never later", () => {
+    const stored = [
+      { hash: "long", expires_at: later(5_000) },
+      { hash: "short", expires_at: later(500) },
+    ];
+    const of = (overlap: number) =>
+      hashesOf({ token: "t", replaced: null, stored, ...at, overlapMs: overlap }).slice(1);
+    expect(of(1_000).map(({ expires_at }) => expires_at)).to.deep.equal([later(1_000), later(500)]);
+    expect(of(9_000)).to.deep.equal(stored);
+    expect(of(0)).to.deep.equal([]);
   });
 
   const rotations = [

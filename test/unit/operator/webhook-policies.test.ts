@@ -19,6 +19,7 @@ const aSpec = (over: Partial<WebhookSpec> = {}): WebhookSpec => ({
   timeoutMilliseconds: 10_000,
   paused: false,
   suspended: false,
+  managementPolicy: "Enforce",
   deletionPolicy: "Delete",
   ...over,
 });
