@@ -9,8 +9,7 @@ kind: Deployment
 metadata:
   {{- include "herald.metadata" $at | nindent 2 }}
   annotations:
-    # CPU has no limit: a limit throttles bursts, and requests already share the node fairly. Tags are never moved.
-    kube-score/ignore: container-resources,container-image-pull-policy
+    {{- include "herald.scoreExceptions" (dict "more" (lt (int $own.replicas) 2 | ternary ",deployment-replicas" "")) | nindent 4 }}
     {{- with $own.annotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -48,7 +47,7 @@ spec:
 serviceAccountName: {{ include "herald.serviceAccountName" $at }}
 automountServiceAccountToken: {{ eq .program "operator" }}
 enableServiceLinks: false
-terminationGracePeriodSeconds: {{ add $own.preStopSeconds $own.graceSeconds 5 }}
+terminationGracePeriodSeconds: {{ add $own.graceSeconds 5 }}
 {{- with $root.Values.imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
@@ -119,12 +118,6 @@ livenessProbe:
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 6
-{{- with .preStopSeconds }}
-lifecycle:
-  preStop: # until every proxy and load balancer has heard that this pod goes
-    sleep:
-      seconds: {{ . }}
-{{- end }}
 {{- end }}
 
 {{/* Where the pods may stand. Unless values say otherwise they spread over nodes and zones. */}}

@@ -59,6 +59,8 @@
 {{- $own := .Values.apiserver }}
 - name: HERALD_REPLICAS
   value: {{ $own.autoscaling.enabled | ternary $own.autoscaling.minReplicas $own.replicas | quote }}
+- name: HERALD_DRAIN_SECONDS # no preStop hook: the program itself serves on while proxies learn that it goes
+  value: {{ $own.drainSeconds | quote }}
 - name: HERALD_TRUSTED_PROXIES
   value: {{ $own.trustedProxies | quote }}
 - name: HERALD_EDGE_RATE_PER_SECOND

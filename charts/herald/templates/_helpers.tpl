@@ -83,3 +83,10 @@ annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
+
+{{/* Checks of kube-score that do not hold here, and why: (dict "more" ",pod-probes"). */}}
+{{- define "herald.scoreExceptions" -}}
+# CPU has no limit: a limit throttles bursts, and what is requested already shares a node fairly.
+# An image is not fetched each time: its tag is a version and never moved.
+kube-score/ignore: container-resources,container-image-pull-policy{{ .more }}
+{{- end }}

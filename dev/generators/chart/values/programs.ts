@@ -34,7 +34,6 @@ const program = (description: string, more: Record<string, TSchema> = {}) =>
   closed(description, {
     replicas: count("pods", 0, 1_000),
     graceSeconds: setting(SharedConfig.graceSeconds),
-    preStopSeconds: count("seconds that a pod serves on after it was taken out of its Services", 0, 600),
     updateStrategy: kubernetes("strategy of the Deployment"),
     resources: resources("of the container"),
     podDisruptionBudget: budget,
@@ -117,6 +116,7 @@ export const programValues = {
     ingress,
     httpRoute,
     edgeLimit,
+    drainSeconds: setting(api.drainSeconds),
     trustedProxies: setting(api.trustedProxies),
     autoscaling: closed("HorizontalPodAutoscaler", scaling),
   }),
