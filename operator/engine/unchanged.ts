@@ -1,0 +1,51 @@
+import { hash } from "node:crypto";
+import type { Clock } from "#core/domain/clock.ts";
+import type { Resource } from "../kube/objects.ts";
+import type { Handler, Verdict } from "./reconcile.ts";
+
+export type UnchangedDeps<R extends Resource> = {
+  /** All that decides a pass besides the resource and the time: documents, and the versions of Secrets. */
+  inputsOf: (resource: R) => Promise<readonly unknown[]>;
+  clock: Clock;
+};
+
+/**
+ * Spares a handler the passes whose inputs are those of its last pass over the same object, when that one found
+ * everything as wanted (docs/decisions/0052). The inputs are read before the handler reads them: what changes in between
+ * makes the next pass a whole one.
+ */
+export const unlessUnchanged = <R extends Resource>(
+  handler: Handler<R>,
+  { inputsOf, clock }: UnchangedDeps<R>,
+): Handler<R> => {
+  const last = new WeakMap<R, Settled>(); // whatever the API server changes makes another object of it
+  return {
+    ...handler,
+    reconcile: async (resource, signal) => {
+      const inputs = digest(await inputsOf(resource));
+      const nowMs = clock.now().getTime();
+      const before = last.get(resource);
+      if (before?.inputs === inputs && nowMs < before.untilMs) return again(before, nowMs);
+      const verdict = await handler.reconcile(resource, signal);
+      if (isSettled(verdict))
+        last.set(resource, { inputs, verdict, untilMs: nowMs + (verdict.requeueAfterMs ?? Infinity) });
+      else last.delete(resource);
+      return verdict;
+    },
+  };
+};
+
+/** A pass that found everything as wanted; when its verdict has to be looked at again, if ever. */
+type Settled = { inputs: string; verdict: Verdict; untilMs: number };
+
+const isSettled = ({ isChanged, ready }: Verdict): boolean => !isChanged && ready.status === "True";
+
+/** What people were told of the last pass is not told again. */
+const again = ({ verdict, untilMs }: Settled, nowMs: number): Verdict => ({
+  ...verdict,
+  notes: [],
+  ...(verdict.requeueAfterMs !== undefined && { requeueAfterMs: untilMs - nowMs }),
+});
+
+/** Of what may hold sealed secrets nothing but this is kept. */
+const digest = (inputs: readonly unknown[]): string => hash("sha256", JSON.stringify(inputs), "base64");
