@@ -63,7 +63,12 @@ const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
   const stack = await startStack({ dir: join(dir, "stores"), portBase, which, env: {} });
   try {
     return await runMocha(
-      [...(values.filter ? ["--grep", values.filter] : []), ...(positionals.length > 0 ? positionals : files)],
+      [
+        "--require",
+        "test/e2e/support/hooks.ts",
+        ...(values.filter ? ["--grep", values.filter] : []),
+        ...(positionals.length > 0 ? positionals : files),
+      ],
       {
         KUBECONFIG: cluster.kubeconfig,
         E2E_HOST: cluster.host,

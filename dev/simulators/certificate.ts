@@ -5,10 +5,10 @@ export type Certificate = { cert: string; key: string };
 const validForYears = 10;
 
 /**
- * A self-signed certificate for `localhost`, 127.0.0.1 and ::1, that is its own authority: what trusts `cert` as `ca`
+ * A self-signed certificate for `localhost`, 127.0.0.1, ::1 and further IPv4 addresses, that is its own authority: what trusts `cert` as `ca`
  * trusts the server. Written here in DER because neither Node nor a fresh machine brings a tool for it.
  */
-export const selfSigned = (now = new Date()): Certificate => {
+export const selfSigned = (now = new Date(), addresses: readonly string[] = []): Certificate => {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const until = new Date(now);
   until.setUTCFullYear(now.getUTCFullYear() + validForYears);
@@ -20,7 +20,7 @@ export const selfSigned = (now = new Date()): Certificate => {
     sequence(time(now), time(until)),
     commonName("herald simulators"),
     publicKey.export({ type: "spki", format: "der" }),
-    der(0xa3, sequence(isAuthority, alternativeNames)),
+    der(0xa3, sequence(isAuthority, alternativeNames(addresses))),
   );
   const signature = der(0x03, Buffer.concat([Buffer.of(0), sign("sha256", body, privateKey)]));
   const certificate = sequence(body, ecdsaWithSha256, signature).toString("base64");
@@ -49,11 +49,12 @@ const time = (instant: Date): Buffer =>
 const extension = (id: Buffer, value: Buffer): Buffer => sequence(id, der(0x04, value));
 const isAuthority = extension(oid(0x55, 0x1d, 0x13), sequence(der(0x01, Buffer.of(255)))); // basicConstraints, CA
 
-const alternativeNames = extension(
-  oid(0x55, 0x1d, 0x11),
-  sequence(
-    der(0x82, Buffer.from("localhost")),
-    der(0x87, Buffer.of(127, 0, 0, 1)),
-    der(0x87, Buffer.concat([Buffer.alloc(15), Buffer.of(1)])),
-  ),
-);
+const alternativeNames = (addresses: readonly string[]): Buffer =>
+  extension(
+    oid(0x55, 0x1d, 0x11),
+    sequence(
+      der(0x82, Buffer.from("localhost")),
+      ...["127.0.0.1", ...addresses].map((address) => der(0x87, Buffer.from(address.split(".").map(Number)))),
+      der(0x87, Buffer.concat([Buffer.alloc(15), Buffer.of(1)])),
+    ),
+  );

@@ -13,8 +13,8 @@ export type Credentials = {
 };
 
 /** New credentials, as random as real ones, of the accounts that config/samples name. */
-export const makeCredentials = (): Credentials => ({
-  tls: selfSigned(),
+export const makeCredentials = (addresses: readonly string[] = []): Credentials => ({
+  tls: selfSigned(new Date(), addresses),
   apns: { teamId: "TEAM123456", keyId: "KEY1234567", ...pems(generateKeyPairSync("ec", { namedCurve: "P-256" })) },
   fcm: {
     projectId: "herald-simulated",
@@ -25,8 +25,8 @@ export const makeCredentials = (): Credentials => ({
 });
 
 /** Those of a folder, made at the first call, so that a restarted simulator still knows the accounts. Also writes `ca.pem`. */
-export const keptCredentials = (folder: string): Credentials => {
-  const text = keptFile(join(folder, "credentials.json"), () => JSON.stringify(makeCredentials()));
+export const keptCredentials = (folder: string, addresses: readonly string[] = []): Credentials => {
+  const text = keptFile(join(folder, "credentials.json"), () => JSON.stringify(makeCredentials(addresses)));
   const credentials = JSON.parse(text) as Credentials; // written by the line above
   writeFileSync(join(folder, "ca.pem"), credentials.tls.cert);
   return credentials;

@@ -15,9 +15,17 @@ export type Simulators = {
   stop: () => Promise<void>;
 };
 
-/** Starts all simulators and their control API. Their accounts and certificate (`ca.pem`) are kept in `dir`. */
-export const startSimulators = async ({ portBase, dir }: { portBase: number; dir: string }): Promise<Simulators> => {
-  const credentials = keptCredentials(dir);
+export type SimulatorsOptions = {
+  portBase: number;
+  /** Keeps their accounts and certificate (`ca.pem`). */
+  dir: string;
+  /** Addresses under which they are reached beside loopback: the certificate names them. */
+  addresses?: readonly string[];
+};
+
+/** Starts all simulators and their control API, on loopback. */
+export const startSimulators = async ({ portBase, dir, addresses = [] }: SimulatorsOptions): Promise<Simulators> => {
+  const credentials = keptCredentials(dir, addresses);
   const { tls, apns, fcm, smtp } = credentials;
   const port = (name: keyof typeof simulatorOffsets): number => portBase + simulatorOffsets[name];
   const simulators = await Promise.all([

@@ -1,0 +1,32 @@
+import { expect } from "chai";
+import { type System, system } from "./support/system.ts";
+
+describe("the chart on real nodes", function () {
+  this.timeout(240_000);
+  this.bail(true);
+  let at: System;
+
+  before(async () => {
+    at = await system();
+  });
+
+  it("is installed by helm install --wait into a namespace that enforces restricted Pod Security", async () => {
+    await at.release.install(at.at.rest);
+    await at.release.settled();
+  });
+
+  it("brings the plans, and they become ready", async () => {
+    await at.cluster.kubectl(["wait", "plans.herald.dev", "--all", "--for=condition=Ready", "--timeout=60s"], {
+      timeoutMs: 90_000,
+    });
+    expect(await at.cluster.list(["plans.herald.dev"])).to.have.length(4);
+  });
+
+  it("is found working by helm test", async () => {
+    expect(await at.release.test()).to.match(/Phase:\s+Succeeded/);
+  });
+
+  it("makes config/samples true", async () => {
+    await at.applySamples();
+  });
+});

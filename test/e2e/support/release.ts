@@ -1,0 +1,85 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { addresses } from "../../../dev/demo/settings.ts";
+import { portOffsets } from "../../../dev/paths.ts";
+import { type Cluster, eventually, isReady, type KubeObject } from "./cluster.ts";
+import { command } from "./command.ts";
+import type { Environment } from "./environment.ts";
+
+/** Name of the release and of its namespace. */
+export const releaseName = "herald";
+export const programs = ["operator", "apiserver", "dispatcher"] as const;
+export type ProgramName = (typeof programs)[number];
+
+/** A ConfigMap of the namespace with the certificate that the simulators present. */
+export const certificates = { name: "simulators", key: "ca.crt" } as const;
+export const nodePort = 30_080;
+
+const helmTimeoutMs = 200_000; // above helm's own, so that helm is who says what it waited for
+const settledWithinMs = 90_000; // a pod's whole grace, twice
+
+export type Release = ReturnType<typeof releaseOf>;
+
+/** The chart in the cluster, handled by helm as its user would. */
+export const releaseOf = (env: Environment, cluster: Cluster) => {
+  const named = [releaseName, "--namespace", releaseName];
+  const wait = ["--wait", "--timeout", "3m"];
+  const values = join(env.dir, "values.json");
+  const helm = (args: readonly string[]) => command([env.helm, ...args], { timeoutMs: helmTimeoutMs });
+  const set = (changes: readonly string[]) => changes.flatMap((change) => ["--set", change]);
+  const pods = async (program: ProgramName): Promise<KubeObject[]> =>
+    cluster.list(["pods", "--namespace", releaseName, "--selector", selector(program)]);
+  return {
+    helm,
+    install: async (publicUrl: string) => {
+      writeFileSync(values, JSON.stringify(valuesOf(env, publicUrl)), { mode: 0o600 });
+      await helm(["install", ...named, "charts/herald", "--values", values, ...wait]);
+    },
+    upgrade: (...changes: string[]) =>
+      helm(["upgrade", ...named, "charts/herald", "--reuse-values", ...set(changes), ...wait]),
+    rollback: () => helm(["rollback", ...named, ...wait]),
+    test: () => helm(["test", ...named, "--timeout", "2m"]),
+    uninstall: () => helm(["uninstall", ...named, ...wait]),
+    pods,
+    /** Waits until so many pods of each program are ready and no other is left. */
+    settled: async (replicas = 2) => {
+      await eventually(`${replicas} ready pods of each program and no other`, settledWithinMs, async () => {
+        const all = await Promise.all(programs.map(pods));
+        return all.every((some) => some.length === replicas && some.every(isReady)) ? true : null;
+      });
+    },
+  };
+};
+
+export const selector = (program: ProgramName): string =>
+  `app.kubernetes.io/instance=${releaseName},app.kubernetes.io/component=${program}`;
+
+/** The stores and the providers' simulators are on this machine, and the programs may go to nothing else on it. */
+const valuesOf = ({ host, portBase, images }: Environment, publicUrl: string): object => {
+  const store = (port: number, url: string) => ({
+    url,
+    networkPolicy: { ports: [port], to: [{ ipBlock: { cidr: `${host}/32` } }] },
+  });
+  const port = (name: keyof typeof portOffsets) => portBase + portOffsets[name];
+  const at = addresses(portBase);
+  const outside = (url: string) => url.replace("127.0.0.1", host);
+  return {
+    image: { repository: images.repository, tag: images.tags[0] },
+    publicUrl,
+    outgoing: { allowedRanges: [`${host}/32`] },
+    trustedCertificates: { configMap: certificates.name, key: certificates.key },
+    mongodb: store(port("ferretdb"), `mongodb://${host}:${port("ferretdb")}/?directConnection=true`),
+    nats: store(port("nats"), `nats://${host}:${port("nats")}`),
+    redis: store(port("redis"), `redis://${host}:${port("redis")}`),
+    apiserver: {
+      service: { type: "NodePort", nodePort },
+      extraEnv: [{ name: "HERALD_FIRST_DAY_MESSAGES", value: "0" }], // the organisation is younger than a day
+    },
+    dispatcher: {
+      extraEnv: [
+        { name: "HERALD_APNS_URL", value: outside(at.apns) },
+        { name: "HERALD_FCM_URL", value: outside(at.fcm) },
+      ],
+    },
+  };
+};
