@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { argocdFiles } from "./generators/argocd.ts";
 import { chartCrds } from "./generators/chart/crds.ts";
 import { chartSchema } from "./generators/chart/schema.ts";
 import { crdFiles } from "./generators/crds.ts";
@@ -20,6 +21,7 @@ const generators: readonly (() => GeneratedFile[])[] = [
   chartCrds,
   chartSchema,
   dashboards,
+  argocdFiles,
 ];
 
 const root = join(import.meta.dirname, "..");
