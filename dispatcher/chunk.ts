@@ -6,6 +6,7 @@ import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { Delivered, Work } from "./deliver.ts";
 import { holding } from "./hold.ts";
+import type { Suspensions } from "./suspensions.ts";
 
 export type ChunkDeps = {
   take: (id: string, now: Date) => Promise<ChunkRow | null>;
@@ -13,6 +14,9 @@ export type ChunkDeps = {
   /** Ends the chunk, or gives it back to be run again at `dueAt`. False when its lease was lost. */
   end: (chunk: ChunkRow) => Promise<boolean>;
   giveBack: (chunk: ChunkRow, dueAt: Date) => Promise<boolean>;
+  /** Gives it back until its tenant may send again. */
+  hold: (chunk: ChunkRow, dueAt: Date) => Promise<boolean>;
+  suspensions: Suspensions;
   /** Recipients that an earlier run of it already handed to a retry. */
   recipientsOfRetries: (chunkId: string) => Promise<string[]>;
   message: (id: string) => Promise<MessageRow | null>;
@@ -47,17 +51,22 @@ export const runChunk =
   };
 
 const run = async (deps: ChunkDeps, taken: ChunkRow): Promise<Settlement> => {
+  const { suspensions } = deps;
+  if (suspensions.has(taken.tenant_id)) return held(deps, taken);
   const message = await deps.message(taken.message_id);
   const app = await deps.app(taken.app_id);
   if (message === null || app === null) return finish(deps, taken, null);
 
   const chunk = await withoutRetried(deps, taken);
   const extend = () => deps.extend(chunk, deps.clock.now());
-  const delivered = await holding({ extend, stopping: deps.stopping }, (halt) =>
-    deps.deliver({ chunk, message, app }, halt),
+  const delivered = await suspensions.during(chunk.tenant_id, (suspended) =>
+    holding({ extend, stopping: AbortSignal.any([deps.stopping, suspended]) }, (halt) =>
+      deps.deliver({ chunk, message, app }, halt),
+    ),
   );
   const complete = await deps.followUp({ chunk, message }, delivered);
   await deps.count(message._id, delivered.fresh);
+  if (delivered.halted && suspensions.has(chunk.tenant_id)) return held(deps, chunk);
   if (delivered.halted || !complete) return again(deps, chunk, delivered.halted ? 0 : soonMs);
   return finish(deps, chunk, message.traceparent);
 };
@@ -69,6 +78,11 @@ const finish = async (deps: ChunkDeps, chunk: ChunkRow, traceparent: string | nu
 
 const again = async (deps: ChunkDeps, chunk: ChunkRow, inMs: number): Promise<Settlement> => {
   await deps.giveBack(chunk, new Date(deps.clock.now().getTime() + inMs));
+  return done;
+};
+
+const held = async (deps: ChunkDeps, chunk: ChunkRow): Promise<Settlement> => {
+  await deps.suspensions.hold(chunk.tenant_id, (dueAt) => deps.hold(chunk, dueAt));
   return done;
 };
 

@@ -81,13 +81,10 @@ export const deliver =
     const expiresAt = expiry(chunk, message, deps.clock.now());
     const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
     const prepare = perLanguage((language) => sender.prepare(message, language, ttlSeconds));
-    const run: Run = { deps, work, delivered, ids, prepare, provider: sender.name, expiresAt };
+    const run: Run = { deps, work, halt, delivered, ids, prepare, provider: sender.name, expiresAt };
 
     const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
-    await mapBounded(rest, chunkConcurrency, async (subscription) => {
-      if (halt.aborted) delivered.halted = true;
-      else await serve(run, subscription);
-    });
+    await mapBounded(rest, chunkConcurrency, (subscription) => serve(run, subscription));
     return delivered;
   };
 
@@ -110,6 +107,7 @@ const isFirstRun = ({ fence, may_overlap }: ChunkRow): boolean => fence === 1 &&
 type Run = {
   deps: DeliverDeps;
   work: Work;
+  halt: AbortSignal;
   delivered: Delivered;
   ids: ReadonlyMap<string, string>;
   prepare: (language: string | null) => Send;
@@ -119,11 +117,16 @@ type Run = {
 
 /** Brings one recipient to its end: suppressed, expired, or attempted and stored within the window of unsaved ones. */
 const serve = async (run: Run, subscription: Reached): Promise<void> => {
-  const { deps, work, expiresAt } = run;
+  const { deps, work, halt, delivered, expiresAt } = run;
+  if (halt.aborted) return void (delivered.halted = true);
   const reason = gate(subscription, work.message);
   if (reason !== null) return store(run, suppress(attemptOf(run, subscription), reason));
   if (deps.clock.now() >= expiresAt) return store(run, expire(attemptOf(run, subscription)));
-  return deps.slot(`${work.app._id}/${work.chunk.channel}`, () => attempt(run, subscription));
+  return deps.slot(`${work.app._id}/${work.chunk.channel}`, async () => {
+    if (halt.aborted)
+      delivered.halted = true; // while it waited for its slot
+    else await attempt(run, subscription);
+  });
 };
 
 const attempt = async (run: Run, subscription: Reached): Promise<void> => {

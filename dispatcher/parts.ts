@@ -25,6 +25,7 @@ import { namedLease } from "#core/storage/leases.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans.ts";
 import { retention } from "#core/storage/retention.ts";
+import { suspension } from "#core/storage/suspension.ts";
 import { openAccount } from "./accounts.ts";
 import { leftEvents } from "./event-batches.ts";
 import { chunkHint, hints, messageHint } from "./hints.ts";
@@ -36,6 +37,7 @@ import { apnsTokens } from "./providers/apns-tokens.ts";
 import { http2Pool } from "./providers/http2-pool.ts";
 import { purge } from "./purge.ts";
 import { senders } from "./senders.ts";
+import { suspensions } from "./suspensions.ts";
 import { timerSources } from "./timer-sources.ts";
 import { webhookParts } from "./webhooks/parts.ts";
 import { unsavedWindow } from "./window.ts";
@@ -87,6 +89,7 @@ export const parts = (made: Made): Part[] => {
     stores(made),
     health(made),
     shared.changes,
+    shared.suspensions,
     sends.outbox,
     left.part,
     ...people.parts,
@@ -103,7 +106,7 @@ const mailOf = ({ mailUrl: url, mailFrom: from }: Settings): { url: string; from
   url === undefined || from === undefined ? null : { url, from };
 
 /** What sending and webhooks both use. */
-const sharing = ({ config, mongo, nats, clock }: Made) => {
+const sharing = ({ config, mongo, nats, clock, log }: Made) => {
   const stopping = new AbortController();
   const names = subjects(config.natsPrefix);
   const news = changes({ nats, subjects: names });
@@ -112,6 +115,12 @@ const sharing = ({ config, mongo, nats, clock }: Made) => {
     subjects: names,
     changes: news,
     directory: directory({ db: mongo.db, changes: news, clock }),
+    suspensions: suspensions({
+      suspension: suspension(mongo.db),
+      changes: news,
+      onError: (err) => log.warn({ err }, "suspensions.not_read"),
+      clock,
+    }),
     publisher: publisher(nats),
     announcer: announcer({ nats, subjects: names }),
     client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }) }),

@@ -26,12 +26,14 @@ import { patiently } from "./patient.ts";
 import { plan } from "./plan.ts";
 import { recorder } from "./record.ts";
 import type { Senders } from "./senders.ts";
+import type { Suspensions } from "./suspensions.ts";
 import type { Window } from "./window.ts";
 
 export type PipelineDeps = {
   db: Db;
   directory: Directory;
   senders: Senders;
+  suspensions: Suspensions;
   window: Window;
   hints: Hints;
   publishEvents: (events: readonly EventEnvelope[], traceparent: string | null) => Promise<boolean>;
@@ -75,9 +77,10 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
         extend: (message, now) => messages.extend(message, now, holdMs),
         needsTurn: messages.needsTurn,
         app: directory.app,
-        tenant: directory.tenant,
+        suspensions: deps.suspensions,
         advance: move,
         rest: (...given) => patiently(holdMs, () => messages.rest(...given)),
+        hold: (...given) => patiently(holdMs, () => messages.hold(...given)),
         complete: complete(ends),
         fail: fail(ends),
         stopping,
@@ -89,6 +92,8 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
       extend: (chunk, now) => send.chunks.extend(chunk, now, holdMs),
       end: send.chunks.end,
       giveBack: (...given) => patiently(holdMs, () => send.chunks.giveBack(...given)),
+      hold: (...given) => patiently(holdMs, () => send.chunks.hold(...given)),
+      suspensions: deps.suspensions,
       recipientsOfRetries: send.chunks.recipientsOfRetries,
       message: messages.content,
       app: directory.app,

@@ -3,18 +3,20 @@ import type { Settlement } from "#core/queue/worker.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
-import type { TenantRow } from "#core/storage/tenants.ts";
 import type { Advance } from "./advance.ts";
 import { holding } from "./hold.ts";
+import type { Suspensions } from "./suspensions.ts";
 
 export type PlanDeps = {
   take: (id: string, now: Date) => Promise<MessageRow | null>;
   extend: (message: MessageRow, now: Date) => Promise<boolean>;
   needsTurn: (id: string, now: Date) => Promise<boolean>;
   app: (id: string) => Promise<AppRow | null>;
-  tenant: (id: string) => Promise<TenantRow | null>;
+  suspensions: Suspensions;
   advance: (message: MessageRow, app: AppRow, halt: AbortSignal) => Promise<Advance>;
   rest: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
+  /** Gives it back until its tenant may send again. */
+  hold: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
   /** `all` are its deliveries when this turn made them all; else they are counted where they are stored. */
   complete: (message: MessageRow, all?: readonly DeliveryRow[]) => Promise<void>;
   fail: (message: MessageRow, error: string) => Promise<void>;
@@ -29,6 +31,9 @@ const turnTakenMs = { first: 50, most: 2_000 }; // doubling: the holder may have
 /** Until a turn is tried again that failed, or whose events JetStream did not take. */
 const soonMs = 5_000;
 /** A schedule missed by more than this fails rather than surprises. Source: decisions 7.2. */
+const hold = ({ hold: giveBack, suspensions }: PlanDeps, message: MessageRow, planned: boolean): Promise<boolean> =>
+  suspensions.hold(message.tenant_id, (dueAt) => giveBack(message, dueAt, planned));
+
 const missedScheduleMs = 86_400_000;
 
 const done: Settlement = { kind: "done" };
@@ -61,14 +66,17 @@ const begin = async (deps: PlanDeps, message: MessageRow, now: Date): Promise<vo
   const app = await deps.app(message.app_id);
   const refusal = app === null ? "HS_NOT_FOUND: the app is gone" : missedSchedule(message, now);
   if (app === null || refusal !== null) return deps.fail(message, refusal ?? "");
-  const isSuspended = (await deps.tenant(message.tenant_id))?.suspended === true;
-  if (isSuspended) await rest(deps, message, { planned: message.planned, inMs: lookAgainMs });
+  if (deps.suspensions.has(message.tenant_id)) await hold(deps, message, message.planned);
   else await turn(deps, message, app);
 };
 
 const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<void> => {
   const extend = () => deps.extend(message, deps.clock.now());
-  const advance = await holding({ extend, stopping: deps.stopping }, (halt) => deps.advance(message, app, halt));
+  const advance = await deps.suspensions.during(message.tenant_id, (suspended) =>
+    holding({ extend, stopping: AbortSignal.any([deps.stopping, suspended]) }, (halt) =>
+      deps.advance(message, app, halt),
+    ),
+  );
   switch (advance.kind) {
     case "complete":
       return deps.complete(message, advance.all);
@@ -76,6 +84,7 @@ const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<v
       await rest(deps, message, { planned: advance.planned, inMs: lookAgainMs });
       return;
     case "halted":
+      if (deps.suspensions.has(message.tenant_id)) return void (await hold(deps, message, false));
       await rest(deps, message, { planned: false, inMs: deps.stopping.aborted ? 0 : soonMs });
   }
 };

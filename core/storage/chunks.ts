@@ -2,7 +2,7 @@ import type { Collection, Db } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { extendLease, settle, takeLease } from "./leases.ts";
-import { dueIndex, type Wakeable } from "./wake.ts";
+import { dueIndex, type Holdable, heldIndex, type Wakeable } from "./wake.ts";
 
 /** Recipients of one chunk at most; also the page of the audience scan. */
 export const chunkSize = 500;
@@ -14,31 +14,32 @@ export type Stretch = { channel: SendableChannel; status: "subscribed" | "unsubs
  * A part of a message's audience that is sent as one piece of work. Its id follows from (message, position), a retry's
  * from the chunk it continues, so that making it twice makes it once.
  */
-export type ChunkRow = Wakeable & {
-  _id: string;
-  message_id: string;
-  tenant_id: string;
-  app_id: string;
-  plan: string;
-  channel: SendableChannel;
-  /** Position in the audience; retries keep their parent's. */
-  position: number;
-  /** `waiting`: not yet let into the queue; `open`: queued, being sent or due later; `done`. */
-  status: "waiting" | "open" | "done";
-  /** Subscription ids, ascending; emptied when done, but for retries. */
-  recipients: string[];
-  /** Where the audience scan stands after this chunk; null for retries and for audiences of explicit ids. */
-  scanned: (Stretch & { after: string }) | null;
-  /** The chunk that a retry continues; null for a first send. */
-  parent_id: string | null;
-  /** 0 for a first send; n for the n-th retry. */
-  attempt: number;
-  /** Whether an interrupted first turn may have reached some of its recipients already. */
-  may_overlap: boolean;
-  /** First dispatch of the recipients: the ttl counts from here. Null before it. */
-  dispatched_at: Date | null;
-  created_at: Date;
-};
+export type ChunkRow = Wakeable &
+  Holdable & {
+    _id: string;
+    message_id: string;
+    tenant_id: string;
+    app_id: string;
+    plan: string;
+    channel: SendableChannel;
+    /** Position in the audience; retries keep their parent's. */
+    position: number;
+    /** `waiting`: not yet let into the queue; `open`: queued, being sent or due later; `done`. */
+    status: "waiting" | "open" | "done";
+    /** Subscription ids, ascending; emptied when done, but for retries. */
+    recipients: string[];
+    /** Where the audience scan stands after this chunk; null for retries and for audiences of explicit ids. */
+    scanned: (Stretch & { after: string }) | null;
+    /** The chunk that a retry continues; null for a first send. */
+    parent_id: string | null;
+    /** 0 for a first send; n for the n-th retry. */
+    attempt: number;
+    /** Whether an interrupted first turn may have reached some of its recipients already. */
+    may_overlap: boolean;
+    /** First dispatch of the recipients: the ttl counts from here. Null before it. */
+    dispatched_at: Date | null;
+    created_at: Date;
+  };
 
 export const chunkCollection: CollectionSpec = {
   name: "chunks",
@@ -48,6 +49,7 @@ export const chunkCollection: CollectionSpec = {
     { key: { parent_id: 1 }, name: "retries", partialFilterExpression: { parent_id: { $gt: "" } } },
     // Chunks only matter while their message is processed: at most the longest ttl (28 days) and its retries.
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 32 * 86_400 },
+    heldIndex,
     dueIndex,
   ],
 };
@@ -128,4 +130,8 @@ const leasing = (rows: Collection<ChunkRow>) => ({
     }),
 
   giveBack: ({ _id, fence }: ChunkRow, dueAt: Date): Promise<boolean> => settle(rows, { id: _id, fence, dueAt }),
+
+  /** The same for a chunk whose tenant is suspended. */
+  hold: ({ _id, fence, tenant_id }: ChunkRow, dueAt: Date): Promise<boolean> =>
+    settle(rows, { id: _id, fence, dueAt, set: { held_for: tenant_id } }),
 });

@@ -56,6 +56,10 @@ const leasing = (rows: Rows) => ({
   /** Gives the message back; it is looked at again at `dueAt` should no chunk's end call earlier. */
   rest: (held: Held, dueAt: Date, planned: boolean): Promise<boolean> =>
     settle(rows, { id: held._id, fence: held.fence, dueAt, set: { planned } }),
+
+  /** The same for a message whose tenant is suspended. */
+  hold: ({ _id, fence, tenant_id }: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
+    settle(rows, { id: _id, fence, dueAt, set: { planned, held_for: tenant_id } }),
 });
 
 type End = { status: "completed" | "failed"; error: string | null; counts: Counts; at: Date };

@@ -25,6 +25,7 @@ export const tenantCollection: CollectionSpec = {
     // partial: tenants without a namespace do not collide
     { key: { namespaces: 1 }, name: "namespace", unique: true, partialFilterExpression: { namespaces: { $gt: "" } } },
     { key: { plan: 1 }, name: "plan" },
+    { key: { suspended: 1 }, name: "suspended", partialFilterExpression: { suspended: true } },
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
 };

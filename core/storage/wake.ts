@@ -19,6 +19,16 @@ export const dueIndex: IndexDescription = {
   partialFilterExpression: { due_at: { $gt: new Date(0) } },
 };
 
+/** The tenant for which a document waits, as long as the tenant is suspended; left behind once it has ended. */
+export type Holdable = { held_for?: string };
+
+/** The index by which a tenant's documents are found when it may send again: those that were held alone. */
+export const heldIndex: IndexDescription = {
+  key: { held_for: 1 },
+  name: "held",
+  partialFilterExpression: { held_for: { $gt: "" } },
+};
+
 const sweepMs = 10_000;
 
 /** When a document is looked at again whose hint, or event, may have been lost (docs/decisions/0001). */

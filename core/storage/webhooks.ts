@@ -7,10 +7,11 @@ import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { takeLease } from "./leases.ts";
 import type { Managed } from "./managed.ts";
 import type { Sealed } from "./sealed.ts";
-import { dueIndex, type Wakeable } from "./wake.ts";
+import { dueIndex, type Holdable, heldIndex, type Wakeable } from "./wake.ts";
 
 /** An outbound endpoint. Its `due_at` is the earliest due delivery; its lease is the right to send to it. */
 export type WebhookRow = Wakeable &
+  Holdable &
   WebhookHealth & {
     _id: string;
     tenant_id: string;
@@ -83,6 +84,7 @@ export const webhookCollection: CollectionSpec = {
     { key: { app_id: 1 }, name: "app" },
     { key: { "managed.uid": 1 }, name: "managed" },
     { key: { status: 1, _id: 1 }, name: "health" },
+    heldIndex,
     dueIndex,
   ],
 };
@@ -152,7 +154,7 @@ export const webhookWork = (db: Db) => {
 };
 
 /** What its holder found out. */
-export type Told = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified">>;
+export type Told = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified" | "held_for">>;
 
 const after = { returnDocument: "after" } as const;
 

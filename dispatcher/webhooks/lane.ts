@@ -34,6 +34,7 @@ const quickReadMs = 1_000;
  * it need not wait, and sent from there.
  */
 export class Lane {
+  readonly tenantId: string;
   readonly #deps: LaneDeps;
   readonly #queue = new LaneQueue();
   readonly #tenure: Tenure;
@@ -56,6 +57,7 @@ export class Lane {
 
   constructor(deps: LaneDeps, held: HeldWebhook) {
     this.#deps = deps;
+    this.tenantId = held.row.tenant_id;
     this.#tenure = new Tenure(deps, held);
     this.#pace = pace(held.row.rate_per_second);
     this.#patience = patience(this.#nowMs());
@@ -129,8 +131,7 @@ export class Lane {
   }
 
   #isServing(): boolean {
-    const { status, paused } = this.#tenure.row;
-    const isWanted = status !== "disabled" && !paused && !this.#isGone;
+    const isWanted = !this.#tenure.isResting() && !this.#isGone;
     return this.#state === "open" && !this.#letsGo && isWanted && this.#tenure.mayBegin();
   }
 
@@ -219,7 +220,7 @@ export class Lane {
     if (this.#tenure.isLost) return this.#abandon();
     const { row } = this.#tenure;
     const isDisabled = row.status === "disabled";
-    if (isDisabled || row.paused) this.#drain();
+    if (this.#tenure.isResting()) this.#drain();
     if (isDisabled && (await this.#deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
     const isRecovering = isOpen(row.recovery) && !isDisabled && !this.#letsGo;
     if (isRecovering) await this.#recover();
@@ -271,7 +272,7 @@ export class Lane {
     try {
       const isDormant = paused || status === "disabled";
       const nextAt = isDormant ? null : await this.#deps.deliveries.nextDueAt(_id);
-      const isDue = nextAt !== null && nextAt.getTime() <= this.#nowMs();
+      const isDue = nextAt !== null && nextAt.getTime() <= this.#nowMs() && !this.#tenure.isResting();
       if ((this.#letsGo || !isDue) && (await this.#tenure.settle(nextAt))) return this.#end();
       await this.#renew();
       this.#isBehind = true;

@@ -2,6 +2,7 @@ import type { Settlement } from "#core/queue/worker.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import type { WebhookRow, WebhookWork } from "#core/storage/webhooks.ts";
+import type { Suspensions } from "../suspensions.ts";
 import { budget } from "./budget.ts";
 import { missed } from "./delivery.ts";
 import type { Lane } from "./lane.ts";
@@ -10,6 +11,7 @@ import { type LaneRegistryDeps, laneRegistry } from "./lane-registry.ts";
 export type LanesDeps = LaneRegistryDeps & {
   endpoints: Pick<WebhookWork, "wake" | "exists">;
   deliveries: Pick<WebhookDeliveries, "removePage">;
+  suspensions: Pick<Suspensions, "onResume">;
   /** Rings an endpoint's doorbell. */
   ring: (endpointId: string) => Promise<unknown>;
   /** Asks whoever holds an endpoint to look at its deliveries. */
@@ -42,6 +44,9 @@ const sweepAfterMs = 10_000; // how long a lost doorbell goes unnoticed
 export const lanes = (deps: LanesDeps): Lanes => {
   const registry = laneRegistry(deps);
   const memory = budget(mostUnstored);
+  deps.suspensions.onResume((tenantId) => {
+    for (const lane of registry.all()) if (lane.tenantId === tenantId) lane.nudge();
+  });
   let timer: NodeJS.Timeout | undefined;
   return {
     name: "webhook lanes",
@@ -115,7 +120,8 @@ const offering = (
     const isDisabled = endpoint.status === "disabled";
     await memory.enter(count);
     try {
-      const lane = endpoint.paused || isDisabled ? null : await registry.laneOf(endpoint._id);
+      const isResting = endpoint.paused || isDisabled || deps.suspensions.has(endpoint.tenant_id);
+      const lane = isResting ? null : await registry.laneOf(endpoint._id);
       const rows = make().filter(({ _id }) => !stored.has(_id));
       await (isDisabled ? keepAll(rows.map(missed)) : share(endpoint._id, lane, rows));
     } finally {

@@ -20,6 +20,7 @@ import { webhookStats } from "#core/storage/webhook-stats.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks.ts";
 import type { GuardedClient } from "../outgoing/guarded-client.ts";
 import { patiently } from "../patient.ts";
+import type { Suspensions } from "../suspensions.ts";
 import { calls } from "./calls.ts";
 import { grouping } from "./group.ts";
 import { doorbell, eventBatch } from "./hints.ts";
@@ -38,6 +39,7 @@ export type WebhookPartsDeps = {
   subjects: Subjects;
   natsPrefix: string;
   directory: Pick<Directory, "webhooksOf">;
+  suspensions: Suspensions;
   changes: Changes;
   announcer: Announcer;
   client: GuardedClient;

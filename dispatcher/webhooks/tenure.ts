@@ -2,9 +2,15 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { WebhookHealth } from "#core/domain/webhook-health.ts";
 import { type HeldWebhook, healthOf, type Told, type WebhookRow, type WebhookWork } from "#core/storage/webhooks.ts";
 import { holdMs } from "../hold.ts";
+import type { Suspensions } from "../suspensions.ts";
 import { type Prepared, prepare, type Unseal } from "./prepare.ts";
 
-export type TenureDeps = { endpoints: Pick<WebhookWork, "renew" | "settle">; unseal: Unseal; clock: Clock };
+export type TenureDeps = {
+  endpoints: Pick<WebhookWork, "renew" | "settle">;
+  suspensions: Pick<Suspensions, "has" | "hold">;
+  unseal: Unseal;
+  clock: Clock;
+};
 
 const renewMs = { standard: 10_000, success: 5_000, failure: 1_000 };
 
@@ -46,6 +52,12 @@ export class Tenure {
   /** Another has taken over, or the endpoint is gone. */
   get isLost(): boolean {
     return this.#isLost;
+  }
+
+  /** Whether nothing is to be sent, and what comes waits in the store. */
+  isResting(): boolean {
+    const { status, paused, tenant_id: tenantId } = this.row;
+    return status === "disabled" || paused || this.#deps.suspensions.has(tenantId);
   }
 
   /** Whether the lease is ours for certain: a process that was stopped for long finds out here. */
@@ -99,7 +111,12 @@ export class Tenure {
 
   /** Gives it back. False when it was woken, changed its status or was lost meanwhile. */
   settle(dueAt: Date | null): Promise<boolean> {
-    return this.#deps.endpoints.settle(this.#held, dueAt, this.#told());
+    const { endpoints, suspensions } = this.#deps;
+    const { tenant_id: tenantId } = this.row;
+    if (dueAt === null || !suspensions.has(tenantId)) return endpoints.settle(this.#held, dueAt, this.#told());
+    return suspensions.hold(tenantId, (until) =>
+      endpoints.settle(this.#held, until, { ...this.#told(), held_for: tenantId }),
+    );
   }
 
   #told(): Told & WebhookHealth {

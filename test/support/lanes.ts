@@ -10,6 +10,7 @@ import { handOver, type Lanes, type LanesDeps, lanes } from "../../dispatcher/we
 import type { SendWebhook } from "../../dispatcher/webhooks/send.ts";
 import { testServers } from "./servers.ts";
 import { aWebhook } from "./webhooks.ts";
+import { suspensionsOf } from "./work.ts";
 
 const clock = { now: () => new Date() };
 const answered = { duration_ms: 1, error_class: null, error: null, response_body_excerpt: null, response_status: 200 };
@@ -101,6 +102,7 @@ const started = (db: Db, holder: string, over: Partial<LanesDeps>) => {
       await deliveries.keep([row]);
     },
     record: async (concluded) => deliveries.record([concluded]),
+    suspensions: suspensionsOf(),
     unseal: () => "whsec_AAAA",
     recover: async () => expect.fail("nothing is to be recovered"),
     handOver: (id) => handOver({ endpoints, ring, clock }, id),

@@ -4,6 +4,7 @@ import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
 import { asleep } from "#core/storage/wake.ts";
+import type { Suspensions } from "../../dispatcher/suspensions.ts";
 
 /** The instant at which the builders' things were made. */
 export const noon = new Date("2026-03-01T12:00:00Z");
@@ -97,6 +98,14 @@ export const anApp = (change: Partial<AppRow> = {}): AppRow => ({
   created_at: noon,
   updated_at: noon,
   ...change,
+});
+
+/** No tenant is suspended, but those that are named. */
+export const suspensionsOf = (...suspended: readonly string[]): Suspensions => ({
+  has: (tenantId) => suspended.includes(tenantId),
+  during: (_, work) => work(new AbortController().signal),
+  hold: (_, giveBack) => giveBack(new Date(noon.getTime() + 60_000)),
+  onResume: () => undefined,
 });
 
 /** A clock that tests move by hand. */

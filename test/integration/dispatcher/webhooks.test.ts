@@ -25,6 +25,7 @@ import { testKeyRing } from "../../support/fixtures.ts";
 import { testServers } from "../../support/servers.ts";
 import { until } from "../../support/until.ts";
 import { aWebhook } from "../../support/webhooks.ts";
+import { suspensionsOf } from "../../support/work.ts";
 
 const ring = keyRing(testKeyRing);
 const secret = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
@@ -88,6 +89,7 @@ describe("webhooks", function () {
       log,
       clock,
       changes: news,
+      suspensions: suspensionsOf(),
       mail: null,
       publisher: publisher(nats),
       directory: directory({ db, changes: news, clock }),

@@ -3,7 +3,7 @@ import type { Settlement } from "#core/queue/worker.ts";
 import { type ChunkDeps, runChunk } from "../../../dispatcher/chunk.ts";
 import type { Delivered } from "../../../dispatcher/deliver.ts";
 import { type PlanDeps, plan } from "../../../dispatcher/plan.ts";
-import { aChunk, aMessage, anApp, handClock, noon } from "../../support/work.ts";
+import { aChunk, aMessage, anApp, handClock, noon, suspensionsOf } from "../../support/work.ts";
 
 const broken = new Error("the disk is full");
 const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], halted: false };
@@ -21,6 +21,8 @@ describe("a run of a chunk that fails", () => {
         extend: async () => true,
         end: async () => true,
         giveBack,
+        hold: giveBack,
+        suspensions: suspensionsOf(),
         recipientsOfRetries: async () => [],
         message: async () => aMessage(),
         app: async () => anApp(),
@@ -47,6 +49,12 @@ describe("a run of a chunk that fails", () => {
     expect(await reasonOf(runChunk(given)("chk_1"))).to.equal(broken);
   });
 
+  it("leaves the chunk alone while its tenant is suspended", async () => {
+    const { deps: given, dueAts } = deps({ suspensions: suspensionsOf("ten_1"), deliver: () => expect.fail("sent") });
+    expect(await runChunk(given)("chk_1")).to.deep.equal({ kind: "done" });
+    expect(dueAts).to.deep.equal([new Date(noon.getTime() + 60_000)]);
+  });
+
   it("keeps the chunk from ending while its events cannot be published", async () => {
     let ended = 0;
     const end = async (): Promise<boolean> => ++ended > 0;
@@ -67,9 +75,10 @@ describe("a turn of a message", () => {
         extend: async () => true,
         needsTurn: async () => true,
         app: async () => anApp(),
-        tenant: async () => null,
+        suspensions: suspensionsOf(),
         advance: async () => ({ kind: "under_way", planned: false }),
         rest: async (_, dueAt, planned) => rests.push([dueAt, planned]) > 0,
+        hold: async (_, dueAt, planned) => rests.push([dueAt, planned]) > 0,
         complete: async () => undefined,
         fail: async () => undefined,
         stopping: running,
@@ -84,6 +93,12 @@ describe("a turn of a message", () => {
     const { deps: given, rests } = deps({ take: async () => taken, advance: () => Promise.reject(broken) });
     expect(await reasonOf(plan(given)("msg_1"))).to.equal(broken);
     expect(rests).to.deep.equal([[new Date(noon.getTime() + 5_000), true]]);
+  });
+
+  it("leaves a message alone while its tenant is suspended", async () => {
+    const { deps: given, rests } = deps({ suspensions: suspensionsOf("ten_1"), advance: () => expect.fail("sent") });
+    await plan({ ...given, take: async () => aMessage({ planned: true }) })("msg_1");
+    expect(rests).to.deep.equal([[new Date(noon.getTime() + 60_000), true]]);
   });
 
   it("is waited for ever longer by those who find the message taken", async () => {

@@ -1,0 +1,33 @@
+import type { Db, Document } from "mongodb";
+import { chunkCollection } from "./chunks.ts";
+import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { messageCollection } from "./messages.ts";
+import { type TenantRow, tenantCollection } from "./tenants.ts";
+import { webhookCollection } from "./webhooks.ts";
+
+export type Suspension = ReturnType<typeof suspension>;
+
+/** Which tenants may not send, and what waits because of it. */
+export const suspension = (db: Db) => {
+  const release = async (spec: CollectionSpec, tenantId: string, change: Document): Promise<void> => {
+    await collectionOf<{ _id: string }>(db, spec).updateMany({ held_for: tenantId }, [
+      { $set: change },
+      { $unset: "held_for" },
+    ]);
+  };
+  return {
+    suspendedIds: async (): Promise<string[]> => {
+      const rows = collectionOf<TenantRow>(db, tenantCollection);
+      const found = rows.find({ suspended: true }, { projection: { _id: 1 }, hint: "suspended" });
+      return (await found.toArray()).map(({ _id }) => _id);
+    },
+
+    /** Has all that was held for a tenant looked at now; what has ended meanwhile stays ended. */
+    release: async (tenantId: string, now: Date): Promise<void> => {
+      const due = { due_at: { $cond: [{ $eq: ["$due_at", null] }, null, now] } };
+      await release(messageCollection, tenantId, due);
+      await release(chunkCollection, tenantId, due);
+      await release(webhookCollection, tenantId, { ...due, wakes: { $add: ["$wakes", 1] } });
+    },
+  };
+};
