@@ -92,7 +92,7 @@ const apply = async (
   const isSecretWritten = await writeSecret(deps, { ...input, before, token }, signal);
   const status = { id: idOf(apiKeyResource, key), ...statusOf(key, { hashes, rotated_at: madeAt }) };
   const nextAt = nextRotationAt(key.spec, madeAt);
-  return verdictOf(kept("key", result.kept, status), { hashes, nextAt, now, isSecretWritten });
+  return verdictOf(kept(key, "key", { ...result, ...status }), { hashes, nextAt, now, isSecretWritten });
 };
 
 const isTokenOf = (row: ApiKeyRow | null, token = ""): boolean =>

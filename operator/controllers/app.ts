@@ -90,7 +90,7 @@ const apply = async (
   };
   const result = await (stand.row === null ? deps.oneByOne(create) : write());
   if ("verdict" in result) return result.verdict;
-  return kept("app", result.kept, { id, ...statusOf({ tenant_id: tenant._id, ...sealed }) });
+  return kept(app, "app", { ...result, id, ...statusOf({ tenant_id: tenant._id, ...sealed }) });
 };
 
 const badZone = ({ spec }: App): Finding | null =>

@@ -1,9 +1,10 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Kept } from "#core/storage/managed.ts";
-import { type Finding, ready, refused } from "../engine/conditions.ts";
+import { type Finding, refused } from "../engine/conditions.ts";
 import type { Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Secrets } from "../kube/secrets.ts";
+import { asWanted, type Claimant } from "../policies/management.ts";
 import type { SecretValues } from "../policies/secret-reader.ts";
 
 /** Tells the other programs that a document changed, so that they drop their copies. */
@@ -16,8 +17,12 @@ export type Common = { announce: Announce; clock: Clock };
 export const refusal = (finding: Finding): Verdict => ({ ready: finding, isChanged: false });
 
 /** The verdict on a document that is as wanted. */
-export const kept = (what: string, result: Kept, status: Record<string, unknown>): Verdict => ({
-  ready: ready(`the ${what} is as the resource says`),
+export const kept = (
+  resource: Claimant,
+  what: string,
+  { kept: result, ...status }: { kept: Kept } & Record<string, unknown>,
+): Verdict => ({
+  ready: asWanted(resource, what),
   status,
   isChanged: result !== "unchanged",
 });

@@ -58,7 +58,7 @@ export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<Act
         return finding === null ? write() : { verdict: refusal(finding) };
       };
       const result = await (stand.row === null ? deps.oneByOne(create) : write());
-      return "verdict" in result ? result.verdict : kept(what, result.kept, { id, appId: app._id });
+      return "verdict" in result ? result.verdict : kept(type, what, { ...result, id, appId: app._id });
     },
     remove: (type) => record.drop(type),
   };

@@ -51,7 +51,7 @@ export const planHandler = (deps: PlanDeps): Handler<Plan> => {
       const streamed = await deps.ensureStream(stream); // before the document: no tenant is on a plan without a stream
       const result = await record.keep(plan, stand, { set, begin: {} });
       if ("verdict" in result) return result.verdict;
-      const verdict = kept("plan", result.kept, { id: idOf(planResource, plan), ...statusOf(stream) });
+      const verdict = kept(plan, "plan", { ...result, id: idOf(planResource, plan), ...statusOf(stream) });
       return { ...verdict, isChanged: verdict.isChanged || streamed !== "unchanged" };
     },
     remove: (plan) =>

@@ -44,7 +44,7 @@ export const tenantHandler = (deps: TenantDeps): Handler<Tenant> => {
       const wanted = { set, begin: { created_at: clock.now() }, names: [set.name] };
       const result = await record.keep(tenant, stand, wanted);
       if ("verdict" in result) return result.verdict;
-      const verdict = kept("tenant", result.kept, { id: idOf(tenantResource, tenant), namespaces: granted });
+      const verdict = kept(tenant, "tenant", { ...result, id: idOf(tenantResource, tenant), namespaces: granted });
       return { ...verdict, ready: namespaceTaken(lost) ?? verdict.ready };
     },
     remove: (tenant) =>

@@ -147,7 +147,7 @@ const applyTo = async (
   if ("verdict" in result) return result.verdict;
   if (result.kept === "updated") await deps.wake(id);
   const after = { ...beginning(now), ...row, ...set };
-  const verdict = kept("webhook", result.kept, { id, ...(await statusOf(deps, { webhook, row: after, now })) });
+  const verdict = kept(webhook, "webhook", { ...result, id, ...(await statusOf(deps, { webhook, row: after, now })) });
   return { ...verdict, ...disabled(after), isChanged: verdict.isChanged || signing.isWritten };
 };
 

@@ -1,7 +1,7 @@
 import { derivedId } from "#core/domain/ids.ts";
 import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
 import type { Managed, ManagedRow } from "#core/storage/managed.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
+import { type Finding, ready, refused } from "../engine/conditions.ts";
 import type { Resource } from "../kube/objects.ts";
 
 /** A resource of ours: its spec has the members of every kind. */
@@ -65,6 +65,10 @@ export const standOf = <Row extends ManagedRow>(at: Situation<Row>): Stand<Row> 
   }
   return { kind: "write", row, isConfirmed: row === null || isMine(row, at) || mayTake(at, resource) };
 };
+
+/** What is to be said of a record that is as wanted. */
+export const asWanted = ({ spec }: Claimant, what: string): Finding =>
+  spec.managementPolicy === "CreateOnly" ? createOnly({ what }) : ready(`the ${what} is as the resource says`);
 
 /** Who does not consent is told what would change. Members are called as the record calls them. */
 export const notConfirmed = ({ id, what }: { id: string; what: string }, differing: readonly string[]): Finding =>
@@ -149,7 +153,7 @@ const observed = ({ what }: Any): Finding => ({
   message: `the ${what} exists and is left as it is`,
 });
 
-const createOnly = ({ what }: Any): Finding => ({
+const createOnly = ({ what }: Pick<Any, "what">): Finding => ({
   status: "True",
   reason: "CreateOnly",
   message: `the ${what} was made from the resource and is the REST interface's to change`,
