@@ -169,15 +169,10 @@ const rotationTimes = (madeAt: Date, nextAt: Date | null): Record<string, string
 const latestOf = (hashes: Hashes): Date | null =>
   hashes.map(({ expires_at }) => expires_at).sort((a, b) => (b?.getTime() ?? 0) - (a?.getTime() ?? 0))[0] ?? null;
 
-const verdictOf = (
-  verdict: Verdict,
-  {
-    hashes,
-    nextAt,
-    now,
-    isSecretWritten,
-  }: { hashes: Hashes; nextAt: Date | null; now: Date; isSecretWritten: boolean },
-): Verdict => {
+type Facts = { hashes: Hashes; nextAt: Date | null; now: Date; isSecretWritten: boolean };
+
+/** The verdict, with the instant at which the next token ends or begins. */
+const verdictOf = (verdict: Verdict, { hashes, nextAt, now, isSecretWritten }: Facts): Verdict => {
   const expiresAt = hashes[0]?.expires_at ?? null;
   const isExpired = expiresAt !== null && expiresAt <= now;
   const times = [...hashes.map(({ expires_at }) => expires_at), nextAt];

@@ -78,16 +78,14 @@ describe("webhooks", function () {
     const stopping = new AbortController();
     const metrics = createMetrics("dispatcher");
     const log = createLog({ program: "dispatcher", level: "fatal" });
+    const common = { db, holder, log, clock };
     const news = changes({ nats, subjects: names });
     const { parts: webhooks, timer } = webhookParts({
-      db,
+      ...common,
       nats,
       natsPrefix: prefix,
       subjects: names,
-      holder,
       metrics,
-      log,
-      clock,
       changes: news,
       suspensions: suspensionsOf(),
       mail: null,
@@ -98,7 +96,7 @@ describe("webhooks", function () {
       unseal: ring.open,
       random: () => 0,
     });
-    const parts = [news, ...webhooks, timers({ sources: [timer], holder, clock, log, db, metrics: metrics.queue })];
+    const parts = [news, ...webhooks, timers({ sources: [timer], ...common, metrics: metrics.queue })];
     for (const part of parts) await part.start(stopping.signal);
     running.push({ parts, stopping });
   };

@@ -13,6 +13,14 @@ describe("keyLookup", () => {
     expect((await lookup("h"))?.revoked_at).to.be.an.instanceOf(Date);
   });
 
+  it("sees within 60 seconds that a key is gone, though nothing announced it", async () => {
+    const { site, lookup } = setUp();
+    await lookup("h");
+    site.row = null;
+    site.now = new Date(site.now.getTime() + 59_000);
+    expect(await lookup("h")).to.equal(null);
+  });
+
   for (const [collection, id] of [
     ["api_keys", "key_x"],
     ["*", "*"],
