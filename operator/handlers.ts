@@ -34,6 +34,7 @@ import { planRoom } from "./controllers/plan-room.ts";
 import { tenantHandler } from "./controllers/tenant.ts";
 import { webhookHandler } from "./controllers/webhook.ts";
 import type { Handler } from "./engine/reconcile.ts";
+import { sparing } from "./inputs.ts";
 import type { Resource } from "./kube/objects.ts";
 import type { Secrets } from "./kube/secrets.ts";
 import type { Store } from "./kube/store.ts";
@@ -62,7 +63,7 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
   const rows = documents(db, fence);
   const doorbell = doorbellOf(nats, deps.prefix);
   const appRefs = { ...common, ...rows, appStore: stores.apps };
-  return {
+  const handlers: Handlers = {
     plans: planHandler({ ...common, ...rows, store: stores.plans, prefix: deps.prefix, ...streams(nats, fence) }),
     tenants: tenantHandler({ ...common, ...rows, store: stores.tenants, ...cascade(db, announce, doorbell) }),
     apps: appHandler({
@@ -107,6 +108,7 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
       oneByOne: oneByOne(),
     }),
   };
+  return sparing(handlers, { ...appRefs, secretStore: stores.secrets, lastHour: webhookStats(db).lastHour });
 };
 
 /** The documents that resources stand for. */

@@ -88,6 +88,7 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
   };
 
   const lead = async (term: Term): Promise<void> => {
+    queue.open(); // until now it took nothing: what hurries must not wait behind what was once seen to happen
     for (const object of store.all()) {
       open.add(keyOf(object));
       queue.add(keyOf(object), firstLane(object));
@@ -95,12 +96,13 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
     const ticker = setInterval(() => metrics.tick(queue), 5_000);
     await Promise.all(Array.from({ length: deps.concurrency }, () => worker(term)));
     clearInterval(ticker);
-    queue.clear();
+    queue.close();
     open.clear();
+    metrics.tick(queue);
   };
 
   const isSettled = (): boolean => open.size === 0 && queue.size() === 0 && [...queue.running()].length === 0;
-  return { watch, synced, lead, wake: (key, lane) => queue.add(key, lane), isSettled };
+  return { watch, synced, lead, wake: queue.add, isSettled };
 };
 
 type WorkDeps<R extends Resource> = {

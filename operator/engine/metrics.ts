@@ -44,6 +44,7 @@ export const controllerMetrics = (metrics: OperatorMetrics, controller: string, 
     restarted: (reason) => metrics.watchRestarts.inc({ kind: controller, reason }),
     tick: (queue) => {
       const ages = [...queue.running()].map((startedAt) => (Date.now() - startedAt) / 1000);
+      metrics.queueDepth.set(queueLabels, queue.size());
       metrics.unfinishedSeconds.set(
         queueLabels,
         ages.reduce((sum, age) => sum + age, 0),

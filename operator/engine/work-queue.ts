@@ -1,12 +1,18 @@
-/** In order of precedence: what a person waits for goes before what the operator asks of itself. */
-export const lanes = ["new", "changed", "deleted", "resync"] as const;
+/**
+ * In order of precedence: what a person waits for goes before what the operator asks of itself. `again`: a pass that
+ * failed, or whose time has come.
+ */
+export const lanes = ["new", "changed", "deleted", "again", "resync"] as const;
 export type Lane = (typeof lanes)[number];
 
 /**
  * Keys that wait to be worked on. A key waits once, whatever is added; it is never worked on twice at a time: what is
- * added meanwhile waits until `done`.
+ * added meanwhile waits until `done`. While it is closed, as it is at first, it takes nothing.
  */
 export type WorkQueue = {
+  open: () => void;
+  /** Forgets everything that waits, and all timers. */
+  close: () => void;
   add: (key: string, lane: Lane) => void;
   /** Adds later, unless it is to come sooner already. */
   addAfter: (key: string, delayMs: number) => void;
@@ -19,8 +25,6 @@ export type WorkQueue = {
   size: () => number;
   /** Start times (ms since the epoch) of what is being worked on. */
   running: () => Iterable<number>;
-  /** Forgets everything that waits, and all timers. */
-  clear: () => void;
 };
 
 /** `since`: when it was added, ms. */
@@ -42,15 +46,17 @@ export const workQueue = (hooks: QueueHooks = {}): WorkQueue => {
   const again = new Map<string, Lane>(); // added while running
   const failures = backOffs();
   const idle = new Set<() => void>();
+  let isOpen = false;
 
   const add = (key: string, lane: Lane): void => {
+    if (!isOpen) return;
     timers.cancel(key);
     if (running.has(key)) return void again.set(key, sooner(again.get(key) ?? lane, lane));
     if (waiting.put(key, lane)) hooks.onAdd?.();
     const [wake] = idle;
     wake?.();
   };
-  const timers = delayed((key) => add(key, "resync"));
+  const timers = delayed((key) => add(key, "again"));
 
   const begin = (work: Work): Work => {
     running.set(work.key, Date.now());
@@ -75,18 +81,23 @@ export const workQueue = (hooks: QueueHooks = {}): WorkQueue => {
     if (lane !== undefined) add(key, lane);
   };
 
+  const addAfter = (key: string, delayMs: number): void => {
+    if (isOpen) timers.set(key, delayMs);
+  };
   const addFailed = (key: string): void => {
     hooks.onRetry?.();
-    timers.set(key, failures.next(key));
+    addAfter(key, failures.next(key));
   };
 
-  const clear = (): void => {
+  const open = (): void => void (isOpen = true);
+  const close = (): void => {
+    isOpen = false;
     for (const part of [waiting, timers, failures]) part.clear();
     again.clear();
   };
 
-  const views = { size: waiting.size, running: () => running.values() };
-  return { ...views, add, addAfter: timers.set, addFailed, forget: failures.forget, next, done, clear };
+  const adds = { add, addAfter, addFailed, forget: failures.forget };
+  return { ...adds, open, close, next, done, size: waiting.size, running: () => running.values() };
 };
 
 /** How often each key has failed in a row. */
