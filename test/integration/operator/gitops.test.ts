@@ -15,7 +15,15 @@ type ExternalSecret = Manifest & {
 const folders = ["config/gitops/plans", "config/gitops/tenants/acme", "config/gitops/tenants/globex"];
 const documents = (text: string): Manifest[] => parseAllDocuments(text).map((one) => one.toJS() as Manifest);
 const read = (path: string): string => readFileSync(join(rootDir, path), "utf8");
+const samples = globSync("config/samples/*.yaml", { cwd: rootDir }).toSorted().map(read).flatMap(documents);
 const isOurs = ({ apiVersion }: Manifest): boolean => apiVersion.startsWith("herald.dev/");
+
+/** The Secret that the operator writes for a resource. */
+const written = ({ metadata: { namespace = "" }, spec }: Manifest): Manifest[] => {
+  const { connectionSecretName, secretName } = (spec ?? {}) as { connectionSecretName?: string; secretName?: string };
+  const name = connectionSecretName ?? secretName;
+  return name === undefined ? [] : [{ apiVersion: "v1", kind: "Secret", metadata: { name, namespace } }];
+};
 
 /** As Argo CD with ServerSideApply=true, and Flux, hand objects to the API server. */
 const asSynced = ["--server-side", "--force-conflicts", "--field-manager=argocd-controller", "-f", "-"];
@@ -31,6 +39,7 @@ describe("resources that are kept in git", function () {
     kubectl = kubectlFor(herald.servers.kubeconfig);
     const built = await Promise.all(folders.map((folder) => kubectl(["kustomize", folder])));
     repository = built.flatMap(documents);
+    for (const left of [...repository, ...samples].flatMap(written)) await herald.remove(left); // of a run that was cut off
     await herald.start({ settings: { allowedRanges: ["127.0.0.0/8"] } }); // the samples', as in the demo
   });
   after(() => herald.close());
@@ -86,7 +95,6 @@ describe("resources that are kept in git", function () {
   });
 
   it("become Ready as the samples have them, and a second sync changes nothing", async () => {
-    const samples = globSync("config/samples/*.yaml", { cwd: rootDir }).toSorted().map(read).flatMap(documents);
     const namespace = "herald-demo";
     await kubectl(["apply", ...asSynced], own(samples.filter(({ kind }) => kind === "Namespace")));
     await sync([
@@ -99,6 +107,13 @@ describe("resources that are kept in git", function () {
     ]);
   });
 
+  it("go when they are no longer in git, whatever the order", async () => {
+    const gone = [...repository, ...samples].filter(isOurs);
+    for (const object of gone) await herald.remove(object);
+    for (const object of gone) await herald.gone(object);
+    for (const secret of gone.flatMap(written)) expect(await herald.get(secret)).to.equal(null);
+  });
+
   it("leave the kinds' definitions as they are too", async () => {
     const definitions = globSync("crds/*.yaml", { cwd: rootDir }).map(read).flatMap(documents);
     await kubectl(["apply", ...asSynced], own(definitions));
@@ -107,6 +122,7 @@ describe("resources that are kept in git", function () {
 
   it("would be seen to differ, if they did", async () => {
     const plan = repository.find(({ kind }) => kind === "Plan") ?? expect.fail("no plan");
+    await kubectl(["apply", ...asSynced], own([plan]));
     const changed = { ...plan, spec: { ...plan.spec, apiRps: 1 } };
     const failure = await kubectl(["diff", ...asSynced], own([changed])).then(String, String);
     expect(failure).to.include("kubectl diff").and.to.include("ended with 1");
