@@ -34,11 +34,14 @@ export type Seen = Manifest & {
   data?: Record<string, string>;
 };
 
-/** One Herald installation of a test file's own: a database, a stream prefix, a Lease and a label of its own. */
+/**
+ * One Herald installation of a test file's own: a database, a stream prefix, a Lease and a label of its own; on the
+ * servers that tests share, but for those given.
+ */
 export type Installation = Awaited<ReturnType<typeof installation>>;
 
-export const installation = async () => {
-  const servers = await testServers();
+export const installation = async (own: Partial<TestServers> = {}) => {
+  const servers = { ...(await testServers()), ...own };
   const id = `op${randomBytes(4).toString("hex")}`;
   const client = kubeClient({ connection: connection({ KUBECONFIG: servers.kubeconfig }) });
   const cluster = clusterOf(client, id);
