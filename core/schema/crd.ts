@@ -49,6 +49,7 @@ const columns = (kind: ResourceDefinition): object[] => [
   column({ name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' }),
   column({ name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].reason' }),
   ...kind.columns.map(column),
+  column({ name: "Policy", type: "string", jsonPath: ".spec.managementPolicy", wide: true }),
   column({ name: "ID", type: "string", jsonPath: ".status.id" }),
   column({ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }),
 ];

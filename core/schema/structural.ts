@@ -4,10 +4,12 @@ export type StructuralSchema = Record<string, unknown>;
 /**
  * Rewrites a JSON Schema of ours (TypeBox) as the structural schema of a CRD, or throws naming the member that cannot
  * be said in one. Unknown members are pruned by the API server, so `additionalProperties: false` is dropped; a member
- * with a default need not be given. Source: kubernetes.io, "Extend the Kubernetes API with CustomResourceDefinitions".
+ * with a default need not be given, and one whose unknown fields are preserved may be anything. Source: kubernetes.io,
+ * "Extend the Kubernetes API with CustomResourceDefinitions".
  */
 export const structural = (schema: object, path = "schema"): StructuralSchema => {
   const input = schema as Record<string, unknown>; // a schema is plain JSON
+  if (input["x-kubernetes-preserve-unknown-fields"] === true) return copied(input); // what it may be is not said there
   for (const keyword of refused)
     if (input[keyword] !== undefined) throw new Error(`${path}: a CRD cannot say ${keyword}`);
   if (input["uniqueItems"] === true) throw new Error(`${path}: use x-kubernetes-list-type: set for unique items`);

@@ -69,7 +69,9 @@ const Email = Closed(
       default: "starttls",
       description: "starttls: refuses to go on without it; tls: from the first byte; none: only for a trusted network",
     }),
-    fromName: Optional(Text({ minLength: 1, maxLength: 128, description: "default sender's name" })),
+    fromName: Optional(
+      Text({ minLength: 1, maxLength: 128, pattern: "^[^\\x00-\\x1f\\x7f]+$", description: "default sender's name" }),
+    ),
     fromAddress: mailAddress("default sender's address"),
     username: Optional(
       Text({ minLength: 1, maxLength: 256, description: "SMTP user; needs `password` in the Secret" }),
@@ -103,7 +105,7 @@ export const AppSpec = resourceSpec(externalId("app"), {
     default: "UTC",
     minLength: 1,
     maxLength: 64,
-    pattern: "^[A-Za-z0-9_+/-]+$",
+    pattern: "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
     description: "IANA name of the app's time zone, e.g. Europe/Berlin",
   }),
   idempotencyMismatch: Enum(["replay", "reject"], {

@@ -90,18 +90,21 @@ export const externalNameRule: Rule = {
   fieldPath: ".spec.externalName",
 };
 
-export const Condition = Closed({
-  type: Enum(["Ready", "Synced"], {
-    description: "Ready: what the resource asks for is in effect; Synced: the last reconciliation went through",
-  }),
-  status: Enum(["True", "False", "Unknown"], {
-    description: "Unknown means that the operator is still trying; False that somebody must change something",
-  }),
-  reason: Text({ minLength: 1, maxLength: 128, description: "one word in CamelCase for programs" }),
-  message: Text({ maxLength: 1024, description: "a sentence for people" }),
-  observedGeneration: Integer({ minimum: 0, description: "the metadata.generation that the condition is about" }),
-  lastTransitionTime: Text({ format: "date-time", maxLength: 40, description: "when the status last changed" }),
-});
+export const Condition = Closed(
+  {
+    type: Enum(["Ready", "Synced"], {
+      description: "Ready: what the resource asks for is in effect; Synced: the last reconciliation went through",
+    }),
+    status: Enum(["True", "False", "Unknown"], {
+      description: "Unknown means that the operator is still trying; False that somebody must change something",
+    }),
+    reason: Text({ minLength: 1, maxLength: 128, description: "one word in CamelCase for programs" }),
+    message: Text({ maxLength: 1024, description: "a sentence for people" }),
+    observedGeneration: Integer({ minimum: 0, description: "the metadata.generation that the condition is about" }),
+    lastTransitionTime: Text({ format: "date-time", maxLength: 40, description: "when the status last changed" }),
+  },
+  { description: "what is so, and since when" },
+);
 export type Condition = Static<typeof Condition>;
 
 /** Members that the status of every kind has. */

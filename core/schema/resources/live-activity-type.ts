@@ -1,28 +1,35 @@
 import { type Static, Type } from "typebox";
 import { Closed, MapOf } from "../common.ts";
+import { activityLimits } from "../live-activity-type.ts";
 import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "./common.ts";
 import { defineResource } from "./definition.ts";
 
-const { Array: List, Enum, Integer, Literal, Number: Num, Optional, String: Text, Unknown } = Type;
+const { Array: List, Boolean: Flag, Enum, Integer, Literal, Number: Num, Optional, String: Text } = Type;
+
+/** A CRD has no unions: the operator checks that it is one of these. */
+const Value = Type.Union([Text({ maxLength: activityLimits.textCharacters }), Num(), Flag()], {
+  "x-kubernetes-preserve-unknown-fields": true,
+  description: "a text, a number or true or false",
+});
 
 /** The subset of JSON Schema that a member of a live activity may use. Source: decisions 6.1. */
 const Property = Closed(
   {
     type: Enum(["string", "number", "integer", "boolean"], { description: "the member's type" }),
     enum: Optional(
-      List(Unknown({ "x-kubernetes-preserve-unknown-fields": true, description: "a value" }), {
+      List(Value, {
         minItems: 1,
-        maxItems: 50,
+        maxItems: activityLimits.values,
         "x-kubernetes-list-type": "atomic",
         description: "the only values admitted",
       }),
     ),
-    minLength: Optional(Integer({ minimum: 0, maximum: 4096, description: "of a string" })),
-    maxLength: Optional(Integer({ minimum: 0, maximum: 4096, description: "of a string" })),
+    minLength: Optional(Integer({ minimum: 0, maximum: activityLimits.textCharacters, description: "of a string" })),
+    maxLength: Optional(Integer({ minimum: 0, maximum: activityLimits.textCharacters, description: "of a string" })),
     minimum: Optional(Num({ description: "of a number" })),
     maximum: Optional(Num({ description: "of a number" })),
     format: Optional(Literal("date-time", { description: "of a string" })),
-    description: Optional(Text({ maxLength: 300, description: "a note for people" })),
+    description: Optional(Text({ maxLength: activityLimits.descriptionCharacters, description: "a note for people" })),
   },
   { description: "one member" },
 );
@@ -31,13 +38,13 @@ const activitySchema = (description: string) =>
   Closed(
     {
       type: Literal("object", { description: "always object" }),
-      properties: MapOf({ minLength: 1, maxLength: 100 }, Property, {
-        maxProperties: 50,
+      properties: MapOf({ minLength: 1, maxLength: activityLimits.nameCharacters }, Property, {
+        maxProperties: activityLimits.properties,
         description: "member name to its schema; members that are not named are refused",
       }),
       required: Optional(
-        List(Text({ minLength: 1, maxLength: 100, description: "a member's name" }), {
-          maxItems: 50,
+        List(Text({ minLength: 1, maxLength: activityLimits.nameCharacters, description: "a member's name" }), {
+          maxItems: activityLimits.required,
           "x-kubernetes-list-type": "set",
           description: "members that must be present",
         }),
@@ -56,11 +63,11 @@ export const LiveActivityTypeSpec = resourceSpec(externalId("liveActivityType"),
   appRef: objectName("name of the App, in the same namespace", cel(immutable("appRef"))),
   name: Text({
     minLength: 1,
-    maxLength: 100,
+    maxLength: activityLimits.nameCharacters,
     description: "unique in the app; the name of the Swift struct that conforms to ActivityAttributes",
     ...cel(immutable("name")),
   }),
-  description: Optional(Text({ maxLength: 300, description: "a note for people" })),
+  description: Optional(Text({ maxLength: activityLimits.descriptionCharacters, description: "a note for people" })),
   contentStateSchema: activitySchema("schema of the content state that updates carry"),
   attributesSchema: Optional(activitySchema("schema of the attributes that a start carries; absent = any attributes")),
 });

@@ -22,6 +22,7 @@ const Filters = Closed(
           field: Text({
             minLength: 1,
             maxLength: 200,
+            pattern: "^[^.]+(\\.[^.]+)*$",
             description: "dot path in the envelope; one that does not start with a member of it is looked up in `data`",
           }),
           op: Enum([...filterOps], { description: "how the field is compared" }),
@@ -32,7 +33,13 @@ const Filters = Closed(
             }),
           ),
         },
-        { description: "one condition" },
+        {
+          description: "one condition",
+          ...cel({
+            rule: "self.op != 'matches_event' || self.field in ['name', 'data.name']",
+            message: "matches_event is about the event's name: field has to be name",
+          }),
+        },
       ),
       { minItems: 1, maxItems: 20, "x-kubernetes-list-type": "atomic", description: "the conditions" },
     ),

@@ -132,7 +132,7 @@ describe("operator: what two want, one gets", function () {
     const row = () => herald.db.collection<WebhookRow>("webhooks").findOne({ _id: id });
     expect((await row())?.managed).to.equal(null);
     const secret = await herald.get(make.secret("watcher-signing", {}));
-    expect((secret?.metadata as { ownerReferences?: unknown[] }).ownerReferences ?? []).to.deep.equal([]);
+    expect(ownersOf(secret)).to.deep.equal([]);
     await herald.remove(webhook);
     await herald.gone(webhook);
     expect(await row()).not.to.equal(null);
@@ -160,9 +160,7 @@ describe("operator: what two want, one gets", function () {
       await herald.ready(key);
       const secret = await herald.get(make.secret("left-connection", {}));
       expect(textOf(secret, "token")).to.equal(token);
-      expect((secret?.metadata as { ownerReferences?: { name: string }[] }).ownerReferences?.[0]?.name).to.equal(
-        "left",
-      );
+      expect(ownersOf(secret)).to.deep.equal(["left"]);
     });
 
     it("is another's when a key does not know its token; the key's own tokens have a day", async () => {
@@ -190,7 +188,7 @@ describe("operator: what two want, one gets", function () {
       await herald.ready(webhook);
       const secret = await herald.get(make.secret("left-signing", {}));
       expect(textOf(secret, "secret")).to.equal(value);
-      expect((secret?.metadata as { ownerReferences?: unknown[] }).ownerReferences).to.have.length(1);
+      expect(ownersOf(secret)).to.deep.equal(["left"]);
     });
   });
 
@@ -280,3 +278,9 @@ describe("operator: what two want, one gets", function () {
     expect(await row()).to.include({ managed: null });
   });
 });
+
+/** Names of the resources that own an object. */
+const ownersOf = (seen: Seen | null): string[] => {
+  const { ownerReferences = [] } = (seen?.metadata ?? {}) as { ownerReferences?: { name: string }[] }; // of Kubernetes
+  return ownerReferences.map(({ name }) => name);
+};

@@ -1,8 +1,15 @@
 import { expect } from "chai";
+import { idPrefixes } from "#core/domain/ids.ts";
+import { allResources } from "#core/schema/resources/all.ts";
+import { type ResourceDefinition, resourceApiVersion } from "#core/schema/resources/definition.ts";
 import { KubeError } from "../../../operator/kube/errors.ts";
+import { crdCases, rulesOf } from "./crd-cases.ts";
 import { type Installation, installation, type Manifest } from "./harness.ts";
-import { ios, manifests } from "./manifests.ts";
-import { webhookCases } from "./webhook-cases.ts";
+import { manifests } from "./manifests.ts";
+
+/** Two that the schema admits. */
+const externalNames = ({ idKind }: ResourceDefinition): string[] =>
+  ["0", "1"].map((digit) => (idKind === null ? `plan-${digit}` : `${idPrefixes[idKind]}_${digit.repeat(26)}`));
 
 describe("custom resource definitions", function () {
   this.timeout(60_000);
@@ -20,93 +27,20 @@ describe("custom resource definitions", function () {
       () => "accepted",
       (error: unknown) => (error instanceof KubeError ? error.reason : String(error)),
     );
-  const mail = { host: "smtp.example", fromAddress: "a@b.example" };
-
-  type Case = { it: string; object: () => Manifest; says: string };
-  const cases: Case[] = [
-    { it: "a plan whose name has a dot", object: () => make.plan({}, `${herald.id}.plan`), says: "without dots" },
-    { it: "a plan with no requests", object: () => make.plan({ apiRps: 0 }), says: "spec.apiRps" },
-    {
-      it: "a plan with an unknown feature",
-      object: () => make.plan({ features: ["telepathy"] }),
-      says: "Unsupported value",
-    },
-    {
-      it: "a plan with a feature twice",
-      object: () => make.plan({ features: ["exports", "exports"] }),
-      says: "Duplicate",
-    },
-    { it: "a plan without a title", object: () => make.plan({ title: undefined }), says: "spec.title: Required" },
-    { it: "a tenant without a namespace", object: () => make.tenant({ namespaces: [] }), says: "spec.namespaces" },
-    {
-      it: "a reason without a suspension",
-      object: () => make.tenant({ suspendedReason: "x" }),
-      says: "needs suspended: true",
-    },
-    {
-      it: "a team id of another length",
-      object: () => make.app({ channels: { ios: { ...ios, teamId: "A" } } }),
-      says: "teamId",
-    },
-    {
-      it: "a mail user without a Secret",
-      object: () => make.app({ channels: { email: { ...mail, username: "u" } } }),
-      says: "secretRef goes with username or dkim",
-    },
-    {
-      it: "a mail Secret for nothing",
-      object: () => make.app({ channels: { email: { ...mail, secretRef: { name: "x" } } } }),
-      says: "secretRef goes with username or dkim",
-    },
-    { it: "a key without a scope", object: () => make.apiKey({ scopes: [] }), says: "spec.scopes" },
-    { it: "a key with an unknown scope", object: () => make.apiKey({ scopes: ["root"] }), says: "Unsupported value" },
-    { it: "a key that expires at no time", object: () => make.apiKey({ expiresAt: "soon" }), says: "date-time" },
-    { it: "a key for no app", object: () => make.apiKey({ appRefs: [] }), says: "spec.appRefs" },
-    { it: "an ftp webhook", object: () => make.webhook({ url: "ftp://a.example" }), says: "spec.url" },
-    { it: "a webhook without a host", object: () => make.webhook({ url: "https://" }), says: "with a host" },
-    {
-      it: "a webhook with a password",
-      object: () => make.webhook({ url: "https://u:p@a.example/" }),
-      says: "user or password",
-    },
-    { it: "a webhook for no event", object: () => make.webhook({ events: [] }), says: "spec.events" },
-    {
-      it: "a webhook for the test event",
-      object: () => make.webhook({ events: ["webhook.test"] }),
-      says: "Unsupported value",
-    },
-    { it: "a contact that is no address", object: () => make.tenant({ contact: { email: "me" } }), says: "email" },
-    ...webhookCases.map(({ it: name, spec, says }) => ({
-      it: `a webhook ${name}`,
-      object: () => make.webhook(spec),
-      says,
-    })),
-    {
-      it: "a type that requires what it does not have",
-      object: () => make.activityType({ contentStateSchema: schemaOf({ a: { type: "string" } }, ["b"]) }),
-      says: "required names a member",
-    },
-    {
-      it: "a type with a member of another type",
-      object: () => make.activityType({ contentStateSchema: schemaOf({ a: { type: "array" } }) }),
-      says: "Unsupported value",
-    },
-    {
-      it: "a type with 51 members",
-      object: () =>
-        make.activityType({
-          contentStateSchema: schemaOf(
-            Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`m${index}`, { type: "string" }])),
-          ),
-        }),
-      says: "Too many",
-    },
-    {
-      it: "a type whose member has no name",
-      object: () => make.activityType({ contentStateSchema: schemaOf({ "": { type: "string" } }) }),
-      says: "too short",
-    },
+  const changed = (object: Manifest, spec: object): Promise<string> =>
+    herald.patch(object, { spec }).then(
+      () => "accepted",
+      (error: unknown) => (error instanceof KubeError ? error.reason : String(error)),
+    );
+  const every = (): Manifest[] => [
+    make.plan(),
+    make.tenant(),
+    make.app(),
+    make.apiKey(),
+    make.webhook(),
+    make.activityType(),
   ];
+  const cases = crdCases(() => make);
   for (const { it: name, object, says } of cases) {
     it(`refuse ${name}`, async () => {
       expect(await answer(object())).to.contain(says);
@@ -128,27 +62,79 @@ describe("custom resource definitions", function () {
   });
 
   const fixed = [
-    { it: "a key's Secret", object: () => make.apiKey(), spec: { connectionSecretName: "other" } },
-    { it: "a webhook's app", object: () => make.webhook(), spec: { appRef: "other" } },
-    { it: "a webhook's Secret", object: () => make.webhook(), spec: { secretName: "other" } },
-    { it: "a live activity type's name", object: () => make.activityType(), spec: { name: "Other" } },
+    { of: "a key", object: () => make.apiKey(), spec: { connectionSecretName: "other" } },
+    { of: "a webhook", object: () => make.webhook(), spec: { appRef: "other" } },
+    { of: "a webhook", object: () => make.webhook(), spec: { secretName: "other" } },
+    { of: "a type", object: () => make.activityType(), spec: { name: "Other" } },
+    { of: "a type", object: () => make.activityType(), spec: { appRef: "other" } },
   ];
-  for (const { it: name, object, spec } of fixed) {
-    it(`keep ${name} as it was made`, async () => {
+  for (const { of, object, spec } of fixed) {
+    const [member = ""] = Object.keys(spec);
+    it(`keep ${member} of ${of} as it was made`, async () => {
       await herald.apply(object());
-      const refused = await herald.patch(object(), { spec }).catch((error: unknown) => String(error));
-      expect(refused).to.contain("cannot be changed");
+      expect(await changed(object(), spec)).to.contain(`${member} cannot be changed`);
     });
   }
+
+  for (const kind of allResources) {
+    const object = (): Manifest => every().find((one) => one.kind === kind.kind)!;
+    const [one = "", other = ""] = externalNames(kind);
+
+    it(`of ${kind.kind} want a name of what is only looked at`, async () => {
+      const observed = { ...object(), spec: { ...object().spec, managementPolicy: "Observe" } };
+      expect(await answer(observed)).to.contain("Observe needs externalName");
+      expect(await answer({ ...observed, spec: { ...observed.spec, externalName: "?" } })).to.contain("externalName");
+      expect(await answer({ ...observed, spec: { ...object().spec, managementPolicy: "Ignore" } })).to.contain(
+        "Unsupported",
+      );
+    });
+
+    it(`of ${kind.kind} keep externalName as it was set`, async () => {
+      await herald.apply(object());
+      expect(await changed(object(), { externalName: one })).to.equal("accepted");
+      expect(await changed(object(), { externalName: other })).to.contain("externalName cannot be changed");
+      expect(await changed(object(), { externalName: null })).to.contain("externalName cannot be changed");
+    });
+
+    it(`of ${kind.kind} leave a resource the record that it has made`, async () => {
+      const made = { ...object(), metadata: { ...object().metadata, name: `${object().metadata.name}-made` } };
+      await herald.apply(made);
+      const { namespace } = made.metadata;
+      const place = namespace === undefined ? "" : `namespaces/${namespace}/`;
+      const path = `/apis/${resourceApiVersion}/${place}${kind.plural}/${made.metadata.name}/status`;
+      await herald.client.call({ method: "PATCH", path, body: { status: { id: one } } }, AbortSignal.timeout(5_000));
+      expect(await changed(made, { externalName: other })).to.contain("externalName can only become status.id");
+      expect(await changed(made, { externalName: one })).to.equal("accepted");
+    });
+
+    it(`of ${kind.kind} have a test for every rule`, () => {
+      const said = cases.filter((one) => one.object().kind === kind.kind).map(({ says }) => says);
+      const tested = [...said, "externalName", ...fixed.map(({ spec }) => `${Object.keys(spec)[0]} cannot be changed`)];
+      const untested = rulesOf(kind).filter((message) => !tested.some((text) => message.includes(text)));
+      expect(untested).to.deep.equal([]);
+    });
+  }
+
+  it("show all kinds under one category, by their short names and columns", async () => {
+    const get = <T>(path: string, accept = "application/json"): Promise<T> =>
+      herald.client.call<T>({ method: "GET", path, accept }, AbortSignal.timeout(5_000));
+    type Served = { name: string; kind: string; shortNames?: string[]; categories?: string[] };
+    const { resources } = await get<{ resources: Served[] }>(`/apis/${resourceApiVersion}`);
+    for (const kind of allResources) {
+      const served = resources.find(({ name }) => name === kind.plural);
+      expect(served).to.deep.include({ kind: kind.kind, shortNames: kind.shortNames, categories: ["herald"] });
+      const table = await get<{ columnDefinitions: { name: string; priority: number }[] }>(
+        `/apis/${resourceApiVersion}/${kind.plural}?limit=1`,
+        "application/json;as=Table;g=meta.k8s.io;v=v1",
+      );
+      const shown = table.columnDefinitions.filter(({ priority }) => priority === 0).map(({ name }) => name);
+      expect(shown.slice(0, 3)).to.deep.equal(["Name", "Ready", "Reason"]);
+      expect(shown.slice(-2)).to.deep.equal(["ID", "Age"]);
+    }
+  });
 
   it("drop a member that they do not know", async () => {
     const seen = await herald.apply(make.plan({ apiRbs: 3 }));
     expect(seen.spec).not.to.have.property("apiRbs");
   });
-});
-
-const schemaOf = (properties: object, required?: string[]) => ({
-  type: "object",
-  properties,
-  ...(required && { required }),
 });

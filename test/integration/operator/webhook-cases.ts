@@ -13,6 +13,16 @@ export const webhookCases: { it: string; spec: object; says: string }[] = [
   { it: "with filters of no condition", spec: { filters: { match: "all", conditions: [] } }, says: "spec.filters" },
   { it: "with filters that match otherwise", spec: { filters: { match: "some" } }, says: "Unsupported value" },
   { it: "with a condition on nothing", spec: condition({ field: "" }), says: "conditions[0].field" },
+  {
+    it: "with a condition on a path with a gap",
+    spec: condition({ field: "data..name" }),
+    says: "conditions[0].field",
+  },
+  {
+    it: "with the names of events in another field",
+    spec: condition({ field: "data.title", op: "matches_event", value: ["a"] }),
+    says: "matches_event is about the event's name",
+  },
   { it: "with an unknown comparison", spec: condition({ op: "like" }), says: "Unsupported value" },
   {
     it: "with 21 conditions",
