@@ -10,6 +10,8 @@ export type FcmSimulatorOptions = {
   port: number;
   tls: Credentials["tls"];
   accounts: readonly { projectId: string; clientEmail: string; publicKeyPem: string }[];
+  /** Hosts under which it is reached beside its own: assertions may be meant for them. */
+  addresses?: readonly string[];
   tokenLifeSeconds?: number;
   now?: () => Date;
 };
@@ -112,7 +114,7 @@ const accessTokens = ({ tokenLifeSeconds = 3600 }: FcmSimulatorOptions, now: () 
 };
 
 const oauth = (options: FcmSimulatorOptions, url: () => string, script: Scripted, issued: AccessTokens) => {
-  const { accounts, now = () => new Date() } = options;
+  const { accounts, addresses = [], now = () => new Date() } = options;
   const keys = new Map(
     accounts.map((account) => [account.clientEmail, { account, key: publicKey(account.publicKeyPem) }]),
   );
@@ -127,10 +129,10 @@ const oauth = (options: FcmSimulatorOptions, url: () => string, script: Scripted
     const nowSeconds = now().getTime() / 1000;
     const isGood =
       form.get("grant_type") === "urn:ietf:params:oauth:grant-type:jwt-bearer" &&
-      jwt?.claims.aud === `${url()}/token` &&
-      String(jwt.claims.scope).includes("firebase.messaging") &&
-      Number(jwt.claims.exp) > nowSeconds &&
-      Number(jwt.claims.exp) - Number(jwt.claims.iat) <= 3600;
+      audiences(url(), addresses).includes(String(jwt?.claims.aud)) &&
+      String(jwt?.claims.scope).includes("firebase.messaging") &&
+      Number(jwt?.claims.exp) > nowSeconds &&
+      Number(jwt?.claims.exp) - Number(jwt?.claims.iat) <= 3600;
     if (!account || !isGood) return { status: 400, body: JSON.stringify({ error: "invalid_grant" }) };
     const granted = {
       access_token: issued.issue(account.account.projectId),
@@ -140,6 +142,9 @@ const oauth = (options: FcmSimulatorOptions, url: () => string, script: Scripted
     return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(granted) };
   };
 };
+
+const audiences = (url: string, addresses: readonly string[]): string[] =>
+  ["127.0.0.1", ...addresses].map((address) => `${url.replace("127.0.0.1", address)}/token`);
 
 const issuerOf = (assertion: string): string => {
   try {

@@ -30,7 +30,7 @@ export const startSimulators = async ({ portBase, dir, addresses = [] }: Simulat
   const port = (name: keyof typeof simulatorOffsets): number => portBase + simulatorOffsets[name];
   const simulators = await Promise.all([
     startApns({ port: port("apns"), tls, keys: [apns] }),
-    startFcm({ port: port("fcm"), tls, accounts: [fcm] }),
+    startFcm({ port: port("fcm"), tls, accounts: [fcm], addresses }),
     startWebPush({ port: port("webPush"), tls }),
     startSmtp({ port: port("smtp"), tls, login: smtp }),
   ]);

@@ -1,0 +1,50 @@
+import { expect } from "chai";
+import { programs, releaseName } from "./support/release.ts";
+import { type System, system } from "./support/system.ts";
+
+describe("maintenance of a node", function () {
+  this.timeout(240_000);
+  let at: System;
+  let node: string;
+
+  before(async () => {
+    at = await system();
+    node = (await at.cluster.nodes()).at(1)?.metadata.name ?? "";
+  });
+  after(async () => {
+    await at.cluster.kubectl(["uncordon", node]);
+    await at.cluster.kubectl(["rollout", "restart", "deployment", "--namespace", releaseName]); // spreads them again
+    await at.release.settled();
+  });
+
+  for (const program of programs) {
+    it(`may take one pod of ${program}, and not the second before the first is back`, async () => {
+      const [first, second] = await at.release.pods(program);
+      expect((await evict(at, first?.metadata.name ?? "")).code).to.equal(0);
+      const { code, stderr } = await evict(at, second?.metadata.name ?? "");
+      expect(code).to.equal(1);
+      expect(stderr).to.contain("violate the pod's disruption budget");
+      await at.release.settled();
+    });
+  }
+
+  it("drains it without a failed request or a lost message", async () => {
+    const load = await at.load(25);
+    const options = ["--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s"];
+    const ours = ["--pod-selector", `app.kubernetes.io/instance=${releaseName}`];
+    await at.cluster.kubectl(["drain", node, ...options, ...ours], { timeoutMs: 130_000 });
+    await at.release.settled();
+    const { accepted, failures } = await load.stop();
+    console.log(`      ${accepted.length} requests accepted, ${failures.length} failed`);
+    expect(failures).to.deep.equal([]);
+    const left = await Promise.all(programs.map(at.release.pods));
+    expect(left.flat().filter(({ spec }) => spec.nodeName === node)).to.deep.equal([]);
+    await at.inbox.delivered(accepted, 60_000);
+  });
+});
+
+const evict = ({ cluster }: System, name: string) => {
+  const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace: releaseName } };
+  const path = `/api/v1/namespaces/${releaseName}/pods/${name}/eviction`;
+  return cluster.tryKubectl(["create", "--raw", path, "-f", "-"], { input: JSON.stringify(eviction) });
+};

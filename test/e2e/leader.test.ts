@@ -1,0 +1,35 @@
+import { expect } from "chai";
+import { leader, nextLeader, nextReconcile } from "./support/leader.ts";
+import { releaseName } from "./support/release.ts";
+import { type System, system } from "./support/system.ts";
+
+describe("when the leading operator's pod goes", function () {
+  this.timeout(120_000);
+  let at: System;
+
+  before(async () => {
+    at = await system();
+  });
+  afterEach(() => at.release.settled());
+
+  const remove = async (...how: string[]): Promise<{ pod: string; sinceMs: number }> => {
+    const pod = (await leader(at)) ?? "";
+    const sinceMs = performance.now();
+    await at.cluster.kubectl(["delete", "pod", pod, "--namespace", releaseName, "--wait=false", ...how]);
+    return { pod, sinceMs };
+  };
+
+  it("the next one leads within 2 s of its deletion", async () => {
+    const { pod, sinceMs } = await remove();
+    const tookMs = await nextLeader(at, pod, sinceMs);
+    console.log(`      deleted → next leader: ${Math.round(tookMs)} ms`);
+    expect(tookMs).to.be.at.most(2_000);
+  });
+
+  it("the next one reconciles within 20 s of its forced deletion", async () => {
+    const { sinceMs } = await remove("--force", "--grace-period=0");
+    const tookMs = await nextReconcile(at, sinceMs);
+    console.log(`      deleted by force → a change reconciled: ${Math.round(tookMs)} ms`);
+    expect(tookMs).to.be.at.most(20_000);
+  });
+});

@@ -1,0 +1,17 @@
+import { loseNode } from "./support/lost-node.ts";
+import { type System, system } from "./support/system.ts";
+
+describe("a node's partition that heals", function () {
+  this.timeout(420_000);
+  let at: System;
+
+  before(async function () {
+    at = await system();
+    if (!at.cluster.can("cut", "heal")) {
+      console.log("      pending: E2E_NODE_CUT and E2E_NODE_HEAL are not given");
+      this.skip();
+    }
+  });
+
+  it("moves its work to the others, and nothing that was accepted is lost", () => loseNode(at, ["cut", "heal"]));
+});

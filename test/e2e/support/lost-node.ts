@@ -1,0 +1,90 @@
+import { expect } from "chai";
+import { eventually, isReady } from "./cluster.ts";
+import type { NodeVerb } from "./environment.ts";
+import { leader, nextReconcile } from "./leader.ts";
+import { programs, releaseName } from "./release.ts";
+import type { System } from "./system.ts";
+
+/** The node that is lost: not the control plane's. */
+const number = 1;
+const noticedWithinMs = 60_000;
+const deliveredWithinMs = 120_000;
+
+/**
+ * Takes the leader's node away under load and gives it back. Requests may fail only until the cluster has noticed; what
+ * was accepted is delivered, another operator leads within 20 s, and in the end everything is as before.
+ */
+export const loseNode = async (at: System, [away, back]: readonly [NodeVerb, NodeVerb]): Promise<void> => {
+  const node = (await at.cluster.nodes())[number]?.metadata.name ?? "";
+  await leadOn(at, node);
+  const load = await at.load(20);
+  const lostMs = performance.now();
+  await at.cluster.toNode(away, number);
+  const ledMs = await nextReconcile(at, lostMs);
+  const noticedAtMs = await noticed(at, node);
+  await rescheduled(at, node);
+  const { accepted, failures } = await load.stop();
+  await at.cluster.toNode(back, number);
+  await returned(at, node);
+  const late = failures.filter(({ atMs }) => atMs > noticedAtMs);
+  console.log(
+    `      lost → a change reconciled: ${Math.round(ledMs)} ms; ${accepted.length} requests accepted, ` +
+      `${failures.length} failed before the cluster knew, ${late.length} after`,
+  );
+  expect(late).to.deep.equal([]);
+  await at.inbox.delivered(accepted, deliveredWithinMs);
+  expect(ledMs).to.be.at.most(20_000);
+};
+
+/** Has the operator on a node lead: the other one takes over when the leader is deleted. */
+const leadOn = async (at: System, node: string): Promise<void> => {
+  await eventually(`an operator on ${node} leads`, 60_000, async () => {
+    const pods = await at.release.pods("operator");
+    const name = await leader(at);
+    const leading = pods.find(({ metadata }) => metadata.name === name);
+    if (leading?.spec.nodeName === node) return true;
+    if (leading !== undefined && pods.filter(isReady).length === 2) {
+      await at.cluster.kubectl(["delete", "pod", leading.metadata.name, "--namespace", releaseName]);
+    }
+    return null;
+  });
+  await at.release.settled();
+};
+
+/** When no request can reach the node any more, in ms since the epoch: a client's last attempt ends 5 s later. */
+const noticed = async ({ cluster }: System, node: string): Promise<number> => {
+  await eventually(`${node} is not Ready, and no endpoint is on it`, noticedWithinMs, async () => {
+    const slices = await cluster.kubectl([
+      "get",
+      "endpointslices",
+      "--namespace",
+      releaseName,
+      "--selector",
+      "kubernetes.io/service-name=herald-apiserver",
+      "--output",
+      "json",
+    ]);
+    const { items } = JSON.parse(slices) as { items: { endpoints: Endpoint[] | null }[] }; // discovery.k8s.io/v1
+    const there = items.flatMap(({ endpoints }) => endpoints ?? []).filter(({ nodeName }) => nodeName === node);
+    return there.every(({ conditions }) => conditions.ready !== true) ? true : null;
+  });
+  return Date.now() + clientTimeoutMs;
+};
+
+const clientTimeoutMs = 6_000;
+type Endpoint = { nodeName?: string; conditions: { ready?: boolean } };
+
+const rescheduled = async (at: System, node: string): Promise<void> => {
+  await eventually("two ready pods of each program on other nodes", 90_000, async () => {
+    const all = await Promise.all(programs.map(at.release.pods));
+    const elsewhere = all.map((pods) => pods.filter((pod) => isReady(pod) && pod.spec.nodeName !== node));
+    return elsewhere.every(({ length }) => length === 2) ? true : null;
+  });
+};
+
+const returned = async (at: System, node: string): Promise<void> => {
+  await at.cluster.kubectl(["wait", "node", node, "--for=condition=Ready", "--timeout=60s"], { timeoutMs: 70_000 });
+  await at.release.settled();
+  await at.cluster.kubectl(["rollout", "restart", "deployment", "--namespace", releaseName]); // spreads them again
+  await at.release.settled();
+};

@@ -1,0 +1,42 @@
+import { expect } from "chai";
+import { eventually } from "./support/cluster.ts";
+import { inventory } from "./support/inventory.ts";
+import { type System, samplesNamespace, system } from "./support/system.ts";
+
+/** What the chart says it keeps: the kinds with their objects, which are the users', and the key ring. */
+const kept = [
+  "<none>/CustomResourceDefinition/apikeys.herald.dev",
+  "<none>/CustomResourceDefinition/apps.herald.dev",
+  "<none>/CustomResourceDefinition/liveactivitytypes.herald.dev",
+  "<none>/CustomResourceDefinition/plans.herald.dev",
+  "<none>/CustomResourceDefinition/tenants.herald.dev",
+  "<none>/CustomResourceDefinition/webhooks.herald.dev",
+  "herald/Secret/herald-key-ring",
+];
+
+describe("in the end", function () {
+  this.timeout(240_000);
+  let at: System;
+
+  before(async () => {
+    at = await system();
+  });
+
+  it("a namespace goes with all that is in it, and its tenant and the plans after it", async () => {
+    const timeoutMs = 90_000;
+    await at.cluster.kubectl(["delete", "namespace", samplesNamespace, "--timeout=80s"], { timeoutMs });
+    await at.cluster.kubectl(["delete", "tenants.herald.dev,plans.herald.dev", "--all", "--timeout=80s"], {
+      timeoutMs,
+    });
+  });
+
+  it("helm uninstall leaves nothing but what is kept on purpose", async () => {
+    await at.release.uninstall();
+    let left: string[] = [];
+    await eventually("nothing is left", 30_000, async () => {
+      left = [...(await inventory(at.cluster))].filter((name) => !at.before.has(name)).toSorted();
+      return left.length <= kept.length ? true : null;
+    }).catch(() => undefined); // what is left is told below
+    expect(left).to.deep.equal(kept);
+  });
+});
