@@ -16,6 +16,7 @@ export type ControllerMetrics = {
 export const controllerMetrics = (metrics: OperatorMetrics, controller: string, workers: number): ControllerMetrics => {
   const queueLabels = { name: controller, controller };
   metrics.maxReconciles.set({ controller }, workers);
+  beginAtZero(metrics, controller, queueLabels);
   return {
     queueHooks: (queue) => ({
       onAdd: () => {
@@ -53,6 +54,19 @@ export const controllerMetrics = (metrics: OperatorMetrics, controller: string, 
     },
   };
 };
+
+/** As controller-runtime does: the first of its kind would else be no increase. */
+const beginAtZero = (metrics: OperatorMetrics, controller: string, queueLabels: QueueLabels): void => {
+  for (const result of ["success", "error", "requeue", "requeue_after"])
+    metrics.reconciles.inc({ controller, result }, 0);
+  const { reconcileErrors, terminalErrors, reconcilePanics, activeWorkers } = metrics;
+  for (const one of [reconcileErrors, terminalErrors, reconcilePanics, activeWorkers]) one.inc({ controller }, 0);
+  const { queueDepth, queueAdds, queueRetries, unfinishedSeconds, longestSeconds } = metrics;
+  for (const one of [queueDepth, queueAdds, queueRetries, unfinishedSeconds, longestSeconds]) one.inc(queueLabels, 0);
+  metrics.driftRepairs.inc({ kind: controller }, 0);
+};
+
+type QueueLabels = { name: string; controller: string };
 
 const results = { done: "success", again: "requeue_after", failed: "error" } as const;
 
