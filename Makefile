@@ -1,9 +1,9 @@
 .DEFAULT_GOAL := help
-.PHONY: help install up down demo check generate verify test coverage bench clean
+.PHONY: help install up down demo check generate verify test install-chart-tools chart e2e coverage bench clean
 NODE := node_modules/.bin/node
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
 
 install: bootstrap ## get what is missing: packages and the real servers
 	@$(NODE) dev/install.ts
@@ -28,6 +28,15 @@ verify: bootstrap ## fail when a generated file is stale
 
 test: install ## run the whole suite on real servers; FILTER=words or FILES=paths for a part
 	@$(NODE) dev/test.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
+
+install-chart-tools: bootstrap ## get what is missing of the tools that judge the chart; HERALD_TOOLS names a folder of yours
+	@$(NODE) dev/install-chart-tools.ts
+
+chart: install install-chart-tools ## test the chart, its rules, dashboards and health checks; no node is needed
+	@$(NODE) dev/chart.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
+
+e2e: bootstrap ## install the chart on a cluster with real nodes, given by KUBECONFIG and E2E_LOAD_IMAGE, and break it
+	@$(NODE) dev/e2e.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
 
 coverage: install ## run the whole suite and report what of the programs it ran
 	@node_modules/.bin/c8 $(NODE) dev/test.ts
