@@ -13,6 +13,7 @@ import { type Controller, controller } from "./engine/controller.ts";
 import type { Tell } from "./engine/events.ts";
 import { controllerMetrics } from "./engine/metrics.ts";
 import type { Handler } from "./engine/reconcile.ts";
+import type { Lane } from "./engine/work-queue.ts";
 import type { Handlers } from "./handlers.ts";
 import type { KubeClient } from "./kube/client.ts";
 import type { KubeObject, Resource } from "./kube/objects.ts";
@@ -88,10 +89,13 @@ export const watchSecrets = (deps: KindsDeps, controllers: Controllers): Pick<Co
   return { watch, synced };
 };
 
-/** Has resources looked at again when another program announces that their record changed, so that status tells. */
+/**
+ * Has resources looked at again when another program announces that their record changed, so that status tells. It is a
+ * resync of one: what has to be set right is drift.
+ */
 export const watchRecords = ({ stores, changes }: KindsDeps, controllers: Controllers): void => {
   const link = dependants(stores).record;
-  changes.on((collection, id) => wakeAll(controllers, link(collection, id)));
+  changes.on((collection, id) => wakeAll(controllers, link(collection, id), "resync"));
 };
 
 type Kind<R extends Resource> = {
@@ -114,6 +118,6 @@ const maker =
       metrics: controllerMetrics(deps.metrics, definition.kind.toLowerCase(), deps.workersPerKind),
     });
 
-const wakeAll = (controllers: Controllers, wakes: readonly Wake[]): void => {
-  for (const { kind, key } of wakes) controllers[kind].wake(key, "changed");
+const wakeAll = (controllers: Controllers, wakes: readonly Wake[], lane: Lane = "changed"): void => {
+  for (const { kind, key } of wakes) controllers[kind].wake(key, lane);
 };
