@@ -9,7 +9,9 @@ kind: Deployment
 metadata:
   {{- include "herald.metadata" $at | nindent 2 }}
   annotations:
-    {{- include "herald.scoreExceptions" (dict "more" (lt (int $own.replicas) 2 | ternary ",deployment-replicas" "")) | nindent 4 }}
+    # Pods are kept apart by topologySpreadConstraints instead of podAntiAffinity. How few there are, values or KEDA say.
+    {{- $few := ($scaling.keda | default dict).enabled | default (lt (int $own.replicas) 2) }}
+    {{- include "herald.scoreExceptions" (dict "more" (print ",deployment-has-host-podantiaffinity" ($few | ternary ",deployment-replicas" ""))) | nindent 4 }}
     {{- with $own.annotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

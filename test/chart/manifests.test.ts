@@ -1,0 +1,127 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { parseAllDocuments } from "yaml";
+import { rootDir } from "../../dev/paths.ts";
+import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
+import { connection } from "../../operator/kube/connection.ts";
+import { testServers } from "../support/servers.ts";
+import { until } from "../support/until.ts";
+import { objectsIn, type Rendered, render, runTool, valuesFiles } from "./support/helm.ts";
+import { writeSchemas } from "./support/schemas.ts";
+
+const namespace = "herald-chart-test";
+
+describe("the rendered chart", function () {
+  this.timeout(120_000);
+  let dir: string;
+  let client: KubeClient;
+  let kubectl: (args: string[], input?: string) => Promise<string>;
+  let schemas: string[];
+
+  before(async () => {
+    const { kubeconfig } = await testServers();
+    client = kubeClient({ connection: connection({ KUBECONFIG: kubeconfig }) });
+    kubectl = (args, input) => runTool("kubectl", ["--kubeconfig", kubeconfig, ...args], input);
+    dir = await mkdtemp(join(tmpdir(), "chart-"));
+    await establishKinds(client, kubectl);
+    schemas = await writeSchemas(client, join(dir, "schemas"));
+  });
+  after(async () => {
+    client.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const conform = async (text: string): Promise<string> => runTool("kubeconform", ["-strict", ...schemas, "-"], text);
+
+  for (const [name, path] of Object.entries(valuesFiles)) {
+    it(`holds what the API server's schemas say, for ${name}`, async () => {
+      await conform(await render(path, namespace));
+    });
+
+    it(`is admitted by the API server, for ${name}`, async () => {
+      const text = await render(path, namespace);
+      const answer = await kubectl(["apply", "--dry-run=server", "--validate=strict", "--filename", "-"], text);
+      expect(answer.trim().split("\n")).to.have.length(objectsIn(text).length);
+    });
+
+    it(`leaves kube-score nothing to find, for ${name}`, async () => {
+      const own = objectsIn(await render(path, namespace)).filter(({ apiVersion }) => isBuiltIn(apiVersion));
+      const text = own.map((object) => JSON.stringify(object)).join("\n---\n");
+      const network = name === "without" ? ["--ignore-test", "pod-networkpolicy"] : []; // switched off by these values
+      await runTool(
+        "kube-score",
+        ["score", "--exit-one-on-warning", "--kubernetes-version", "v1.36", ...network, "-"],
+        text,
+      );
+    });
+
+    it(`makes pods that a restricted namespace admits, for ${name}`, async () => {
+      const pods = objectsIn(await render(path, namespace)).flatMap(podOf);
+      expect(pods).to.have.length.of.at.least(4);
+      await kubectl(
+        ["create", "--dry-run=server", "--filename", "-"],
+        pods.map((pod) => JSON.stringify(pod)).join("\n---\n"),
+      );
+    });
+  }
+
+  it("is refused by these schemas when it holds a member that nobody knows", async () => {
+    const text = (await render(valuesFiles["trial"] ?? "", namespace)).replace(
+      "enableServiceLinks:",
+      "enableServiceLink:",
+    );
+    const failure = await conform(text).catch((error: unknown) => error);
+    expect(String(failure)).to.include("enableServiceLink");
+  });
+
+  it("is refused by these schemas when an alert says what the Prometheus operator does not know", async () => {
+    const text = (await render(valuesFiles["monitoring"] ?? "", namespace)).replace("alert: ", "alarm: ");
+    const failure = await conform(text).catch((error: unknown) => error);
+    expect(String(failure)).to.include("alarm");
+  });
+});
+
+const isBuiltIn = (apiVersion: string): boolean => !/^(keda|gateway|monitoring)/.test(apiVersion);
+
+/** The kinds of others that the chart can use, and a namespace in which only restricted pods may run. */
+const establishKinds = async (
+  client: KubeClient,
+  kubectl: (args: string[], input?: string) => Promise<string>,
+): Promise<void> => {
+  const folder = join(rootDir, "test/chart/crds");
+  await kubectl([
+    "apply",
+    "--server-side",
+    "--force-conflicts",
+    "--filename",
+    join(rootDir, "crds"),
+    "--filename",
+    folder,
+  ]);
+  const files = await Promise.all((await readdir(folder)).map((file) => readFile(join(folder, file), "utf8")));
+  const names = files.flatMap((text) => parseAllDocuments(text).map((one) => (one.toJS() as Rendered).metadata.name));
+  await kubectl(["wait", "--for=condition=Established", "--timeout=30s", ...names.map((name) => `crd/${name}`)]);
+  await until(async () => JSON.stringify(await openapi(client)).includes("monitoring.coreos.com/v1"), 30_000);
+  const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
+  const object = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } };
+  await kubectl(["apply", "--filename", "-"], JSON.stringify(object));
+};
+
+const openapi = (client: KubeClient): Promise<object> =>
+  client.call({ method: "GET", path: "/openapi/v3" }, AbortSignal.timeout(10_000));
+
+type Template = { spec: { volumes?: object[] } };
+type Claim = { metadata: { name: string } };
+
+/** The pod that a workload would make. */
+const podOf = ({ kind, metadata, spec = {} }: Rendered): object[] => {
+  if (!["Pod", "Deployment", "StatefulSet", "Job"].includes(kind)) return [];
+  const template = (kind === "Pod" ? { spec } : spec["template"]) as Template; // what these kinds hold
+  const claims = (spec["volumeClaimTemplates"] ?? []) as Claim[];
+  const disks = claims.map((claim) => ({ name: claim.metadata.name, emptyDir: {} }));
+  const volumes = [...(template.spec.volumes ?? []), ...disks];
+  const podSpec = { ...template.spec, volumes, priorityClassName: undefined }; // the class is the cluster's to have
+  return [{ apiVersion: "v1", kind: "Pod", metadata: { name: `${metadata.name}-0`, namespace }, spec: podSpec }];
+};

@@ -1,0 +1,35 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { parse } from "yaml";
+import { chartDir, runTool, valuesFiles } from "./support/helm.ts";
+
+describe("the chart", function () {
+  this.timeout(120_000);
+  const suites = globSync("tests/*_test.yaml", { cwd: chartDir }).toSorted();
+
+  it("has a suite for every template", () => {
+    const tested = suites.flatMap((suite) => templatesOf(suite)).map((path) => path.replace(/^templates\//, ""));
+    const templates = globSync("**/*.{yaml,txt}", { cwd: join(chartDir, "templates") });
+    expect(templates.filter((path) => !tested.includes(path))).to.deep.equal([]);
+    expect(suites).to.have.length.of.at.least(25);
+  });
+
+  for (const suite of suites) {
+    it(`passes ${suite}`, () => runTool("helm-unittest", ["--strict", "--file", suite, chartDir]));
+  }
+
+  for (const [name, path] of Object.entries(valuesFiles)) {
+    it(`passes helm lint --strict, for ${name}`, () =>
+      runTool("helm", ["lint", "--strict", "--values", path, chartDir]));
+  }
+
+  it("passes helm lint with its values for trials", async () => {
+    await runTool("helm", ["lint", "--strict", "--values", join(chartDir, "values-trial.yaml"), chartDir]);
+  });
+});
+
+const templatesOf = (suite: string): string[] => {
+  const { templates } = parse(readFileSync(join(chartDir, suite), "utf8")) as { templates: string[] }; // every suite has it
+  return templates;
+};
