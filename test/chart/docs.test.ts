@@ -1,0 +1,175 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { MongoClient } from "mongodb";
+import type { ApiKeyRow } from "#core/storage/api-keys.ts";
+import { findTool } from "../../dev/find-tool.ts";
+import { bin, rootDir, testDir } from "../../dev/paths.ts";
+import { startProgram } from "../../dev/programs.ts";
+import { type Kubernetes, startKubernetes } from "../../dev/servers/kubernetes.ts";
+import { freePorts, type ServerProcess } from "../../dev/servers/process.ts";
+import { testKeyRing } from "../support/fixtures.ts";
+import { blocksOf } from "../support/pages.ts";
+import { type TestServers, testServers } from "../support/servers.ts";
+
+/** Commands that need nodes, and what runs them there. */
+const onNodes: Record<string, string> = {
+  "docker build --tag herald:0.1.0 .": "dev/image.ts",
+  "kubectl --namespace herald rollout status deployment --timeout 3m": "test/e2e/install.test.ts",
+  "helm test herald --namespace herald": "test/e2e/install.test.ts",
+  "kubectl --namespace herald port-forward service/herald-apiserver 8080:80 &": "test/e2e/delivery.test.ts",
+  'curl --retry 5 --retry-connrefused --header "Authorization: Bearer $TOKEN" "http://127.0.0.1:8080/v1/notifications?app_id=$APP"':
+    "test/e2e/delivery.test.ts",
+};
+const pages = ["install.md", "gitops.md", "upgrade.md", "backup.md", "uninstall.md"];
+
+describe("the pages on running Herald in a cluster", function () {
+  this.timeout(180_000);
+  let servers: TestServers;
+  let dir: string;
+  let home: string;
+  let cluster: Kubernetes;
+  let operator: ServerProcess;
+  const database = `docs_${process.pid}`;
+
+  before(async () => {
+    servers = await testServers();
+    await mkdir(testDir, { recursive: true });
+    dir = await mkdtemp(join(testDir, "docs-"));
+    home = await aCheckout(dir, findTool("helm") ?? expect.fail("helm is missing: make install-chart-tools"));
+    await startCluster("first");
+  });
+  after(async () => {
+    await operator?.stop();
+    await cluster?.stop();
+    const client = await MongoClient.connect(servers.mongodbUrl);
+    await client.db(database).dropDatabase();
+    await client.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  /** A Kubernetes API of the test's own: what the pages install is the whole cluster's. */
+  const startCluster = async (name: string): Promise<void> => {
+    const [port = 0, etcdPort = 0, etcdPeerPort = 0] = await freePorts(3);
+    cluster = await startKubernetes({ dir: join(dir, name), name: "kubernetes", port, etcdPort, etcdPeerPort });
+  };
+  /** The pod that the chart asks for, as far as one can run without nodes. */
+  const startOperator = async (): Promise<void> => {
+    const [healthPort = 0] = await freePorts(1);
+    const env = {
+      KUBECONFIG: cluster.kubeconfig,
+      HERALD_MONGODB_URL: servers.mongodbUrl,
+      HERALD_MONGODB_DATABASE: database,
+      HERALD_NATS_URL: servers.natsUrl,
+      HERALD_NATS_PREFIX: database,
+      HERALD_KEY_RING: testKeyRing,
+      HERALD_HEALTH_HOST: "127.0.0.1",
+    };
+    operator = await startProgram({ program: "operator", dir, healthPort, env });
+  };
+
+  const run = async (script: string): Promise<string> => {
+    const env = { ...process.env, PATH: `${join(home, "bin")}:${process.env["PATH"]}`, KUBECONFIG: cluster.kubeconfig };
+    const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: home, env }).catch(
+      (failure: { stdout: string; stderr: string }) => expect.fail(`${failure.stdout}\n${failure.stderr}`),
+    );
+    return stdout;
+  };
+  const commandsOf = (page: string, ...sections: string[]): string[] =>
+    blocksOf(page)
+      .filter(({ info, section }) => info === "sh" && (sections.length === 0 || sections.includes(section)))
+      .map(({ text }) => text);
+  const follow = async (page: string, ...sections: string[]): Promise<string> =>
+    run(commandsOf(page, ...sections).join("\n"));
+  const idsAndKeys = () =>
+    run(`kubectl get tenants,apps,apikeys --all-namespaces --output jsonpath='{range .items[*]}{.kind} {.status.id}{"\\n"}{end}'
+         kubectl --namespace demo get secret shop-backend --output jsonpath='{.data.token}'`);
+
+  it("show only commands that are run, here or on nodes", () => {
+    const blocks = pages.flatMap(blocksOf);
+    expect(new Set(blocks.map(({ info }) => info))).to.have.keys("sh", "sh nodes");
+    const lines = blocks.filter(({ info }) => info === "sh nodes").flatMap(({ text }) => text.trimEnd().split("\n"));
+    expect(lines.filter((line) => onNodes[line] === undefined)).to.deep.equal([]);
+    for (const file of Object.values(onNodes)) expect(existsSync(join(rootDir, file)), file).to.equal(true);
+  });
+
+  it("install the chart, and make a tenant with an app and a key", async () => {
+    const [install = "", ...rest] = commandsOf("install.md");
+    await run(install);
+    await run("kubectl apply -f config/samples/00-plans.yaml"); // a Job of the chart does it, on a node
+    await startOperator();
+    const printed = await run(rest.join("\n"));
+    expect(printed)
+      .to.match(/tenant.herald.dev\/demo +True +Reconciled/)
+      .and.to.match(/app.herald.dev\/shop +True/);
+    expect(await run("grep -c 'kind: ' rendered.yaml")).to.match(/^[3-9]\d/); // the production values are right too
+  });
+
+  it("keep resources in git", async () => {
+    await run("kubectl create namespace argocd && kubectl --namespace argocd create configmap argocd-cm");
+    await follow("gitops.md");
+    await run("kubectl wait plan/partner --for=condition=Ready --timeout=20s");
+    const kinds = await run("kubectl --namespace argocd get configmap argocd-cm --output json | jq '.data | length'");
+    expect(Number(kinds)).to.equal(6);
+  });
+
+  it("upgrade, and roll back", async () => {
+    await follow("upgrade.md");
+    const history = await run("helm history herald --namespace herald --output json");
+    expect((JSON.parse(history) as object[]).length).to.equal(3);
+  });
+
+  it("restore everything into an empty cluster: the ids, the records and the key that apps have", async () => {
+    const before = await idsAndKeys();
+    const hashes = await hashesIn(database, servers);
+    await follow("backup.md", "Back up");
+    await operator.stop();
+    await cluster.stop();
+    await startCluster("second");
+    const [install = "", ...rest] = commandsOf("backup.md", "Restore");
+    await run(install);
+    await startOperator();
+    await run(rest.join("\n"));
+    await run("kubectl --namespace demo wait app/shop apikey/backend --for=condition=Ready --timeout=60s");
+    expect(await idsAndKeys()).to.equal(before);
+    expect(await hashesIn(database, servers)).to.deep.equal(hashes);
+    const keyRing = "get secret herald-key-ring --namespace herald --output jsonpath='{.data}'";
+    expect(await run(`kubectl ${keyRing}`)).to.equal(
+      await run("jq --compact-output .data key-ring.json | tr -d '\\n'"),
+    );
+  });
+
+  it("uninstall, and leave nothing of ours", async () => {
+    await follow("uninstall.md");
+    expect(await run("kubectl get crd --output name")).to.equal("");
+    expect(
+      await run("kubectl get clusterroles,deployments,secrets --all-namespaces --output name | grep herald || true"),
+    ).to.equal("");
+    const client = await MongoClient.connect(servers.mongodbUrl);
+    for (const name of ["plans", "tenants", "apps", "api_keys"])
+      expect(await client.db(database).collection(name).countDocuments(), name).to.equal(0);
+    await client.close();
+  });
+});
+
+/** A folder like a checkout, whose `helm` does not wait for Jobs: there are no nodes to run them. */
+const aCheckout = async (dir: string, helm: string): Promise<string> => {
+  const home = join(dir, "home");
+  await mkdir(join(home, "bin"), { recursive: true });
+  for (const name of ["charts", "config", "deploy", "crds"]) await symlink(join(rootDir, name), join(home, name));
+  await symlink(bin("kubectl"), join(home, "bin/kubectl"));
+  const script = `#!/bin/sh\ncase $1 in install|upgrade|rollback|uninstall) set -- "$@" --no-hooks;; esac\nexec ${helm} "$@"\n`;
+  await writeFile(join(home, "bin/helm"), script);
+  await chmod(join(home, "bin/helm"), 0o755);
+  return home;
+};
+
+const hashesIn = async (database: string, { mongodbUrl }: TestServers): Promise<unknown> => {
+  const client = await MongoClient.connect(mongodbUrl);
+  const rows = await client.db(database).collection<ApiKeyRow>("api_keys").find().toArray();
+  await client.close();
+  return rows.map(({ _id, hashes }) => ({ _id, hashes }));
+};
