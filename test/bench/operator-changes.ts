@@ -47,7 +47,9 @@ export const changer = async (client: KubeClient): Promise<Changer> => {
     times: async (everyMs, isOver) => {
       const taken: Promise<number>[] = [];
       while (!isOver(taken.length)) {
-        taken.push(one());
+        const time = one();
+        time.catch(() => {}); // it is told of below, when all have ended
+        taken.push(time);
         await sleep(everyMs);
       }
       return (await Promise.all(taken)).sort((a, b) => a - b);

@@ -28,7 +28,7 @@ export type OperatorBench = {
 };
 
 /** An operator that is not ready yet can be asked what it measured. */
-export type Starting = { measured: () => Promise<Measured>; ready: Promise<RunningOperator> };
+export type Starting = { startedAt: number; measured: () => Promise<Measured>; ready: Promise<RunningOperator> };
 
 const posting = 48; // requests at a time
 
@@ -89,7 +89,7 @@ const operators = (dir: string, env: Record<string, string>) => {
       running.add(operator);
       return operator;
     };
-    return { measured, ready: begin() };
+    return { startedAt: performance.now(), measured, ready: begin() };
   };
   const stopAll = () => Promise.all([...running].map(({ kill }) => kill()));
   return { start, stopAll };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Measured } from "./operator-metrics.ts";
-import type { OperatorBench, RunningOperator } from "./operator-system.ts";
+import type { OperatorBench, RunningOperator, Starting } from "./operator-system.ts";
 
 /** What it took an operator to look at every resource once. */
 export type Verified = {
@@ -18,14 +18,9 @@ const longestMs = 300_000;
 
 type Instant = { at: number; told: Measured; cpuUs: Record<string, number> };
 
-/** Starts an operator and waits until nothing is left to do. */
-export const verified = async (
-  bench: OperatorBench,
-  count: number,
-  env: Record<string, string> = {},
-): Promise<Verified> => {
-  const startedAt = performance.now();
-  const { measured, ready } = bench.start(env);
+/** Waits until an operator that was just started has looked at `count` resources, and nothing is left to do. */
+export const verified = async (bench: OperatorBench, count: number, starting: Starting): Promise<Verified> => {
+  const { measured, ready, startedAt } = starting;
   const look = async (): Promise<Instant> => ({ told: await measured(), at: performance.now(), cpuUs: bench.cpuUs() });
   const first = await lookUntil(look, ({ isLeader }) => isLeader);
   const last = await lookUntil(look, ({ passes, unfinished }) => passes >= count && unfinished === 0);
@@ -40,6 +35,14 @@ export const verified = async (
       Object.entries(of(last)).map(([name, us]) => [name, (us - (before[name] ?? 0)) / passes]),
     ),
   };
+};
+
+/** Waits until an operator has the Lease. */
+export const whenLeading = async ({ measured }: Pick<Starting, "measured">): Promise<void> => {
+  await lookUntil(
+    async () => ({ told: await measured(), at: 0, cpuUs: {} }),
+    ({ isLeader }) => isLeader,
+  );
 };
 
 /** Waits until an operator has nothing left to do. */

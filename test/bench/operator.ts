@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Changer, changer, quantile } from "./operator-changes.ts";
 import { resources, surroundings } from "./operator-resources.ts";
 import { type OperatorBench, onOperatorBench, post, type RunningOperator } from "./operator-system.ts";
-import { type Verified, verified, whenIdle } from "./operator-verified.ts";
+import { type Verified, verified, whenIdle, whenLeading } from "./operator-verified.ts";
 import { peakRssMiB, rssMiB } from "./process-usage.ts";
 import { type Figure, figure, type Measurements } from "./table.ts";
 
@@ -17,11 +17,11 @@ const measureOperator = (): Promise<Figure[]> =>
   onOperatorBench(async (bench) => {
     await post(bench.client, surroundings(all));
     await post(bench.client, resources(all));
-    const made = await verified(bench, all);
+    const made = await verified(bench, all, bench.start());
     await made.operator.stop();
     const changes = await changer(bench.client);
     const resynced = await resync(bench, changes);
-    const again = await verified(bench, all);
+    const again = await verified(bench, all, bench.start());
     const idleTimes = await changes.times(changeEveryMs, (count) => count === idleChanges);
     const quiet = await quietly(again.operator);
     const memory = memoryFigure(again.operator);
@@ -56,14 +56,15 @@ const timesFigure = (name: string, mostMs: number, times: readonly number[]): Fi
 /** Changes are made while all resources are verified; then one whole list of every kind is awaited. */
 const resync = async (bench: OperatorBench, changes: Changer): Promise<{ times: number[]; requests: number }> => {
   let isVerified = false;
-  const verifying = verified(bench, all, { HERALD_OPERATOR_RESYNC_SECONDS: String(resyncSeconds) }).finally(() => {
+  const starting = bench.start({ HERALD_OPERATOR_RESYNC_SECONDS: String(resyncSeconds) });
+  const verifying = verified(bench, all, starting).finally(() => {
     isVerified = true;
   });
-  const startedAt = performance.now();
+  await whenLeading(starting);
   const times = await changes.times(changeEveryMs, () => isVerified);
   const { operator } = await verifying;
   const before = await operator.measured();
-  await sleep(startedAt + resyncSeconds * 1_500 - performance.now());
+  await sleep(starting.startedAt + resyncSeconds * 1_500 - performance.now());
   const after = await whenIdle(operator);
   if (after.passes - before.passes < all)
     throw new Error("not every resource was verified again: the lists came early");
