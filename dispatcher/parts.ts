@@ -1,10 +1,11 @@
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
-import { ensureStream, type Nats } from "#core/queue/connect.ts";
+import type { Nats } from "#core/queue/connect.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { outbox } from "#core/queue/outbox.ts";
 import { publisher } from "#core/queue/publish.ts";
+import { ensureStream } from "#core/queue/streams.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { timers } from "#core/queue/timers.ts";
 import { eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
@@ -135,7 +136,7 @@ type Shared = ReturnType<typeof sharing>;
 const sending = (made: Made, shared: Shared) => {
   const { config, log, metrics, clock, holder, random } = made;
   const events = eventPublisher(shared);
-  const rung = hints(shared);
+  const rung = hints({ ...shared, tenant: shared.directory.tenant });
   const box = outbox<MessageRow>({
     rows: collectionOf<MessageRow>(shared.db, messageCollection),
     events,
@@ -220,7 +221,7 @@ const purgeHoldMs = 600_000; // longer than a page takes; another process goes o
 const purging = ({ mongo, holder, clock, log }: Made): Part => {
   const lease = namedLease(mongo.db, { name: "purge", holder, holdMs: purgeHoldMs, clock });
   return purge({
-    plans: () => allPlans(mongo).toArray(),
+    plans: () => plansOf(mongo).find().toArray(),
     removeOldest: retention(mongo.db).removeOldest,
     isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
     clock,
@@ -228,7 +229,7 @@ const purging = ({ mongo, holder, clock, log }: Made): Part => {
   });
 };
 
-const allPlans = ({ db }: Mongo) => collectionOf<PlanRow>(db, planCollection).find();
+const plansOf = ({ db }: Mongo) => collectionOf<PlanRow>(db, planCollection);
 
 const readPlansEveryMs = 60_000;
 /** Small messages are sent in their first turn, and wait for their provider there. */
@@ -241,9 +242,16 @@ const workLanes = (
   steps: Pipeline,
   onChange: Parameters<typeof lanes>[0]["onChange"],
 ): Part => {
-  const common = { nats, timeoutMs: workTimeoutMs, log, metrics: metrics.queue };
+  const streamOf = (plan: string, backlogPerTenant: number) =>
+    planStream(config.natsPrefix, { name: plan, backlogPerTenant });
+  /** A stream that somebody deleted is made again, unless its plan is gone; the timers ring what it held. */
+  const repair = async (plan: string): Promise<void> => {
+    const row = await plansOf(mongo).findOne({ _id: plan });
+    if (row !== null) await ensureStream(nats.jsm, streamOf(plan, row.backlog_per_tenant));
+  };
   const open = (plan: string): Part[] => {
-    const { stream } = planStream(config.natsPrefix, { name: plan, backlogPerTenant: 1 });
+    const { stream } = streamOf(plan, 1);
+    const common = { nats, timeoutMs: workTimeoutMs, repair: () => repair(plan), log, metrics: metrics.queue };
     return [
       worker({
         ...common,
@@ -266,7 +274,7 @@ const workLanes = (
     ];
   };
   return lanes({
-    plans: async () => (await allPlans(mongo).toArray()).map(({ _id }) => _id),
+    plans: async () => (await plansOf(mongo).find().toArray()).map(({ _id }) => _id),
     open,
     onChange,
     everyMs: readPlansEveryMs,

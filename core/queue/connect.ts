@@ -1,17 +1,8 @@
-import {
-  type ConsumerConfig,
-  JetStreamApiCodes,
-  JetStreamApiError,
-  type JetStreamClient,
-  type JetStreamManager,
-  jetstream,
-  jetstreamManager,
-} from "@nats-io/jetstream";
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { credsAuthenticator, type NatsConnection } from "@nats-io/nats-core";
 import { connect } from "@nats-io/transport-node";
 import { maskPasswords } from "../runtime/config.ts";
 import type { Log } from "../runtime/log.ts";
-import type { StreamSpec } from "./topology.ts";
 
 /** The connection to NATS that a process shares. */
 export type Nats = {
@@ -101,58 +92,3 @@ const close = async (nc: NatsConnection): Promise<void> => {
   clearTimeout(timer);
   await nc.close();
 };
-
-export type Ensured = "created" | "updated" | "unchanged";
-
-/** Makes a stream and its consumers what their source says. Several programs may do so at the same time. */
-export const ensureStream = async (jsm: JetStreamManager, { stream, consumers }: StreamSpec): Promise<Ensured> => {
-  const ensured = await ensureOne({
-    read: async () => (await jsm.streams.info(stream.name)).config,
-    add: () => jsm.streams.add(stream),
-    update: () => jsm.streams.update(stream.name, stream),
-    wanted: stream,
-  });
-  let isChanged = false;
-  for (const consumer of consumers) isChanged = (await ensureConsumer(jsm, stream.name, consumer)) || isChanged;
-  return ensured === "unchanged" && isChanged ? "updated" : ensured;
-};
-
-const ensureConsumer = async (
-  jsm: JetStreamManager,
-  stream: string,
-  wanted: Partial<ConsumerConfig> & { durable_name: string },
-): Promise<boolean> => {
-  const ensured = await ensureOne({
-    read: async () => (await jsm.consumers.info(stream, wanted.durable_name)).config,
-    add: () => jsm.consumers.add(stream, wanted),
-    update: () => jsm.consumers.update(stream, wanted.durable_name, wanted),
-    wanted,
-  });
-  return ensured !== "unchanged";
-};
-
-type Ensure = {
-  read: () => Promise<object>;
-  add: () => Promise<unknown>;
-  update: () => Promise<unknown>;
-  wanted: object;
-};
-
-const ensureOne = async ({ read, add, update, wanted }: Ensure): Promise<Ensured> => {
-  const actual = await read().catch(nullWhenMissing);
-  if (actual === null) await add();
-  else if (!covers(actual, wanted)) await update();
-  else return "unchanged";
-  return actual === null ? "created" : "updated";
-};
-
-const missing: readonly number[] = [JetStreamApiCodes.StreamNotFound, JetStreamApiCodes.ConsumerNotFound];
-
-const nullWhenMissing = (error: unknown): null => {
-  if (error instanceof JetStreamApiError && missing.includes(error.code)) return null;
-  throw error;
-};
-
-/** Whether every member that is wanted has its value; the server adds many of its own. */
-const covers = (actual: object, wanted: object): boolean =>
-  Object.entries(wanted).every(([key, value]) => JSON.stringify(Reflect.get(actual, key)) === JSON.stringify(value));

@@ -11,6 +11,8 @@ export type PullerOptions = {
   /** Messages in hand. */
   running: () => number;
   onHint: (hint: Hint) => void;
+  /** Makes the stream and its consumer when they are not there. */
+  repair?: (() => Promise<unknown>) | undefined;
   log: Log;
 };
 
@@ -31,6 +33,7 @@ export class Puller {
   #subscription: Subscription | undefined;
   #forgetReconnect = (): void => undefined;
   #isStopped = false;
+  #isRepairing = false;
   /** Number of the latest request: a status of an older one is ignored. */
   #request = 0;
   /** Messages that the latest request may still bring. */
@@ -107,7 +110,21 @@ export class Puller {
     if (code === 404 || code === 408) return this.#askAfterSilence();
     const { stream, consumer, log } = this.#options;
     if (this.#failures++ === 0) log.warn({ stream, consumer, code, description }, "consumer.away");
+    void this.#repair();
     this.#askIn(Math.min(retryMs.first * 2 ** (this.#failures - 1), retryMs.most));
+  }
+
+  /** One at a time; what fails is tried again with the next answer that nothing is there. */
+  async #repair(): Promise<void> {
+    const { repair, stream, consumer, log } = this.#options;
+    if (repair === undefined || this.#isRepairing) return;
+    this.#isRepairing = true;
+    try {
+      await repair();
+    } catch (err) {
+      log.warn({ stream, consumer, err }, "consumer.not_repaired");
+    }
+    this.#isRepairing = false;
   }
 
   /** Nothing came in time: the consumer is there and has no work. */

@@ -30,6 +30,7 @@ export const planStream = (prefix: string, plan: { name: string; backlogPerTenan
     storage: StorageType.File,
     discard: DiscardPolicy.New,
     discard_new_per_subject: true,
+    max_msgs: -1,
     max_msgs_per_subject: plan.backlogPerTenant,
     max_bytes: 256 * mebibyte,
     duplicate_window: duplicateWindowMs * 1_000_000,

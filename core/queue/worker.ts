@@ -31,6 +31,8 @@ export type WorkerOptions<T> = {
   timeoutMs: number;
   /** How often JetStream is told of messages in hand; default 10 s, a third of `ackWaitMs`, so that two may be lost. */
   heartbeatMs?: number;
+  /** Makes the stream and its consumer again, should they be gone while there is work for them. */
+  repair?: () => Promise<unknown>;
   parse: (input: unknown) => T;
   handle: (data: T, context: HandlerContext) => Promise<Settlement>;
   name: string;
@@ -63,7 +65,9 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
       pull.freed();
     });
   };
-  const pull: Puller = new Puller({ nats, stream, consumer, concurrency, running: () => jobs.size, onHint, log });
+  const running = (): number => jobs.size;
+  const { repair } = options;
+  const pull: Puller = new Puller({ nats, stream, consumer, concurrency, running, onHint, repair, log });
 
   return {
     name: options.name,

@@ -3,6 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { Announcer } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/connect.ts";
 import type { Publisher } from "#core/queue/publish.ts";
+import { ensureStream } from "#core/queue/streams.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
 import { eventStream, webhookStream } from "#core/queue/topology.ts";
@@ -107,11 +108,13 @@ const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes
 /** What brings lanes their work. */
 const workers = ({ db, nats, natsPrefix, directory, metrics, log, clock }: WebhookPartsDeps, held: Lanes): Part[] => {
   const common = { nats, timeoutMs: handleTimeoutMs, log, metrics: metrics.queue };
+  const [events, doorbells] = [eventStream(natsPrefix), webhookStream(natsPrefix)];
   return [
     worker({
       ...common,
       name: "webhook events",
-      stream: eventStream(natsPrefix).stream.name,
+      stream: events.stream.name,
+      repair: () => ensureStream(nats.jsm, events),
       consumer: "webhooks",
       concurrency: matchersAtOnce,
       parse: eventBatch,
@@ -126,7 +129,8 @@ const workers = ({ db, nats, natsPrefix, directory, metrics, log, clock }: Webho
     worker({
       ...common,
       name: "webhook doorbells",
-      stream: webhookStream(natsPrefix).stream.name,
+      stream: doorbells.stream.name,
+      repair: () => ensureStream(nats.jsm, doorbells),
       consumer: "doorbells",
       concurrency: doorbellsAtOnce,
       parse: doorbell,

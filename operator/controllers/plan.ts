@@ -1,9 +1,10 @@
+import type { Ensured } from "#core/queue/streams.ts";
 import { planStream, type StreamSpec } from "#core/queue/topology.ts";
 import { type PlanSpec, planResource } from "#core/schema/resources/plan.ts";
 import { type PlanRow, type Plans, planCollection } from "#core/storage/plans.ts";
 import type { Tenants } from "#core/storage/tenants.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
-import type { Handler } from "../engine/reconcile.ts";
+import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
 import { idOf } from "../policies/management.ts";
@@ -16,7 +17,7 @@ export type PlanDeps = Common & {
   store: Pick<Store<Plan>, "by">;
   /** First part of every stream's name. */
   prefix: string;
-  ensureStream: (spec: StreamSpec) => Promise<"created" | "updated" | "unchanged">;
+  ensureStream: (spec: StreamSpec) => Promise<Ensured>;
   /** Does nothing when there is no such stream. */
   deleteStream: (name: string) => Promise<void>;
 };
@@ -52,6 +53,7 @@ export const planHandler = (deps: PlanDeps): Handler<Plan> => {
       const result = await record.keep(plan, stand, { set, begin: {} });
       if ("verdict" in result) return result.verdict;
       const verdict = kept(plan, "plan", { ...result, id: idOf(planResource, plan), ...statusOf(stream) });
+      if (streamed === "draining") return draining(verdict);
       return { ...verdict, isChanged: verdict.isChanged || streamed !== "unchanged" };
     },
     remove: (plan) =>
@@ -61,6 +63,15 @@ export const planHandler = (deps: PlanDeps): Handler<Plan> => {
       }),
   };
 };
+
+const drainMs = 5_000;
+
+/** More hints of a tenant wait than the plan allows now: none is dropped, and the limit follows as they become fewer. */
+const draining = (verdict: Verdict): Verdict => ({
+  ...verdict,
+  ready: { ...verdict.ready, message: `${verdict.ready.message}; its backlog limit is lowered as what waits is done` },
+  requeueAfterMs: drainMs,
+});
 
 const statusOf = ({ stream }: StreamSpec): Record<string, unknown> => ({ stream: stream.name });
 

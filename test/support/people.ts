@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { type Db, MongoClient } from "mongodb";
-import { connectNats, ensureStream } from "#core/queue/connect.ts";
+import { connectNats } from "#core/queue/connect.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { publisher } from "#core/queue/publish.ts";
+import { ensureStream } from "#core/queue/streams.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { timers } from "#core/queue/timers.ts";
 import { eventStream } from "#core/queue/topology.ts";

@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Db, MongoClient } from "mongodb";
-import { connectNats, ensureStream } from "#core/queue/connect.ts";
+import { connectNats } from "#core/queue/connect.ts";
+import { ensureStream } from "#core/queue/streams.ts";
 import { eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
 import { keyRing } from "#core/runtime/key-ring.ts";
 import { ensureIndexes } from "#core/storage/all.ts";

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { connectNats, ensureStream, type Nats } from "#core/queue/connect.ts";
+import { connectNats, type Nats } from "#core/queue/connect.ts";
+import { ensureStream } from "#core/queue/streams.ts";
 import { eventStream, planStream } from "#core/queue/topology.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
 import { collectionOf } from "#core/storage/collection.ts";

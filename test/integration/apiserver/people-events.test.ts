@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { connectNats, ensureStream } from "#core/queue/connect.ts";
+import { connectNats } from "#core/queue/connect.ts";
+import { ensureStream } from "#core/queue/streams.ts";
 import { eventStream } from "#core/queue/topology.ts";
 import type { EventEnvelope, EventKind } from "#core/schema/event.ts";
 import { eventTypes } from "#core/schema/event-data.ts";

@@ -133,9 +133,11 @@ describe("operator: the tokens of an API key", function () {
   for (const { it: name, rotation } of refused) {
     it(`are not rotated by ${name}: the API server refuses it`, async () => {
       const key = make.apiKey({ rotation }, "refused");
-      const reply = await herald.apply(key).catch((error: Error) => error);
-      expect(reply).to.be.an.instanceOf(Error);
-      expect(String(reply)).to.match(/rotation/);
+      const refusal = await herald.apply(key).then(
+        () => null,
+        (error: Error) => error.message,
+      );
+      expect(refusal).to.match(/rotation/);
     });
   }
 });

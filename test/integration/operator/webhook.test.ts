@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { ensureStream } from "#core/queue/connect.ts";
+import { ensureStream } from "#core/queue/streams.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { webhookStream } from "#core/queue/topology.ts";
 import { keyRing } from "#core/runtime/key-ring.ts";

@@ -1,5 +1,6 @@
 import { AckPolicy, DiscardPolicy, RetentionPolicy } from "@nats-io/jetstream";
-import { connectNats, ensureStream, type Nats } from "#core/queue/connect.ts";
+import { connectNats, type Nats } from "#core/queue/connect.ts";
+import { ensureStream } from "#core/queue/streams.ts";
 import type { StreamSpec } from "#core/queue/topology.ts";
 import { createLog, type Log } from "#core/runtime/log.ts";
 import { createMetrics } from "#core/runtime/metrics.ts";

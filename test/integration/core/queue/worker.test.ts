@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
 import type { Nats } from "#core/queue/connect.ts";
-import { ensureStream } from "#core/queue/connect.ts";
 import { publisher } from "#core/queue/publish.ts";
+import { ensureStream } from "#core/queue/streams.ts";
 import { type Settlement, type WorkerOptions, worker } from "#core/queue/worker.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers.ts";
