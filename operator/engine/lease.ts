@@ -45,16 +45,14 @@ export const leaseApi = ({ client, namespace, name, holder, timing, clock }: Lea
       const list = await client.call<LeaseList>({ method: "GET", path: `${path}?${query}` }, signal);
       return { lease: list.items[0] ?? null, version: list.metadata.resourceVersion };
     },
-    take: (lease: Lease | null, epoch: number, signal: AbortSignal): Promise<Lease> => {
+    take: async (lease: Lease | null, epoch: number, signal: AbortSignal): Promise<Lease> => {
       const leaseDurationSeconds = Math.max(1, Math.round(timing.leaseMs / 1000));
       const times = { leaseDurationSeconds, acquireTime: now(), renewTime: now() };
       const spec: LeaseSpec = { holderIdentity: holder, ...times, leaseTransitions: epoch };
       if (lease !== null) return put(lease, spec, signal);
       const kind = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
-      return client.call<Lease>(
-        { method: "POST", path, body: { ...kind, metadata: { name, namespace }, spec } },
-        signal,
-      );
+      const metadata = { name, namespace, ownerReferences: await owners(client, namespace, signal) };
+      return client.call<Lease>({ method: "POST", path, body: { ...kind, metadata, spec } }, signal);
     },
     renew: (lease: Lease, signal: AbortSignal): Promise<Lease> => put(lease, { renewTime: now() }, signal),
     /** Others may take it at once. */
@@ -67,6 +65,19 @@ export const leaseApi = ({ client, namespace, name, holder, timing, clock }: Lea
       ),
   };
 };
+
+/** Our ServiceAccount, so that the Lease goes with it; none when we come with a person's certificate. */
+const owners = async (client: KubeClient, namespace: string, signal: AbortSignal): Promise<object[]> => {
+  const kind = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
+  const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+  const us = await client.call<Review>({ method: "POST", path, body: kind }, signal).catch(() => null); // leading is worth more
+  const { username = "", uid = "" } = us?.status.userInfo ?? {};
+  const account = `system:serviceaccount:${namespace}:`;
+  if (!username.startsWith(account) || uid === "") return [];
+  return [{ apiVersion: "v1", kind: "ServiceAccount", name: username.slice(account.length), uid }];
+};
+
+type Review = { status: { userInfo: { username?: string; uid?: string } } };
 
 type LeaseList = { metadata: { resourceVersion: string }; items: Lease[] };
 
