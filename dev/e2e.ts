@@ -17,9 +17,9 @@ const dir = join(devDir, "e2e");
 const portBase = testPortBase() + 50;
 const nothingToRunOn = 3;
 
-/** In this order: what is installed first is used by the rest, and taken away last. */
+const install = "test/e2e/install.test.ts"; // what it installs is used by the rest
+/** In this order: the last takes everything away. */
 const files = [
-  "install",
   "delivery",
   "security",
   "network",
@@ -53,7 +53,7 @@ const main = async (): Promise<number> => {
 };
 
 const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
-  const { values, positionals } = parseArgs({ options: { filter: { type: "string" } }, allowPositionals: true });
+  const { positionals } = parseArgs({ allowPositionals: true });
   const archive = join(dir, "image.tar");
   const flags = process.env["E2E_BUILD_FLAGS"]?.split(" ") ?? [];
   await step("image built from the Dockerfile", () => buildImage({ engine, names: images, archive, flags }));
@@ -63,12 +63,7 @@ const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
   const stack = await startStack({ dir: join(dir, "stores"), portBase, which, env: {} });
   try {
     return await runMocha(
-      [
-        "--require",
-        "test/e2e/support/hooks.ts",
-        ...(values.filter ? ["--grep", values.filter] : []),
-        ...(positionals.length > 0 ? positionals : files),
-      ],
+      ["--require", "test/e2e/support/hooks.ts", install, ...(positionals.length > 0 ? positionals : files)],
       {
         KUBECONFIG: cluster.kubeconfig,
         E2E_HOST: cluster.host,

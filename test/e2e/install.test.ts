@@ -3,7 +3,6 @@ import { type System, system } from "./support/system.ts";
 
 describe("the chart on real nodes", function () {
   this.timeout(240_000);
-  this.bail(true);
   let at: System;
 
   before(async () => {

@@ -5,6 +5,7 @@ import { type System, samplesNamespace, system } from "./support/system.ts";
 
 /** What the chart says it keeps: the kinds with their objects, which are the users', and the key ring. */
 const kept = [
+  "<none>/APIService/v1alpha1.herald.dev", // the API server makes it for the kinds
   "<none>/CustomResourceDefinition/apikeys.herald.dev",
   "<none>/CustomResourceDefinition/apps.herald.dev",
   "<none>/CustomResourceDefinition/liveactivitytypes.herald.dev",

@@ -9,7 +9,7 @@ export const diagnose = async ({ cluster }: Pick<System, "cluster">): Promise<st
     shown(cluster, ["get", "herald", "-A"]),
     shown(cluster, ["events", "--namespace", releaseName], 30),
     ...programs.map((program) =>
-      shown(cluster, ["logs", "--namespace", releaseName, "--selector", selector(program), "--prefix", "--tail", "12"]),
+      shown(cluster, ["logs", "--namespace", releaseName, "--selector", selector(program), "--prefix", "--tail", "8"]),
     ),
   ]);
   return parts.join("\n\n");
@@ -18,5 +18,5 @@ export const diagnose = async ({ cluster }: Pick<System, "cluster">): Promise<st
 const shown = async (cluster: Cluster, args: readonly string[], lastLines = 100): Promise<string> => {
   const { stdout, stderr } = await cluster.tryKubectl(args, { timeoutMs: 20_000 });
   const lines = `${stdout}${stderr}`.trimEnd().split("\n").slice(-lastLines);
-  return [`$ kubectl ${args.join(" ")}`, ...lines.map((line) => line.slice(0, 600))].join("\n");
+  return [`$ kubectl ${args.join(" ")}`, ...lines.map((line) => line.slice(0, 300))].join("\n");
 };
