@@ -1,6 +1,6 @@
 import { type ResourceDefinition, resourceGroup, resourceVersion } from "#core/schema/resources/definition.ts";
 import type { KubeClient } from "./client.ts";
-import type { KubeObject, Resource } from "./objects.ts";
+import { type KubeObject, type Resource, trimmed } from "./objects.ts";
 
 /** Collection of a kind over all namespaces. */
 export const collectionPath = ({ plural }: ResourceDefinition): string =>
@@ -11,10 +11,11 @@ export const collectionPath = ({ plural }: ResourceDefinition): string =>
  * that it was made from: it fails with 409 when the object has changed since, whoever changed it.
  */
 export const resourceApi = <R extends Resource>(client: KubeClient, definition: ResourceDefinition) => {
-  const patch = (resource: R, suffix: string, change: Change, signal: AbortSignal): Promise<R> => {
+  const patch = async (resource: R, suffix: string, change: Change, signal: AbortSignal): Promise<R> => {
     const { uid, resourceVersion } = resource.metadata;
     const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
-    return client.call<R>({ method: "PATCH", path: `${objectPath(definition, resource)}${suffix}`, body }, signal);
+    const path = `${objectPath(definition, resource)}${suffix}`;
+    return trimmed(await client.call<R>({ method: "PATCH", path, body }, signal));
   };
   return {
     setFinalizers: (resource: R, finalizers: readonly string[], signal: AbortSignal): Promise<R> =>

@@ -23,6 +23,15 @@ export type Resource<Spec = unknown, Status = object> = KubeObject & { spec: Spe
 /** A Secret as the API serves it: values in base64. */
 export type Secret = KubeObject & { type?: string; data?: Record<string, string> };
 
+/** Without what nobody here reads: who manages which member, and kubectl's copy of all that it applied. */
+export const trimmed = <T extends KubeObject>(object: T): T => {
+  const { managedFields: _, ...metadata } = object.metadata as ObjectMeta & { managedFields?: unknown };
+  const { [lastApplied]: __, ...annotations } = metadata.annotations ?? {};
+  return { ...object, metadata: { ...metadata, ...(metadata.annotations && { annotations }) } };
+};
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
 /** `namespace/name`, or `name` for a cluster-wide object. */
 export const keyOf = ({ metadata }: KubeObject): string => keyFrom(metadata.namespace, metadata.name);
 

@@ -1,7 +1,7 @@
 import type { Log } from "#core/runtime/log.ts";
 import type { KubeClient } from "./client.ts";
 import { isGone, KubeError } from "./errors.ts";
-import type { KubeObject } from "./objects.ts";
+import { type KubeObject, trimmed } from "./objects.ts";
 import type { Store, StoreEvent } from "./store.ts";
 import { pause, watch } from "./watch.ts";
 
@@ -23,7 +23,7 @@ export type ReflectorDeps<T extends KubeObject> = {
   accept?: Accept;
   labelSelector?: string | undefined;
   store: Store<T>;
-  /** Cuts an object down to what is worth keeping in memory. */
+  /** Cuts an object down to what is worth keeping in memory; by itself {@link trimmed}. */
   trim?: (object: T) => T;
   onEvents: (events: readonly StoreEvent<T>[]) => void;
   /** Told whenever a watch has ended. */
@@ -40,7 +40,7 @@ export type Reflector = {
 };
 
 export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflector => {
-  const { client, path, store, timing, log, trim = (object: T) => object } = deps;
+  const { client, path, store, timing, log, trim = trimmed } = deps;
   const accept = deps.accept ?? wholeObjects;
   const source: Source = { client, path, accept, filter: filterOf(deps.labelSelector) };
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
@@ -49,8 +49,8 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
   let failures = 0;
 
   const list = async (signal: AbortSignal): Promise<void> => {
-    const { version, items } = await listAll(source, signal);
-    deps.onEvents(store.replace((items as T[]).map(trim))); // sound: the API lists the kind that its path names
+    const { version, items } = await listAll(source, trim, signal);
+    deps.onEvents(store.replace(items));
     position = version;
     relistAt = Date.now() + jittered(timing.relistMs);
     failures = 0;
@@ -102,21 +102,22 @@ const filterOf = (labelSelector: string | undefined): string =>
 
 const wholeObjects: Accept = { list: "application/json", watch: "application/json" };
 
-type Page = { metadata: { resourceVersion: string; continue?: string }; items: unknown[] | null };
+type Page<T> = { metadata: { resourceVersion: string; continue?: string }; items: T[] | null };
 
 const pageSize = 500;
 
 /** Reads a collection by pages. A page that is gone (410: the list took too long) fails the list; it starts again. */
-const listAll = async (
+const listAll = async <T>(
   { client, path, accept, filter }: Source,
+  trim: (object: T) => T,
   signal: AbortSignal,
-): Promise<{ version: string; items: unknown[] }> => {
-  const items: unknown[] = [];
+): Promise<{ version: string; items: T[] }> => {
+  const items: T[] = [];
   let token = "";
   for (;;) {
     const query = `${filter}limit=${pageSize}${token === "" ? "" : `&continue=${encodeURIComponent(token)}`}`;
-    const page = await client.call<Page>({ method: "GET", path: `${path}?${query}`, accept: accept.list }, signal);
-    items.push(...(page.items ?? [])); // null: an empty list of metadata
+    const page = await client.call<Page<T>>({ method: "GET", path: `${path}?${query}`, accept: accept.list }, signal);
+    items.push(...(page.items ?? []).map(trim)); // null: an empty list of metadata
     token = page.metadata.continue ?? "";
     if (token === "") return { version: page.metadata.resourceVersion, items };
   }

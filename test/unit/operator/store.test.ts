@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { KubeObject } from "../../../operator/kube/objects.ts";
+import { type KubeObject, trimmed } from "../../../operator/kube/objects.ts";
 import { objectStore } from "../../../operator/kube/store.ts";
 
 const anObject = (version: number, metadata: Partial<KubeObject["metadata"]> = {}): KubeObject => ({
@@ -57,5 +57,22 @@ describe("object store", () => {
     expect(store.by("ref", "t")).to.have.length(1);
     store.replace([]);
     expect(store.by("ref", "t")).to.have.length(0);
+  });
+});
+
+describe("an object that is kept", () => {
+  it("is without what nobody reads, and otherwise as it was", () => {
+    const metadata = { ...anObject(1).metadata, finalizers: ["herald.dev/finalizer"], labels: { a: "b" } };
+    const annotations = { "herald.dev/rotate": "1" };
+    const given = {
+      metadata: {
+        ...metadata,
+        managedFields: [{ manager: "kubectl", fieldsV1: {} }],
+        annotations: { ...annotations, "kubectl.kubernetes.io/last-applied-configuration": "{}" },
+      },
+      spec: { url: "https://hooks.example" },
+    };
+    expect(trimmed(given)).to.deep.equal({ metadata: { ...metadata, annotations }, spec: given.spec });
+    expect(trimmed({ metadata })).to.deep.equal({ metadata });
   });
 });
