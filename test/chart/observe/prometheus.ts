@@ -49,15 +49,13 @@ export const startPrometheus = async (
   await until(async () => (await fetch(`${at}/-/ready`).catch(() => null))?.ok ?? false, 20_000);
   return {
     query: async (expr) => {
-      const { data } = await ask<{ result: unknown[] }>(`${at}/api/v1/query?query=${encodeURIComponent(expr)}`);
-      return data.result;
+      const { result } = (await ask(`${at}/api/v1/query?query=${encodeURIComponent(expr)}`)) as { result: unknown[] };
+      return result;
     },
     faultyRules: async () => {
-      const { data } = await ask<{ groups: { rules: RuleState[] }[] }>(`${at}/api/v1/rules`);
-      const rules = data.groups.flatMap((group) => group.rules);
-      return rules
-        .filter(({ health }) => health !== "ok")
-        .map(({ name, health, lastError }) => `${name}: ${lastError ?? health}`);
+      const { groups } = (await ask(`${at}/api/v1/rules`)) as { groups: { rules: RuleState[] }[] };
+      const faulty = groups.flatMap(({ rules }) => rules).filter(({ health }) => health !== "ok");
+      return faulty.map(({ name, health, lastError }) => `${name}: ${lastError ?? health}`);
     },
     stop: async () => {
       child.kill();
@@ -70,9 +68,9 @@ export const startPrometheus = async (
 type RuleState = { name: string; health: "ok" | "err" | "unknown"; lastError?: string };
 
 /** @throws with Prometheus's own words when it cannot answer */
-const ask = async <T>(url: string): Promise<{ data: T }> => {
+const ask = async (url: string): Promise<unknown> => {
   const reply = await fetch(url, { signal: AbortSignal.timeout(10_000) });
-  const body = (await reply.json()) as { status: string; error?: string; data: T }; // Prometheus's HTTP API
+  const body = (await reply.json()) as { status: string; error?: string; data: unknown }; // Prometheus's HTTP API
   if (body.status !== "success") throw new Error(body.error);
-  return body;
+  return body.data;
 };
