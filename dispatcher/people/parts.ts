@@ -6,6 +6,7 @@ import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { QueueMetrics } from "#core/runtime/metrics-queue.ts";
+import { appData } from "#core/storage/app-data.ts";
 import { type RemovalRow, removals } from "#core/storage/removals.ts";
 import { type SubscriptionRow, subscriptions } from "#core/storage/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/users.ts";
@@ -39,6 +40,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
     users: people,
     subscriptions: devices,
     history: webhookErasure(deps.db),
+    data: appData(deps.db),
     flush: ofRemovals.flush,
   });
   return {

@@ -1,5 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Log } from "#core/runtime/log.ts";
+import type { AppData } from "#core/storage/app-data.ts";
 import type { RemovalRow, Removals } from "#core/storage/removals.ts";
 import type { Subscriptions } from "#core/storage/subscriptions.ts";
 import type { Users } from "#core/storage/users.ts";
@@ -10,6 +11,7 @@ export type RemoveDeps = {
   users: Pick<Users, "remove">;
   subscriptions: Pick<Subscriptions, "remove" | "removeOfUser">;
   history: WebhookErasure;
+  data: AppData;
   /** Publishes the events of a removal; false when that must wait. */
   flush: (row: RemovalRow) => Promise<boolean>;
   /** Unique to this process. */
@@ -28,7 +30,7 @@ const dayMs = 86_400_000;
  */
 const passesAfterMs: Record<RemovalRow["kind"], readonly number[]> = {
   user: [0, minuteMs, hourMs, dayMs],
-  app: [0, minuteMs],
+  app: [0, minuteMs, hourMs],
   subscription: [0],
 };
 
@@ -71,9 +73,12 @@ const removeRest = async (
   await subscriptions.removeOfUser(tenant_id, app_id, _id);
 };
 
-/** How many deliveries must wait for a later pass. */
-const forget = async ({ history }: RemoveDeps, row: RemovalRow, signal?: AbortSignal): Promise<number> => {
-  if (row.kind === "app") await history.removeOfApp(row.app_id, signal);
+/** How many deliveries, or messages of an app, must wait for a later pass. */
+const forget = async ({ history, data, clock }: RemoveDeps, row: RemovalRow, signal?: AbortSignal): Promise<number> => {
+  if (row.kind === "app") {
+    await history.removeOfApp(row.app_id, signal);
+    return data.remove(row.app_id, clock.now(), signal);
+  }
   if (row.kind !== "user") return 0;
   const { app_id: appId, _id: userId, removed_at: at, passes } = row;
   const erasure = { appId, userId, keys: new Set(row.keys), at, isLast: passes > 0 };

@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { keyRing } from "#core/runtime/key-ring.ts";
+import { appRemoval, removals } from "#core/storage/removals.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { testKeyRing } from "./fixtures.ts";
 import { aToken, post, type Sending, seedDevices, send } from "./sending.ts";
@@ -28,6 +29,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useLists(ask, system.app._id);
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
+  await removeApp(system);
 };
 
 const useUsers = async (ask: Ask, app: string): Promise<void> => {
@@ -117,6 +119,13 @@ const useActivityTypes = async (ask: Ask, types: string): Promise<void> => {
   await ask("GET", types);
   await ask("PATCH", `${types}/OrderAttributes`, { description: "an order" });
   await ask("DELETE", `${types}/${String(id)}`);
+};
+
+/** As the operator has it done. */
+const removeApp = async ({ db, tenantId }: Sending["system"]): Promise<void> => {
+  const gone = { _id: "app_gone", tenant_id: tenantId };
+  await removals(db).begin(appRemoval(gone, new Date()));
+  await until(async () => (await removals(db).rows.countDocuments({ _id: gone._id, passes: 1 })) === 1, 10_000);
 };
 
 /** The operations of webhooks, with the deliveries of the endpoint where nobody listens. */

@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { ChunkRow } from "#core/storage/chunks.ts";
+import type { DeliveryRow } from "#core/storage/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages.ts";
+import { appRemoval, removals } from "#core/storage/removals.ts";
+import { aSubscription, aUser, seed } from "../../support/fixtures.ts";
+import { openPeopleSite, type PeopleSite } from "../../support/people.ts";
+import { until } from "../../support/until.ts";
+import { aChunk, aMessage } from "../../support/work.ts";
+
+const minuteMs = 60_000;
+const names = ["users", "subscriptions", "messages", "chunks", "deliveries"];
+
+describe("the removal of an app", function () {
+  this.timeout(60_000);
+  let site: PeopleSite;
+  before(async () => {
+    site = await openPeopleSite();
+  });
+  afterEach(() => site.reset());
+  after(() => site.close());
+
+  const counts = async (app: string): Promise<Record<string, number>> => {
+    const of = async (name: string) => [name, await site.db.collection(name).countDocuments({ app_id: app })] as const;
+    return Object.fromEntries(await Promise.all(names.map(of)));
+  };
+  const none = Object.fromEntries(names.map((name) => [name, 0]));
+  const passed = (id: string, passes: number) => async (): Promise<boolean> => {
+    const row = await removals(site.db).rows.findOne({ _id: id });
+    return row?.lease === null && row.passes >= passes;
+  };
+  const isOver = (id: string) => async () => (await removals(site.db).rows.countDocuments({ _id: id })) === 0;
+
+  /** An app with people and messages, each with a chunk and two deliveries. */
+  const anApp = async ({ people = 3, messages = 3 } = {}) => {
+    const app = `app_${randomUUID()}`;
+    const of = { tenant_id: "ten_1", app_id: app };
+    const users = Array.from({ length: people }, () => aUser(of));
+    const subscriptions = users.map(({ _id }) => aSubscription({ ...of, user_id: _id, token: randomUUID() }));
+    await seed(site.db, { users, subscriptions });
+    const ids = Array.from({ length: messages }, () => `msg_${randomUUID()}`);
+    const rows = ids.map((_id) => aMessage({ ...of, _id, due_at: null }));
+    await site.db.collection<MessageRow>("messages").insertMany(rows);
+    const chunks = ids.map((id) => aChunk({ ...of, _id: `chk_${id}`, message_id: id }));
+    await site.db.collection<ChunkRow>("chunks").insertMany(chunks);
+    const deliveries = ids.flatMap((id) => [1, 2].map((n) => ({ ...of, _id: `dlv_${id}_${n}`, message_id: id })));
+    await site.db.collection<Pick<DeliveryRow, "_id">>("deliveries").insertMany(deliveries);
+    return { app, ids };
+  };
+  const begin = (app: string) =>
+    removals(site.db).begin(appRemoval({ _id: app, tenant_id: "ten_1" }, site.clock.now()));
+
+  it("takes its people, its messages and their deliveries with it, page by page, and touches no other app", async () => {
+    const [gone, other] = [await anApp({ people: 1_050, messages: 250 }), await anApp()];
+    const before = await counts(other.app);
+    await begin(gone.app);
+    await site.startDispatcher();
+    await until(passed(gone.app, 1), 20_000);
+    expect(await counts(gone.app)).to.deep.equal(none);
+    expect(await counts(other.app)).to.deep.equal(before);
+    expect(before).to.include({ users: 3, messages: 3, deliveries: 6 });
+    site.shift(2 * minuteMs);
+    await until(passed(gone.app, 2), 10_000);
+    site.shift(62 * minuteMs);
+    await until(isOver(gone.app), 10_000);
+  });
+
+  it("waits for messages that are being sent, and takes them a minute later", async () => {
+    const { app, ids } = await anApp();
+    const lease = { holder: "another", until: new Date(Date.now() + 30_000) };
+    const [ofMessage, ofChunk] = ids;
+    await site.db.collection<MessageRow>("messages").updateOne({ _id: ofMessage ?? "" }, { $set: { lease } });
+    await site.db.collection<ChunkRow>("chunks").updateOne({ message_id: ofChunk ?? "" }, { $set: { lease } });
+    await begin(app);
+    await site.startDispatcher();
+    await until(passed(app, 1), 10_000);
+    expect(await counts(app)).to.deep.equal({ ...none, messages: 2, chunks: 2, deliveries: 4 });
+    site.shift(2 * minuteMs);
+    await until(passed(app, 2), 10_000);
+    expect(await counts(app)).to.deep.equal(none);
+  });
+});
