@@ -1,0 +1,62 @@
+import { expect } from "chai";
+import { Registry } from "prom-client";
+import type { StreamLevel } from "#core/queue/stream-levels.ts";
+import type { PlanSpec } from "#core/schema/resources/plan.ts";
+import type { Resource } from "../../../operator/kube/objects.ts";
+import { watchLevels } from "../../../operator/levels.ts";
+import { makeStores } from "../../../operator/stores.ts";
+
+type Plan = Resource<PlanSpec>;
+
+const aPlan = (name: string, ready?: string): Plan => ({
+  metadata: { name, uid: name, resourceVersion: "1" },
+  spec: {} as PlanSpec, // not looked at
+  ...(ready !== undefined && { status: { conditions: [{ type: "Ready", status: ready }] } }),
+});
+
+const aStream: StreamLevel = {
+  name: "herald-work-free",
+  messages: 3,
+  bytes: 300,
+  bytesLimit: 1_000,
+  pending: [{ consumer: "plan", messages: 2 }],
+};
+
+describe("the gauges of an operator", () => {
+  const scrape = async (options: { plans?: Plan[]; streams?: () => Promise<StreamLevel[]> }): Promise<string> => {
+    const registry = new Registry();
+    const stores = makeStores();
+    for (const plan of options.plans ?? []) stores.plans.put(plan);
+    watchLevels(registry, { stores, streams: options.streams ?? (async () => []) });
+    return registry.metrics();
+  };
+
+  it("count resources by kind and by whether they are Ready; one that nobody has looked at is Unknown", async () => {
+    const text = await scrape({ plans: [aPlan("a", "True"), aPlan("b", "True"), aPlan("c", "False"), aPlan("d")] });
+    expect(text).to.include('herald_resources{kind="plan",ready="True"} 2');
+    expect(text).to.include('herald_resources{kind="plan",ready="False"} 1');
+    expect(text).to.include('herald_resources{kind="plan",ready="Unknown"} 1');
+    expect(text).to.include('herald_resources{kind="liveactivitytype",ready="True"} 0');
+    expect(text).not.to.include('kind="secret');
+  });
+
+  it("tell how full streams are, by one reading for each scrape", async () => {
+    let readings = 0;
+    const text = await scrape({
+      streams: async () => {
+        readings++;
+        return [aStream];
+      },
+    });
+    expect(readings).to.equal(1);
+    expect(text).to.include('herald_stream_messages{stream="herald-work-free"} 3');
+    expect(text).to.include('herald_stream_bytes{stream="herald-work-free"} 300');
+    expect(text).to.include('herald_stream_bytes_limit{stream="herald-work-free"} 1000');
+    expect(text).to.include('herald_consumer_pending{stream="herald-work-free",consumer="plan"} 2');
+  });
+
+  it("say nothing of streams while JetStream is away, and go on", async () => {
+    const text = await scrape({ streams: () => Promise.reject(new Error("away")) });
+    expect(text).to.include("herald_resources").and.not.to.include("herald_stream_bytes{");
+  });
+});
