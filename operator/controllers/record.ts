@@ -162,19 +162,22 @@ const keep = async <R extends Claimant, Row extends NamedRow>(
   const write = { id, found: stand.row, managed: claimOf(deps.definition, resource), set, begin };
   const kept = await deps.rows.keep(write, deps.clock.now());
   if (isWritten(kept)) deps.announce(deps.collection, id);
-  return kept === "taken" ? { verdict: again(await conflict(deps, id, set)) } : { kept };
+  return kept === "taken" ? { verdict: again(await conflict(deps, resource, set)) } : { kept };
 };
 
 /** Who has what is unique, and is not to be had. */
 const conflict = async <R extends Claimant, Row extends NamedRow>(
-  { what, called }: RecordDeps<R, Row>,
-  id: string,
+  { definition, what, called }: RecordDeps<R, Row>,
+  resource: R,
   set: Partial<Row>,
 ): Promise<Finding> => {
   const holder = (await called?.(set)) ?? null;
-  if (holder === null || holder._id === id)
+  if (holder === null || holder._id === idOf(definition, resource)) {
     return waiting("Busy", "what it asks for is about to be let go of by another");
-  if (holder.managed !== null) return nameTaken(what, nameOf(holder.managed));
+  }
+  const holderName = holder.managed && nameOf(holder.managed);
+  const isFormer = holderName === nameOf(claimOf(definition, resource)); // of this name, but it is gone
+  if (holderName !== null && !isFormer) return nameTaken(what, holderName);
   const message = `the ${what} ${holder._id}, which is no resource's, has this name; spec.externalName takes it over`;
   return refused("NameTaken", message);
 };

@@ -90,6 +90,25 @@ describe("operator: what two want, one gets", function () {
     await herald.remove(first);
   });
 
+  it("a record of a former resource of its name is a resource's again, when it names it", async () => {
+    const app = make.app({ channels: {} }, "former");
+    await herald.apply(app);
+    const id = (await herald.ready(app)).status?.id ?? "";
+    await started.stop();
+    await herald.remove(app);
+    await herald.patch(app, { metadata: { finalizers: null } }); // as if the cluster had been made anew
+    await herald.gone(app);
+    await herald.apply(app);
+    started = await herald.start();
+    await herald.ready(app, "False", "NameTaken");
+    expect(await messageOf(app)).to.contain(id);
+    await herald.patch(app, { spec: { externalName: id } });
+    expect((await herald.ready(app)).status?.id).to.equal(id);
+    await herald.remove(app);
+    await herald.gone(app);
+    expect(await herald.db.collection<{ _id: string }>("apps").findOne({ _id: id })).to.equal(null);
+  });
+
   it("two adopt one record: the older does", async () => {
     const first = make.webhook({ deletionPolicy: "Retain" }, "adopted");
     await herald.apply(first);
@@ -189,74 +208,6 @@ describe("operator: what two want, one gets", function () {
       const secret = await herald.get(make.secret("left-signing", {}));
       expect(textOf(secret, "secret")).to.equal(value);
       expect(ownersOf(secret)).to.deep.equal(["left"]);
-    });
-  });
-
-  describe("another tenant's", () => {
-    let theirs: ReturnType<typeof manifests>;
-    const ids = new Map<string, string>();
-
-    before(async () => {
-      theirs = manifests(herald, `${herald.id}-b`);
-      await herald.apply(theirs.namespace);
-      await herald.apply(theirs.tenant({}, `${herald.id}-theirs`));
-      const all = [
-        make.app({ channels: {}, deletionPolicy: "Retain" }, "lent"),
-        make.apiKey({}, "lent"),
-        make.webhook({}, "lent"),
-      ];
-      for (const object of [...all, make.activityType({ name: "Lent" }, "lent")]) {
-        await herald.apply(object);
-        ids.set(object.kind, (await herald.ready(object)).status?.id ?? "");
-      }
-      await herald.apply(theirs.app({ channels: {} }));
-      await herald.ready(theirs.app());
-    });
-
-    const kinds = [
-      (spec: object) => theirs.app({ channels: {}, ...spec }, "lent"),
-      (spec: object) => theirs.apiKey(spec, "lent"),
-      (spec: object) => theirs.webhook(spec, "lent"),
-      (spec: object) => theirs.activityType({ name: "Lent", ...spec }, "lent"),
-    ];
-    for (const [index, made] of kinds.entries()) {
-      for (const managementPolicy of ["Enforce", "Observe"]) {
-        it(`record does not exist for a resource, ${managementPolicy} (${["App", "ApiKey", "Webhook", "LiveActivityType"][index]})`, async () => {
-          const { kind } = made({});
-          const externalName = ids.get(kind) ?? "";
-          const object = made({ managementPolicy, externalName });
-          await herald.apply({
-            ...object,
-            metadata: { ...object.metadata, annotations: { "herald.dev/adopt": externalName } },
-          });
-          await herald.ready(object, "False", "ExternalNotFound");
-          expect(await messageOf(object)).not.to.contain("lent");
-          await herald.remove(object);
-          await herald.gone(object);
-        });
-      }
-    }
-
-    it("app is not reached by a resource that names an App that names it", async () => {
-      const externalName = ids.get("App") ?? "";
-      const door = theirs.app({ channels: {}, externalName, managementPolicy: "Observe" }, "door");
-      await herald.apply(door);
-      await herald.ready(door, "False", "ExternalNotFound");
-      const webhook = theirs.webhook({ appRef: "door" }, "spy");
-      await herald.apply(webhook);
-      await herald.ready(webhook, "Unknown", "AppNotReady");
-      expect(await herald.db.collection("webhooks").countDocuments({ app_id: externalName })).to.equal(0);
-      for (const object of [webhook, door]) await herald.remove(object);
-    });
-
-    it("app stays when a resource that only names it is deleted", async () => {
-      const externalName = ids.get("App") ?? "";
-      const door = theirs.app({ channels: {}, externalName }, "door-2");
-      await herald.apply(door);
-      await herald.ready(door, "False", "ExternalNotFound");
-      await herald.remove(door);
-      await herald.gone(door);
-      expect(await herald.db.collection<{ _id: string }>("apps").findOne({ _id: externalName })).not.to.equal(null);
     });
   });
 

@@ -133,6 +133,28 @@ describe("custom resource definitions", function () {
     }
   });
 
+  const unheardOf = [
+    ...["huawei", "sms", "whatsapp", "rcs"].map((channel) => ({
+      channels: { [channel]: { secretRef: { name: "a" } } },
+    })),
+    { quietHours: { from: "22:00", to: "08:00" } },
+    { frequencyCap: { perDay: 3 } },
+  ];
+  for (const spec of unheardOf) {
+    it(`refuse an app with ${JSON.stringify(spec)}, which has no effect, to whoever asks for strict validation`, async () => {
+      const path = `/apis/${resourceApiVersion}/namespaces/default/apps?fieldValidation=Strict`;
+      const posted = herald.client.call(
+        { method: "POST", path, body: make.app(spec, "strict") },
+        AbortSignal.timeout(5_000),
+      );
+      const said = await posted.then(
+        () => "accepted",
+        (error: unknown) => (error instanceof KubeError ? error.reason : ""),
+      );
+      expect(said).to.contain("unknown field");
+    });
+  }
+
   it("drop a member that they do not know", async () => {
     const seen = await herald.apply(make.plan({ apiRbs: 3 }));
     expect(seen.spec).not.to.have.property("apiRbs");
