@@ -116,6 +116,17 @@ describe("the pages on running Herald in a cluster", function () {
     expect(Number(kinds)).to.equal(6);
   });
 
+  it("leave a second sync of the whole chart nothing to change", async () => {
+    const options = "--server-side --force-conflicts --field-manager=argocd-controller -f chart.yaml";
+    const diff = await run(`
+      helm template herald charts/herald --namespace herald-production --values production.yaml --no-hooks \\
+        --set monitoring.serviceMonitor.enabled=false,monitoring.prometheusRule.enabled=false > chart.yaml
+      kubectl apply ${options} >applied.txt
+      kubectl diff ${options}`);
+    expect(diff).to.equal("");
+    expect(await run("wc --lines < applied.txt")).to.match(/^[3-9]\d/);
+  });
+
   it("upgrade, and roll back", async () => {
     await follow("upgrade.md");
     const history = await run("helm history herald --namespace herald --output json");
