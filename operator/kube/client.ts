@@ -95,12 +95,13 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
 const sender =
   (connection: Connection, agent: HttpAgent) =>
   async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
-    const options = await optionsOf(connection, request);
+    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
+    const options = await optionsOf(connection, request, body);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const begin = agent instanceof HttpsAgent ? httpsRequest : httpRequest;
     const sent = begin({ ...options, agent, signal }, resolve);
     sent.on("error", reject);
-    sent.end(request.body === undefined ? undefined : JSON.stringify(request.body));
+    sent.end(body);
     return await promise;
   };
 
@@ -108,7 +109,11 @@ const dropIdle = ({ freeSockets }: HttpAgent): void => {
   for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
 };
 
-const optionsOf = async ({ server, authorize }: Connection, request: KubeRequest): Promise<RequestOptions> => {
+const optionsOf = async (
+  { server, authorize }: Connection,
+  request: KubeRequest,
+  body: Buffer | undefined,
+): Promise<RequestOptions> => {
   const options = {
     method: request.method,
     hostname: server.hostname.replace(/^\[|\]$/g, ""),
@@ -117,7 +122,8 @@ const optionsOf = async ({ server, authorize }: Connection, request: KubeRequest
     headers: {
       accept: request.accept ?? "application/json",
       "user-agent": "herald-operator",
-      ...(request.body === undefined ? {} : { "content-type": contentTypeOf(request) }),
+      // Node frames the body of no DELETE by itself: the API server would take it for the next request.
+      ...(body && { "content-type": contentTypeOf(request), "content-length": String(body.length) }),
     },
   };
   await authorize(options);
