@@ -8,11 +8,11 @@ import {
   image,
   kubernetesList,
   ports,
+  ranges,
   resources,
   setting,
   strings,
   text,
-  texts,
 } from "./shapes.ts";
 
 const planName = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
@@ -39,7 +39,7 @@ export const commonValues = {
   logLevel: setting(SharedConfig.logLevel),
   extraEnv: kubernetesList("variables for all three programs, as a container's env"),
   outgoing: closed("addresses that users give (webhooks, web push) which may be reached", {
-    allowedRanges: texts("private networks, also by plain http and on any port, e.g. 10.1.0.0/16"),
+    allowedRanges: ranges("private networks, also by plain http and on any port, e.g. 10.1.0.0/16"),
     allowedPorts: ports("ports of the public internet"),
   }),
   trustedCertificates: closed("certificates of private authorities", {

@@ -1,4 +1,4 @@
-import { closed, flag, kubernetesList, ports, texts } from "./shapes.ts";
+import { closed, flag, kubernetesList, ports, ranges } from "./shapes.ts";
 
 const from = (who: string) => ({ from: kubernetesList(`${who}, as peers of a NetworkPolicy`) });
 
@@ -12,7 +12,7 @@ export const networkValues = {
     }),
     kubernetesApi: closed("the operator's way to the Kubernetes API", {
       ports: ports("as the API server itself listens"),
-      cidrs: texts("its addresses; empty = any"),
+      cidrs: ranges("its addresses; empty = any"),
     }),
     metrics: closed("scraping", from("who may read /metrics")),
     natsMonitor: closed("the bundled NATS's monitoring port", from("who may read it")),
@@ -20,8 +20,8 @@ export const networkValues = {
     dispatcher: closed("the dispatcher's way out", {
       mailPorts: ports("ports of mail servers"),
       privateRanges: closed("networks that the internet's rule leaves out", {
-        ipv4: texts("ranges of IPv4"),
-        ipv6: texts("ranges of IPv6"),
+        ipv4: ranges("ranges of IPv4"),
+        ipv6: ranges("ranges of IPv6"),
       }),
       extraEgress: kubernetesList("more rules, as in a NetworkPolicy's egress"),
     }),
