@@ -9,11 +9,11 @@ import type { Announce } from "./controllers/common.ts";
 
 /** Removes what cannot be without its owner, whoever made it; each may be repeated after a crash. */
 export const cascade = (db: Db, announce: Announce, doorbell: (endpointId: string) => Promise<void>) => {
-  const removeFrom = async (spec: CollectionSpec, owner: object, tell?: typeof doorbell): Promise<void> => {
+  const removeFrom = async ({ spec, owner, hint }: Owned, tell?: typeof doorbell): Promise<void> => {
     const rows = collectionOf<{ _id: string }>(db, spec);
     for (;;) {
       const page = await rows
-        .find(owner, { projection: { _id: 1 } })
+        .find(owner, { projection: { _id: 1 }, hint })
         .limit(pageSize)
         .toArray();
       const ids = page.map(({ _id }) => _id);
@@ -25,17 +25,22 @@ export const cascade = (db: Db, announce: Announce, doorbell: (endpointId: strin
   };
   return {
     /** API keys of a tenant. */
-    removeKeys: (tenantId: string): Promise<void> => removeFrom(apiKeyCollection, { tenant_id: tenantId }),
+    removeKeys: (tenantId: string): Promise<void> =>
+      removeFrom({ spec: apiKeyCollection, owner: { tenant_id: tenantId }, hint: "tenant" }),
     /**
      * Webhooks and live activity types of an app; dispatchers drop what waits for the webhooks, and remove their history.
      */
     removeParts: async (appId: string): Promise<void> => {
-      await removeFrom(webhookCollection, { app_id: appId }, doorbell);
-      await removeFrom(liveActivityTypeCollection, { app_id: appId });
+      const owner = { app_id: appId };
+      await removeFrom({ spec: webhookCollection, owner, hint: "app" }, doorbell);
+      await removeFrom({ spec: liveActivityTypeCollection, owner, hint: "name" });
       const app = await apps(db).find(appId);
       if (app !== null) await removals(db).begin(appRemoval(app, new Date()));
     },
   };
 };
+
+/** What belongs to an owner, and the index in which it is found. */
+type Owned = { spec: CollectionSpec; owner: object; hint: string };
 
 const pageSize = 500;

@@ -127,7 +127,10 @@ const documents = (db: Db, fence: Fence) => {
 };
 
 const countOtherEndpoints = (db: Db) => (appId: string, exceptId: string) =>
-  collectionOf<WebhookRow>(db, webhookCollection).countDocuments({ app_id: appId, _id: { $ne: exceptId } });
+  collectionOf<WebhookRow>(db, webhookCollection).countDocuments(
+    { app_id: appId, _id: { $ne: exceptId } },
+    { hint: "app" },
+  );
 
 /** What goes to endpoints, and how it went. */
 const traffic = ({ db, clock }: HandlerDeps, doorbell: (endpointId: string) => Promise<void>) => ({

@@ -62,8 +62,8 @@ export const apps = (db: Db) => {
     called: (tenantId: string, name: string): Promise<AppRow | null> => rows.findOne({ tenant_id: tenantId, name }),
     /** Some of a tenant's apps, at most `limit`. */
     ofTenant: (tenantId: string, limit: number): Promise<AppRow[]> =>
-      rows.find({ tenant_id: tenantId }).limit(limit).toArray(),
+      rows.find({ tenant_id: tenantId }, { hint: "name" }).limit(limit).toArray(),
     countOthers: (tenantId: string, exceptId: string): Promise<number> =>
-      rows.countDocuments({ tenant_id: tenantId, _id: { $ne: exceptId } }),
+      rows.countDocuments({ tenant_id: tenantId, _id: { $ne: exceptId } }, { hint: "name" }),
   };
 };

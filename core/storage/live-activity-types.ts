@@ -35,10 +35,10 @@ export const liveActivityTypes = (db: Db) => {
     /** The type of an app that has a name; at most one. */
     called: (appId: string, name: string): Promise<LiveActivityTypeRow | null> => rows.findOne({ app_id: appId, name }),
     countOthers: (appId: string, exceptId: string): Promise<number> =>
-      rows.countDocuments({ app_id: appId, _id: { $ne: exceptId } }),
+      rows.countDocuments({ app_id: appId, _id: { $ne: exceptId } }, { hint: "name" }),
     /** Ids of an app's types. */
     idsOf: async (appId: string): Promise<string[]> =>
-      (await rows.find({ app_id: appId }, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id),
+      (await rows.find({ app_id: appId }, { projection: { _id: 1 }, hint: "name" }).toArray()).map(({ _id }) => _id),
     removeAll: (ids: readonly string[]): Promise<unknown> => rows.deleteMany({ _id: { $in: [...ids] } }),
   };
 };

@@ -96,7 +96,7 @@ export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>,
 export const stampEpoch = async <Row extends ManagedRow>(collection: Collection<Row>, epoch: number): Promise<void> => {
   const isOlder = { $or: [{ "managed.epoch": { $lt: epoch } }, { "managed.epoch": null }] }; // null: not there at all
   const change = { $set: { "managed.epoch": epoch } };
-  await storedIn(collection).updateMany({ managed: { $ne: null }, ...isOlder }, change);
+  await storedIn(collection).updateMany({ ...isManaged, ...isOlder }, change, { hint: "managed" });
 };
 
 /** A document whose resource is gone, although nobody has seen to the document. */
@@ -109,7 +109,7 @@ export const orphans = async <Row extends ManagedRow>(
   limit = 1_000,
 ): Promise<Orphan[]> => {
   const found: Orphan[] = [];
-  const managed = storedIn(collection).find({ "managed.uid": { $gt: "" } }, { projection: { managed: 1 } });
+  const managed = storedIn(collection).find(isManaged, { projection: { managed: 1 }, hint: "managed" });
   for await (const row of managed) {
     if (row.managed !== null && !isKnown(row.managed.uid)) found.push({ id: row._id, managed: row.managed });
     if (found.length === limit) break;
@@ -118,6 +118,10 @@ export const orphans = async <Row extends ManagedRow>(
 };
 
 type Stored = { _id: string; managed: Managed | null; [member: string]: unknown };
+
+/** As the index `managed` has them. */
+const isManaged = { "managed.uid": { $gt: "" } };
+
 type Wanted = { id: string; managed: Managed; set: object; begin: object };
 type Writing = { fence: Fence; now: Date };
 

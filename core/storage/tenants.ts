@@ -49,6 +49,6 @@ export const tenants = (db: Db) => {
     called: (name: string): Promise<TenantRow | null> => rows.findOne({ name }),
     /** Some names of the tenants on a plan, at most `limit`. */
     namesOnPlan: async (plan: string, limit: number): Promise<string[]> =>
-      (await rows.find({ plan }).limit(limit).toArray()).map(({ name }) => name),
+      (await rows.find({ plan }, { hint: "plan" }).limit(limit).toArray()).map(({ name }) => name),
   };
 };

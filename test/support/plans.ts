@@ -22,7 +22,8 @@ const own = new Set(["_id", "token", "alias_keys", "idempotency_key", "hash", "n
 const shared = new Set(["app_id", "tenant_id", "message_id", "user_id", "endpoint_id", "parent_id", "uid", "plan"]);
 
 const copyOf = <T>(value: T, i: number, key = ""): T => {
-  if (value instanceof Date && key === "due_at") return new Date(Date.now() + i * 1_000) as T; // few are due at once
+  const isWaiting = value instanceof Date || (value === null && i % sharedBy === 0); // some wait, even when the sample does not
+  if (isWaiting && key === "due_at") return new Date(Date.now() + i * 1_000) as T; // few are due at once
   if (typeof value === "string" && own.has(key)) return `${value}${i}` as T; // a string stays one
   if (typeof value === "string" && shared.has(key)) return `${value}${Math.floor(i / sharedBy)}` as T;
   if (Array.isArray(value)) return value.map((one: unknown) => copyOf(one, i, key)) as T; // as above
@@ -50,8 +51,9 @@ export const planOf = async (db: Db, query: RecordedQuery): Promise<Plan> => {
 
 const explain = (db: Db, { collection, filter, hint, sort, limit, pipeline }: RecordedQuery): Promise<Document> => {
   const rows = db.collection(collection);
-  if (pipeline) return rows.aggregate(pipeline).explain("queryPlanner");
-  const cursor = rows.find(filter ?? {}, hint === undefined ? {} : { hint });
+  const hinted = hint === undefined ? {} : { hint };
+  if (pipeline) return rows.aggregate(pipeline, hinted).explain("queryPlanner");
+  const cursor = rows.find(filter ?? {}, hinted);
   if (sort) cursor.sort(sort as Sort); // it was sent as one
   if (limit) cursor.limit(limit);
   return cursor.explain("queryPlanner");

@@ -45,13 +45,18 @@ const queriesOf = ({ commandName: command, command: body }: CommandStartedEvent)
     case "find":
       return [{ collection, command, ...pick(body, ["filter", "hint", "sort", "limit"]) }];
     case "aggregate":
-      return [{ collection, command, pipeline: body["pipeline"] }];
+      return [{ collection, command, pipeline: body["pipeline"], ...pick(body, ["hint"]) }];
     case "count":
     case "distinct":
     case "findAndModify":
       return [{ collection, command, filter: body["query"], ...pick(body, ["hint", "sort"]) }];
     case "update":
-      return (body["updates"] as { q: object }[]).map(({ q }) => ({ collection, command, filter: q }));
+      return (body["updates"] as { q: object; hint?: string }[]).map(({ q, ...update }) => ({
+        collection,
+        command,
+        filter: q,
+        ...pick(update, ["hint"]),
+      }));
     case "delete":
       return (body["deletes"] as { q: object }[]).map(({ q }) => ({ collection, command, filter: q }));
     default:
