@@ -64,6 +64,10 @@ const exceptions: readonly { of: (query: RecordedQuery) => boolean; because: str
     because: "there are a handful of plans, and a dispatcher serves them all",
   },
   {
+    of: ({ collection, hint }) => collection === "tenants" && hint === "suspended",
+    because: "the index holds the suspended tenants alone, and all of them are asked for",
+  },
+  {
     of: ({ collection, filter }) => collection === "subscriptions" && filter !== undefined && "user_id" in filter,
     because: "a user has 100 subscriptions at most: they are sorted when they are found",
   },
