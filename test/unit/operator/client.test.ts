@@ -10,8 +10,9 @@ describe("kubeClient", () => {
 
   before(async () => {
     server = createServer(async (request, reply) => {
-      const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>);
-      bodies.push({ method: request.method ?? "", body: Buffer.concat(chunks).toString() });
+      let body = "";
+      for await (const chunk of request.setEncoding("utf8")) body += String(chunk);
+      bodies.push({ method: request.method ?? "", body });
       reply.end("{}");
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
