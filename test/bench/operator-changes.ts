@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { createLog } from "#core/runtime/log.ts";
 import type { KubeClient } from "../../operator/kube/client.ts";
-import { type KubeObject, type Resource } from "../../operator/kube/objects.ts";
-import { watch } from "../../operator/kube/watch.ts";
+import type { KubeObject, Resource } from "../../operator/kube/objects.ts";
+import { reflector } from "../../operator/kube/reflector.ts";
+import { objectStore, type Store } from "../../operator/kube/store.ts";
 import { changes } from "./operator-resources.ts";
 import { soon } from "./operator-system.ts";
 
@@ -22,18 +24,16 @@ type Told = { seen: Map<string, { generation: number; at: number }>; waiting: Ma
 const group = "/apis/herald.dev/v1alpha1";
 const stride = 7919; // a prime: one change after another is made far from the one before
 const watchMs = 3_600_000; // longer than any measurement
+const withinMs = 120_000;
 
 /** Follows every kind from now on, as `kubectl wait` does one resource. */
 export const changer = async (client: KubeClient): Promise<Changer> => {
   const over = new AbortController();
   const told: Told = { seen: new Map(), waiting: new Map() };
-  const targets: Target[] = [];
-  const watches: Promise<void>[] = [];
-  for (const plural of Object.keys(changes)) {
-    const { version, paths } = await listed(client, plural);
-    targets.push(...paths.map((path) => ({ plural, path })));
-    watches.push(follow({ client, plural, version, told }, over.signal));
-  }
+  const kinds = Object.keys(changes).map((plural) => ({ plural, ...follow(client, plural, told) }));
+  const watches = kinds.map(({ run }) => run(over.signal));
+  await Promise.all(kinds.map(({ synced }) => synced));
+  const targets = kinds.flatMap(({ plural, store }) => [...store.all()].map((object) => targetOf(plural, object)));
   let made = 0;
   const one = async (): Promise<number> => {
     const { plural, path } = targets[(made++ * stride) % targets.length] as Target; // sound: there are some
@@ -65,33 +65,34 @@ export const changer = async (client: KubeClient): Promise<Changer> => {
 export const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
-const listed = async (client: KubeClient, plural: string): Promise<{ version: string; paths: string[] }> => {
-  const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
-  type List = { metadata: { resourceVersion: string }; items: KubeObject[] };
-  const list = await client.call<List>({ method: "GET", path: `${group}/${plural}`, accept }, soon());
-  const pathOf = ({ metadata: { namespace, name } }: KubeObject): string =>
-    `${group}/${namespace === undefined ? "" : `namespaces/${namespace}/`}${plural}/${name}`;
-  return { version: list.metadata.resourceVersion, paths: list.items.map(pathOf) };
+const targetOf = (plural: string, { metadata: { namespace, name } }: KubeObject): Target => ({
+  plural,
+  path: `${group}/${namespace === undefined ? "" : `namespaces/${namespace}/`}${plural}/${name}`,
+});
+
+const follow = (client: KubeClient, plural: string, { seen, waiting }: Told) => {
+  const store: Store<Seen> = objectStore();
+  const { run, synced } = reflector<Seen>({
+    client,
+    path: `${group}/${plural}`,
+    store,
+    onEvents: (events) => {
+      for (const { kind, object } of events) {
+        if (kind !== "changed") continue;
+        seen.set(object.metadata.uid, { generation: object.status?.observedGeneration ?? 0, at: performance.now() });
+        waiting.get(object.metadata.uid)?.();
+      }
+    },
+    onRestart: () => {},
+    timing: { relistMs: watchMs, idleMs: watchMs },
+    log: createLog({ program: "bench", level: "error" }),
+  });
+  return { store, run, synced };
 };
 
-type Followed = { client: KubeClient; plural: string; version: string; told: Told };
-
-const follow = async ({ client, plural, version, told }: Followed, signal: AbortSignal): Promise<void> => {
-  const range = { accept: "application/json", filter: "", from: version, idleMs: watchMs, endsInMs: watchMs };
-  try {
-    for await (const { object } of watch<Seen>({ client, path: `${group}/${plural}`, ...range }, signal)) {
-      const { uid } = object.metadata;
-      told.seen.set(uid, { generation: object.status?.observedGeneration ?? 0, at: performance.now() });
-      told.waiting.get(uid)?.();
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
-};
-
-/** When the status told of a generation; it may have done so before we know of our own change. Fails after a minute. */
+/** When the status told of a generation; it may have done so before we know of our own change. */
 const seenTo = async ({ seen, waiting }: Told, { uid, generation = 0 }: KubeObject["metadata"]): Promise<number> => {
-  const endsAt = performance.now() + 60_000;
+  const endsAt = performance.now() + withinMs;
   for (;;) {
     const last = seen.get(uid);
     if (last !== undefined && last.generation >= generation) return last.at;
