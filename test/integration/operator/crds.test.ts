@@ -2,9 +2,10 @@ import { expect } from "chai";
 import { idPrefixes } from "#core/domain/ids.ts";
 import { allResources } from "#core/schema/resources/all.ts";
 import { type ResourceDefinition, resourceApiVersion } from "#core/schema/resources/definition.ts";
+import { kubectlFor } from "../../../dev/demo/kubectl.ts";
 import { KubeError } from "../../../operator/kube/errors.ts";
 import { crdCases, rulesOf } from "./crd-cases.ts";
-import { type Installation, installation, type Manifest } from "./harness.ts";
+import { type Installation, installation, label, type Manifest } from "./harness.ts";
 import { manifests } from "./manifests.ts";
 
 /** Two that the schema admits. */
@@ -130,6 +131,18 @@ describe("custom resource definitions", function () {
       const shown = table.columnDefinitions.filter(({ priority }) => priority === 0).map(({ name }) => name);
       expect(shown.slice(0, 3)).to.deep.equal(["Name", "Ready", "Reason"]);
       expect(shown.slice(-2)).to.deep.equal(["ID", "Age"]);
+    }
+  });
+
+  it("are what kubectl gets by one word, and explains", async () => {
+    for (const object of every())
+      await herald.apply({ ...object, metadata: { ...object.metadata, name: `${herald.id}-got` } });
+    const kubectl = kubectlFor(herald.servers.kubeconfig);
+    const names = await kubectl(["get", "herald", "-A", "-l", `${label}=${herald.id}`, "-o", "name"]);
+    for (const { plural, kind, shortNames } of allResources) {
+      expect(names).to.contain(`${kind.toLowerCase()}.herald.dev/${herald.id}-got`);
+      expect(await kubectl(["get", ...shortNames, "-A", "-l", `${label}=${herald.id}`])).to.contain(`${herald.id}-got`);
+      expect(await kubectl(["explain", `${plural}.spec.externalName`])).to.contain("herald.dev/adopt");
     }
   });
 
