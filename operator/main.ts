@@ -8,7 +8,7 @@ import { createMetrics } from "#core/runtime/metrics.ts";
 import { connectMongo } from "#core/storage/connect.ts";
 import { leaseTiming } from "./engine/lease.ts";
 import { once } from "./once.ts";
-import { optionsIn } from "./options.ts";
+import { endAs, optionsIn } from "./options.ts";
 import { makeParts } from "./parts.ts";
 
 const { isOnce, timeoutMs } = optionsIn(process.argv.slice(2));
@@ -22,12 +22,14 @@ const mongo = connectMongo({
   appName: "herald-operator",
   maxPoolSize: config.mongodbPoolSize,
 });
+const late = isOnce ? setTimeout(() => endAs(1, `no NATS within ${timeoutMs / 1000} s`), timeoutMs) : undefined;
 const nats = await connectNats({
   url: config.natsUrl,
   name: "herald-operator",
   credentials: config.natsCredentials,
   log,
 });
+clearTimeout(late);
 
 const { stores, health, announced, engine, resources } = makeParts({
   config,

@@ -16,12 +16,12 @@ Settings are environment variables: docs/settings.md.`;
 export const optionsIn = (args: string[]): { isOnce: boolean; timeoutMs: number } => {
   try {
     const { values } = parseArgs({ args, options });
-    if (values.help) return end(0, help);
+    if (values.help) return endAs(0, help);
     const seconds = /^\d{1,4}$/.test(values.timeout) ? Number(values.timeout) : 0;
     if (seconds < 1 || seconds > 3600) throw new Error("--timeout takes whole seconds from 1 to 3600");
     return { isOnce: values.once, timeoutMs: seconds * 1000 };
   } catch (error) {
-    return end(1, `${error instanceof Error ? error.message : String(error)}\n\n${help}`);
+    return endAs(1, `${error instanceof Error ? error.message : String(error)}\n\n${help}`);
   }
 };
 
@@ -31,7 +31,8 @@ const options = {
   help: { type: "boolean", default: false },
 } as const;
 
-const end = (code: number, text: string): never => {
+/** Ends the process with a word to whoever called it. */
+export const endAs = (code: number, text: string): never => {
   (code === 0 ? process.stdout : process.stderr).write(`${text}\n`);
   process.exit(code);
 };

@@ -40,7 +40,7 @@ export type Controller = {
   lead: (term: Term) => Promise<void>;
   /** Has an object looked at again. */
   wake: (key: string, lane: Lane) => void;
-  /** Whether nothing waits, and the last word on every object is neither a failure nor that it is still being tried. */
+  /** Whether nothing waits, and no object is one whose last pass failed or asked for another. */
   isSettled: () => boolean;
 };
 
@@ -140,7 +140,9 @@ const retry = (queue: WorkQueue, key: string, error: unknown): void => {
   else queue.addFailed(key);
 };
 
-const isOpen = (result: Result): boolean => result.kind === "failed" || result.verdict?.ready.status === "Unknown";
+/** What waits for somebody else's change is decided as far as the operator goes. */
+const isOpen = (result: Result): boolean =>
+  result.kind === "failed" || (result.kind === "again" && result.verdict?.ready.status === "Unknown");
 
 /** Nothing was asked for, and yet something had to be written. */
 const repaired: Note = {
