@@ -71,7 +71,7 @@ export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>,
   };
   return {
     find: byId(collection),
-    keep: (wanted, now) => {
+    keep: async (wanted, now) => {
       fence.check();
       const managed = { ...wanted.managed, epoch: fence.epoch() };
       return wanted.found === null
