@@ -42,10 +42,10 @@ export const OperatorConfig = Type.Object(
     ),
     workersPerKind: Integer({
       env: "HERALD_OPERATOR_WORKERS",
-      default: 10,
+      default: 25,
       minimum: 1,
       maximum: 100,
-      description: "resources of one kind that are reconciled at the same time",
+      description: "resources of one kind that are reconciled at the same time; their documents are read together",
     }),
     resyncSeconds: Integer({
       env: "HERALD_OPERATOR_RESYNC_SECONDS",
