@@ -52,5 +52,6 @@ const whenServed = async <T>(attempt: () => Promise<T>, signal: AbortSignal): Pr
   }
 };
 
+/** 500 is not: it is how the API server refuses to apply a member that the kind has not. */
 const isTransient = (error: unknown): boolean =>
-  error instanceof KubeError && ([0, 404, 429].includes(error.status) || error.status >= 500);
+  error instanceof KubeError && [0, 404, 429, 502, 503, 504].includes(error.status);

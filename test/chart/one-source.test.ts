@@ -6,6 +6,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { OperatorConfig } from "#config/operator.ts";
+import { planStream, webhookStream } from "#core/queue/topology.ts";
 import { loadConfig } from "#core/runtime/config.ts";
 import { allResources } from "#core/schema/resources/all.ts";
 import { rootDir } from "../../dev/paths.ts";
@@ -62,6 +63,19 @@ describe("chart, image and programs", function () {
     const seen = role?.rules?.flatMap(({ apiGroups, resources }) => (apiGroups[0] === "herald.dev" ? resources : []));
     const plurals = allResources.map(({ plural }) => plural);
     expect(seen).to.have.members([...plurals, ...plurals.map((plural) => `${plural}/status`)]);
+  });
+
+  it("let KEDA watch consumers that there are", async () => {
+    const [scaled = expect.fail("no ScaledObject")] = objectsIn(await render(valuesFiles["keda"] ?? "", "x")).filter(
+      ({ kind }) => kind === "ScaledObject",
+    );
+    const { triggers } = scaled.spec as { triggers: { metadata: { stream?: string; consumer?: string } }[] };
+    const watched = triggers.flatMap(({ metadata: { stream, consumer } }) => (stream ? [`${stream} ${consumer}`] : []));
+    const plans = ["free", "gold"].map((name) => planStream("eu", { name, backlogPerTenant: 1 }));
+    const there = [...plans, webhookStream("eu")].flatMap(({ stream, consumers }) =>
+      consumers.map(({ durable_name }) => `${stream.name} ${durable_name}`),
+    );
+    expect(watched).to.have.members(there);
   });
 
   for (const [name, path] of Object.entries(valuesFiles)) {

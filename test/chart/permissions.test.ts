@@ -3,12 +3,13 @@ import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { parseAllDocuments, stringify } from "yaml";
+import { parseAllDocuments } from "yaml";
 import { rootDir } from "../../dev/paths.ts";
 import { type Installation, installation, type Manifest } from "../integration/operator/harness.ts";
 import { apnsKey, manifests, serviceAccount, vapidKey } from "../integration/operator/manifests.ts";
 import { until } from "../support/until.ts";
 import { objectsIn, type Rendered, runTool, valuesFiles } from "./support/helm.ts";
+import { kubeconfigOf } from "./support/kubeconfig.ts";
 import { type Recorder, recorderBefore } from "./support/recorder.ts";
 
 describe("the permissions that the chart gives the operator", function () {
@@ -31,7 +32,8 @@ describe("the permissions that the chart gives the operator", function () {
     recorder = await recorderBefore(herald.servers.kubeconfig);
     const token = await kubectl(["create", "token", account, "--namespace", namespace]);
     kubeconfig = join(tmpdir(), `herald-permissions-${process.pid}.yaml`);
-    await writeFile(kubeconfig, kubeconfigOf(recorder.url, token.trim()), { mode: 0o600 });
+    const content = await kubeconfigOf(herald.servers.kubeconfig, { token: token.trim(), server: recorder.url });
+    await writeFile(kubeconfig, content, { mode: 0o600 });
     await live();
   });
   after(async () => {
@@ -125,11 +127,3 @@ const permissions = ({ apiGroups, resources, verbs }: NonNullable<Rendered["rule
   apiGroups.flatMap((group) =>
     resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group === "" ? resource : `${group}/${resource}`}`)),
   );
-
-const kubeconfigOf = (server: string, token: string): string =>
-  stringify({
-    clusters: [{ name: "recorder", cluster: { server } }],
-    users: [{ name: "operator", user: { token } }],
-    contexts: [{ name: "operator", context: { cluster: "recorder", user: "operator" } }],
-    "current-context": "operator",
-  });

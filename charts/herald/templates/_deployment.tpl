@@ -10,13 +10,13 @@ metadata:
   {{- include "herald.metadata" $at | nindent 2 }}
   annotations:
     # Pods are kept apart by topologySpreadConstraints instead of podAntiAffinity. How few there are, values or KEDA say.
-    {{- $few := ($scaling.keda | default dict).enabled | default (lt (int $own.replicas) 2) }}
+    {{- $few := and $scaling.enabled ($scaling.keda | default dict).enabled | default (lt (int $own.replicas) 2) }}
     {{- include "herald.scoreExceptions" (dict "more" (print ",deployment-has-host-podantiaffinity" ($few | ternary ",deployment-replicas" ""))) | nindent 4 }}
     {{- with $own.annotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  {{- if not (or $scaling.enabled ($scaling.keda | default dict).enabled) }}
+  {{- if not $scaling.enabled }}
   replicas: {{ $own.replicas }}
   {{- end }}
   revisionHistoryLimit: 5
