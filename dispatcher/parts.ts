@@ -222,7 +222,7 @@ const purging = ({ mongo, holder, clock, log }: Made): Part => {
   const lease = namedLease(mongo.db, { name: "purge", holder, holdMs: purgeHoldMs, clock });
   return purge({
     plans: () => plansOf(mongo).find().toArray(),
-    removeOldest: retention(mongo.db).removeOldest,
+    ...retention(mongo.db),
     isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
     clock,
     log,

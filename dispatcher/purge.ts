@@ -6,6 +6,8 @@ import type { PlanRow } from "#core/storage/plans.ts";
 
 export type PurgeDeps = {
   plans: () => Promise<Pick<PlanRow, "_id" | "retention_days">[]>;
+  /** The plans that messages were accepted under, also those that are gone. */
+  planNames: () => Promise<string[]>;
   removeOldest: (plan: string, before: Date) => Promise<{ removed: number; isFull: boolean }>;
   /** Whether this process is the one that purges now. */
   isOurs: () => Promise<boolean>;
@@ -41,7 +43,7 @@ export const purge = (deps: PurgeDeps): Part => {
 /** One pass over every plan; stops between pages when the program does. */
 export const pass = async (deps: PurgeDeps, stop: AbortSignal): Promise<void> => {
   if (!(await deps.isOurs())) return;
-  for (const { _id: plan, retention_days: days } of await deps.plans()) {
+  for (const { plan, days } of await kept(deps)) {
     const before = new Date(deps.clock.now().getTime() - days * dayMs);
     let messages = 0;
     let isFull = true;
@@ -52,4 +54,13 @@ export const pass = async (deps: PurgeDeps, stop: AbortSignal): Promise<void> =>
     }
     if (messages > 0) deps.log.info({ plan, messages, before }, "purge.done");
   }
+};
+
+/** How long each plan's messages are kept: those of a plan that is gone as long as any plan keeps its own. */
+const kept = async ({ plans, planNames }: PurgeDeps): Promise<{ plan: string; days: number }[]> => {
+  const known = new Map((await plans()).map(({ _id, retention_days: days }) => [_id, days]));
+  if (known.size === 0) return []; // nothing says how long
+  const longest = Math.max(...known.values());
+  const gone = (await planNames()).filter((name) => !known.has(name));
+  return [...known, ...gone.map((name) => [name, longest] as const)].map(([plan, days]) => ({ plan, days }));
 };

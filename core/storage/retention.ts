@@ -11,6 +11,15 @@ export const retention = (db: Db) => {
   const messages = collectionOf<MessageRow>(db, messageCollection);
   const deliveries = collectionOf<DeliveryRow>(db, deliveryCollection);
   return {
+    /** The plans that messages were accepted under, also those that are gone: a handful, each found by one look. */
+    planNames: async (): Promise<string[]> => {
+      const names: string[] = [];
+      const next = (after: string) =>
+        messages.findOne({ plan: { $gt: after } }, { projection: { plan: 1 }, sort: { plan: 1 }, hint: "retention" });
+      for (let row = await next(""); row !== null; row = await next(row.plan)) names.push(row.plan);
+      return names;
+    },
+
     /**
      * Removes the oldest messages of a plan that ended before an instant, deliveries first, so that a kill leaves no
      * delivery without its message. Returns how many messages went; call again while it is a full page.

@@ -35,7 +35,9 @@ export const PlanSpec = resourceSpec(planName, {
     minimum: 1,
     maximum: 1_000_000,
     default: 1000,
-    description: "hints of one tenant that may wait in the plan's stream; more wait in MongoDB until there is room",
+    description:
+      "hints of one tenant that may wait in the plan's stream; more wait in MongoDB until there is room. Lowered below " +
+      "what waits it follows as that is done: nothing is dropped",
   }),
   features: List(Enum([...planFeatures]), {
     maxItems: planFeatures.length,

@@ -46,7 +46,9 @@ export const TenantSpec = resourceSpec(externalId("tenant"), {
   ),
   suspended: Flag({
     default: false,
-    description: "refuses every API request of the tenant with 403 HS_ORGANIZATION_SUSPENDED",
+    description:
+      "refuses every API request of the tenant with 403 HS_ORGANIZATION_SUSPENDED and sends nothing: what is queued " +
+      "waits, without using up attempts, and goes on when this is false again; either takes effect within a second",
   }),
   suspendedReason: Optional(Text({ minLength: 1, maxLength: 500, description: "said to the callers while suspended" })),
 });

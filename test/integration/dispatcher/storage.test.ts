@@ -146,6 +146,7 @@ describe("what a dispatcher stores", () => {
       expect(await retention(db).removeOldest("short", later(1_000))).to.deep.equal({ removed: 1, isFull: false });
       const left = await work.rows.find({ plan: { $in: ["short", "long"] } }).toArray();
       expect(left.map(({ _id }) => _id).sort()).to.deep.equal(["msg_going", "msg_long", "msg_young"]);
+      expect(await retention(db).planNames()).to.include.members(["long", "short"]);
       expect(await deliveries(db).tally("msg_old")).to.deep.equal([]);
       expect(await deliveries(db).tally("msg_young")).to.have.length(1);
     });

@@ -13,6 +13,7 @@ const given = (change: Partial<PurgeDeps> = {}) => {
       { _id: "free", retention_days: 30 },
       { _id: "growth", retention_days: 365 },
     ],
+    planNames: async () => [],
     removeOldest: async (plan, before) => {
       asked.push([plan, before]);
       return { removed: 0, isFull: false };
@@ -33,6 +34,15 @@ describe("purge", () => {
       ["free", daysBefore(30)],
       ["growth", daysBefore(365)],
     ]);
+  });
+
+  it("keeps what was accepted under a plan that is gone as long as any plan keeps its own", async () => {
+    const { asked, deps } = given({ planNames: async () => ["free", "gone"] });
+    await pass(deps, never);
+    expect(asked.at(-1)).to.deep.equal(["gone", daysBefore(365)]);
+    expect(asked).to.have.lengthOf(3);
+    await pass({ ...deps, plans: async () => [] }, never);
+    expect(asked).to.have.lengthOf(3);
   });
 
   it("goes on page by page until one is not full", async () => {
