@@ -10,13 +10,13 @@ const page = 100;
 export const retention = (db: Db) => {
   const messages = collectionOf<MessageRow>(db, messageCollection);
   const deliveries = collectionOf<DeliveryRow>(db, deliveryCollection);
+  const ofPlanAfter = (name: string): Promise<MessageRow | null> =>
+    messages.findOne({ plan: { $gt: name } }, { projection: { plan: 1 }, sort: { plan: 1 }, hint: "retention" });
   return {
     /** The plans that messages were accepted under, also those that are gone: a handful, each found by one look. */
     planNames: async (): Promise<string[]> => {
       const names: string[] = [];
-      const next = (after: string) =>
-        messages.findOne({ plan: { $gt: after } }, { projection: { plan: 1 }, sort: { plan: 1 }, hint: "retention" });
-      for (let row = await next(""); row !== null; row = await next(row.plan)) names.push(row.plan);
+      for (let row = await ofPlanAfter(""); row !== null; row = await ofPlanAfter(row.plan)) names.push(row.plan);
       return names;
     },
 
