@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { type System, system } from "./support/system.ts";
 
 describe("the chart on real nodes", function () {
-  this.timeout(240_000);
+  this.timeout(400_000);
   let at: System;
 
   before(async () => {

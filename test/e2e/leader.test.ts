@@ -4,7 +4,7 @@ import { releaseName } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";
 
 describe("when the leading operator's pod goes", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let at: System;
 
   before(async () => {

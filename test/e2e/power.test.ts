@@ -2,7 +2,7 @@ import { loseNode } from "./support/lost-node.ts";
 import { type System, system } from "./support/system.ts";
 
 describe("a node's power cut", function () {
-  this.timeout(420_000);
+  this.timeout(900_000); // every wait inside has a bound of its own
   let at: System;
 
   before(async function () {

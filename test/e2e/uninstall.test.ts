@@ -16,7 +16,7 @@ const kept = [
 ];
 
 describe("in the end", function () {
-  this.timeout(240_000);
+  this.timeout(400_000);
   let at: System;
 
   before(async () => {

@@ -4,7 +4,7 @@ import { type System, system } from "./support/system.ts";
 const deliveredWithinMs = 60_000;
 
 describe("under load", function () {
-  this.timeout(300_000);
+  this.timeout(900_000); // every wait inside has a bound of its own
   let at: System;
 
   before(async () => {
@@ -13,14 +13,14 @@ describe("under load", function () {
 
   it("an upgrade and its rollback fail no request and lose no message", async () => {
     const [from, to] = at.env.images.tags;
-    const load = await at.load(25);
-    await at.release.upgrade(`image.tag=${to}`);
-    await at.release.settled();
-    expect(await images(at)).to.deep.equal([to]);
-    await at.release.rollback();
-    await at.release.settled();
-    expect(await images(at)).to.deep.equal([from]);
-    const { accepted, failures } = await load.stop();
+    const { accepted, failures } = await at.underLoad(25, async () => {
+      await at.release.upgrade(`image.tag=${to}`);
+      await at.release.settled();
+      expect(await images(at)).to.deep.equal([to]);
+      await at.release.rollback();
+      await at.release.settled();
+      expect(await images(at)).to.deep.equal([from]);
+    });
     console.log(`      ${accepted.length} requests accepted, ${failures.length} failed`);
     expect(failures).to.deep.equal([]);
     expect(accepted.length).to.be.greaterThan(250);

@@ -2,7 +2,7 @@ import type { Context } from "mocha";
 import { diagnose } from "./diagnose.ts";
 import { system } from "./system.ts";
 
-const hookTimeoutMs = 120_000;
+const hookTimeoutMs = 300_000;
 let isInstalled = true; // until a test of the installation fails
 
 /** Sets the system up once, tells what can be seen of a failure, and closes what was opened here. */

@@ -5,12 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** What came of a load: every request is in one of the two lists. */
 export type LoadResult = { accepted: string[]; failures: Failure[] };
 export type Failure = { atMs: number; reason: string };
-export type Load = {
-  /** What came of it so far. */
-  soFar: () => LoadResult;
-  /** Waits for the answers that are under way. */
-  stop: () => Promise<LoadResult>;
-};
+/** `stop` waits for the answers that are under way. */
+export type Load = { stop: () => Promise<LoadResult> };
 
 export type LoadOptions = { url: string; token: string; body: (n: number) => object; perSecond: number };
 
@@ -46,7 +42,6 @@ export const startLoad = ({ url, token, body, perSecond }: LoadOptions): Load =>
   };
   const working = Promise.all(Array.from({ length: clients }, client));
   return {
-    soFar: () => ({ accepted: [...result.accepted], failures: [...result.failures] }),
     stop: async () => {
       stopping.abort();
       await working;

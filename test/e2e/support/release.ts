@@ -15,15 +15,15 @@ export type ProgramName = (typeof programs)[number];
 export const certificates = { name: "simulators", key: "ca.crt" } as const;
 export const nodePort = 30_080;
 
-const helmTimeoutMs = 200_000; // above helm's own, so that helm is who says what it waited for
-const settledWithinMs = 90_000; // a pod's whole grace, twice
+const helmTimeoutMs = 320_000; // above helm's own, so that helm is who says what it waited for
+const settledWithinMs = 240_000; // on a busy machine a Node.js program takes a minute to start
 
 export type Release = ReturnType<typeof releaseOf>;
 
 /** The chart in the cluster, handled by helm as its user would. */
 export const releaseOf = (env: Environment, cluster: Cluster) => {
   const named = [releaseName, "--namespace", releaseName];
-  const wait = ["--wait", "--timeout", "3m"];
+  const wait = ["--wait", "--timeout", "5m"];
   const values = join(env.dir, "values.json");
   const helm = (args: readonly string[]) => command([env.helm, ...args], { timeoutMs: helmTimeoutMs });
   const set = (changes: readonly string[]) => changes.flatMap((change) => ["--set", change]);

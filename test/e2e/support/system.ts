@@ -19,7 +19,7 @@ import { type Environment, readEnvironment } from "./environment.ts";
 import { forward } from "./forward.ts";
 import { type Inbox, startInbox } from "./inbox.ts";
 import { inventory } from "./inventory.ts";
-import { type Load, startLoad } from "./load.ts";
+import { type LoadResult, startLoad } from "./load.ts";
 import { certificates, nodePort, type Release, releaseName, releaseOf } from "./release.ts";
 
 /** All that the tests share, from the first to the last: one installation that they do one thing after another to. */
@@ -37,8 +37,8 @@ export type System = {
   applySamples: () => Promise<string>;
   client: () => Promise<{ rest: Rest; token: string; appId: string }>;
   people: () => Promise<Person[]>;
-  /** One user's notifications, at a steady pace. */
-  load: (perSecond: number) => Promise<Load>;
+  /** Does work while one user's notifications come at a steady pace; answers what came of them. */
+  underLoad: (perSecond: number, work: () => Promise<void>) => Promise<LoadResult>;
   close: () => Promise<void>;
 };
 
@@ -128,12 +128,15 @@ const usesOf = ({ env, cluster, simulators, inbox, at }: Parts) => {
       inbox.addSecret((await readSecret(kubectl, "shop-events-signing"))["secret"] ?? "");
       return samples;
     },
-    load: async (perSecond: number) => {
-      const { rest, token } = await client();
+    underLoad: async (perSecond: number, work: () => Promise<void>) => {
+      const { token } = await client();
       await people();
-      const url = `${at.rest}/v1/notifications`;
-      await rest.get("/v1/notifications?limit=1");
-      return startLoad({ url, token, perSecond, body: (n) => loadMessage(n) });
+      const load = startLoad({ url: `${at.rest}/v1/notifications`, token, perSecond, body: loadMessage });
+      await work().catch(async (error: unknown) => {
+        await load.stop();
+        throw error;
+      });
+      return load.stop();
     },
   };
 };
