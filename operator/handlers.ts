@@ -12,6 +12,7 @@ import type { AddressGuard } from "#core/runtime/address-guard.ts";
 import { templateProblem } from "#core/runtime/body-template-engine.ts";
 import { semaphore } from "#core/runtime/bounded.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
+import { activityLimits } from "#core/schema/live-activity-type.ts";
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
 import { type AppRow, appCollection, apps } from "#core/storage/apps.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/collection.ts";
@@ -29,7 +30,7 @@ import { cascade } from "./cascade.ts";
 import { apiKeyHandler } from "./controllers/api-key.ts";
 import { appHandler } from "./controllers/app.ts";
 import type { Common } from "./controllers/common.ts";
-import { liveActivityTypeHandler, maxTypesOfApp } from "./controllers/live-activity-type.ts";
+import { liveActivityTypeHandler } from "./controllers/live-activity-type.ts";
 import { planHandler } from "./controllers/plan.ts";
 import { planRoom } from "./controllers/plan-room.ts";
 import { tenantHandler } from "./controllers/tenant.ts";
@@ -103,7 +104,7 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
         ...rows,
         feature: "live_activities",
         things: "live activity types",
-        most: () => maxTypesOfApp,
+        most: () => activityLimits.types,
         countOthers: rows.types.countOthers,
       }),
       oneByOne: oneByOne(),

@@ -25,8 +25,6 @@ export type LiveActivityTypeDeps = Common &
 
 type ActivityType = Resource<LiveActivityTypeSpec, { id?: string }>;
 
-export const maxTypesOfApp = 100; // decisions 9.7
-
 /** LiveActivityType: a document of its app. */
 export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<ActivityType> => {
   const { types, clock } = deps;

@@ -1,10 +1,10 @@
 import { type Static, Type } from "typebox";
 import { Closed, MapOf } from "../common.ts";
-import { activityLimits } from "../live-activity-type.ts";
+import { activityLimits, LiveActivityProperty } from "../live-activity-type.ts";
 import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "./common.ts";
 import { defineResource } from "./definition.ts";
 
-const { Array: List, Boolean: Flag, Enum, Integer, Literal, Number: Num, Optional, String: Text } = Type;
+const { Array: List, Boolean: Flag, Literal, Number: Num, Optional, String: Text } = Type;
 
 /** A CRD has no unions: the operator checks that it is one of these. */
 const Value = Type.Union([Text({ maxLength: activityLimits.textCharacters }), Num(), Flag()], {
@@ -12,10 +12,10 @@ const Value = Type.Union([Text({ maxLength: activityLimits.textCharacters }), Nu
   description: "a text, a number or true or false",
 });
 
-/** The subset of JSON Schema that a member of a live activity may use. Source: decisions 6.1. */
+/** As the REST interface has it, but for what a CRD cannot say. */
 const Property = Closed(
   {
-    type: Enum(["string", "number", "integer", "boolean"], { description: "the member's type" }),
+    ...LiveActivityProperty.properties,
     enum: Optional(
       List(Value, {
         minItems: 1,
@@ -24,12 +24,6 @@ const Property = Closed(
         description: "the only values admitted",
       }),
     ),
-    minLength: Optional(Integer({ minimum: 0, maximum: activityLimits.textCharacters, description: "of a string" })),
-    maxLength: Optional(Integer({ minimum: 0, maximum: activityLimits.textCharacters, description: "of a string" })),
-    minimum: Optional(Num({ description: "of a number" })),
-    maximum: Optional(Num({ description: "of a number" })),
-    format: Optional(Literal("date-time", { description: "of a string" })),
-    description: Optional(Text({ maxLength: activityLimits.descriptionCharacters, description: "a note for people" })),
   },
   { description: "one member" },
 );
