@@ -163,7 +163,7 @@ const startOperator = async (
 };
 
 /** So that a test need not wait for the end of a real one. */
-export const shortLease: LeaseTiming = { leaseMs: 3_000, renewMs: 2_000, everyMs: 1_000, retryMs: 200 };
+export const shortLease: LeaseTiming = { leaseMs: 6_000, renewMs: 5_000, everyMs: 1_000, retryMs: 200 };
 
 const stopAll = async (all: readonly Part[]): Promise<void> => {
   for (const part of [...all].reverse()) await part.stop(AbortSignal.timeout(10_000));
