@@ -7,8 +7,8 @@ import { peakRssMiB, rssMiB } from "./process-usage.ts";
 import { type Figure, figure, type Measurements } from "./table.ts";
 
 const all = 10_000;
-const changeEveryMs = 50;
-const idleChanges = 200;
+const busy = { everyMs: 50 };
+const idle = { everyMs: 200, changes: 100 };
 const quietMs = 120_000;
 const resyncSeconds = 60; // and up to half of it more; 600 by default
 
@@ -19,20 +19,21 @@ const measureOperator = (): Promise<Figure[]> =>
     await post(bench.client, resources(all));
     const made = await verified(bench, all, bench.start());
     await made.operator.stop();
+    const { started, requests } = await resync(bench);
     const changes = await changer(bench.client);
-    const resynced = await resync(bench, changes);
-    const again = await verified(bench, all, bench.start());
-    const idleTimes = await changes.times(changeEveryMs, (count) => count === idleChanges);
-    const quiet = await quietly(again.operator);
-    const memory = memoryFigure(again.operator);
-    const handOvers = await handOver(bench, again.operator, changes);
+    const { operator, times } = await changesDuringStart(bench, changes);
+    const idleTimes = await changes.times(idle.everyMs, (count) => count === idle.changes);
+    await whenIdle(operator);
+    const quiet = await quietly(operator);
+    const memory = memoryFigure(operator);
+    const handOvers = await handOver(bench, operator, changes);
     await changes.close();
     return [
-      ...startFigures(made, again),
-      timesFigure("a change during the resync", 2_000, resynced.times),
-      timesFigure("a change when idle", 300, idleTimes),
+      ...startFigures(made, started),
+      timesFigure("a change during the resync", { mostMs: 2_000, times, ...busy }),
+      timesFigure("a change when idle", { mostMs: 300, times: idleTimes, ...idle }),
       memory,
-      requestsFigure(quiet, resynced.requests),
+      requestsFigure(quiet, requests),
       ...handOvers,
     ];
   });
@@ -47,29 +48,41 @@ const startFigures = (made: Verified, { seconds, perSecond, cpuUsPerPass }: Veri
   ];
 };
 
-const timesFigure = (name: string, mostMs: number, times: readonly number[]): Figure => {
+type Times = { mostMs: number; times: readonly number[]; everyMs: number };
+
+const timesFigure = (name: string, { mostMs, times, everyMs }: Times): Figure => {
   const p99Ms = quantile(times, 0.99);
-  const how = `${times.length} changes, one each ${changeEveryMs} ms, write → status; p50 ${quantile(times, 0.5).toFixed(0)} ms`;
+  const p50Ms = quantile(times, 0.5);
+  const how = `${times.length} changes, one each ${everyMs} ms, write → status; p50 ${p50Ms.toFixed(0)} ms`;
   return figure(`operator, ${name}, p99`, `≤ ${mostMs} ms`, p99Ms, "ms", p99Ms <= mostMs, how);
 };
 
-/** Changes are made while all resources are verified; then one whole list of every kind is awaited. */
-const resync = async (bench: OperatorBench, changes: Changer): Promise<{ times: number[]; requests: number }> => {
-  let isVerified = false;
+/** A start, and then one whole list of every kind. */
+const resync = async (bench: OperatorBench): Promise<{ started: Verified; requests: number }> => {
   const starting = bench.start({ HERALD_OPERATOR_RESYNC_SECONDS: String(resyncSeconds) });
+  const started = await verified(bench, all, starting);
+  const before = await started.operator.measured();
+  await sleep(starting.startedAt + resyncSeconds * 1_500 - performance.now());
+  const after = await whenIdle(started.operator);
+  if (after.passes - before.passes < all)
+    throw new Error("not every resource was verified again: the lists came early");
+  await started.operator.stop();
+  return { started, requests: count(after.requests) - count(before.requests) };
+};
+
+/** Resources are changed while an operator that has just taken the lead verifies all of them. */
+const changesDuringStart = async (
+  bench: OperatorBench,
+  changes: Changer,
+): Promise<{ operator: RunningOperator; times: number[] }> => {
+  const starting = bench.start();
+  let isVerified = false;
   const verifying = verified(bench, all, starting).finally(() => {
     isVerified = true;
   });
   await whenLeading(starting);
-  const times = await changes.times(changeEveryMs, () => isVerified);
-  const { operator } = await verifying;
-  const before = await operator.measured();
-  await sleep(starting.startedAt + resyncSeconds * 1_500 - performance.now());
-  const after = await whenIdle(operator);
-  if (after.passes - before.passes < all)
-    throw new Error("not every resource was verified again: the lists came early");
-  await operator.stop();
-  return { times, requests: count(after.requests) - count(before.requests) };
+  const times = await changes.times(busy.everyMs, () => isVerified);
+  return { operator: (await verifying).operator, times };
 };
 
 const count = (requests: Readonly<Record<string, number>>): number =>
