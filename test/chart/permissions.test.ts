@@ -37,6 +37,7 @@ describe("the permissions that the chart gives the operator", function () {
     await live();
   });
   after(async () => {
+    await kubectl(["delete", "clusterroles,clusterrolebindings", "--selector", "app.kubernetes.io/instance=chart"]);
     await herald.close();
     recorder.close();
     await rm(kubeconfig, { force: true });

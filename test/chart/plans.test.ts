@@ -32,6 +32,7 @@ describe("the Job that applies plans", function () {
     await writeFile(join(dir, "kubeconfig"), await kubeconfigOf(herald.servers.kubeconfig, { token }));
   });
   after(async () => {
+    await kubectl(["delete", "clusterroles,clusterrolebindings", "--selector", "app.kubernetes.io/instance=chart"]);
     await kubectl(["delete", "plan", name(), "--ignore-not-found"]);
     await herald.close();
     await rm(dir, { recursive: true, force: true });
