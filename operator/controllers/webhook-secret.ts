@@ -71,15 +71,15 @@ const sealedOf = (
   ring: KeyRing,
   { id, row, opened, secret, now }: Input & { opened: string | null; secret: string },
 ): SealedSecrets => {
-  const sealed = ring.seal(secret, contextOf(id));
-  if (row === null || opened === null) return { secret: sealed, previous_secret: null };
+  const sealed = () => ring.seal(secret, contextOf(id));
+  if (row === null || opened === null) return { secret: sealed(), previous_secret: null };
   if (opened !== secret) {
     const previous = { secret: row.secret, expires_at: new Date(now.getTime() + overlapMs) };
-    return { secret: sealed, previous_secret: previous };
+    return { secret: sealed(), previous_secret: previous };
   }
   const isOver = row.previous_secret !== null && row.previous_secret.expires_at <= now;
   return {
-    secret: ring.isStale(row.secret) ? sealed : row.secret,
+    secret: ring.isStale(row.secret) ? sealed() : row.secret,
     previous_secret: isOver ? null : row.previous_secret,
   };
 };

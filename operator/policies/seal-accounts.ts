@@ -17,11 +17,13 @@ export const sealAccounts = (
   stored: SealedAccounts | null,
 ): SealedAccounts => {
   const seal = (plain: string, member: string): Sealed => ring.seal(plain, contextOf(appId, member));
-  const channels = mapSecrets(accounts, seal);
-  if (stored === null) return { channels, channels_revision: 1 };
+  const channels = (): ChannelAccounts => mapSecrets(accounts, seal);
+  if (stored === null) return { channels: channels(), channels_revision: 1 };
   const { opened, isStale } = open(ring, appId, stored.channels);
-  if (!isDeepStrictEqual(opened, accounts)) return { channels, channels_revision: stored.channels_revision + 1 };
-  return { channels: isStale ? channels : stored.channels, channels_revision: stored.channels_revision };
+  if (!isDeepStrictEqual(opened, accounts)) {
+    return { channels: channels(), channels_revision: stored.channels_revision + 1 };
+  }
+  return { channels: isStale ? channels() : stored.channels, channels_revision: stored.channels_revision };
 };
 
 const contextOf = (appId: string, member: string): string => `apps/${appId}/${member}`;

@@ -23,6 +23,8 @@ type FigureMembers = [name: string, reach: string, value: number, unit: string, 
 /** Measurements whose figures are kept together in one baseline, each by the name that asks for it. */
 export type Measurements = Record<string, () => Promise<Figure[]>>;
 
+const shown = (value: number): string => value.toFixed(value >= 100 ? 0 : value >= 1 ? 1 : 2);
+
 /** The figures as a table of fixed columns. */
 export const table = (figures: readonly Figure[]): string => {
   const rows = [
@@ -30,7 +32,7 @@ export const table = (figures: readonly Figure[]): string => {
     ...figures.map(({ name, reach, value, unit, isReached, how }) => [
       name,
       reach,
-      `${value >= 100 ? Math.round(value) : value.toFixed(1)} ${unit}`,
+      `${shown(value)} ${unit}`,
       isReached ? "reached" : "NOT REACHED",
       how,
     ]),
