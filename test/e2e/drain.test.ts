@@ -13,8 +13,7 @@ describe("maintenance of a node", function () {
   });
   after(async () => {
     await at.cluster.kubectl(["uncordon", node]);
-    await at.cluster.kubectl(["rollout", "restart", "deployment", "--namespace", releaseName]); // spreads them again
-    await at.release.settled();
+    await at.release.spread();
   });
 
   for (const program of programs) {

@@ -85,7 +85,5 @@ const rescheduled = async (at: System, node: string): Promise<void> => {
 
 const returned = async (at: System, node: string): Promise<void> => {
   await at.cluster.kubectl(["wait", "node", node, "--for=condition=Ready", "--timeout=60s"], { timeoutMs: 70_000 });
-  await at.release.settled();
-  await at.cluster.kubectl(["rollout", "restart", "deployment", "--namespace", releaseName]); // spreads them again
-  await at.release.settled();
+  await at.release.spread();
 };

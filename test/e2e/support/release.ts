@@ -16,6 +16,7 @@ export const certificates = { name: "simulators", key: "ca.crt" } as const;
 export const nodePort = 30_080;
 
 const helmTimeoutMs = 320_000; // above helm's own, so that helm is who says what it waited for
+const spreadWithinMs = 400_000;
 const settledWithinMs = 240_000; // on a busy machine a Node.js program takes a minute to start
 
 export type Release = ReturnType<typeof releaseOf>;
@@ -29,8 +30,14 @@ export const releaseOf = (env: Environment, cluster: Cluster) => {
   const set = (changes: readonly string[]) => changes.flatMap((change) => ["--set", change]);
   const pods = async (program: ProgramName): Promise<KubeObject[]> =>
     cluster.list(["pods", "--namespace", releaseName, "--selector", selector(program)]);
+  /** Waits until two pods of each program are ready and no other is left. */
+  const settled = async (): Promise<void> => {
+    await eventually("two ready pods of each program and no other", settledWithinMs, async () => {
+      const all = await Promise.all(programs.map(pods));
+      return all.every((some) => some.length === 2 && some.every(isReady)) ? true : null;
+    });
+  };
   return {
-    helm,
     install: async (publicUrl: string) => {
       writeFileSync(values, JSON.stringify(valuesOf(env, publicUrl)), { mode: 0o600 });
       await helm(["install", ...named, "charts/herald", "--values", values, ...wait]);
@@ -41,11 +48,16 @@ export const releaseOf = (env: Environment, cluster: Cluster) => {
     test: () => helm(["test", ...named, "--timeout", "2m"]),
     uninstall: () => helm(["uninstall", ...named, ...wait]),
     pods,
-    /** Waits until so many pods of each program are ready and no other is left. */
-    settled: async (replicas = 2) => {
-      await eventually(`${replicas} ready pods of each program and no other`, settledWithinMs, async () => {
+    settled,
+    /** Has the pods of each program on different nodes again: those that were moved stay together by themselves. */
+    spread: async () => {
+      await eventually("the pods of each program on different nodes", spreadWithinMs, async () => {
+        await settled();
         const all = await Promise.all(programs.map(pods));
-        return all.every((some) => some.length === replicas && some.every(isReady)) ? true : null;
+        const together = all.filter(([one, other]) => one?.spec.nodeName === other?.spec.nodeName);
+        const names = together.map(([one]) => one?.metadata.name ?? "");
+        if (names.length > 0) await cluster.kubectl(["delete", "pod", "--namespace", releaseName, ...names]);
+        return names.length === 0 ? true : null;
       });
     },
   };
