@@ -9,7 +9,7 @@ import { command, say, step } from "./install/progress.ts";
 import { runMocha } from "./mocha.ts";
 import { devDir, testPortBase } from "./paths.ts";
 import { withLock } from "./servers/lock.ts";
-import { startStack } from "./servers/stack.ts";
+import { startStack, stopStack } from "./servers/stack.ts";
 
 // `make e2e`: the chart, with the image of the Dockerfile, on a cluster with real nodes. The stores run beside it, on
 // this machine. The last line says `N passed, N failed`; the code is 3 when there is nothing to run it on.
@@ -58,9 +58,11 @@ const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
   const flags = process.env["E2E_BUILD_FLAGS"]?.split(" ") ?? [];
   await step("image built from the Dockerfile", () => buildImage({ engine, names: images, archive, flags }));
   await step("image loaded into the nodes", () => command([...cluster.loadImage, archive], { log: "e2e-load" }));
-  rmSync(join(dir, "stores"), { recursive: true, force: true }); // each run begins with no data
+  const stores = join(dir, "stores");
+  await stopStack(stores); // of a run that was killed
+  rmSync(stores, { recursive: true, force: true }); // each run begins with no data
   const which = ["mongodb", "nats", "redis"] as const;
-  const stack = await startStack({ dir: join(dir, "stores"), portBase, which, env: {} });
+  const stack = await startStack({ dir: stores, portBase, which, env: {} });
   try {
     return await runMocha(
       ["--require", "test/e2e/support/hooks.ts", install, ...(positionals.length > 0 ? positionals : files)],
