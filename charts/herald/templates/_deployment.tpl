@@ -3,7 +3,7 @@
 {{- $root := .root }}
 {{- $own := index $root.Values .program }}
 {{- $at := dict "root" $root "component" .program }}
-{{- $scaling := $own.autoscaling | default dict }}
+{{- $scaling := $own.autoscaling | default dict -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -45,7 +45,7 @@ spec:
 {{- define "herald.podSpec" -}}
 {{- $root := .root }}
 {{- $own := index $root.Values .program }}
-{{- $at := dict "root" $root "component" .program }}
+{{- $at := dict "root" $root "component" .program -}}
 serviceAccountName: {{ include "herald.serviceAccountName" $at }}
 automountServiceAccountToken: {{ eq .program "operator" }}
 enableServiceLinks: false
@@ -58,7 +58,7 @@ imagePullSecrets:
 priorityClassName: {{ . }}
 {{- end }}
 securityContext:
-  {{- include "herald.podSecurityContext" $root | nindent 2 }}
+  {{- toYaml $root.Values.podSecurityContext | nindent 2 }}
 {{- include "herald.scheduling" . }}
 containers:
   - name: {{ .program }}
@@ -66,9 +66,9 @@ containers:
     imagePullPolicy: {{ $root.Values.image.pullPolicy }}
     args: [{{ .program }}/main.ts]
     securityContext:
-      {{- include "herald.containerSecurityContext" $root | nindent 6 }}
+      {{- toYaml $root.Values.containerSecurityContext | nindent 6 }}
     env:
-      {{- include "herald.env" . | nindent 6 }}
+      {{- include "herald.env" . | trim | nindent 6 }}
     {{- with $own.extraEnvFrom }}
     envFrom:
       {{- toYaml . | nindent 6 }}
@@ -157,7 +157,7 @@ topologySpreadConstraints:
 {{/* One read-only folder with what is secret, and a folder that Node keeps compiled code in across restarts. */}}
 {{- define "herald.volumes" -}}
 {{- $root := .root }}
-{{- $values := $root.Values }}
+{{- $values := $root.Values -}}
 - name: settings
   projected:
     defaultMode: 0440
@@ -168,7 +168,7 @@ topologySpreadConstraints:
             - key: {{ $values.keyRing.existingSecretKey }}
               path: key-ring
       {{- range $store := include "herald.storesOf" .program | splitList " " }}
-      - {{- include "herald.storeSecret" (dict "root" $root "store" $store) | nindent 8 }}
+      - {{ include "herald.storeSecret" (dict "root" $root "store" $store) | nindent 8 | trim }}
       {{- end }}
       {{- with $values.nats.credentials }}
       {{- if .existingSecret }}

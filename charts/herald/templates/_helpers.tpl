@@ -57,24 +57,6 @@ labels:
 {{- $account.create | ternary ($account.name | default $own) ($account.name | default "default") }}
 {{- end }}
 
-{{/* Pod Security "restricted", for every pod of the chart. */}}
-{{- define "herald.podSecurityContext" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-fsGroupChangePolicy: OnRootMismatch
-seccompProfile:
-  type: RuntimeDefault
-{{- end }}
-
-{{- define "herald.containerSecurityContext" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
-{{- end }}
-
 {{/* Annotations of the CustomResourceDefinitions. */}}
 {{- define "herald.crdAnnotations" -}}
 {{- $keep := .Values.crds.keep | ternary (dict "helm.sh/resource-policy" "keep") dict }}

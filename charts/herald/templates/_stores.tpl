@@ -19,7 +19,7 @@
 
 {{/* Where a store's address is kept, as a source of a projected volume. */}}
 {{- define "herald.storeSecret" -}}
-{{- $settings := index .root.Values .store }}
+{{- $settings := index .root.Values .store -}}
 secret:
   name: {{ $settings.existingSecret | default (printf "%s-stores" (include "herald.fullname" .root)) }}
   items:

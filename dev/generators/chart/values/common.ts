@@ -6,6 +6,7 @@ import {
   existingSecret,
   flag,
   image,
+  kubernetes,
   kubernetesList,
   ports,
   ranges,
@@ -33,6 +34,8 @@ export const commonValues = {
   commonLabels: strings("labels of every object and pod"),
   image: image("the one image of the three programs"),
   imagePullSecrets: kubernetesList("Secrets for the registry, e.g. {name: registry}"),
+  podSecurityContext: kubernetes("of every pod"),
+  containerSecurityContext: kubernetes("of every container"),
   publicUrl: text("address of the REST interface as apps reach it; empty = what Ingress, route or Service say", {
     pattern: "^$|^https?://[^\\s/]+(/\\S*)?$",
   }),
