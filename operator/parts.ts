@@ -69,6 +69,7 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
   const fence = termFence();
   const writes = fencedClient(client, fence);
   const holder = holderName(hostname());
+  const tell = eventRecorder({ client: writes, holder, clock, log });
   const stores = makeStores();
   const link = { nats, subjects: subjects(config.natsPrefix) };
   const announce = announcer(link).changed;
@@ -81,7 +82,7 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
     publicUrl: config.publicUrl,
     guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
     ring: keyRing(config.keyRing),
-    secrets: secrets(writes),
+    secrets: secrets(writes, tell),
     stores,
     announce,
     clock,
@@ -89,7 +90,7 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
   const engine = operator({
     client,
     writes,
-    tell: eventRecorder({ client: writes, holder, clock, log }),
+    tell,
     fence,
     terms: terms({ db: mongo.db, announce, log }),
     stores,

@@ -77,7 +77,7 @@ const keep = async (deps: ReignDeps, held: Held, done: AbortSignal): Promise<boo
     if (renewal === "lost") return false;
     const tookMs = performance.now() - startedAt;
     if (renewal !== null) Object.assign(held, { lease: renewal, renewedAt: startedAt });
-    waitMs = renewal === null ? Math.max(0, Math.min(retryMs, leftMs) - tookMs) : everyMs - tookMs;
+    waitMs = Math.max(0, (renewal === null ? Math.min(retryMs, leftMs) : everyMs) - tookMs);
   }
 };
 

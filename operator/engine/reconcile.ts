@@ -84,6 +84,7 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>) => {
   const tellFault = async (resource: R, error: unknown, signal: AbortSignal): Promise<void> => {
     const { namespace, name } = resource.metadata;
     log.error({ namespace, name, err: error }, "reconcile.failed");
+    if (isInvalid(error)) deps.tell(resource, invalid); // its status cannot be written either
     await write.status(resource, onError(resource, error), signal).catch(() => {}); // told again next time
   };
 
@@ -99,6 +100,15 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>) => {
 
 /** Somebody, or the next leader, wrote or removed an object since it was read: no fault, and it is read anew. */
 const isRace = (error: unknown): boolean => isConflict(error) || isNotFound(error) || error instanceof Deposed;
+
+/** Stored before the API server had a rule that it breaks: whatever is written of it is refused. */
+const isInvalid = (error: unknown): boolean => error instanceof KubeError && error.status === 422;
+
+const invalid: Note = {
+  type: "Warning",
+  reason: "InvalidSpec",
+  message: "it breaks a rule of its CustomResourceDefinition that is newer than it; nothing is done about it",
+};
 
 const went: Finding = { status: "True", reason: "Reconciled", message: "the last reconciliation went through" };
 

@@ -1,3 +1,4 @@
+import type { Note, Tell } from "../engine/events.ts";
 import type { KubeClient } from "./client.ts";
 import { isNotFound } from "./errors.ts";
 import type { KubeObject, Resource, Secret } from "./objects.ts";
@@ -50,7 +51,8 @@ export type Secrets = {
 export type Owner = { apiVersion: string; kind: string; resource: Resource };
 export type OwnContent = { before: OwnSecret; values: Record<string, string>; rotatedFor: string | null };
 
-export const secrets = (client: KubeClient): Secrets => {
+/** `tell`: is told when a Secret of ours has got another credential. */
+export const secrets = (client: KubeClient, tell: Tell): Secrets => {
   const find = async (namespace: string, name: string, signal: AbortSignal): Promise<Secret | null> => {
     try {
       return await client.call<Secret>({ method: "GET", path: pathOf(namespace, name) }, signal);
@@ -81,6 +83,8 @@ export const secrets = (client: KubeClient): Secrets => {
       const isNew = content.before.kind !== "own";
       const path = isNew ? `/api/v1/namespaces/${namespace}/secrets` : pathOf(namespace, name);
       await client.call({ method: isNew ? "POST" : "PUT", path, body: bodyOf(owner, name, content) }, signal);
+      const credential = replacedIn(content);
+      if (credential !== undefined) tell(owner.kind, owner.resource, rotated(name, credential));
     },
     removeOwn: async (owner, name, signal) => {
       const secret = await findOwn(owner, name, signal);
@@ -99,6 +103,17 @@ export const secrets = (client: KubeClient): Secrets => {
     },
   };
 };
+
+const credentials = ["token", "secret"] as const; // what rotation replaces; other values may change without it
+
+const replacedIn = ({ before, values }: OwnContent): string | undefined =>
+  credentials.find((key) => before.kind === "own" && (before.values[key] ?? values[key]) !== values[key]);
+
+const rotated = (name: string, credential: string): Note => ({
+  type: "Normal",
+  reason: "Rotated",
+  message: `Secret ${name} holds a new ${credential}`,
+});
 
 const pathOf = (namespace: string, name: string): string => `/api/v1/namespaces/${namespace}/secrets/${name}`;
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, keyOf } from "./objects.ts";
 
 /** What happened to an object since it was last seen. `same`: seen again by a relist. */
@@ -48,7 +49,14 @@ export const objectStore = <T extends KubeObject>(indexes: Indexes<T> = {}): Sto
   const replace = (listed: readonly T[]): StoreEvent<T>[] => {
     const present = new Set(listed.map(keyOf));
     const gone = [...objects.values()].filter((object) => !present.has(keyOf(object)));
-    return [...gone.flatMap(remove), ...listed.flatMap((object) => seen(put(object), object))];
+    return [...gone.flatMap(remove), ...listed.flatMap((object) => seen(put(object), refreshed(object)))];
+  };
+  /** The same version reads otherwise when a CRD of another release has other defaults. */
+  const refreshed = (object: T): T => {
+    const known = objects.get(keyOf(object));
+    const isOther = known !== undefined && isSameVersion(object, known) && !isDeepStrictEqual(object, known);
+    if (isOther) objects.set(keyOf(object), object);
+    return object;
   };
   const by = (name: string, value: string): T[] => index.keys(name, value).flatMap((key) => objects.get(key) ?? []);
   const sharing = (name: string, object: T): T[] =>
@@ -73,6 +81,9 @@ const seen = <T>(events: StoreEvent<T>[], object: T): StoreEvent<T>[] =>
 /** The echo of a write, or a version from before it. Versions grow and may be compared (KEP-5504). */
 const isStale = ({ metadata: next }: KubeObject, { metadata: known }: KubeObject): boolean =>
   next.uid === known.uid && compareVersions(next.resourceVersion, known.resourceVersion) <= 0;
+
+const isSameVersion = ({ metadata: a }: KubeObject, { metadata: b }: KubeObject): boolean =>
+  a.uid === b.uid && a.resourceVersion === b.resourceVersion;
 
 const compareVersions = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : Number(a > b));
 

@@ -29,12 +29,12 @@ describe("operator: Kubernetes Events", function () {
   });
   after(() => herald.close());
 
-  const eventsOf = async ({ metadata }: Manifest): Promise<Event[]> => {
-    const { uid = "" } = (await herald.get(planOrApp(metadata.name)))?.metadata ?? {};
+  const eventsOf = async (object: Manifest): Promise<Event[]> => {
+    const { metadata } = object;
+    const { uid = "" } = (await herald.get(object))?.metadata ?? {};
     const path = `/api/v1/namespaces/${metadata.namespace ?? "default"}/events?fieldSelector=involvedObject.uid%3D${uid}`;
     return (await herald.client.call<{ items: Event[] }>({ method: "GET", path }, AbortSignal.timeout(5_000))).items;
   };
-  const planOrApp = (name: string): Manifest => (name === "shop" ? make.app() : make.plan());
   const told = async (object: Manifest, reason: string): Promise<Event> => {
     const find = async () => (await eventsOf(object)).find((event) => event.reason === reason);
     await until(async () => (await find()) !== undefined, 10_000);
@@ -78,6 +78,14 @@ describe("operator: Kubernetes Events", function () {
     await drift();
     await until(async () => (await told(make.plan(), "Repaired")).count === 2, 10_000);
     expect((await eventsOf(make.plan())).filter(({ reason }) => reason === "Repaired").length).to.equal(1);
+  });
+
+  it("tell of a token that was replaced, and not of one that was made", async () => {
+    await herald.apply(make.apiKey());
+    await herald.ready(make.apiKey());
+    expect((await eventsOf(make.apiKey())).some(({ reason }) => reason === "Rotated")).to.equal(false);
+    await herald.patch(make.apiKey(), { metadata: { annotations: { "herald.dev/rotate": "1" } } });
+    expect(await told(make.apiKey(), "Rotated")).to.include({ message: "Secret backend-connection holds a new token" });
   });
 
   it("come from an object at most 25 times at once, then once in five minutes", () => {
