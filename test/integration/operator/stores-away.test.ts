@@ -1,10 +1,11 @@
 import { expect } from "chai";
 import { privateServers } from "../../support/servers.ts";
 import { until } from "../../support/until.ts";
+import { differences } from "./audit.ts";
 import { type Installation, installation } from "./harness.ts";
 import { manifests } from "./manifests.ts";
 
-describe("operator: a store that is away", function () {
+describe("operator: JetStream that is away", function () {
   this.timeout(90_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
@@ -41,5 +42,44 @@ describe("operator: a store that is away", function () {
     expect((await herald.get(make.plan()))?.metadata.deletionTimestamp).to.be.a("string");
     await own.nats.start();
     await herald.gone(make.plan());
+  });
+});
+
+describe("operator: MongoDB that is away", function () {
+  this.timeout(120_000);
+  let herald: Installation;
+  let make: ReturnType<typeof manifests>;
+  let own: Awaited<ReturnType<typeof privateServers<"mongodb">>>;
+
+  before(async () => {
+    own = await privateServers({ mongodb: true });
+    herald = await installation({ mongodbUrl: own.mongodb.url });
+    make = manifests(herald);
+    for (const object of [make.namespace, make.iosSecret()]) await herald.apply(object);
+    await herald.start();
+  });
+  after(async () => {
+    await herald.close();
+    await own.close();
+  });
+
+  const all = () => [make.plan(), make.tenant(), make.app(), make.apiKey(), make.webhook(), make.activityType()];
+
+  it("drops no finalizer of anything that is deleted meanwhile, and all goes when it is back", async () => {
+    for (const object of all()) await herald.apply(object);
+    for (const object of all()) await herald.ready(object);
+    await own.mongodb.stop();
+    for (const object of all()) await herald.remove(object);
+    for (const object of all()) {
+      await until(async () => (await herald.conditionOf(object, "Synced"))?.reason === "Unavailable", 30_000);
+      expect((await herald.get(object))?.metadata.deletionTimestamp, object.kind).to.be.a("string");
+    }
+    expect(await herald.get(make.secret("events-signing", {})), "what the document tells of").to.not.equal(null);
+    await own.mongodb.start();
+    for (const object of all()) await herald.gone(object);
+    expect(await differences(herald)).to.deep.equal([]);
+    for (const name of ["backend-connection", "events-signing"]) {
+      expect(await herald.get(make.secret(name, {}))).to.equal(null);
+    }
   });
 });
