@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { programs } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";
 
 describe("the chart on real nodes", function () {
@@ -12,6 +13,13 @@ describe("the chart on real nodes", function () {
   it("is installed by helm install --wait into a namespace that enforces restricted Pod Security", async () => {
     await at.release.install(at.at.rest);
     await at.release.settled();
+  });
+
+  it("has the pods of each program on different nodes", async () => {
+    for (const program of programs) {
+      const nodes = (await at.release.pods(program)).map(({ spec }) => spec.nodeName);
+      expect(new Set(nodes), program).to.have.property("size", 2);
+    }
   });
 
   it("brings the plans, and they become ready", async () => {

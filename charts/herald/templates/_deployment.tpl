@@ -134,23 +134,31 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with $own.affinity }}
 affinity:
-  {{- toYaml . | nindent 2 }}
+{{- if $own.affinity }}
+  {{- toYaml $own.affinity | nindent 2 }}
+{{- else }}
+  # A second spread constraint would do: but where nodes have no zone the scheduler would then heed neither.
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: topology.kubernetes.io/zone
+          labelSelector:
+            matchLabels:
+              {{- $selector | nindent 14 }}
 {{- end }}
 topologySpreadConstraints:
 {{- if $own.topologySpreadConstraints }}
   {{- toYaml $own.topologySpreadConstraints | nindent 2 }}
 {{- else }}
-  {{- range $topology := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
-  - topologyKey: {{ $topology }}
+  - topologyKey: kubernetes.io/hostname
     maxSkew: 1
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
       matchLabels:
         {{- $selector | nindent 8 }}
     matchLabelKeys: [pod-template-hash]
-  {{- end }}
 {{- end }}
 {{- end }}
 

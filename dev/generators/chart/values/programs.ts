@@ -48,8 +48,8 @@ const program = (description: string, more: Record<string, TSchema> = {}) =>
     priorityClassName: text("name of a PriorityClass"),
     nodeSelector: strings("labels of the nodes it may run on"),
     tolerations: kubernetesList("taints of nodes that it bears"),
-    affinity: kubernetes("as in a pod"),
-    topologySpreadConstraints: kubernetesList("as in a pod; empty = spread over nodes and zones"),
+    affinity: kubernetes("as in a pod; empty = spread over zones"),
+    topologySpreadConstraints: kubernetesList("as in a pod; empty = spread over nodes"),
     ...more,
   });
 
