@@ -47,7 +47,7 @@ export const operator = (deps: OperatorDeps): Operator => {
     name: "operator",
     isSynced: () => isSynced,
     leader: () => leader,
-    isSettled: () => leader.isLeader && Object.values(controllers).every((one) => one.isSettled()),
+    isSettled: () => Object.values(controllers).every((one) => one.isSettled()),
     start: async () => {
       watches = Promise.all(sources.map(({ watch }) => watch(watching.signal)));
       led = leadWhen(sync(), { ...deps, controllers, onChange }, leading.signal);

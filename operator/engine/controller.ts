@@ -40,7 +40,7 @@ export type Controller = {
   lead: (term: Term) => Promise<void>;
   /** Has an object looked at again. */
   wake: (key: string, lane: Lane) => void;
-  /** Whether nothing waits, and no object is one whose last pass failed or asked for another. */
+  /** Whether this process leads, nothing waits, and no object is one whose last pass failed or asked for another. */
   isSettled: () => boolean;
 };
 
@@ -51,6 +51,7 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
   const log = deps.log.child({ kind: definition.kind });
   const queue: WorkQueue = workQueue(metrics.queueHooks(() => queue));
   const open = new Set<string>();
+  let isLed = false;
   const tell = (resource: R, note: Note): void => deps.tell(definition.kind, resource, note);
 
   const onEvents = (events: readonly StoreEvent<R>[]): void => {
@@ -93,17 +94,21 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
       open.add(keyOf(object));
       queue.add(keyOf(object), firstLane(object));
     }
+    isLed = true;
     const ticker = setInterval(() => metrics.tick(queue), 5_000);
     await Promise.all(Array.from({ length: deps.concurrency }, () => worker(term)));
     clearInterval(ticker);
+    isLed = false;
     queue.close();
     open.clear();
     metrics.tick(queue);
   };
 
-  const isSettled = (): boolean => open.size === 0 && queue.size() === 0 && [...queue.running()].length === 0;
+  const isSettled = (): boolean => isLed && open.size === 0 && queue.size() === 0 && [...queue.running()].length === 0;
   return { watch, synced, lead, wake: queue.add, isSettled };
 };
+
+const isIdle = ({ size, running }: WorkQueue): boolean => size() === 0 && [...running()].length === 0;
 
 type WorkDeps<R extends Resource> = {
   store: Store<R>;

@@ -5,6 +5,7 @@ import { expect } from "chai";
 import { rootDir } from "../../../dev/paths.ts";
 import { until } from "../../support/until.ts";
 import { environmentOf, type Installation, installation } from "./harness.ts";
+import { httpLinkTo } from "./http-link.ts";
 import { manifests } from "./manifests.ts";
 
 describe("operator: node operator/main.ts --once", function () {
@@ -19,9 +20,10 @@ describe("operator: node operator/main.ts --once", function () {
   });
   after(() => herald.close());
 
-  const run = async (...args: string[]): Promise<{ code: number; out: string }> => {
+  const run = async (env: NodeJS.ProcessEnv, ...args: string[]): Promise<{ code: number; out: string }> => {
     const command = [join(rootDir, "operator/main.ts"), ...args];
-    const child = spawn(process.execPath, command, { env: environmentOf(herald), stdio: ["ignore", "pipe", "ignore"] });
+    const environment = environmentOf(herald, env);
+    const child = spawn(process.execPath, command, { env: environment, stdio: ["ignore", "pipe", "ignore"] });
     let out = "";
     child.stdout.on("data", (chunk) => {
       out += String(chunk);
@@ -34,14 +36,14 @@ describe("operator: node operator/main.ts --once", function () {
   it("makes everything true, says how many are ready, and ends with 0", async () => {
     await herald.apply(make.iosSecret());
     for (const object of all().toReversed()) await herald.apply(object); // those that depend on others come first
-    expect(await run("--once")).to.deep.equal({ code: 0, out: "6 of 6 resources are ready\n" });
+    expect(await run({}, "--once")).to.deep.equal({ code: 0, out: "6 of 6 resources are ready\n" });
     for (const object of all()) await herald.ready(object);
     expect(await herald.db.collection("webhooks").countDocuments()).to.equal(1);
   });
 
   it("prints what is not ready, and ends with 2", async () => {
     await herald.apply(make.app({ timeZone: "Europe/Atlantis" }, "lost"));
-    const { code, out } = await run("--once");
+    const { code, out } = await run({}, "--once");
     expect(code).to.equal(2);
     const [head = "", row = "", last] = out.split("\n");
     expect(head.split(/ {2,}/)).to.deep.equal(["KIND", "NAME", "READY", "REASON", "MESSAGE"]);
@@ -50,13 +52,22 @@ describe("operator: node operator/main.ts --once", function () {
     expect(last).to.equal("6 of 7 resources are ready");
   });
 
-  it("ends with 1 when something is still being tried at the end of its time", async () => {
+  it("ends with 1 when something is still being tried at the end of its time, and says what", async () => {
+    const link = await httpLinkTo(herald.servers.kubeconfig);
+    const isSecret = ({ path }: { path: string }): boolean => path.endsWith("/secrets/ios");
+    link.answer(isSecret, { status: 500, reason: "InternalError" }, 10_000);
     await herald.remove(make.app({}, "lost"));
-    await herald.apply(make.tenant({ plan: "no-such-plan" }, `${herald.id}-waiting`));
-    const first = await run("--once", "--timeout", "60");
-    expect(first.code, first.out).to.be.oneOf([1, 2]);
-    expect(first.out).to.include(`${herald.id}-waiting`);
-    await herald.remove(make.tenant({}, `${herald.id}-waiting`));
+    await herald.patch(make.app(), { spec: { displayName: "Renamed" } });
+    const { code, out } = await run({ KUBECONFIG: link.kubeconfig }, "--once", "--timeout", "10");
+    await link.close();
+    expect(code).to.equal(1);
+    expect(out).to.match(/App +\S+\/shop +Unknown +KubernetesError/);
+    expect(out).to.include("not all of them were decided within 10 s");
+  });
+
+  it("ends with 1 when a store is not there", async () => {
+    const { code, out } = await run({ HERALD_NATS_URL: "nats://127.0.0.1:1" }, "--once", "--timeout", "2");
+    expect({ code, out }).to.deep.equal({ code: 1, out: "" });
   });
 
   it("touches nothing while another operator leads, and says who", async () => {
@@ -68,16 +79,16 @@ describe("operator: node operator/main.ts --once", function () {
         .split("\n")
         .find((line) => line.includes("leadership.taken")) ?? "{}",
     ) as { holder: string };
-    const { code, out } = await run("--once");
+    const { code, out } = await run({}, "--once");
     expect({ code, out }).to.deep.equal({ code: 1, out: `another operator leads: ${holder}; nothing was done\n` });
     await started.stop();
   });
 
   it("explains itself, and refuses what it does not know", async () => {
-    expect(await run("--help")).to.satisfy(
+    expect(await run({}, "--help")).to.satisfy(
       ({ code, out }: { code: number; out: string }) => code === 0 && out.includes("--timeout SECONDS"),
     );
-    expect((await run("--onec")).code).to.equal(1);
-    expect((await run("--once", "--timeout", "0")).code).to.equal(1);
+    expect((await run({}, "--onec")).code).to.equal(1);
+    expect((await run({}, "--once", "--timeout", "0")).code).to.equal(1);
   });
 });
