@@ -104,7 +104,7 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
     metrics.tick(queue);
   };
 
-  const isSettled = (): boolean => isLed && open.size === 0 && queue.size() === 0 && [...queue.running()].length === 0;
+  const isSettled = (): boolean => isLed && open.size === 0 && isIdle(queue);
   return { watch, synced, lead, wake: queue.add, isSettled };
 };
 
