@@ -90,10 +90,7 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
 
   const lead = async (term: Term): Promise<void> => {
     queue.open(); // until now it took nothing: what hurries must not wait behind what was once seen to happen
-    for (const object of store.all()) {
-      open.add(keyOf(object));
-      queue.add(keyOf(object), firstLane(object));
-    }
+    for (const object of store.all()) queue.add(keyOf(object), firstLane(object));
     isLed = true;
     const ticker = setInterval(() => metrics.tick(queue), 5_000);
     await Promise.all(Array.from({ length: deps.concurrency }, () => worker(term)));
