@@ -42,7 +42,7 @@ export const OperatorConfig = Type.Object(
     ),
     workersPerKind: Integer({
       env: "HERALD_OPERATOR_WORKERS",
-      default: 25,
+      default: 10,
       minimum: 1,
       maximum: 100,
       description: "resources of one kind that are reconciled at the same time; their documents are read together",

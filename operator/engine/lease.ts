@@ -36,13 +36,13 @@ export const leaseApi = ({ client, namespace, name, holder, timing, clock }: Lea
   const now = (): string => clock.now().toISOString().replace("Z", "000Z"); // Kubernetes' MicroTime
   const put = (lease: Lease, spec: LeaseSpec, signal: AbortSignal): Promise<Lease> => {
     const body = { ...lease, spec: { ...lease.spec, ...spec } };
-    return client.call<Lease>({ method: "PUT", path: `${path}/${name}`, body }, signal);
+    return client.call<Lease>({ method: "PUT", path: `${path}/${name}`, body, isUrgent }, signal);
   };
   return {
     /** The Lease, or null when there is none, and the version to follow it from. */
     read: async (signal: AbortSignal): Promise<{ lease: Lease | null; version: string }> => {
       const query = `${filter}limit=1`;
-      const list = await client.call<LeaseList>({ method: "GET", path: `${path}?${query}` }, signal);
+      const list = await client.call<LeaseList>({ method: "GET", path: `${path}?${query}`, isUrgent }, signal);
       return { lease: list.items[0] ?? null, version: list.metadata.resourceVersion };
     },
     take: async (lease: Lease | null, epoch: number, signal: AbortSignal): Promise<Lease> => {
@@ -52,7 +52,7 @@ export const leaseApi = ({ client, namespace, name, holder, timing, clock }: Lea
       if (lease !== null) return put(lease, spec, signal);
       const kind = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
       const metadata = { name, namespace, ownerReferences: await owners(client, namespace, signal) };
-      return client.call<Lease>({ method: "POST", path, body: { ...kind, metadata, spec } }, signal);
+      return client.call<Lease>({ method: "POST", path, body: { ...kind, metadata, spec }, isUrgent }, signal);
     },
     renew: (lease: Lease, signal: AbortSignal): Promise<Lease> => put(lease, { renewTime: now() }, signal),
     /** Others may take it at once. */
@@ -80,5 +80,8 @@ const owners = async (client: KubeClient, namespace: string, signal: AbortSignal
 type Review = { status: { userInfo: { username?: string; uid?: string } } };
 
 type LeaseList = { metadata: { resourceVersion: string }; items: Lease[] };
+
+/** A renewal must not wait behind what the same process writes: the term would be over. */
+const isUrgent = true;
 
 const watchMs = 600_000; // who waits for the Lease has a timer of his own, which ends sooner

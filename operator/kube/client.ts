@@ -11,6 +11,8 @@ export type KubeRequest = {
   /** Of the body; by itself a merge patch for PATCH, else JSON. */
   contentType?: string;
   accept?: string;
+  /** Has connections of its own, and so waits for none that others use. */
+  isUrgent?: boolean;
 };
 
 /** Talks to the Kubernetes API. Every failure is a {@link KubeError}, except the abort of `signal`. */
@@ -38,13 +40,8 @@ const maxAnswerBytes = 64 * 1024 * 1024; // a page of 500 objects of the largest
 
 /** Connections are kept and shared; client-node would open a new one for every call. */
 export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps): KubeClient => {
-  const agent = new (connection.server.protocol === "https:" ? HttpsAgent : HttpAgent)({
-    keepAlive: true,
-    keepAliveMsecs: 15_000, // TCP's own probes begin then: a peer that vanished is noticed some 10 s later
-    maxSockets: 64,
-    scheduling: "lifo",
-  });
-  const send = sender(connection, agent);
+  const agents = { shared: agentOf(connection, 64), urgent: agentOf(connection, 4) };
+  const send = { shared: sender(connection, agents.shared), urgent: sender(connection, agents.urgent) };
   const streams = new Set<IncomingMessage>();
 
   const begin = async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
@@ -52,9 +49,9 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
     const head = new AbortController();
     const timer = setTimeout(() => {
       head.abort(new Error("no answer in time"));
-      dropIdle(agent); // the link may be half-open: the idle connections beside this one are no better
+      dropIdle(agents); // the link may be half-open: the idle connections beside this one are no better
     }, headDeadlineMs);
-    const answer = await send(request, AbortSignal.any([signal, head.signal]))
+    const answer = await send[request.isUrgent ? "urgent" : "shared"](request, AbortSignal.any([signal, head.signal]))
       .catch((cause: unknown) => {
         signal.throwIfAborted();
         onAnswer(request.method, 0);
@@ -85,11 +82,11 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
   };
 
   const doubt: KubeClient["doubt"] = (what) => {
-    dropIdle(agent);
+    dropIdle(agents);
     if (what === "watches too") for (const answer of streams) answer.destroy(new Error("the link is in doubt"));
   };
 
-  return { call, open, doubt, close: () => agent.destroy() };
+  return { call, open, doubt, close: () => Object.values(agents).forEach((agent) => agent.destroy()) };
 };
 
 const sender =
@@ -105,8 +102,18 @@ const sender =
     return await promise;
   };
 
-const dropIdle = ({ freeSockets }: HttpAgent): void => {
-  for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
+const agentOf = ({ server }: Connection, maxSockets: number): HttpAgent =>
+  new (server.protocol === "https:" ? HttpsAgent : HttpAgent)({
+    keepAlive: true,
+    keepAliveMsecs: 15_000, // TCP's own probes begin then: a peer that vanished is noticed some 10 s later
+    maxSockets,
+    scheduling: "lifo",
+  });
+
+const dropIdle = (agents: Record<string, HttpAgent>): void => {
+  for (const { freeSockets } of Object.values(agents)) {
+    for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
+  }
 };
 
 const optionsOf = async (

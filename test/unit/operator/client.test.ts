@@ -2,17 +2,20 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { type KubeClient, kubeClient } from "../../../operator/kube/client.ts";
+import { until } from "../../support/until.ts";
 
 describe("kubeClient", () => {
   let server: Server;
   let client: KubeClient;
   const bodies: { method: string; body: string }[] = [];
+  const held: (() => void)[] = [];
 
   before(async () => {
     server = createServer(async (request, reply) => {
       let body = "";
       for await (const chunk of request.setEncoding("utf8")) body += String(chunk);
       bodies.push({ method: request.method ?? "", body });
+      if (request.url === "/slow") await new Promise<void>((resolve) => held.push(resolve));
       reply.end("{}");
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -31,4 +34,17 @@ describe("kubeClient", () => {
       expect(bodies.at(-1)).to.deep.equal({ method, body: JSON.stringify(body) });
     });
   }
+
+  it("has an urgent call answered while every other connection is in use", async () => {
+    const slow = Array.from({ length: 100 }, () =>
+      client.call({ method: "GET", path: "/slow" }, AbortSignal.timeout(5_000)),
+    );
+    await until(() => held.length === 64);
+    const urgent = { method: "PUT", path: "/lease", body: {}, isUrgent: true } as const;
+    expect(await client.call(urgent, AbortSignal.timeout(1_000))).to.deep.equal({});
+    expect(held.length).to.equal(64);
+    const letGo = setInterval(() => held.splice(0).forEach((go) => go()), 5);
+    await Promise.all(slow);
+    clearInterval(letGo);
+  });
 });
