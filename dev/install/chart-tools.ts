@@ -1,18 +1,41 @@
+import { mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { findTool } from "../find-tool.ts";
+import { binDir, devDir } from "../paths.ts";
 import { pinned } from "../servers/versions.ts";
 import { areBuilt, build, type GoTools } from "./go-tools.ts";
-import { say, step } from "./progress.ts";
+import { command, say, step } from "./progress.ts";
 
-/** Gets the programs that judge the chart: those that HERALD_TOOLS, .dev/bin or PATH have not are built. */
+/** Gets the programs that judge the chart: those that HERALD_TOOLS, .dev/bin or PATH have not. */
 export const installChartTools = async (): Promise<void> => {
-  const missing = chartTools.filter((tools) => !areBuilt(tools) && !isFound(tools));
+  const missing = goTools.filter((tools) => !areBuilt(tools) && !isFound(tools));
+  const isWithoutPrometheus = prometheus.some((name) => findTool(name) === null);
   for (const tools of missing) await step(`building ${Object.keys(tools.packages).join(", ")}`, () => build(tools));
-  if (missing.length === 0) say("the chart's tools are there");
+  if (isWithoutPrometheus) await step("installing Prometheus", unpackPrometheus);
+  if (missing.length === 0 && !isWithoutPrometheus) say("the chart's tools are there");
 };
 
 /** Every chart tool that is nowhere to be found. */
 export const missingChartTools = (): string[] =>
-  chartTools.flatMap(({ packages }) => Object.keys(packages)).filter((name) => findTool(name) === null);
+  [...goTools.flatMap(({ packages }) => Object.keys(packages)), ...prometheus].filter(
+    (name) => findTool(name) === null,
+  );
+
+/** Debian's own: to build them takes longer than all else together. */
+const prometheus = ["prometheus", "promtool"] as const;
+
+/** Takes the programs out of the package; installing it would start a service. */
+const unpackPrometheus = async (): Promise<void> => {
+  const folder = join(devDir, "tmp", `prometheus-${process.pid}`);
+  const options = { log: "install-prometheus", cwd: folder };
+  await mkdir(folder, { recursive: true });
+  await mkdir(binDir, { recursive: true });
+  await command(["apt-get", "-q", "update"], options).catch(() => undefined); // another source's failure may not matter to us
+  await command(["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", "prometheus"], options);
+  await command(["sh", "-ec", "dpkg --extract prometheus_*.deb ."], options);
+  for (const name of prometheus) await rename(join(folder, "usr/bin", name), join(binDir, name));
+  await rm(folder, { recursive: true });
+};
 
 const isFound = ({ packages }: GoTools): boolean => Object.keys(packages).every((name) => findTool(name) !== null);
 
@@ -30,18 +53,10 @@ const helmFlags = (): string => {
   return `-X helm.sh/helm/v3/internal/version.version=v${pinned("helm", "helm.sh/helm/v3")} -X ${path}Major=${major} -X ${path}Minor=${minor}`;
 };
 
-const chartTools: readonly GoTools[] = [
+const goTools: readonly GoTools[] = [
   tool("helm", "helm.sh/helm/v3/cmd/helm", helmFlags()),
   tool("helm-unittest", "github.com/helm-unittest/helm-unittest/cmd/helm-unittest"),
   tool("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform"),
   tool("kube-score", "github.com/zegl/kube-score/cmd/kube-score"),
-  {
-    module: "prometheus",
-    packages: {
-      promtool: "github.com/prometheus/prometheus/cmd/promtool",
-      prometheus: "github.com/prometheus/prometheus/cmd/prometheus",
-    },
-    ldflags: "-s -w",
-  },
   tool("argo-health", "."),
 ];
