@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLog } from "#core/runtime/log.ts";
+import type { Condition } from "#core/schema/resources/common.ts";
 import type { KubeClient } from "../../operator/kube/client.ts";
 import type { KubeObject, Resource } from "../../operator/kube/objects.ts";
 import { reflector } from "../../operator/kube/reflector.ts";
@@ -13,10 +14,12 @@ export type Changer = {
   times: (everyMs: number, isOver: (made: number) => boolean) => Promise<number[]>;
   /** Changes one resource; resolves when its status tells of it, with the time taken. */
   one: () => Promise<number>;
+  /** Whether every resource is ready, in its newest generation. */
+  areReady: () => boolean;
   close: () => Promise<void>;
 };
 
-type Seen = Resource<unknown, { observedGeneration?: number }>;
+type Seen = Resource<unknown, { observedGeneration?: number; conditions?: Condition[] }>;
 type Target = { plural: string; path: string };
 /** By uid, what status told last, and whoever waits to hear more. */
 type Told = { seen: Map<string, { generation: number; at: number }>; waiting: Map<string, () => void> };
@@ -44,6 +47,7 @@ export const changer = async (client: KubeClient): Promise<Changer> => {
   };
   return {
     one,
+    areReady: () => kinds.every(({ store }) => [...store.all()].every(isReady)),
     times: async (everyMs, isOver) => {
       const taken: Promise<number>[] = [];
       while (!isOver(taken.length)) {
@@ -64,6 +68,10 @@ export const changer = async (client: KubeClient): Promise<Changer> => {
 /** Of a sorted list. */
 export const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+
+const isReady = ({ metadata, status }: Seen): boolean =>
+  status?.observedGeneration === metadata.generation &&
+  (status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false);
 
 const targetOf = (plural: string, { metadata: { namespace, name } }: KubeObject): Target => ({
   plural,
