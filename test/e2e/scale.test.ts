@@ -18,15 +18,20 @@ describe("the HorizontalPodAutoscaler", function () {
     }
   });
 
+  after(async () => {
+    await at.release.upgrade("apiserver.autoscaling.enabled=false");
+    await at.release.spread();
+  });
+
   it("adds apiservers while there is load, takes them away after it, and fails no request", async () => {
     await at.release.upgrade(
       "apiserver.autoscaling.enabled=true",
       "apiserver.autoscaling.maxReplicas=3",
-      "apiserver.autoscaling.targetCPUUtilizationPercentage=20",
+      "apiserver.autoscaling.targetCPUUtilizationPercentage=10",
       "apiserver.autoscaling.behavior.scaleDown.stabilizationWindowSeconds=5",
     );
     const during = await at.underLoad(80, () => reaches(at, "load → 3 ready", (ready) => ready > 2));
-    const after = await at.underLoad(5, () => reaches(at, "end of load → 2 ready", (ready) => ready === 2));
+    const after = await at.underLoad(2, () => reaches(at, "end of load → 2 ready", (ready) => ready === 2));
     expect([...during.failures, ...after.failures]).to.deep.equal([]);
     await at.inbox.delivered([...during.accepted, ...after.accepted], 60_000);
   });
