@@ -58,9 +58,11 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
     for (const event of events) {
       const lane = laneOf(event);
       if (lane !== null) queue.add(keyOf(event.object), lane);
-      if (event.kind !== "same") deps.onEvent(event);
+      if (isNews(event)) deps.onEvent(event);
     }
   };
+  /** A write of ours wakes those that depend on the object, not itself: it would have failed on another's change. */
+  const onWritten = (resource: R): void => store.put(resource).filter(isNews).forEach(deps.onEvent);
   const { run: watch, synced } = reflector<R>({
     ...deps,
     path: collectionPath(definition),
@@ -72,7 +74,7 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
     definition,
     handler: deps.handler,
     api: resourceApi<R>(deps.writes, definition),
-    onWritten: (resource) => onEvents(store.put(resource)),
+    onWritten,
     tell,
     clock: deps.clock,
     log,
@@ -179,6 +181,13 @@ const firstLane = ({ metadata, status }: Resource): Lane => {
   const { observedGeneration } = (status ?? {}) as { observedGeneration?: number }; // of the CRD's schema
   return observedGeneration === metadata.generation ? "resync" : "new";
 };
+
+/** Whether an event tells those that depend on the object something; that it got our finalizer does not. */
+const isNews = <R extends Resource>(event: StoreEvent<R>): boolean =>
+  event.kind !== "same" && (event.kind !== "changed" || told(event.object) !== told(event.before));
+
+const told = ({ metadata, status }: Resource): string =>
+  JSON.stringify([metadata.generation, metadata.deletionTimestamp, metadata.annotations, status]);
 
 /** The parts of an object that a person can change and that matter here. */
 const concern = ({ metadata }: Resource): string =>
