@@ -19,8 +19,6 @@ export type Verdict = {
   status?: Record<string, unknown>;
   /** Whether something of ours had to be written. */
   isChanged: boolean;
-  /** What people should know of besides the conditions, e.g. that a token was replaced. */
-  notes?: readonly Note[];
   requeueAfterMs?: number;
 };
 
@@ -63,7 +61,6 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>) => {
     const verdict = specFault(current) ?? (await handler.reconcile(current, signal));
     const { status, ready } = verdict;
     await write.status(current, { ready, synced: went, ...(status && { status }) }, signal);
-    for (const note of verdict.notes ?? []) deps.tell(current, note);
     const { requeueAfterMs } = verdict;
     return requeueAfterMs === undefined
       ? { kind: "done", verdict }

@@ -40,10 +40,8 @@ type Settled = { inputs: string; verdict: Verdict; untilMs: number };
 
 const isSettled = ({ isChanged, ready }: Verdict): boolean => !isChanged && ready.status === "True";
 
-/** What people were told of the last pass is not told again. */
 const again = ({ verdict, untilMs }: Settled, nowMs: number): Verdict => ({
   ...verdict,
-  notes: [],
   ...(verdict.requeueAfterMs !== undefined && { requeueAfterMs: untilMs - nowMs }),
 });
 
