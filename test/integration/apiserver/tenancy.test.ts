@@ -30,6 +30,7 @@ describe("tenancy", () => {
       messageId: (await call("/v1/notifications", body)).body.id,
       webhookId: await webhookOf(theirs),
       deliveryId: "whd_theirs",
+      activityType: await activityTypeOf(theirs),
     };
     const row = { tenant_id: theirs.tenant._id, endpoint_id: ids["webhookId"] ?? "", _id: "whd_theirs" };
     const delivery = aWebhookDelivery(anEnvelope({ app_id: theirs.app._id }), row);
@@ -41,8 +42,12 @@ describe("tenancy", () => {
     const body = { url: "https://hooks.example.com/", events: ["delivery.sent"] };
     return (await site.api.call("POST", `/v1/apps/${app._id}/webhooks`, { token, body })).body.id;
   };
+  const activityTypeOf = async ({ app, token }: typeof ours): Promise<string> => {
+    const body = { name: "match", content_state_schema: { type: "object", properties: {} } };
+    return (await site.api.call("POST", `/v1/apps/${app._id}/live-activities/types`, { token, body })).body.id;
+  };
   const everything = async () => {
-    const names = ["messages", "users", "subscriptions", "webhooks", "webhook_deliveries"];
+    const names = ["messages", "users", "subscriptions", "webhooks", "webhook_deliveries", "live_activity_types"];
     return Promise.all(
       names.map((name) => site.db.collection(name).find({ tenant_id: theirs.tenant._id }).sort({ _id: 1 }).toArray()),
     );
@@ -71,7 +76,7 @@ describe("tenancy", () => {
   }
 
   it("covers every operation that needs a key", () => {
-    expect(keyed).to.have.length(30);
+    expect(keyed).to.have.length(34);
   });
 
   it("reaches nobody of another tenant by subscription id", async () => {
