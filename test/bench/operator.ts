@@ -8,7 +8,7 @@ import { peakRssMiB, rssMiB } from "./process-usage.ts";
 import { type Figure, figure, type Measurements } from "./table.ts";
 
 const all = 10_000;
-const busy = { everyMs: 50 };
+const busy = { everyMs: 50, changes: 400 };
 const idle = { everyMs: 200, changes: 100 };
 const quietMs = 120_000;
 const longestMs = 300_000;
@@ -86,7 +86,7 @@ const changesDuringStart = async (
     isVerified = true;
   });
   await whenLeading(starting);
-  const times = await changes.times(busy.everyMs, () => isVerified);
+  const times = await changes.times(busy.everyMs, (count) => isVerified || count === busy.changes);
   return { operator: (await verifying).operator, times };
 };
 
