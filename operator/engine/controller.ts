@@ -7,6 +7,7 @@ import { KubeError } from "../kube/errors.ts";
 import { keyOf, type Resource } from "../kube/objects.ts";
 import { type ReflectorTiming, reflector } from "../kube/reflector.ts";
 import type { Store, StoreEvent } from "../kube/store.ts";
+import { pause } from "../kube/watch.ts";
 import type { Note, Tell } from "./events.ts";
 import type { Term } from "./leader.ts";
 import type { ControllerMetrics } from "./metrics.ts";
@@ -44,6 +45,7 @@ export type Controller = {
   isSettled: () => boolean;
 };
 
+const lateMs = 100; // between looks at whether a late Lease was renewed after all, or is lost
 const passDeadlineMs = 60_000; // every call within a pass has a shorter one of its own
 
 export const controller = <R extends Resource>(deps: ControllerDeps<R>): Controller => {
@@ -82,9 +84,10 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
 
   const work = workOn<R>({ store, queue, open, pass, metrics, tell });
 
-  const worker = async ({ stop, lost }: Term): Promise<void> => {
+  const worker = async ({ stop, lost, isOver }: Term): Promise<void> => {
     for (let next = await queue.next(stop); next !== null; next = await queue.next(stop)) {
       const { key } = next;
+      while (isOver() && !stop.aborted) await pause(lateMs, stop); // each pass would only fail at the fence
       await work(next, lost).catch((error: unknown) => log.error({ key, err: error }, "worker.failed"));
       queue.done(key);
     }
