@@ -84,21 +84,12 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
 
   const work = workOn<R>({ store, queue, open, pass, metrics, tell });
 
-  const worker = async ({ stop, lost, isOver }: Term): Promise<void> => {
-    for (let next = await queue.next(stop); next !== null; next = await queue.next(stop)) {
-      const { key } = next;
-      while (isOver() && !stop.aborted) await pause(lateMs, stop); // each pass would only fail at the fence
-      await work(next, lost).catch((error: unknown) => log.error({ key, err: error }, "worker.failed"));
-      queue.done(key);
-    }
-  };
-
   const lead = async (term: Term): Promise<void> => {
     queue.open(); // until now it took nothing: what hurries must not wait behind what was once seen to happen
     for (const object of store.all()) queue.add(keyOf(object), firstLane(object));
     isLed = true;
     const ticker = setInterval(() => metrics.tick(queue), 5_000);
-    await Promise.all(Array.from({ length: deps.concurrency }, () => worker(term)));
+    await Promise.all(Array.from({ length: deps.concurrency }, () => workOff(term, { queue, work, log })));
     clearInterval(ticker);
     isLed = false;
     queue.close();
@@ -111,6 +102,18 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
 };
 
 const isIdle = ({ size, running }: WorkQueue): boolean => size() === 0 && [...running()].length === 0;
+
+type WorkerDeps = { queue: WorkQueue; work: (next: Work, lost: AbortSignal) => Promise<void>; log: Log };
+
+/** Takes one key after another for as long as the term lasts, and none while the Lease is late. */
+const workOff = async ({ stop, lost, isOver }: Term, { queue, work, log }: WorkerDeps): Promise<void> => {
+  for (let next = await queue.next(stop); next !== null; next = await queue.next(stop)) {
+    const { key } = next;
+    while (isOver() && !stop.aborted) await pause(lateMs, stop); // each pass would only fail at the fence
+    await work(next, lost).catch((error: unknown) => log.error({ key, err: error }, "worker.failed"));
+    queue.done(key);
+  }
+};
 
 type WorkDeps<R extends Resource> = {
   store: Store<R>;
