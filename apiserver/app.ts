@@ -11,12 +11,13 @@ import { methodOverride } from "./middleware/method-override.ts";
 import { locate, operation, plan, scope } from "./middleware/operation.ts";
 import { problem } from "./middleware/problem.ts";
 import { protocol } from "./middleware/protocol.ts";
-import { rateLimit, type TakeToken } from "./middleware/rate-limit.ts";
+import { rateLimit } from "./middleware/rate-limit.ts";
 import { requestBody } from "./middleware/request-body.ts";
 import { requestId } from "./middleware/request-id.ts";
 import { routing } from "./middleware/routing.ts";
 import { routes } from "./routes/all.ts";
 import type { State } from "./state.ts";
+import type { TakeToken } from "./take-token.ts";
 import type { UseCases } from "./use-cases.ts";
 
 export type AppDeps = {

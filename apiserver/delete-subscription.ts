@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { type RemovalRow, type Removals, subscriptionRemoval } from "#core/storage/removals.ts";
-import type { SubscriptionRow, Subscriptions } from "#core/storage/subscriptions.ts";
+import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import type { Subscriptions } from "#core/storage/subscriptions.ts";
 
 export type DeleteSubscriptionDeps = {
   removals: Pick<Removals, "begin">;

@@ -5,7 +5,8 @@ import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { QueueMetrics } from "#core/runtime/metrics-queue.ts";
 import { type RemovalRow, removals } from "#core/storage/removals.ts";
-import { type SubscriptionRow, subscriptions } from "#core/storage/subscriptions.ts";
+import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import { subscriptions } from "#core/storage/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/users.ts";
 
 export type PeopleOutboxDeps = { db: Db; events: EventPublisher; log: Log; metrics: QueueMetrics };

@@ -1,5 +1,4 @@
 import type { Clock } from "#core/domain/clock.ts";
-import type { Context } from "./state.ts";
 
 /** A token bucket: what it holds when full, and how fast it fills. */
 export type Bucket = { capacity: number; perSecond: number };
@@ -8,11 +7,11 @@ export type Bucket = { capacity: number; perSecond: number };
 export type RateState = { isAllowed: boolean; limit: number; remaining: number; resetSeconds: number };
 
 /** The three headers of spec part 8. */
-export const setRateHeaders = (ctx: Context, { limit, remaining, resetSeconds }: RateState): void => {
-  ctx.set("X-RateLimit-Limit", String(limit));
-  ctx.set("X-RateLimit-Remaining", String(remaining));
-  ctx.set("X-RateLimit-Reset", String(resetSeconds));
-};
+export const rateHeaders = ({ limit, remaining, resetSeconds }: RateState): Record<string, string> => ({
+  "X-RateLimit-Limit": String(limit),
+  "X-RateLimit-Remaining": String(remaining),
+  "X-RateLimit-Reset": String(resetSeconds),
+});
 
 /** A bucket's state as the interface tells it. `tokens` may be fractional and is what is left. */
 export const rateState = ({ capacity, perSecond }: Bucket, tokens: number, isAllowed: boolean): RateState => ({

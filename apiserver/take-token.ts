@@ -1,6 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Log } from "#core/runtime/log.ts";
-import type { TakeToken } from "./middleware/rate-limit.ts";
 import { type Bucket, localBuckets, type RateState, rateState } from "./rate.ts";
 
 export type TakeTokenDeps = {
@@ -61,6 +60,8 @@ export const takeFrom = ({ runScript, replicas, clock, log, count }: TakeTokenDe
     }
   };
 };
+
+export type TakeToken = (keyId: string, perSecond: number) => ReturnType<TakeFrom>;
 
 /** One token of a key, whose bucket holds a second's. */
 export const takeToken =

@@ -1,7 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError, NotFound } from "#core/errors.ts";
 import type { UpdateSubscription } from "#core/schema/subscription.ts";
-import { isEnded, type SubscriptionRow, type Subscriptions } from "#core/storage/subscriptions.ts";
+import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import { isEnded, type Subscriptions } from "#core/storage/subscriptions.ts";
 import { statusChange } from "./register-subscription.ts";
 import { changedAddress } from "./subscription-checks.ts";
 

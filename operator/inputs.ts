@@ -9,8 +9,8 @@ import type { ManagedRows } from "#core/storage/managed.ts";
 import type { Tenants } from "#core/storage/tenants.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { type AppRefDeps, appOf } from "./controllers/app-ref.ts";
+import type { Handler } from "./engine/reconcile.ts";
 import { unlessUnchanged } from "./engine/unchanged.ts";
-import type { Handlers } from "./handlers.ts";
 import { type KubeObject, keyFrom, type Resource } from "./kube/objects.ts";
 import type { Store } from "./kube/store.ts";
 import { secretNamesOf } from "./policies/credentials.ts";
@@ -29,8 +29,15 @@ export type InputsDeps = AppRefDeps & {
   clock: Clock;
 };
 
+/** The kinds of which a pass reads Secrets. */
+type Readers = {
+  apps: Handler<Resource<AppSpec>>;
+  apiKeys: Handler<Resource<ApiKeySpec>>;
+  webhooks: Handler<Resource<WebhookSpec, WebhookStatus>>;
+};
+
 /** The handlers, spared the passes whose inputs are unchanged where a pass reads Secrets. */
-export const sparing = (handlers: Handlers, deps: InputsDeps): Handlers => {
+export const sparing = <H extends Readers>(handlers: H, deps: InputsDeps): H => {
   const { app, apiKey, webhook } = inputs(deps);
   const { clock } = deps;
   return {

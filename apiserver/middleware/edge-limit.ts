@@ -1,6 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
-import { localBuckets, setRateHeaders } from "../rate.ts";
+import { localBuckets, rateHeaders } from "../rate.ts";
 import type { Middleware } from "../state.ts";
 
 export type EdgeLimit = { perSecond: number; burst: number };
@@ -14,7 +14,7 @@ export const edgeLimit = ({ perSecond, burst }: EdgeLimit, clock: Clock): Middle
     const bucket = { capacity: burst, perSecond };
     const isLimited = perSecond > 0 && ctx.path.startsWith("/v1/");
     const state = isLimited ? buckets.take(ctx.ip, bucket) : buckets.full(bucket);
-    setRateHeaders(ctx, state);
+    ctx.set(rateHeaders(state));
     if (state.isAllowed) return next();
     throw new AppError("HS_RATE_LIMITED", "too many requests from this address", {
       retry_after_seconds: state.resetSeconds,

@@ -1,8 +1,7 @@
 import { AppError } from "#core/errors.ts";
-import { type RateState, setRateHeaders } from "../rate.ts";
+import { rateHeaders } from "../rate.ts";
 import type { Middleware } from "../state.ts";
-
-export type TakeToken = (keyId: string, perSecond: number) => Promise<RateState & { isDegraded: boolean }>;
+import type { TakeToken } from "../take-token.ts";
 
 /** The key's token bucket: every authenticated request costs one token, a refused one costs none. */
 export const rateLimit =
@@ -11,7 +10,7 @@ export const rateLimit =
     const { caller } = ctx.state;
     if (caller === undefined) return next();
     const state = await takeToken(caller.key._id, caller.plan.api_rps);
-    setRateHeaders(ctx, state);
+    ctx.set(rateHeaders(state));
     if (state.isDegraded) ctx.set("X-RateLimit-Degraded", "1");
     if (state.isAllowed) return next();
     throw new AppError("HS_RATE_LIMITED", "this key's request rate is exhausted", {

@@ -2,7 +2,7 @@ import { invalid, NotFound } from "#core/errors.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
-import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
+import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import type { UserRow } from "#core/storage/users.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import type { Located } from "../route.ts";

@@ -10,7 +10,7 @@ import { liveActivityTypeCollection } from "./live-activity-types.ts";
 import { messageCollection } from "./messages.ts";
 import { planCollection } from "./plans.ts";
 import { removalCollection } from "./removals.ts";
-import { subscriptionCollection } from "./subscriptions.ts";
+import { subscriptionCollection } from "./subscription-row.ts";
 import { tenantCollection } from "./tenants.ts";
 import { usageCollection } from "./usage.ts";
 import { userCollection } from "./users.ts";

@@ -3,7 +3,7 @@ import { chunkCollection } from "./chunks.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { deliveryCollection } from "./deliveries.ts";
 import { type MessageRow, messageCollection } from "./messages.ts";
-import { subscriptionCollection } from "./subscriptions.ts";
+import { subscriptionCollection } from "./subscription-row.ts";
 import { userCollection } from "./users.ts";
 
 export type AppData = ReturnType<typeof appData>;

@@ -3,7 +3,7 @@ import type { SendableChannel } from "../domain/channels.ts";
 import type { Target } from "../schema/notification.ts";
 import type { Stretch } from "./chunks.ts";
 import { collectionOf } from "./collection.ts";
-import { type SubscriptionRow, subscriptionCollection } from "./subscriptions.ts";
+import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 import { aliasKey, type UserRow, userCollection } from "./users.ts";
 
 const lookupPage = 500; // ids in one $in: keeps each query's plan an index probe

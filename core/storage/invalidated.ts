@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, Db } from "mongodb";
 import { collectionOf } from "./collection.ts";
 import { subscriptionEvent } from "./people-events.ts";
-import { type SubscriptionRow, subscriptionCollection } from "./subscriptions.ts";
+import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 
 /** An address that the provider says is gone, and since when. */
 export type Gone = Pick<SubscriptionRow, "_id" | "token"> & { since: Date };

@@ -1,7 +1,7 @@
 import { makeEvent } from "../domain/events.ts";
 import type { OutboxEvent } from "../schema/event.ts";
 import { subscriptionView, userView } from "./people-view.ts";
-import type { SubscriptionRow } from "./subscriptions.ts";
+import type { SubscriptionRow } from "./subscription-row.ts";
 import type { UserRow } from "./users.ts";
 
 /** Tells of a user that was made; his subscriptions tell of themselves. */

@@ -2,7 +2,7 @@ import { maskAddress } from "../domain/mask.ts";
 import type { Subscription } from "../schema/subscription.ts";
 import type { User } from "../schema/user.ts";
 import { timeOf } from "./message-view.ts";
-import type { SubscriptionRow } from "./subscriptions.ts";
+import type { SubscriptionRow } from "./subscription-row.ts";
 import type { UserRow } from "./users.ts";
 
 /** A subscription as the REST interface shows it: its token masked. */

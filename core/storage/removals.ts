@@ -5,7 +5,7 @@ import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { isDuplicateKey } from "./duplicate.ts";
 import { extendLease, settle, takeLease } from "./leases.ts";
 import { userDeleted } from "./people-events.ts";
-import type { SubscriptionRow } from "./subscriptions.ts";
+import type { SubscriptionRow } from "./subscription-row.ts";
 import type { UserRow } from "./users.ts";
 import { asleep, dueIndex, type Wakeable } from "./wake.ts";
 

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Stretch } from "./chunks.ts";
 import { collectionOf } from "./collection.ts";
-import { type SubscriptionRow, subscriptionCollection } from "./subscriptions.ts";
+import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 
 export type SubscriptionCounts = ReturnType<typeof subscriptionCounts>;
 

@@ -1,52 +1,10 @@
 import type { Collection, Db, UpdateFilter } from "mongodb";
-import type { Channel } from "../domain/channels.ts";
 import { AppError } from "../errors.ts";
-import type { OutboxEvent } from "../schema/event.ts";
-import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { collectionOf } from "./collection.ts";
 import { isDuplicateKey, oneWriter } from "./duplicate.ts";
 import { subscriptionEvent } from "./people-events.ts";
-import { dueIndex, sweepAfter, type Wakeable } from "./wake.ts";
-
-export type SubscriptionStatus = "subscribed" | "unsubscribed" | "invalid";
-
-/** One device, browser or address of a user. (app, channel, token) is unique. */
-export type SubscriptionRow = Wakeable & {
-  _id: string;
-  tenant_id: string;
-  app_id: string;
-  user_id: string;
-  external_id: string | null;
-  channel: Channel;
-  token: string;
-  web: { p256dh: string; auth: string } | null;
-  status: SubscriptionStatus;
-  /** Why it is not `subscribed`: an error code, `opt_out`, `api`. */
-  status_reason: string | null;
-  language: string | null;
-  test_device: boolean;
-  device: Record<string, string>;
-  last_active_at: Date;
-  unsubscribed_at: Date | null;
-  created_at: Date;
-  updated_at: Date;
-  /** Events that may not have been published yet. */
-  outbox: OutboxEvent[];
-};
-
-export const subscriptionCollection: CollectionSpec = {
-  name: "subscriptions",
-  indexes: [
-    { key: { app_id: 1, channel: 1, token: 1 }, name: "token", unique: true },
-    { key: { app_id: 1, user_id: 1 }, name: "user" },
-    { key: { app_id: 1, channel: 1, status: 1, _id: 1 }, name: "audience" },
-    {
-      key: { app_id: 1, channel: 1, status: 1, _id: 1 },
-      name: "test_audience",
-      partialFilterExpression: { test_device: true },
-    },
-    dueIndex,
-  ],
-};
+import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
+import { sweepAfter } from "./wake.ts";
 
 export type Subscriptions = ReturnType<typeof subscriptions>;
 

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { gather } from "../runtime/gather.ts";
 import { collectionOf } from "./collection.ts";
-import { type SubscriptionRow, subscriptionCollection } from "./subscriptions.ts";
+import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 import { aliasKey, type UserRow, userCollection } from "./users.ts";
 
 export type Targets = ReturnType<typeof targets>;

@@ -1,7 +1,11 @@
+import type { Announcer } from "#core/queue/announce.ts";
+import type { Subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
+import type { Metrics } from "#core/runtime/metrics.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics-webhooks.ts";
 import { type AppRow, appCollection } from "#core/storage/apps.ts";
 import { collectionOf } from "#core/storage/collection.ts";
+import type { Mongo } from "#core/storage/connect.ts";
 import { namedLease } from "#core/storage/leases.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants.ts";
 import { webhookDeliveries } from "#core/storage/webhook-deliveries.ts";
@@ -10,12 +14,19 @@ import { webhookStats } from "#core/storage/webhook-stats.ts";
 import { webhookCollection, webhookWork } from "#core/storage/webhooks.ts";
 import { healthCheck } from "./health-check.ts";
 import type { Lanes, LanesDeps } from "./lanes.ts";
-import { ownerMails } from "./owner-mails.ts";
-import type { WebhookPartsDeps } from "./parts.ts";
-import type { SendWebhook } from "./send.ts";
-import { testRequests } from "./test-requests.ts";
+import { type OwnerMailsDeps, ownerMails } from "./owner-mails.ts";
+import { type TestRequestsDeps, testRequests } from "./test-requests.ts";
 
-export type SidePartsDeps = WebhookPartsDeps & { ring: LanesDeps["ring"]; send: SendWebhook };
+export type SidePartsDeps = Omit<TestRequestsDeps, "subject" | "find" | "keep"> & {
+  db: Mongo["db"];
+  subjects: Subjects;
+  announcer: Announcer;
+  holder: string;
+  ring: LanesDeps["ring"];
+  /** The server that takes mails to owners; null: nobody is mailed. */
+  mail: OwnerMailsDeps["server"];
+  metrics: Metrics<"dispatcher">;
+};
 
 /** What a dispatcher does for endpoints beside sending to them: tests, health and its mails, gauges. */
 export const sideParts = (deps: SidePartsDeps, held: Lanes): Part[] => {

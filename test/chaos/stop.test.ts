@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
+import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import { audit, expectAllSent, type Sending, seedDevices, send, startSending } from "../support/sending.ts";
 import { testServers } from "../support/servers.ts";
 import type { SystemProgram } from "../support/system.ts";

@@ -5,7 +5,7 @@ import { ensureStream } from "#core/queue/streams.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { planStream } from "#core/queue/topology.ts";
 import type { PlanRow } from "#core/storage/plans.ts";
-import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
+import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import type { TenantRow } from "#core/storage/tenants.ts";
 import { aPlan, seed } from "../support/fixtures.ts";
 import { audit, expectAllSent, type Sending, seedDevices, send, startSending } from "../support/sending.ts";

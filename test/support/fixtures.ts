@@ -7,7 +7,7 @@ import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
 import { type AppRow, appCollection, type ChannelAccounts } from "#core/storage/apps.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans.ts";
-import { type SubscriptionRow, subscriptionCollection } from "#core/storage/subscriptions.ts";
+import { type SubscriptionRow, subscriptionCollection } from "#core/storage/subscription-row.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants.ts";
 import { aliasKey, type UserRow, userCollection } from "#core/storage/users.ts";
 import { asleep } from "#core/storage/wake.ts";

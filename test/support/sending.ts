@@ -5,7 +5,7 @@ import { newId } from "#core/domain/ids.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { PlanRow } from "#core/storage/plans.ts";
-import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
+import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import { startApns } from "../../dev/simulators/apns.ts";
 import type { Simulator } from "../../dev/simulators/control.ts";
 import { makeCredentials } from "../../dev/simulators/credentials.ts";

@@ -2,7 +2,7 @@ import { derivedId } from "#core/domain/ids.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
-import type { SubscriptionRow } from "#core/storage/subscriptions.ts";
+import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import { asleep } from "#core/storage/wake.ts";
 import type { Suspensions } from "../../dispatcher/suspensions.ts";
 

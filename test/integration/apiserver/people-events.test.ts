@@ -6,7 +6,7 @@ import type { EventEnvelope, EventKind } from "#core/schema/event.ts";
 import { eventTypes } from "#core/schema/event-data.ts";
 import { parser } from "#core/schema/parser.ts";
 import { type RemovalRow, removalCollection } from "#core/storage/removals.ts";
-import { type SubscriptionRow, subscriptionCollection } from "#core/storage/subscriptions.ts";
+import { type SubscriptionRow, subscriptionCollection } from "#core/storage/subscription-row.ts";
 import { type UserRow, userCollection } from "#core/storage/users.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { type ReadEvents, readEvents } from "../../support/events.ts";
