@@ -2,7 +2,7 @@ import { newId } from "#core/domain/ids.ts";
 import type { CreateWebhook } from "#core/schema/webhook.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import { asleep } from "#core/storage/wake.ts";
-import { type WebhookRow, webhookDefaults } from "#core/storage/webhooks.ts";
+import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks.ts";
 import type { By } from "../audit.ts";
 import { webhookFact } from "./audit.ts";
 import { checkWebhook } from "./checks.ts";
@@ -54,11 +54,7 @@ const newRow = (
     events: body.events,
     event_names: [],
     ...membersOf(seal, id, body),
-    status: "active",
-    disabled_reason: null,
-    failure_count: 0,
-    streak_since: null,
-    failing_since: null,
+    ...healthAnew,
     last_success_at: null,
     last_failure_at: null,
     secret: seal(secret, `webhooks/${id}/secret`),

@@ -1,5 +1,5 @@
 import type { UpdateWebhook } from "#core/schema/webhook.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { healthAnew, type WebhookRow } from "#core/storage/webhooks.ts";
 import type { By } from "../audit.ts";
 import { webhookFact } from "./audit.ts";
 import { changeWebhook } from "./change.ts";
@@ -25,17 +25,7 @@ export const updateWebhook =
 
 /** The only one who disables or enables an endpoint that answers is its owner. Source: spec 3.3. */
 const stateOf = (row: WebhookRow, wanted: UpdateWebhook["status"]): Partial<WebhookRow> => {
-  if (wanted === "active") return healthy;
+  if (wanted === "active") return healthAnew;
   if (wanted === undefined || row.status === "disabled") return {};
   return { status: "disabled", disabled_reason: "disabled by its owner" };
 };
-
-/** The streak of failures begins anew. Source: decisions 10.3. */
-const healthy = {
-  status: "active",
-  disabled_reason: null,
-  failure_count: 0,
-  streak_since: null,
-  failing_since: null,
-  notified: null,
-} as const satisfies Partial<WebhookRow>;

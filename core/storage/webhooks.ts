@@ -62,6 +62,16 @@ export type RecoveryRow = {
   completed_at: Date | null;
 };
 
+/** An endpoint on which nothing has failed yet, or whose streak of failures begins anew. Source: decisions 10.3. */
+export const healthAnew = {
+  status: "active",
+  disabled_reason: null,
+  failure_count: 0,
+  streak_since: null,
+  failing_since: null,
+  notified: null,
+} as const satisfies Partial<WebhookRow>;
+
 /** What an endpoint is like whose owner says nothing more. */
 export const webhookDefaults = {
   batch: false,
@@ -75,7 +85,6 @@ export const webhookDefaults = {
   timeout_ms: webhookLimits.timeoutMs.standard,
   recovery: null,
   wakes: 0,
-  notified: null,
 } as const satisfies Partial<WebhookRow>;
 
 export const webhookCollection: CollectionSpec = {

@@ -5,7 +5,7 @@ import type { WebhookFilters } from "#core/schema/webhook-filters.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import type { ManagedRows } from "#core/storage/managed.ts";
 import { asleep } from "#core/storage/wake.ts";
-import { type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks.ts";
+import { healthAnew, type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
@@ -179,9 +179,7 @@ const remedy = `another url, or a new value of the annotation ${enableAnnotation
 const beginning = (now: Date): Partial<WebhookRow> => ({
   ...asleep,
   ...webhookDefaults,
-  failure_count: 0,
-  streak_since: null,
-  failing_since: null,
+  ...healthAnew,
   last_success_at: null,
   last_failure_at: null,
   created_at: now,

@@ -1,6 +1,6 @@
 import type { WebhookSpec } from "#core/schema/resources/webhook.ts";
 import type { AppRow } from "#core/storage/apps.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { healthAnew, type WebhookRow } from "#core/storage/webhooks.ts";
 import type { Resource } from "../kube/objects.ts";
 
 type Webhook = Resource<WebhookSpec, { enabledFor?: string }>;
@@ -37,17 +37,8 @@ export const stateOf = (webhook: Webhook, row: WebhookRow | null): Partial<Webho
   if (spec.suspended) return { status: "disabled", disabled_reason: suspendedReason };
   const isResumed = row?.disabled_reason === suspendedReason;
   const isEnabled = row?.status === "disabled" && isEnableDue(webhook);
-  return row === null || row.url !== spec.url || isResumed || isEnabled ? anew : {};
+  return row === null || row.url !== spec.url || isResumed || isEnabled ? healthAnew : {};
 };
-
-const anew = {
-  status: "active",
-  disabled_reason: null,
-  failure_count: 0,
-  streak_since: null,
-  failing_since: null,
-  notified: null,
-} as const satisfies Partial<WebhookRow>;
 
 /** Whether a person asked, by the annotation, and has not been heard. */
 const isEnableDue = (webhook: Webhook): boolean => {

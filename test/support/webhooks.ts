@@ -1,10 +1,11 @@
 import { asleep } from "#core/storage/wake.ts";
-import { type WebhookRow, webhookDefaults } from "#core/storage/webhooks.ts";
+import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks.ts";
 
 /** An active endpoint of app_1 that wants `delivery.sent`. */
 export const aWebhook = (over: Partial<WebhookRow> = {}): WebhookRow => ({
   ...asleep,
   ...webhookDefaults,
+  ...healthAnew,
   _id: "whk_1",
   tenant_id: "ten_1",
   app_id: "app_1",
@@ -12,12 +13,8 @@ export const aWebhook = (over: Partial<WebhookRow> = {}): WebhookRow => ({
   description: null,
   events: ["delivery.sent"],
   event_names: [],
-  status: "active",
-  disabled_reason: null,
   secret: { kid: "test", data: "" },
   previous_secret: null,
-  failure_count: 0,
-  failing_since: null,
   last_success_at: null,
   last_failure_at: null,
   managed: null,
