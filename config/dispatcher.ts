@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { OutgoingConfig, poolSize, SharedConfig } from "./shared.ts";
+import { OutgoingConfig, poolSize, SharedConfig, StreamsConfig } from "./shared.ts";
 
 const { Integer, Object: Group, Optional, String: Text } = Type;
 
@@ -7,6 +7,7 @@ const { Integer, Object: Group, Optional, String: Text } = Type;
 export const DispatcherConfig = Group(
   {
     ...SharedConfig,
+    ...StreamsConfig,
     ...OutgoingConfig,
     mongodbPoolSize: poolSize(30),
     unsavedLimit: Integer({

@@ -73,6 +73,19 @@ export const SharedConfig = {
   }),
 };
 
+/** How JetStream keeps streams; the programs that make them use it. */
+export const StreamsConfig = {
+  natsReplicas: Integer({
+    env: "HERALD_NATS_REPLICAS",
+    default: 1,
+    minimum: 1,
+    maximum: 5,
+    description:
+      "copies that JetStream keeps of each stream, each on a server of its own: with 3 nothing stops when one server is " +
+      "lost; streams that exist are changed at the next start",
+  }),
+};
+
 /** Redis holds only what may be lost; the apiserver and the dispatcher use it. */
 export const RedisConfig = {
   redisUrl: Text({

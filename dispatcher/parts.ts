@@ -46,6 +46,7 @@ import { unsavedWindow } from "./window.ts";
 /** What of the settings the parts need; `config/dispatcher.ts` describes each. */
 export type Settings = {
   natsPrefix: string;
+  natsReplicas: number;
   keyRing: string;
   healthHost: string;
   healthPort: number;
@@ -77,7 +78,8 @@ export const parts = (made: Made): Part[] => {
   const { mongo, log, metrics, clock, holder } = made;
   const shared = sharing(made);
   const sends = sending(made, shared);
-  const webhooks = webhookParts({ ...made, ...shared, natsPrefix: made.config.natsPrefix, mail: mailOf(made.config) });
+  const { natsPrefix, natsReplicas } = made.config;
+  const webhooks = webhookParts({ ...made, ...shared, natsPrefix, natsReplicas, mail: mailOf(made.config) });
   const left = leftEvents({ ...made, ...shared });
   const people = peopleParts({ ...made, db: mongo.db, events: eventPublisher(shared), metrics: metrics.queue });
   const sources = [
@@ -190,7 +192,7 @@ const stores = ({ mongo, nats, config }: Made): Part => ({
   start: async () => {
     await ensureIndexes(mongo.db);
     for (const spec of [eventStream(config.natsPrefix), webhookStream(config.natsPrefix)]) {
-      await ensureStream(nats.jsm, spec);
+      await ensureStream(nats.jsm, spec, config.natsReplicas);
     }
   },
   stop: async () => {
@@ -247,7 +249,7 @@ const workLanes = (
   /** A stream that somebody deleted is made again, unless its plan is gone; the timers ring what it held. */
   const repair = async (plan: string): Promise<void> => {
     const row = await plansOf(mongo).findOne({ _id: plan });
-    if (row !== null) await ensureStream(nats.jsm, streamOf(plan, row.backlog_per_tenant));
+    if (row !== null) await ensureStream(nats.jsm, streamOf(plan, row.backlog_per_tenant), config.natsReplicas);
   };
   const open = (plan: string): Part[] => {
     const { stream } = streamOf(plan, 1);

@@ -47,6 +47,8 @@ export type HandlerDeps = Common & {
   fence: Fence;
   nats: Pick<Nats, "js" | "jsm" | "isConnected">;
   prefix: string;
+  /** Copies that JetStream keeps of a stream. */
+  replicas: number;
   publicUrl: string;
   ring: KeyRing;
   /** Judges the addresses of webhooks. */
@@ -66,7 +68,7 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
   const doorbell = doorbellOf(nats, deps.prefix);
   const appRefs = { ...common, ...rows, appStore: stores.apps };
   const handlers: Handlers = {
-    plans: planHandler({ ...common, ...rows, store: stores.plans, prefix: deps.prefix, ...streams(nats, fence) }),
+    plans: planHandler({ ...common, ...rows, store: stores.plans, prefix: deps.prefix, ...streams(deps) }),
     tenants: tenantHandler({ ...common, ...rows, store: stores.tenants, ...cascade(db, announce, doorbell) }),
     apps: appHandler({
       ...common,
@@ -164,7 +166,7 @@ const ignoreUnavailable = (error: unknown): void => {
 const newToken = (): string => `hk_${randomBytes(32).toString("base64url")}`;
 const newSigningSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`;
 
-const streams = ({ jsm, isConnected }: Pick<Nats, "jsm" | "isConnected">, { check }: Fence) => {
+const streams = ({ nats: { jsm, isConnected }, fence: { check }, replicas }: HandlerDeps) => {
   /** Without a connection a call would only wait for its deadline. */
   const whenConnected = async <T>(call: () => Promise<T>): Promise<T> => {
     check(); // JetStream itself cannot tell a leader from before
@@ -172,7 +174,7 @@ const streams = ({ jsm, isConnected }: Pick<Nats, "jsm" | "isConnected">, { chec
     return call().catch(translated);
   };
   return {
-    ensureStream: (spec: StreamSpec) => whenConnected(() => ensureStream(jsm, spec)),
+    ensureStream: (spec: StreamSpec) => whenConnected(() => ensureStream(jsm, spec, replicas)),
     deleteStream: (name: string) =>
       whenConnected(async () => {
         await jsm.streams.delete(name).catch(ignoreMissing);

@@ -29,6 +29,7 @@ import { terms } from "./terms.ts";
 /** What of the operator's configuration its parts use; config/operator.ts describes each. */
 export type Settings = {
   natsPrefix: string;
+  natsReplicas: number;
   keyRing: string;
   publicUrl: string;
   allowedRanges: string[];
@@ -79,6 +80,7 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
     fence,
     nats,
     prefix: config.natsPrefix,
+    replicas: config.natsReplicas,
     publicUrl: config.publicUrl,
     guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
     ring: keyRing(config.keyRing),

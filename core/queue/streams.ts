@@ -10,9 +10,16 @@ import type { StreamSpec } from "./topology.ts";
 /** `draining`: more waits for a subject than its source allows; nothing of it is dropped, and no more is taken. */
 export type Ensured = "created" | "updated" | "unchanged" | "draining";
 
-/** Makes a stream and its consumers what their source says. Several programs may do so at the same time. */
-export const ensureStream = async (jsm: JetStreamManager, { stream, consumers }: StreamSpec): Promise<Ensured> => {
-  const ensured = await ensureLimits(jsm, stream);
+/**
+ * Makes a stream and its consumers what their source says, kept in so many copies; without a number those that it has
+ * stay. Several programs may do so at the same time.
+ */
+export const ensureStream = async (
+  jsm: JetStreamManager,
+  { stream, consumers }: StreamSpec,
+  replicas?: number,
+): Promise<Ensured> => {
+  const ensured = await ensureLimits(jsm, replicas === undefined ? stream : { ...stream, num_replicas: replicas });
   let isChanged = false;
   for (const consumer of consumers) isChanged = (await ensureConsumer(jsm, stream.name, consumer)) || isChanged;
   return ensured === "unchanged" && isChanged ? "updated" : ensured;

@@ -2,16 +2,25 @@ import { join } from "node:path";
 import { bin } from "../paths.ts";
 import { answersHttp, launch, type Server, type ServerOptions } from "./process.ts";
 
-/** Starts nats-server with JetStream, on loopback. Throws below 2.15: 2.9 and 2.10 ignore what they do not know. */
-export const startNats = async (options: ServerOptions & { port: number; monitorPort: number }): Promise<Server> => {
-  const { dir, port, monitorPort, name = "nats", detached = false } = options;
+/** Makes a server one of several: where the others reach it, and where it reaches them (not itself: it would count as one more). */
+export type NatsCluster = { port: number; routes: readonly number[] };
+
+/**
+ * Starts nats-server with JetStream, on loopback; in a cluster it is ready once most of the others are. Throws below
+ * 2.15: 2.9 and 2.10 ignore what they do not know.
+ */
+export const startNats = async (
+  options: ServerOptions & { port: number; monitorPort: number; cluster?: NatsCluster },
+): Promise<Server> => {
+  const { dir, port, monitorPort, cluster, name = "nats", detached = false } = options;
   const store = join(dir, name);
+  const listen = ["-a", "127.0.0.1", "-p", `${port}`, "-m", `${monitorPort}`];
   const { pid, ...controls } = await launch({
     name,
     dir,
     detached,
-    command: [bin("nats-server"), "-a", "127.0.0.1", "-p", `${port}`, "-m", `${monitorPort}`, "-js", "-sd", store],
-    ports: [port, monitorPort],
+    command: [bin("nats-server"), ...listen, "-js", "-sd", store, ...(cluster ? clustered(name, cluster) : [])],
+    ports: [port, monitorPort, ...(cluster ? [cluster.port] : [])],
     marker: `-p ${port} -m ${monitorPort}`,
     isReady: () => answersHttp(`http://127.0.0.1:${monitorPort}/healthz`), // ready only with JetStream recovered
   });
@@ -20,6 +29,11 @@ export const startNats = async (options: ServerOptions & { port: number; monitor
     throw error;
   });
   return { ...controls, pids: [pid], url: `nats://127.0.0.1:${port}` };
+};
+
+const clustered = (name: string, { port, routes }: NatsCluster): string[] => {
+  const listen = ["--server_name", name, "--cluster_name", "herald", "--cluster", `nats://127.0.0.1:${port}`];
+  return [...listen, "--routes", routes.map((route) => `nats://127.0.0.1:${route}`).join(",")];
 };
 
 const assertVersion = async (monitorPort: number): Promise<void> => {

@@ -39,6 +39,7 @@ export type WebhookPartsDeps = {
   publisher: Publisher;
   subjects: Subjects;
   natsPrefix: string;
+  natsReplicas: number;
   directory: Pick<Directory, "webhooksOf">;
   suspensions: Suspensions;
   changes: Changes;
@@ -106,7 +107,8 @@ const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes
 };
 
 /** What brings lanes their work. */
-const workers = ({ db, nats, natsPrefix, directory, metrics, log, clock }: WebhookPartsDeps, held: Lanes): Part[] => {
+const workers = (deps: WebhookPartsDeps, held: Lanes): Part[] => {
+  const { db, nats, natsPrefix, natsReplicas, directory, metrics, log, clock } = deps;
   const common = { nats, timeoutMs: handleTimeoutMs, log, metrics: metrics.queue };
   const [events, doorbells] = [eventStream(natsPrefix), webhookStream(natsPrefix)];
   return [
@@ -114,7 +116,7 @@ const workers = ({ db, nats, natsPrefix, directory, metrics, log, clock }: Webho
       ...common,
       name: "webhook events",
       stream: events.stream.name,
-      repair: () => ensureStream(nats.jsm, events),
+      repair: () => ensureStream(nats.jsm, events, natsReplicas),
       consumer: "webhooks",
       concurrency: matchersAtOnce,
       parse: eventBatch,
@@ -130,7 +132,7 @@ const workers = ({ db, nats, natsPrefix, directory, metrics, log, clock }: Webho
       ...common,
       name: "webhook doorbells",
       stream: doorbells.stream.name,
-      repair: () => ensureStream(nats.jsm, doorbells),
+      repair: () => ensureStream(nats.jsm, doorbells, natsReplicas),
       consumer: "doorbells",
       concurrency: doorbellsAtOnce,
       parse: doorbell,

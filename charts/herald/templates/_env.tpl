@@ -41,7 +41,14 @@
 {{- end }}
 {{- end }}
 
+{{/* How streams are kept, for the programs that make them. */}}
+{{- define "herald.env.streams" }}
+- name: HERALD_NATS_REPLICAS
+  value: {{ .Values.nats.replicas | quote }}
+{{- end }}
+
 {{- define "herald.env.operator" }}
+{{- include "herald.env.streams" . }}
 - name: HERALD_PUBLIC_URL
   value: {{ include "herald.publicUrl" . | quote }}
 - name: HERALD_OPERATOR_NAMESPACE
@@ -70,6 +77,7 @@
 {{- end }}
 
 {{- define "herald.env.dispatcher" }}
+{{- include "herald.env.streams" . }}
 {{- with .Values.dispatcher.mail }}
 {{- if .existingSecret }}
 - name: HERALD_MAIL_URL_FILE

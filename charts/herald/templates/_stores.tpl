@@ -40,4 +40,7 @@ secret:
 {{- fail (printf "\n\n%s: give exactly one of %s.existingSecret (a Secret that holds its address), %s.url, or %s.bundled.enabled=true (a throwaway server for trials)\n" $store $store $store $store) }}
 {{- end }}
 {{- end }}
+{{- if and .Values.nats.bundled.enabled (gt (int .Values.nats.replicas) 1) }}
+{{- fail "\n\nnats.replicas: the bundled server is one and can keep but 1 copy; bring servers of your own for more\n" }}
+{{- end }}
 {{- end }}

@@ -79,7 +79,7 @@ describe("webhooks", function () {
     const stopping = new AbortController();
     const metrics = createMetrics("dispatcher");
     const log = createLog({ program: "dispatcher", level: "fatal" });
-    const common = { db, holder, log, clock };
+    const common = { db, holder, log, clock, natsReplicas: 1 };
     const news = changes({ nats, subjects: names });
     const { parts: webhooks, timer } = webhookParts({
       ...common,

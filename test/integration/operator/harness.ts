@@ -107,6 +107,7 @@ const openStores = async (servers: TestServers, id: string): Promise<Stores> => 
 
 const settingsOf = (id: string): Settings & { labelSelector: string } => ({
   natsPrefix: id,
+  natsReplicas: 1,
   keyRing: `k1:${randomBytes(32).toString("base64")}`,
   publicUrl: "http://herald.example",
   allowedRanges: [],

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from "typebox";
-import { RedisConfig, SharedConfig } from "#config/shared.ts";
+import { RedisConfig, SharedConfig, StreamsConfig } from "#config/shared.ts";
 import { closed, existingSecret, flag, image, kubernetesList, ports, resources, setting, text } from "./shapes.ts";
 
 const bundled = closed("a throwaway server for trials: one replica, no password, no backup", {
@@ -35,6 +35,7 @@ export const storeValues = {
   }),
   nats: store("NATS 2.12 or later with JetStream", SharedConfig.natsUrl, {
     prefix: setting(SharedConfig.natsPrefix),
+    replicas: setting(StreamsConfig.natsReplicas),
     credentials: closed("when NATS asks for them", existingSecret("the content of a .creds file")),
     monitoringEndpoint: text("where KEDA reads what waits, HOST:PORT; empty = the bundled server"),
     account: text("JetStream account that KEDA reads", { minLength: 1 }),
