@@ -21,6 +21,7 @@ const install = "test/e2e/install.test.ts"; // what it installs is used by the r
 /** In this order: the last takes everything away. */
 const files = [
   "delivery",
+  "managed",
   "security",
   "network",
   "metrics",
