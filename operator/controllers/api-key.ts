@@ -11,7 +11,7 @@ import type { Store } from "../kube/store.ts";
 import { idOf, isRetained } from "../policies/management.ts";
 import { isReplacementDue, madeAtOf, nextRotationAt, overlapMsOf } from "../policies/rotation.ts";
 import { endingBy, hashesOf, hashOf, isToken, overlapMs } from "../policies/tokens.ts";
-import { type AppRefDeps, appOf } from "./app-ref.ts";
+import { type AppRefDeps, appOfTenant } from "./app-ref.ts";
 import { type Common, kept, noTenant, refusal } from "./common.ts";
 import { type MayWrite, type Place, type Records, records } from "./record.ts";
 
@@ -42,7 +42,7 @@ export const apiKeyHandler = (deps: ApiKeyDeps): Handler<ApiKey> => {
       const [tenant] = await tenants.holding([key.metadata.namespace ?? ""]);
       if (tenant === undefined) return refusal(noTenant(key));
       const stand = await record.look(key, ofTenant(tenant));
-      const apps = await appsOf(deps, key);
+      const apps = await appsOf(deps, key, tenant._id);
       const members = membersOf(key, tenant, apps.ids);
       if (stand.kind === "write") {
         if (apps.finding !== null) return refusal(apps.finding);
@@ -187,9 +187,13 @@ const verdictOf = (verdict: Verdict, { hashes, nextAt, now, isSecretWritten }: F
 
 const maxTimerMs = 86_400_000; // setTimeout ends at 24 days; the resync comes sooner anyway
 
-const appsOf = async (deps: ApiKeyDeps, key: ApiKey): Promise<{ ids: string[] | null; finding: Finding | null }> => {
+const appsOf = async (
+  deps: ApiKeyDeps,
+  key: ApiKey,
+  tenantId: string,
+): Promise<{ ids: string[] | null; finding: Finding | null }> => {
   if (key.spec.appRefs === undefined) return { ids: null, finding: null };
-  const refs = await Promise.all(key.spec.appRefs.map((name) => appOf(deps, key, name))); // at most 50, by its schema
+  const refs = await Promise.all(key.spec.appRefs.map((name) => appOfTenant(deps, key, name, tenantId))); // at most 50, by its schema
   const missing = refs.find((ref) => ref.kind !== "found");
   if (missing !== undefined) return { ids: [], finding: missing.finding };
   return { ids: refs.flatMap((ref) => (ref.kind === "found" ? ref.row._id : [])).sort(), finding: null };

@@ -26,7 +26,18 @@ export const appOf = async (deps: AppRefDeps, resource: Resource, name: string):
   }
   const row = await deps.apps.find(idOf(appResource, app));
   if (row !== null && (await standsFor(deps, app, row))) return { kind: "found", row };
-  return { kind: "waiting", finding: waiting("AppNotReady", `App ${name} is not there yet; its conditions say why`) };
+  return notReady(name);
+};
+
+const notReady = (name: string): AppRef => ({
+  kind: "waiting",
+  finding: waiting("AppNotReady", `App ${name} is not there yet; its conditions say why`),
+});
+
+/** The same for what is a tenant's: the namespace may have gone to another while the app was looked at. */
+export const appOfTenant = async (deps: AppRefDeps, resource: Resource, name: string, tenantId: string) => {
+  const ref = await appOf(deps, resource, name);
+  return ref.kind === "found" && ref.row.tenant_id !== tenantId ? notReady(name) : ref;
 };
 
 /** Whether the namespace is the tenant's whose app it is, and the App has it or only looks at it: a name alone opens nothing. */
