@@ -54,10 +54,11 @@ export const appIsGone =
     (await apps.find(row.app_id)) === null;
 
 /** A resource that is of an app reaches the app's records only, and those beside it of the same app are its peers. */
-export const besideInApp = <R extends Resource<{ appRef: string; externalName?: string }>>(
+export const besideInApp = <R extends Resource<{ appRef: string }>>(
   { metadata, spec }: R,
   app: AppRow,
 ): Place<R, { app_id: string }> => ({
-  belongs: (row) => spec.externalName === undefined || row.app_id === app._id,
+  owner: "app",
+  belongs: (row) => row.app_id === app._id,
   isPeer: (other) => other.metadata.namespace === metadata.namespace && other.spec.appRef === spec.appRef,
 });

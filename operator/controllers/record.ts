@@ -12,6 +12,7 @@ import {
   isRetained,
   nameOf,
   notConfirmed,
+  type Owner,
   olderThan,
   type Stand,
   standOf,
@@ -35,7 +36,7 @@ export type RecordDeps<R extends Claimant, Row extends NamedRow> = Common & {
 type NamedRow = ManagedRow & { name?: string };
 
 /** Where a resource stands: which records it may reach, and which other resources can be after the same. */
-export type Place<R, Row> = { belongs?: (row: Row) => boolean; isPeer?: (other: R) => boolean };
+export type Place<R, Row> = { owner?: Owner; belongs?: (row: Row) => boolean; isPeer?: (other: R) => boolean };
 
 export type Wanted<Row> = {
   set: Partial<Row>;
@@ -85,13 +86,13 @@ type Dropping = { before?: (id: string) => Promise<Finding | null>; after?: (id:
 const look = async <R extends Claimant, Row extends NamedRow>(
   { definition, what, rows, store }: RecordDeps<R, Row>,
   resource: R,
-  { belongs, isPeer }: Place<R, Row>,
+  { owner = "tenant", belongs, isPeer }: Place<R, Row>,
 ): Promise<Stand<Row>> => {
   const id = idOf(definition, resource);
   const row = await rows.find(id);
   const isReachable = row === null || belongs === undefined || belongs(row);
   const rivals = othersIn(store.by("external", id), resource).filter((other) => isPeer?.(other) ?? true);
-  return standOf({ definition, what, resource, id, row, isReachable, rivals });
+  return standOf({ definition, what, resource, id, row, isReachable, owner, rivals });
 };
 
 const tell = async <R extends Claimant, Row extends NamedRow>(

@@ -1,6 +1,6 @@
 import { type KeyRing, KeyRingError } from "#core/runtime/key-ring.ts";
 import { resourceApiVersion } from "#core/schema/resources/definition.ts";
-import { type WebhookSpec, webhookResource } from "#core/schema/resources/webhook.ts";
+import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/resources/webhook.ts";
 import type { Sealed } from "#core/storage/sealed.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
@@ -10,8 +10,8 @@ import { isRotationDue, isSigningSecret, overlapMs } from "../policies/tokens.ts
 
 export type SigningDeps = { secrets: Secrets; ring: KeyRing; newSigningSecret: () => string };
 
-type Webhook = Resource<WebhookSpec>;
-type Input = { webhook: Webhook; id: string; row: WebhookRow | null; now: Date };
+type Webhook = Resource<WebhookSpec, WebhookStatus>;
+type Input = { webhook: Webhook; id: string; appId: string; row: WebhookRow | null; now: Date };
 type SealedSecrets = Pick<WebhookRow, "secret" | "previous_secret">;
 
 /**
@@ -28,7 +28,7 @@ export const keepSigningSecret = async (
   const found = await deps.secrets.readOwn(ownerOf(webhook), webhook.spec.secretName, signal);
   const before = retaken(found, ({ secret }) => secret !== undefined && secret === opened);
   if (before.kind === "foreign") return { finding: conflict(webhook) };
-  const secret = secretOf(webhook, { before, opened, make: deps.newSigningSecret });
+  const secret = secretOf(input, { before, opened, make: deps.newSigningSecret });
   const isWritten = await writeSecret(deps, { webhook, before, secret }, signal);
   return { sealed: sealedOf(deps.ring, { ...input, opened, secret }), isWritten };
 };
@@ -43,13 +43,17 @@ export const ownerOf = (resource: Webhook): Owner => ({
 const conflict = ({ spec }: Webhook): Finding =>
   refused("SecretConflict", `Secret ${spec.secretName} exists and is not this webhook's; it is left alone`);
 
-/** The Secret's value counts; when it is lost, the stored one is written back. */
+/**
+ * The Secret's value counts; when it is lost, the stored one is written back. That of an app which is gone signs nothing
+ * for the next one: the namespace may be another tenant's by now.
+ */
 const secretOf = (
-  { metadata }: Webhook,
+  { webhook: { metadata, status }, row, appId }: Input,
   { before, opened, make }: { before: OwnSecret; opened: string | null; make: () => string },
 ): string => {
   const current = before.kind === "own" ? before.values["secret"] : undefined;
   if (before.kind !== "own" || !isSigningSecret(current)) return opened ?? make();
+  if (row === null && status?.appId !== undefined && status.appId !== appId) return make();
   return isRotationDue(metadata.annotations?.[rotateAnnotation], before.rotatedFor) ? make() : current;
 };
 

@@ -140,7 +140,7 @@ const applyTo = async (
   };
   const problem = record.problem(webhook, stand, { set: members });
   if (problem !== null) return problem;
-  const signing = await keepSigningSecret(deps, { webhook, id, row, now }, signal);
+  const signing = await keepSigningSecret(deps, { webhook, id, appId: app._id, row, now }, signal);
   if ("finding" in signing) return refusal(signing.finding);
   const set = { ...members, ...signing.sealed, ...resumption(webhook, row, now) };
   const result = await record.keep(webhook, stand, { set, begin: beginning(now) });

@@ -38,7 +38,14 @@ const aRow = (managed: Partial<Managed> | null = null): ManagedRow => ({
 
 const stand = (over: Partial<Situation<ManagedRow>>) => {
   const { resource = aResource("self"), ...others } = over;
-  const rest = { definition: webhookResource, what: "webhook", row: null, isReachable: true, rivals: [] };
+  const rest = {
+    definition: webhookResource,
+    what: "webhook",
+    row: null,
+    isReachable: true,
+    owner: "tenant" as const,
+    rivals: [],
+  };
   return standOf<ManagedRow>({ ...rest, id, resource, ...others });
 };
 
@@ -89,6 +96,11 @@ describe("policy: management", () => {
       it: "tells a record of its own from another tenant's",
       at: { row: aRow({}), isReachable: false, resource: aResource("self", { named: false }) },
       is: "TenantChanged",
+    },
+    {
+      it: "tells a record of its own from another app's",
+      at: { row: aRow({}), isReachable: false, owner: "app", resource: aResource("self", { named: false }) },
+      is: "AppChanged",
     },
     {
       it: "observes what another manages",
