@@ -6,7 +6,12 @@ import { isConflict, KubeError } from "./kube/errors.ts";
 import { pause } from "./kube/watch.ts";
 
 /** A Plan as the chart's values give it. */
-export type PlanManifest = { apiVersion: string; kind: "Plan"; metadata: { name: string }; spec: PlanSpec };
+export type PlanManifest = {
+  apiVersion: string;
+  kind: "Plan";
+  metadata: { name: string; labels?: Record<string, string> };
+  spec: PlanSpec;
+};
 
 export type ApplyPlansDeps = { client: KubeClient; log: Log };
 
@@ -23,19 +28,21 @@ export const applyPlans = async (
   signal: AbortSignal,
 ): Promise<void> => {
   for (const plan of plans) {
-    const isOurs = await whenServed(() => applyOne(client, plan, signal), signal);
-    log.info({ plan: plan.metadata.name }, isOurs ? "plan.applied" : "plan.left_alone");
+    const { name } = plan.metadata;
+    const conflict = await whenServed(() => applyOne(client, plan, signal), signal);
+    if (conflict === null) log.info({ plan: name }, "plan.applied");
+    else log.warn({ plan: name, conflict }, "plan.left_alone");
   }
 };
 
-/** False when somebody else has set a member to another value. */
-const applyOne = async (client: KubeClient, plan: PlanManifest, signal: AbortSignal): Promise<boolean> => {
+/** Who has set which members to another value, when somebody else has. */
+const applyOne = async (client: KubeClient, plan: PlanManifest, signal: AbortSignal): Promise<string | null> => {
   const path = `${collectionPath(planResource)}/${plan.metadata.name}?fieldManager=herald-plans&fieldValidation=Strict`;
   try {
     await client.call({ method: "PATCH", path, body: plan, contentType: "application/apply-patch+yaml" }, signal);
-    return true;
+    return null;
   } catch (error) {
-    if (isConflict(error)) return false;
+    if (error instanceof KubeError && isConflict(error)) return error.reason;
     throw error;
   }
 };

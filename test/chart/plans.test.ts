@@ -41,8 +41,10 @@ describe("the Job that applies plans", function () {
   const name = (): string => `${herald.id}-plan`;
 
   /** Runs it, with the chart's permissions, over one plan. */
-  const run = async (spec: object): Promise<string> => {
-    await writeFile(join(dir, "plan.json"), JSON.stringify({ ...manifests(herald).plan(), spec }));
+  const run = async (spec: object, labels: object = {}): Promise<string> => {
+    const { metadata, ...plan } = manifests(herald).plan();
+    const labelled = { ...metadata, labels: { ...metadata.labels, ...labels } };
+    await writeFile(join(dir, "plan.json"), JSON.stringify({ ...plan, metadata: labelled, spec }));
     const env = { ...process.env, KUBECONFIG: join(dir, "kubeconfig") };
     const { stdout } = await execute(process.execPath, ["operator/apply-plans.ts", dir], { cwd: rootDir, env });
     return stdout;
@@ -57,6 +59,12 @@ describe("the Job that applies plans", function () {
     expect(await stored()).to.include({ title: "Free", apiRps: 20, subscribers: 10 });
   });
 
+  it("gives it the labels by which an operator finds it", async () => {
+    await run(spec, { "herald.dev/installation": "eu" });
+    const { metadata } = (await herald.get(manifests(herald).plan())) ?? expect.fail("no plan");
+    expect(metadata.labels).to.include({ "herald.dev/installation": "eu" });
+  });
+
   it("changes it with the next release, and takes away what is no longer said", async () => {
     const { subscribers: _, ...unlimited } = spec;
     await run({ ...unlimited, apiRps: 30 });
@@ -66,7 +74,10 @@ describe("the Job that applies plans", function () {
 
   it("leaves a plan alone that somebody else has changed", async () => {
     await kubectl(["patch", "plan", name(), "--type=merge", "--patch", '{"spec":{"apiRps":99}}']);
-    expect(await run(spec)).to.include('"plan.left_alone"');
+    expect(await run(spec))
+      .to.include('"plan.left_alone"')
+      .and.to.include('conflict with \\"kubectl-patch\\"') // who
+      .and.to.include(".spec.apiRps"); // which member
     expect(await stored()).to.include({ apiRps: 99 });
   });
 

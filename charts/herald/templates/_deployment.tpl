@@ -24,7 +24,8 @@ spec:
     matchLabels:
       {{- include "herald.selectorLabels" $at | nindent 6 }}
   strategy:
-    {{- toYaml $own.updateStrategy | nindent 4 }}
+    {{- $isRecreate := eq ($own.updateStrategy.type | default "") "Recreate" }}
+    {{- toYaml ($isRecreate | ternary (omit $own.updateStrategy "rollingUpdate") $own.updateStrategy) | nindent 4 }}
   template:
     metadata:
       labels:

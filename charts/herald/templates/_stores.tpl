@@ -30,17 +30,3 @@ secret:
 {{- define "herald.keyRingSecret" -}}
 {{ .Values.keyRing.existingSecret | default (printf "%s-key-ring" (include "herald.fullname" .)) }}
 {{- end }}
-
-{{/* Says what is missing before anything is installed. */}}
-{{- define "herald.checkStores" -}}
-{{- range $store := list "mongodb" "nats" "redis" }}
-{{- $settings := index $.Values $store }}
-{{- $given := list $settings.url $settings.existingSecret $settings.bundled.enabled | compact | len }}
-{{- if ne $given 1 }}
-{{- fail (printf "\n\n%s: give exactly one of %s.existingSecret (a Secret that holds its address), %s.url, or %s.bundled.enabled=true (a throwaway server for trials)\n" $store $store $store $store) }}
-{{- end }}
-{{- end }}
-{{- if and .Values.nats.bundled.enabled (gt (int .Values.nats.replicas) 1) }}
-{{- fail "\n\nnats.replicas: the bundled server is one and can keep but 1 copy; bring servers of your own for more\n" }}
-{{- end }}
-{{- end }}

@@ -8,6 +8,7 @@ import { expect } from "chai";
 import { stringify } from "yaml";
 import { findTool } from "../../../dev/find-tool.ts";
 import { alerts, ruleFiles } from "../../support/rules.ts";
+import { objectsIn, render, valuesFiles } from "../support/helm.ts";
 import { type AlertCase, alertCases, type History } from "./alert-cases.ts";
 
 describe("the chart's alerts", function () {
@@ -24,9 +25,13 @@ describe("the chart's alerts", function () {
   const run = (...args: string[]) => promisify(execFile)(promtool, args);
 
   /** Judges what an alert does over two histories, by promtool's own engine. */
-  const judge = async (alert: string, { at, fires, rests }: AlertCase): Promise<void> => {
+  const judge = async (
+    alert: string,
+    { at, fires, rests }: AlertCase,
+    ruleFile: string = ruleFileOf(alert),
+  ): Promise<void> => {
     const file = join(dir, `${alert}.yaml`);
-    const rules = { rule_files: [ruleFileOf(alert)], evaluation_interval: "1m" };
+    const rules = { rule_files: [ruleFile], evaluation_interval: "1m" };
     await writeFile(
       file,
       stringify({ ...rules, tests: [story(alert, fires, { at, count: 1 }), story(alert, rests, { at, count: 0 })] }),
@@ -48,6 +53,16 @@ describe("the chart's alerts", function () {
   for (const [alert, one] of Object.entries(alertCases)) {
     it(`${alert} fires when it should, and rests when it comes near only`, () => judge(alert, one));
   }
+
+  it("HeraldProgramDown of a release misses its own programs, while another installation runs all of its", async () => {
+    const objects = objectsIn(await render(valuesFiles["monitoring"] ?? "", "herald"));
+    const rule = objects.find(({ kind }) => kind === "PrometheusRule") ?? expect.fail("no PrometheusRule");
+    const ruleFile = join(dir, "rendered.yaml");
+    await writeFile(ruleFile, stringify(rule.spec));
+    const one = alertCases["HeraldProgramDown"] ?? expect.fail("no case");
+    const elsewhere = Object.entries(one.rests).map(([series, values]) => [series.replace('"herald"', '"eu"'), values]);
+    await judge("HeraldProgramDown", { ...one, fires: { ...one.fires, ...Object.fromEntries(elsewhere) } }, ruleFile);
+  });
 });
 
 const ruleFileOf = (alert: string): string =>

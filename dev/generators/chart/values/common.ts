@@ -60,6 +60,7 @@ export const commonValues = {
   ),
   plans: closed("plans of the platform, applied after every install and upgrade", {
     enabled: flag("applies them"),
+    labels: strings("labels of every plan; what operator.labelSelector asks for"),
     resources: resources("of the Job that applies them"),
     items: Type.Record(Type.String({ pattern: planName }), planItem, {
       description: "spec of each plan by its name; null = left alone",

@@ -57,15 +57,19 @@ const scaling = {
   enabled: flag("lets the number of pods follow the load"),
   minReplicas: count("pods at least", 1, 1_000),
   maxReplicas: count("pods at most", 1, 1_000),
-  targetCPUUtilizationPercentage: count("CPU used of what is requested, in percent; 0 = not looked at", 0, 1_000),
-  metrics: kubernetesList("more metrics, as in a HorizontalPodAutoscaler"),
+  targetCPUUtilizationPercentage: count(
+    "CPU used of what is requested, in percent; 0 = not looked at, nor is it with KEDA",
+    0,
+    1_000,
+  ),
+  metrics: kubernetesList("more metrics, as in a HorizontalPodAutoscaler; none with KEDA"),
   behavior: kubernetes("how fast it scales, as in a HorizontalPodAutoscaler"),
 };
 
 const keda = closed("scales by what waits in JetStream; needs KEDA", {
   enabled: flag("makes a ScaledObject instead of a HorizontalPodAutoscaler"),
   lagThreshold: count("hints that one pod may have waiting, for each consumer", 1, 1_000_000),
-  plans: texts("plans whose streams are watched; empty = those of plans.items"),
+  plans: texts("plans whose streams are watched; empty = those of plans.items, if plans.enabled"),
   pollingInterval: count("seconds between two looks", 1, 3_600),
   cooldownPeriod: count("seconds without work before the last pods above the least go", 0, 86_400),
   fallbackReplicas: count("pods while JetStream cannot be asked; 0 = maxReplicas", 0, 1_000),
