@@ -18,7 +18,7 @@ export type SendDeps = {
   random: Random;
 };
 
-/** One request that was made: what to store, and whether the endpoint is gone for good. */
+/** One request that was made: what to store, and whether the endpoint is gone for good, which no test tells. */
 export type Sent = { concluded: Concluded; isGone: boolean };
 
 export type SendWebhook = (endpoint: ReturnType<typeof prepare>, delivery: WebhookDeliveryRow) => Promise<Sent>;
@@ -115,12 +115,12 @@ const longestRetryMs = 86_400_000; // decisions 10.3: `Retry-After` is honoured 
 const endOf = (reply: GuardedReply, now: Date): End => {
   if (reply.kind !== "answered") return failed(reply.errorClass, reply.reason);
   const { status, broken } = reply;
-  const errorClass = broken?.errorClass ?? classOf(status);
+  const refused = classOf(status); // said before the body, whatever becomes of that
   return {
     status,
     excerpt: excerptOf(reply.body),
-    errorClass,
-    error: errorClass === null ? null : (broken?.reason ?? `answered ${status}`),
+    errorClass: refused ?? broken?.errorClass ?? null,
+    error: refused === null ? (broken?.reason ?? null) : `answered ${status}`,
     askedFor: retryAfter(reply.headers["retry-after"], now, longestRetryMs),
   };
 };
@@ -157,5 +157,5 @@ const sentOf = (delivery: WebhookDeliveryRow, end: End, { at, now, random }: Cir
       response_body_excerpt: end.excerpt,
     },
   };
-  return { concluded, isGone };
+  return { concluded, isGone: isGone && delivery.event_type !== "webhook.test" };
 };
