@@ -167,7 +167,7 @@ export class Lane {
     this.#queue.ended(item);
     this.#patience.ended(this.#nowMs());
     const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
-    this.#tenure.tell(healthAfter(this.#tenure.health, end));
+    if (item.row.event_type !== "webhook.test") this.#tenure.tell(healthAfter(this.#tenure.health, end));
     if (dueAt !== null) this.#retryAtMs = Math.min(this.#retryAtMs, dueAt.getTime());
     observe(endpoint.row, item.row, sent);
     void storeOutcome(this.#deps, item, sent).then(() => this.#queue.forget(item));

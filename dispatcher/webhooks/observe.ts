@@ -9,7 +9,7 @@ export type ObserveDeps = {
   log: Log;
 };
 
-/** One line, one measurement and one sample of the endpoint's health for each request; never its payload. */
+/** One line, one measurement and, but for tests, one sample of the endpoint's health for each request; never its payload. */
 export const observe =
   ({ stats, metrics, log }: ObserveDeps): LaneDeps["observe"] =>
   ({ _id: endpoint, app_id: app, tenant_id: tenant }, delivery, { concluded }) => {
@@ -19,8 +19,8 @@ export const observe =
     metrics.webhookSeconds.observe(durationMs / 1000);
     const queuedMs = at.getTime() - delivery.created_at.getTime();
     if (attempt === 1) metrics.webhookQueueSeconds.observe(queuedMs / 1000);
-    stats.add(endpoint, { succeeded: errorClass === null, errorClass, durationMs, at });
     const kind = delivery.event_type;
+    if (kind !== "webhook.test") stats.add(endpoint, { succeeded: errorClass === null, errorClass, durationMs, at });
     const facts = { tenant, app, endpoint, delivery: delivery._id, eventId: delivery.event_id, kind, attempt, outcome };
     log.info({ ...facts, status, durationMs, queuedMs, errorClass, error, nextAt }, "webhook.attempted");
   };

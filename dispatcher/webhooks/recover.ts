@@ -55,6 +55,8 @@ const rangeOf = ({ since, until, requested_at, after }: RecoveryRow): HistoryRan
   return { above: after ?? firstIdAt("webhookDelivery", since), below: firstIdAt("webhookDelivery", new Date(end)) };
 };
 
+const isTest = ({ event_type: kind }: WebhookDeliveryRow): boolean => kind === "webhook.test";
+
 const unarrived = async (history: WebhookRecovery, endpointId: string, recovery: RecoveryRow): Promise<Page> => {
   const range = { ...rangeOf(recovery), limit: pageRows };
   const [dead, failed] = await Promise.all([
@@ -62,7 +64,7 @@ const unarrived = async (history: WebhookRecovery, endpointId: string, recovery:
     history.oldestIds(endpointId, "failed", range),
   ]);
   const end = endOf([dead.map(({ _id }) => _id), failed]);
-  const met = dead.filter((row) => isWithin(row._id, end) && row.event_type !== "webhook.test");
+  const met = dead.filter((row) => isWithin(row._id, end) && !isTest(row));
   return {
     deliveries: await wanted(history, recovery, met),
     retried: failed.filter((id) => isWithin(id, end)),
@@ -105,7 +107,7 @@ const originalId = ({ endpoint_id, event_id, payload }: WebhookDeliveryRow): str
 
 const ended = ["success", "failed", "dead"] as const;
 
-/** Every delivery that fits and has been tried; each status by itself, as an index has them. */
+/** Every delivery that fits and has been tried, but for tests; each status by itself, as an index has them. */
 const everything = async (history: WebhookRecovery, endpointId: string, recovery: RecoveryRow): Promise<Page> => {
   const range = { ...rangeOf(recovery), limit: pageRows };
   const statuses = recovery.status === null ? ended : [recovery.status];
@@ -113,7 +115,7 @@ const everything = async (history: WebhookRecovery, endpointId: string, recovery
     statuses.map((status) => history.oldest(endpointId, { status, eventType: recovery.event_type }, range)),
   );
   const end = endOf(pages.map((page) => page.map(({ _id }) => _id)));
-  return { deliveries: pages.flat().filter(({ _id }) => isWithin(_id, end)), retried: [], end };
+  return { deliveries: pages.flat().filter((row) => isWithin(row._id, end) && !isTest(row)), retried: [], end };
 };
 
 /** Where a page ends that is read in parts: at the first full part's last id, as that part may go on behind it. */

@@ -100,6 +100,18 @@ describe("lanes", function () {
     expect(sent).to.deep.equal([]);
   });
 
+  it("send a test that is replayed, and leave the endpoint's health as it is", async () => {
+    const endpoint = await anEndpoint({ status: "failing", failure_count: 3, failing_since: new Date(0) });
+    const [row] = rowsFor(endpoint, 1);
+    if (row === undefined) throw new Error("no delivery");
+    const { lanes: some, sent } = await aDispatcher();
+    await deliveries().keep([{ ...row, event_type: "webhook.test" }]);
+    await some.answer(endpoint._id);
+    await until(() => isLetGo(endpoint));
+    expect(sent).to.deep.equal([row._id]);
+    expect(await endpointNow(endpoint)).to.include({ status: "failing", failure_count: 3 });
+  });
+
   it("remove the deliveries of an endpoint that is gone", async () => {
     const endpoint = aWebhook({ _id: "whk_gone" });
     await deliveries().keep(rowsFor(endpoint, 700));

@@ -138,10 +138,12 @@ describe("a recovery", function () {
     expect(await made()).to.deep.equal([]);
   });
 
-  it("sends no test again", async () => {
-    await store(aWebhookDelivery(event(10, { type: "webhook.test" }), { tenant_id: "ten_1", endpoint_id: "whk_1" }));
-    expect((await run(aRecovery())).last.replayed).to.equal(0);
-  });
+  for (const kind of ["recover", "replay"] as const) {
+    it(`sends no test again: ${kind}`, async () => {
+      await store(aWebhookDelivery(event(10, { type: "webhook.test" }), { tenant_id: "ten_1", endpoint_id: "whk_1" }));
+      expect((await run(aRecovery({ kind }))).last.replayed).to.equal(0);
+    });
+  }
 
   const many = (count: number, over: (n: number) => Partial<WebhookDeliveryRow> = () => ({})) =>
     Array.from({ length: count }, (_, n) => {
