@@ -87,12 +87,12 @@ export const webhookDeliveries = (db: Db) => {
 
     /**
      * Keeps new deliveries; those that exist already stay as they are. An outcome (of one that was sent before it was
-     * stored) replaces the delivery that another process has stored as waiting meanwhile.
+     * stored) is recorded with the delivery that another process has stored as waiting meanwhile.
      */
     keep: async (made: readonly WebhookDeliveryRow[]): Promise<void> => {
       const existing = await insertNew(rows, made);
-      const sent = existing.filter(({ attempt }) => attempt > 0);
-      if (sent.length > 0) await rows.bulkWrite(sent.map(replaceWaiting), { ordered: false });
+      const sent = existing.flatMap(concludedBy);
+      if (sent.length > 0) await record(rows, sent);
     },
 
     /** Which of these are stored already. */
@@ -124,15 +124,33 @@ export const webhookDeliveries = (db: Db) => {
     },
 
     /** Writes the results of requests; one that is written already, or overtaken, changes nothing. */
-    record: async (results: readonly Concluded[]): Promise<void> => {
-      await rows.bulkWrite(
-        results.map(({ _id, made, ...set }) => ({
-          updateOne: { filter: { _id, attempt: set.attempt - 1 }, update: { $set: set, $push: { attempts: made } } },
-        })),
-        { ordered: false },
-      );
-    },
+    record: (results: readonly Concluded[]): Promise<void> => record(rows, results),
   };
+};
+
+const record = async (rows: Collection<WebhookDeliveryRow>, results: readonly Concluded[]): Promise<void> => {
+  await rows.bulkWrite(results.flatMap(recording), { ordered: false });
+};
+
+/**
+ * A delivery that was ended while its request was under way arrives after all, or stays ended: it never waits again. So
+ * deliveries only move on: pending, failed, dead, success.
+ */
+const recording = ({ _id, made, ...set }: Concluded): AnyBulkWriteOperation<WebhookDeliveryRow>[] => {
+  const before = { _id, attempt: set.attempt - 1 };
+  const $push = { attempts: made };
+  const update = { $set: { ...set, error: null }, $push };
+  if (set.due_at === null) return [{ updateOne: { filter: before, update } }];
+  return [
+    { updateOne: { filter: { ...before, due_at: { $ne: null } }, update } },
+    { updateOne: { filter: { ...before, due_at: null }, update: { $set: { attempt: set.attempt }, $push } } },
+  ];
+};
+
+const concludedBy = (row: WebhookDeliveryRow): Concluded[] => {
+  const { _id, status, attempt, due_at, delivered_at } = row;
+  const made = row.attempts.at(-1);
+  return made === undefined ? [] : [{ _id, status, attempt, due_at, delivered_at, made }];
 };
 
 /** What becomes of deliveries whose endpoint is not sent to any more. */
@@ -150,7 +168,10 @@ const ending = (rows: Collection<WebhookDeliveryRow>) => ({
     );
     const ids = pages.flat().map(({ _id }) => _id);
     if (ids.length === 0) return 0;
-    await rows.updateMany({ _id: { $in: ids } }, { $set: { status: "dead", error, due_at: null } });
+    await rows.updateMany(
+      { _id: { $in: ids }, due_at: { $ne: null } },
+      { $set: { status: "dead", error, due_at: null } },
+    );
     return ids.length;
   },
 
@@ -196,7 +217,3 @@ const insertNew = async (
     return made.filter(({ _id }) => known.has(_id));
   }
 };
-
-const replaceWaiting = (row: WebhookDeliveryRow): AnyBulkWriteOperation<WebhookDeliveryRow> => ({
-  replaceOne: { filter: { _id: row._id, attempt: row.attempt - 1, due_at: { $ne: null } }, replacement: row },
-});

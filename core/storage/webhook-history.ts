@@ -27,8 +27,9 @@ export const webhookHistory = (db: Db) => {
   return {
     /** One page of a list. The index of types is kept by status: without one, each status is read, and merged. */
     list: async (endpointId: string, filter: HistoryFilter, page: HistoryPage): Promise<ListedDelivery[]> => {
-      const pages = filtersOf(filter).map((one) => read<ListedDelivery>(endpointId, one, page, listed));
-      return merged(await Promise.all(pages), page);
+      const pages: ListedDelivery[][] = [];
+      for (const one of filtersOf(filter)) pages.push(await read<ListedDelivery>(endpointId, one, page, listed));
+      return merged(pages, page);
     },
 
     find: (tenantId: string, appId: string, id: string): Promise<WebhookDeliveryRow | null> =>
@@ -74,7 +75,8 @@ export const replayOf = (row: WebhookDeliveryRow, id: string, now: Date): Webhoo
 
 const listed = { payload: 0, people: 0, attempts: { $slice: -1 } };
 
-const statuses = ["pending", "success", "failed", "dead"] as const satisfies readonly DeliveryStatus[];
+/** In the order in which deliveries move: read one after the other, none of them slips through between two reads. */
+const statuses = ["pending", "failed", "dead", "success"] as const satisfies readonly DeliveryStatus[];
 
 const filtersOf = (filter: HistoryFilter): HistoryFilter[] =>
   filter.eventType === null || filter.status !== null ? [filter] : statuses.map((status) => ({ ...filter, status }));
@@ -84,10 +86,9 @@ const conditionsOf = ({ status, eventType }: HistoryFilter): { where: Filter<Web
   return status === null ? { where: {}, index: "list" } : { where: { status }, index: "list_status" };
 };
 
+/** What was read twice, as it moved meanwhile, counts as it was read last. */
 const merged = (pages: readonly ListedDelivery[][], { isDescending, limit }: HistoryPage): ListedDelivery[] => {
   const sign = isDescending ? -1 : 1;
-  return pages
-    .flat()
-    .sort((a, b) => (a._id < b._id ? -sign : sign))
-    .slice(0, limit);
+  const latest = new Map(pages.flat().map((row) => [row._id, row]));
+  return [...latest.values()].sort((a, b) => (a._id < b._id ? -sign : sign)).slice(0, limit);
 };
