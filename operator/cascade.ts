@@ -3,12 +3,23 @@ import { apiKeyCollection } from "#core/storage/api-keys.ts";
 import { apps } from "#core/storage/apps.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/collection.ts";
 import { liveActivityTypeCollection } from "#core/storage/live-activity-types.ts";
+import type { Fence } from "#core/storage/managed.ts";
 import { appRemoval, removals } from "#core/storage/removals.ts";
 import { webhookCollection } from "#core/storage/webhooks.ts";
 import type { Announce } from "./controllers/common.ts";
 
-/** Removes what cannot be without its owner, whoever made it; each may be repeated after a crash. */
-export const cascade = (db: Db, announce: Announce, doorbell: (endpointId: string) => Promise<void>) => {
+export type CascadeDeps = {
+  db: Db;
+  fence: Pick<Fence, "check">;
+  announce: Announce;
+  doorbell: (endpointId: string) => Promise<void>;
+};
+
+/**
+ * Removes what cannot be without its owner, whoever made it; each may be repeated after a crash. Nothing of it bears an
+ * epoch, so the term is asked for before every write.
+ */
+export const cascade = ({ db, fence, announce, doorbell }: CascadeDeps) => {
   const removeFrom = async ({ spec, owner, hint }: Owned, tell?: typeof doorbell): Promise<void> => {
     const rows = collectionOf<{ _id: string }>(db, spec);
     for (;;) {
@@ -18,6 +29,7 @@ export const cascade = (db: Db, announce: Announce, doorbell: (endpointId: strin
         .toArray();
       const ids = page.map(({ _id }) => _id);
       if (ids.length === 0) return;
+      fence.check();
       await rows.deleteMany({ ...owner, _id: { $in: ids } });
       for (const id of ids) announce(spec.name, id);
       if (tell !== undefined) await Promise.all(ids.map(tell)); // of one page
@@ -35,7 +47,9 @@ export const cascade = (db: Db, announce: Announce, doorbell: (endpointId: strin
       await removeFrom({ spec: webhookCollection, owner, hint: "app" }, doorbell);
       await removeFrom({ spec: liveActivityTypeCollection, owner, hint: "name" });
       const app = await apps(db).find(appId);
-      if (app !== null) await removals(db).begin(appRemoval(app, new Date()));
+      if (app === null) return;
+      fence.check();
+      await removals(db).begin(appRemoval(app, new Date()));
     },
   };
 };

@@ -66,10 +66,11 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
   const common = { announce, clock };
   const rows = documents(db, fence);
   const doorbell = doorbellOf(nats, deps.prefix);
+  const withParts = cascade({ db, fence, announce, doorbell });
   const appRefs = { ...common, ...rows, appStore: stores.apps };
   const handlers: Handlers = {
     plans: planHandler({ ...common, ...rows, store: stores.plans, prefix: deps.prefix, ...streams(deps) }),
-    tenants: tenantHandler({ ...common, ...rows, store: stores.tenants, ...cascade(db, announce, doorbell) }),
+    tenants: tenantHandler({ ...common, ...rows, store: stores.tenants, ...withParts }),
     apps: appHandler({
       ...common,
       ...rows,
@@ -77,7 +78,7 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
       secrets,
       ring,
       oneByOne: oneByOne(),
-      ...cascade(db, announce, doorbell),
+      ...withParts,
     }),
     apiKeys: apiKeyHandler({ ...appRefs, store: stores.apiKeys, secrets, baseUrl: deps.publicUrl, newToken }),
     webhooks: webhookHandler({

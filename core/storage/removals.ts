@@ -77,12 +77,17 @@ export const removals = (db: Db) => {
   return {
     rows,
 
-    /** Writes down that something is to be removed. One that was begun before stays as it is. */
+    /**
+     * Writes down that something is to be removed. One that was begun before stays as it is; but that of an app, which
+     * may be kept after all, begins anew.
+     */
     begin: async (row: RemovalRow): Promise<void> => {
       try {
         await rows.insertOne(row);
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
+        const { _id, passes, removed_at, due_at } = row;
+        if (row.kind === "app") await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
       }
     },
 
@@ -97,9 +102,9 @@ export const removals = (db: Db) => {
     rest: ({ _id, fence, passes }: RemovalRow, dueAt: Date): Promise<boolean> =>
       settle(rows, { id: _id, fence, dueAt, set: { passes } }),
 
-    /** Nothing is left to do. */
-    end: async ({ _id, fence }: RemovalRow): Promise<void> => {
-      await rows.deleteOne({ _id, fence });
+    /** Nothing is left to do, unless it has begun anew. */
+    end: async ({ _id, fence, removed_at }: RemovalRow): Promise<void> => {
+      await rows.deleteOne({ _id, fence, removed_at });
     },
   };
 };

@@ -7,6 +7,7 @@ import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { QueueMetrics } from "#core/runtime/metrics-queue.ts";
 import { appData } from "#core/storage/app-data.ts";
+import { apps } from "#core/storage/apps.ts";
 import { type RemovalRow, removals } from "#core/storage/removals.ts";
 import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import { subscriptions } from "#core/storage/subscriptions.ts";
@@ -40,6 +41,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
     removals: gone,
     users: people,
     subscriptions: devices,
+    apps: apps(deps.db),
     history: webhookErasure(deps.db),
     data: appData(deps.db),
     flush: ofRemovals.flush,

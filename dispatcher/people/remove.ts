@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { AppData } from "#core/storage/app-data.ts";
+import type { Apps } from "#core/storage/apps.ts";
 import type { RemovalRow, Removals } from "#core/storage/removals.ts";
 import type { Subscriptions } from "#core/storage/subscriptions.ts";
 import type { Users } from "#core/storage/users.ts";
@@ -10,6 +11,8 @@ export type RemoveDeps = {
   removals: Pick<Removals, "take" | "extend" | "rest" | "end">;
   users: Pick<Users, "remove">;
   subscriptions: Pick<Subscriptions, "remove" | "removeOfUser">;
+  /** Whether an app is really gone. */
+  apps: Pick<Apps, "find">;
   history: WebhookErasure;
   data: AppData;
   /** Publishes the events of a removal; false when that must wait. */
@@ -35,7 +38,8 @@ const passesAfterMs: Record<RemovalRow["kind"], readonly number[]> = {
 };
 
 const holdMs = 600_000; // longer than a pass takes
-const soonMs = 10_000; // until JetStream is asked again
+const soonMs = 10_000; // until JetStream, or an app's document, is asked again
+const keptMs = hourMs; // the operator asks anew, more often than that, for as long as the app is to go
 
 /** Does what is due of a removal, and says when more is. Safe to run twice, and to be killed. */
 export const finishRemoval =
@@ -45,12 +49,25 @@ export const finishRemoval =
     const row = await deps.removals.take(id, { holder: deps.holder, now, holdMs });
     if (row === null) return;
     try {
-      await settle(deps, row, await pass(deps, row, signal));
+      if (await isThere(deps, row)) await askAgain(deps, row);
+      else await settle(deps, row, await pass(deps, row, signal));
     } catch (error) {
       await deps.removals.rest(row, new Date(deps.clock.now().getTime() + soonMs)).catch(() => undefined); // else it waits for the lease's end
       if (signal?.aborted !== true) throw error;
     }
   };
+
+/** An app's data goes after its document: until then somebody may still decide to keep it. */
+const isThere = async ({ apps }: RemoveDeps, { kind, _id }: RemovalRow): Promise<boolean> =>
+  kind === "app" && (await apps.find(_id)) !== null;
+
+/** It is about to go, or was kept after all: then nothing of it is removed. */
+const askAgain = async ({ removals, clock, log }: RemoveDeps, row: RemovalRow): Promise<void> => {
+  const now = clock.now().getTime();
+  if (now - row.removed_at.getTime() < keptMs) return void (await removals.rest(row, new Date(now + soonMs)));
+  log.info({ app: row.app_id }, "removal.dropped");
+  await removals.end(row);
+};
 
 type Passed = { isPublished: boolean; waiting: number };
 

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { type AppRow, appCollection } from "#core/storage/apps.ts";
 import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import { appRemoval, removals } from "#core/storage/removals.ts";
-import { aSubscription, aUser, seed } from "../../support/fixtures.ts";
+import { anApp as anAppRow, aSubscription, aUser, seed } from "../../support/fixtures.ts";
 import { openPeopleSite, type PeopleSite } from "../../support/people.ts";
 import { until } from "../../support/until.ts";
 import { aChunk, aMessage } from "../../support/work.ts";
@@ -79,5 +80,53 @@ describe("the removal of an app", function () {
     site.shift(2 * minuteMs);
     await until(passed(app, 2), 10_000);
     expect(await counts(app)).to.deep.equal(none);
+  });
+
+  describe("whose document is still there", () => {
+    const keep = (_id: string) =>
+      site.db.collection<AppRow>(appCollection.name).insertOne(anAppRow({ _id, tenant_id: "ten_1" }));
+    const asked = (id: string, after: Date) => async (): Promise<boolean> => {
+      const row = await removals(site.db).rows.findOne({ _id: id });
+      return row !== null && row.lease === null && (row.due_at ?? after) > after;
+    };
+
+    it("takes nothing until it is gone", async () => {
+      const { app } = await anApp();
+      const before = await counts(app);
+      await keep(app);
+      await begin(app);
+      await site.startDispatcher();
+      await until(asked(app, new Date(Date.now() + 5_000)), 10_000);
+      expect(await counts(app)).to.deep.equal(before);
+      await site.db.collection<AppRow>(appCollection.name).deleteOne({ _id: app });
+      site.shift(minuteMs);
+      await until(passed(app, 1), 10_000);
+      expect(await counts(app)).to.deep.equal(none);
+    });
+
+    it("ends an hour later with everything in place, for the app was kept", async () => {
+      const { app } = await anApp();
+      const before = await counts(app);
+      await keep(app);
+      await begin(app);
+      await site.startDispatcher();
+      await until(asked(app, new Date(Date.now() + 5_000)), 10_000);
+      site.shift(61 * minuteMs);
+      await until(isOver(app), 10_000);
+      expect(await counts(app)).to.deep.equal(before);
+    });
+
+    it("counts its hour from the last time that somebody asked for it", async () => {
+      const { app } = await anApp();
+      const before = await counts(app);
+      await keep(app);
+      await begin(app);
+      site.shift(59 * minuteMs);
+      await begin(app);
+      site.shift(62 * minuteMs);
+      await site.startDispatcher();
+      await until(asked(app, site.clock.now()), 10_000);
+      expect(await counts(app)).to.deep.equal(before);
+    });
   });
 });

@@ -1,0 +1,65 @@
+import { expect } from "chai";
+import { type AppRow, appCollection } from "#core/storage/apps.ts";
+import { Deposed } from "#core/storage/managed.ts";
+import { removals } from "#core/storage/removals.ts";
+import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { cascade } from "../../../operator/cascade.ts";
+import { anApiKey, anApp } from "../../support/fixtures.ts";
+import { aWebhook } from "../../support/webhooks.ts";
+import { type Installation, installation } from "./harness.ts";
+
+describe("operator: what goes with an app or a tenant", () => {
+  let herald: Installation;
+  const app = anApp({ tenant_id: "ten_1" });
+  const key = anApiKey({ tenant_id: app.tenant_id }).row;
+  const webhook = aWebhook({ tenant_id: app.tenant_id, app_id: app._id });
+  const told: string[] = [];
+
+  before(async () => {
+    herald = await installation();
+    await (await herald.start()).stop(); // makes the indexes
+    await herald.db.collection<AppRow>(appCollection.name).insertOne(app);
+    await herald.db.collection<{ _id: string }>("api_keys").insertOne(key);
+    await herald.db.collection<WebhookRow>("webhooks").insertOne(webhook);
+  });
+  after(() => herald?.close());
+
+  const counts = async () => {
+    const of = async (name: string) => [name, await herald.db.collection(name).countDocuments()] as const;
+    return Object.fromEntries(await Promise.all(["api_keys", "webhooks", "removals"].map(of)));
+  };
+  /** Of a leader whose term is over after so many checks. */
+  const led = (checks: number) => {
+    let left = checks;
+    const check = (): void => {
+      if (left-- === 0) throw new Deposed("epoch 1");
+    };
+    const announce = (_collection: string, id: string) => told.push(id);
+    return cascade({ db: herald.db, fence: { check }, announce, doorbell: async (id) => void told.push(id) });
+  };
+  const outcome = (work: Promise<void>) =>
+    work.then(
+      () => "done",
+      (error: unknown) => (error instanceof Deposed ? "deposed" : String(error)),
+    );
+
+  it("stays when the leader was deposed before it went on", async () => {
+    const before = await counts();
+    expect(await outcome(led(0).removeParts(app._id))).to.equal("deposed");
+    expect(await outcome(led(0).removeKeys(app.tenant_id))).to.equal("deposed");
+    expect(await counts()).to.deep.equal(before);
+    expect(told).to.deep.equal([]);
+  });
+
+  it("is not written down as to be purged by a leader that was deposed on the way", async () => {
+    expect(await outcome(led(1).removeParts(app._id))).to.equal("deposed");
+    expect(await counts()).to.include({ webhooks: 0, removals: 0 });
+  });
+
+  it("goes while it leads", async () => {
+    expect(await outcome(led(Infinity).removeParts(app._id))).to.equal("done");
+    expect(await outcome(led(Infinity).removeKeys(app.tenant_id))).to.equal("done");
+    expect(await counts()).to.deep.equal({ api_keys: 0, webhooks: 0, removals: 1 });
+    expect(await removals(herald.db).rows.findOne({})).to.include({ _id: app._id, kind: "app" });
+  });
+});
