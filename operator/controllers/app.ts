@@ -13,6 +13,7 @@ import { accountsOf, secretNamesOf } from "../policies/credentials.ts";
 import { idOf } from "../policies/management.ts";
 import { sealAccounts } from "../policies/seal-accounts.ts";
 import { type Common, kept, noTenant, refusal, secretValues } from "./common.ts";
+import { requireHolder } from "./holder.ts";
 import { type MayWrite, type Place, type Records, records } from "./record.ts";
 
 export type AppDeps = Common & {
@@ -90,6 +91,9 @@ const apply = async (
   };
   const result = await (stand.row === null ? deps.oneByOne(create) : write());
   if ("verdict" in result) return result.verdict;
+  if (result.kept === "created") {
+    await requireHolder(deps, app, { rows: deps.apps, collection: appCollection.name, id, tenantId: tenant._id });
+  }
   return kept(app, "app", { ...result, id, ...statusOf({ tenant_id: tenant._id, ...sealed }) });
 };
 

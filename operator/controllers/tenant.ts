@@ -45,7 +45,8 @@ export const tenantHandler = (deps: TenantDeps): Handler<Tenant> => {
       const result = await record.keep(tenant, stand, wanted);
       if ("verdict" in result) return result.verdict;
       const verdict = kept(tenant, "tenant", { ...result, id: idOf(tenantResource, tenant), namespaces: granted });
-      return { ...verdict, ready: namespaceTaken(lost) ?? verdict.ready };
+      const taken = namespaceTaken(lost);
+      return taken === null ? verdict : { ...verdict, ready: taken, requeueAfterMs: 5_000 }; // nobody tells of a record
     },
     remove: (tenant) =>
       record.drop(tenant, {
@@ -54,12 +55,19 @@ export const tenantHandler = (deps: TenantDeps): Handler<Tenant> => {
           if (finding === null) await deps.removeKeys(id);
           return finding;
         },
+        after: (id) => removeLate(deps, id),
       }),
   };
 };
 
 const inUse = (names: readonly string[]): Finding | null =>
   names.length === 0 ? null : refused("InUse", `the tenant has apps: ${names.join(", ")}`);
+
+/** What was being made while the tenant went: {@link requireHolder} may not have seen that it is gone. */
+const removeLate = async ({ apps, removeKeys }: TenantDeps, id: string): Promise<void> => {
+  await removeKeys(id);
+  if ((await apps.ofTenant(id, 1)).length > 0) throw new Error(`tenants ${id}: an app was made while it was removed`);
+};
 
 /** Who claims the tenant's namespaces, in Kubernetes and in the documents. */
 const shares = async ({ tenants, store }: TenantDeps, tenant: Tenant): Promise<ReturnType<typeof sharesOf>> => {
@@ -74,11 +82,18 @@ const shares = async ({ tenants, store }: TenantDeps, tenant: Tenant): Promise<R
     claims: one.spec.namespaces,
     holds: rows.find(({ _id }) => _id === idOf(tenantResource, one))?.namespaces ?? [],
   });
-  const unmanaged = rows
-    .filter(({ _id, managed }) => managed === null && !ids.has(_id))
-    .map(({ name, namespaces }): Claimant => ({ name, createdAt: "", claims: namespaces, holds: namespaces }));
-  return sharesOf(claimant(tenant), [...[...rivals.values()].map(claimant), ...unmanaged]);
+  const isKept = ({ _id, managed }: TenantRow): boolean =>
+    !ids.has(_id) && (managed === null || store.by("external", _id).length === 0);
+  return sharesOf(claimant(tenant), [...[...rivals.values()].map(claimant), ...rows.filter(isKept).map(asHolder)]);
 };
+
+/** A tenant that no resource can be asked to give a namespace up. */
+const asHolder = ({ _id, name, namespaces }: TenantRow): Claimant => ({
+  name: `${name} (${_id}), which is no resource's`,
+  createdAt: "",
+  claims: namespaces,
+  holds: namespaces,
+});
 
 const byUid = (tenant: Tenant): [string, Tenant] => [tenant.metadata.uid, tenant];
 

@@ -11,19 +11,18 @@ export const sharesOf = (
   self: Claimant,
   others: readonly Claimant[],
 ): { granted: string[]; lost: { namespace: string; to: string }[] } => {
-  const verdicts = self.claims.map((namespace) => ({ namespace, to: ownerOf(namespace, [self, ...others]) }));
-  const isOwn = ({ to }: { to: string }): boolean => to === self.name;
+  const verdicts = self.claims.map((namespace) => ({ namespace, owner: ownerOf(namespace, self, others) }));
   return {
-    granted: verdicts.filter(isOwn).map(({ namespace }) => namespace),
-    lost: verdicts.filter((verdict) => !isOwn(verdict)),
+    granted: verdicts.flatMap(({ namespace, owner }) => (owner === self ? namespace : [])),
+    lost: verdicts.flatMap(({ namespace, owner }) => (owner === self ? [] : { namespace, to: owner.name })),
   };
 };
 
-const ownerOf = (namespace: string, tenants: readonly Claimant[]): string => {
-  const claimants = tenants.filter(({ claims }) => claims.includes(namespace));
+const ownerOf = (namespace: string, self: Claimant, others: readonly Claimant[]): Claimant => {
+  const claimants = [self, ...others].filter(({ claims }) => claims.includes(namespace));
   const holder = claimants.find(({ holds }) => holds.includes(namespace));
-  const [oldest] = claimants.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.name, b.name));
-  return holder?.name ?? oldest?.name ?? "";
+  const [oldest = self] = claimants.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.name, b.name));
+  return holder ?? oldest;
 };
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
