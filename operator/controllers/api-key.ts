@@ -1,37 +1,39 @@
 import { type ApiKeySpec, apiKeyResource } from "#core/schema/resources/api-key.ts";
-import { resourceApiVersion } from "#core/schema/resources/definition.ts";
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
 import type { ManagedRows } from "#core/storage/managed.ts";
 import type { TenantRow, Tenants } from "#core/storage/tenants.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
-import { type Owner, type OwnSecret, retaken, rotateAnnotation, type Secrets } from "../kube/secrets.ts";
+import { type OwnSecret, retaken, rotateAnnotation } from "../kube/secrets.ts";
 import type { Store } from "../kube/store.ts";
+import { statusOf } from "../policies/key-status.ts";
+import { isTokenOf, keyTokensOf } from "../policies/key-token.ts";
 import { idOf, isRetained } from "../policies/management.ts";
-import { isReplacementDue, madeAtOf, nextRotationAt, overlapMsOf } from "../policies/rotation.ts";
-import { endingBy, hashesOf, hashOf, isToken, overlapMs } from "../policies/tokens.ts";
+import { madeAtOf, nextRotationAt, overlapMsOf } from "../policies/rotation.ts";
+import { hashesAfter, hashesBefore } from "../policies/tokens.ts";
 import { type AppRefDeps, appOfTenant } from "./app-ref.ts";
 import { type Common, kept, noTenant, refusal } from "./common.ts";
-import { type MayWrite, type Place, type Records, records } from "./record.ts";
+import { type Made, requireHolder } from "./holder.ts";
+import { type KeySecretDeps, ownerOf, secretConflict, writeSecret } from "./key-secret.ts";
+import { type MayWrite, type Place, type Records, records, type Wanted } from "./record.ts";
 
 export type ApiKeyDeps = Common &
-  AppRefDeps & {
+  AppRefDeps &
+  KeySecretDeps & {
     keys: ManagedRows<ApiKeyRow>;
     store: Pick<Store<ApiKey>, "by">;
     tenants: Pick<Tenants, "holding">;
-    secrets: Secrets;
-    /** Address of the REST interface, as the key's users reach it. */
-    baseUrl: string;
     newToken: () => string;
   };
 
-type ApiKey = Resource<ApiKeySpec, { id?: string }>;
+/** `tenantId` is written when everything else is: the Secret's token is this tenant's. */
+type ApiKey = Resource<ApiKeySpec, { id?: string; tenantId?: string }>;
 
 /**
  * ApiKey: a document with the hashes of its tokens, and the connection Secret, which alone holds the token. A new
- * token's hash is valid before its Secret is written; when a crash comes between, the next pass makes another token and
- * drops the hash that nobody knows the token of.
+ * token's hash is valid before its Secret is written, and those that it replaces end after it; when a crash comes between,
+ * the next pass makes another token and drops the hash that nobody knows the token of.
  */
 export const apiKeyHandler = (deps: ApiKeyDeps): Handler<ApiKey> => {
   const { keys, tenants, secrets } = deps;
@@ -46,10 +48,10 @@ export const apiKeyHandler = (deps: ApiKeyDeps): Handler<ApiKey> => {
       const members = membersOf(key, tenant, apps.ids);
       if (stand.kind === "write") {
         if (apps.finding !== null) return refusal(apps.finding);
-        return apply(deps, record, { key, stand, members, appIds: apps.ids }, signal);
+        return apply(deps, record, { key, tenant, stand, members, appIds: apps.ids }, signal);
       }
       return record.tell(key, stand, {
-        describe: (row) => ({ status: statusOf(key, row), members }),
+        describe: (row) => ({ status: { ...madeFor(key, row), ...statusOf(key.spec, row) }, members }),
         letGo: () => secrets.releaseOwn(ownerOf(key), key.spec.connectionSecretName, signal),
       });
     },
@@ -67,7 +69,13 @@ const ofTenant = ({ _id, namespaces }: TenantRow): Place<ApiKey, ApiKeyRow> => (
   isPeer: ({ metadata }) => namespaces.includes(metadata.namespace ?? ""),
 });
 
-type Input = { key: ApiKey; stand: MayWrite<ApiKeyRow>; members: Partial<ApiKeyRow>; appIds: string[] | null };
+type Input = {
+  key: ApiKey;
+  tenant: TenantRow;
+  stand: MayWrite<ApiKeyRow>;
+  members: Partial<ApiKeyRow>;
+  appIds: string[] | null;
+};
 
 const apply = async (
   deps: ApiKeyDeps,
@@ -75,101 +83,78 @@ const apply = async (
   input: Input,
   signal: AbortSignal,
 ): Promise<Verdict> => {
-  const { key, stand, members } = input;
+  const { key, tenant, stand, members } = input;
   const problem = record.problem(key, stand, { set: members });
   if (problem !== null) return problem;
-  const now = deps.clock.now();
   const found = await deps.secrets.readOwn(ownerOf(key), key.spec.connectionSecretName, signal);
   const before = retaken(found, (values) => isTokenOf(stand.row, values["token"]));
   if (before.kind === "foreign") return refusal(secretConflict(key));
-  const row = before.kind === "own" ? stand.row : null; // without its Secret nothing old may go on
-  const { token, replaced } = tokenOf(deps, { key, before, row }, now);
-  const madeAt = madeAtOf(token, { stored: row, now });
-  const hashes = hashesOf({ ...hashInput(key, row ?? takenOver(stand.row, now)), token, replaced, now });
-  const wanted = { set: { ...members, hashes, rotated_at: madeAt }, begin: { revoked_at: null, created_at: now } };
-  const result = await record.keep(key, stand, wanted);
+  const now = deps.clock.now();
+  const { token, isNew, first, last } = wantedOf(deps, input, { before, now });
+  const result = await record.keep(key, stand, first);
   if ("verdict" in result) return result.verdict;
+  if (result.kept === "created") await requireHolder(deps, key, madeOf(deps, key, tenant));
   const isSecretWritten = await writeSecret(deps, { ...input, before, token }, signal);
-  const status = { id: idOf(apiKeyResource, key), ...statusOf(key, { hashes, rotated_at: madeAt }) };
-  const nextAt = nextRotationAt(key.spec, madeAt);
-  return verdictOf(kept(key, "key", { ...result, ...status }), { hashes, nextAt, now, isSecretWritten });
+  if (isNew) await settle(record, key, tenant, last);
+  const status = { id: idOf(apiKeyResource, key), tenantId: tenant._id, ...statusOf(key.spec, last.set) };
+  const nextAt = nextRotationAt(key.spec, last.set.rotated_at);
+  return verdictOf(kept(key, "key", { ...result, ...status }), { ...last.set, nextAt, now, isSecretWritten });
 };
 
-const isTokenOf = (row: ApiKeyRow | null, token = ""): boolean =>
-  row?.hashes.some(({ hash }) => hash === hashOf(token)) ?? false;
+type WantedKey = Wanted<ApiKeyRow> & { set: Pick<ApiKeyRow, "hashes"> & { rotated_at: Date } };
 
-/** A key that is taken over without its Secret gets another token; the former ones still work for a while. */
-const takenOver = (row: ApiKeyRow | null, now: Date): Pick<ApiKeyRow, "hashes"> =>
-  row?.managed === null ? { hashes: endingBy(row.hashes, new Date(now.getTime() + overlapMs)) } : { hashes: [] };
+/** The token that is to be in the Secret, and the record until it is, and from then on. */
+const wantedOf = (
+  { newToken }: ApiKeyDeps,
+  { key, tenant, stand: { row }, members }: Input,
+  { before, now }: { before: OwnSecret; now: Date },
+): { token: string; isNew: boolean; first: WantedKey; last: WantedKey } => {
+  const { metadata, spec, status } = key;
+  const asked = metadata.annotations?.[rotateAnnotation];
+  const isMade = status?.tenantId === tenant._id;
+  const { held, known } = keyTokensOf({ spec, asked, uid: metadata.uid, isMade, row, before, now });
+  const token = held ?? newToken();
+  const expiresAt = spec.expiresAt === undefined ? null : new Date(spec.expiresAt);
+  const hashing = { token, known, expiresAt, overlapMs: overlapMsOf(spec), now };
+  const set = { ...members, hashes: hashesAfter(hashing), rotated_at: madeAtOf(token, { stored: row, now }) };
+  const last = { set, begin: { created_at: now } };
+  if (held !== null) return { token, isNew: false, first: last, last };
+  const meanwhile = { hashes: hashesBefore(hashing), revoked_at: row?.revoked_at ?? null };
+  return { token, isNew: true, first: { ...last, set: { ...set, ...meanwhile } }, last };
+};
 
-const hashInput = ({ spec }: ApiKey, { hashes }: Pick<ApiKeyRow, "hashes">) => ({
-  stored: hashes,
-  expiresAt: spec.expiresAt === undefined ? null : new Date(spec.expiresAt),
-  overlapMs: overlapMsOf(spec),
-});
+/** Ends what the token in the Secret replaced. */
+const settle = async (
+  record: Records<ApiKey, ApiKeyRow>,
+  key: ApiKey,
+  tenant: TenantRow,
+  wanted: WantedKey,
+): Promise<void> => {
+  const stand = await record.look(key, ofTenant(tenant));
+  const result = stand.kind === "write" && stand.row !== null ? await record.keep(key, stand, wanted) : null;
+  if (result === null || "verdict" in result) throw new Error(`the key ${idOf(apiKeyResource, key)} changed hands`);
+};
 
 const membersOf = ({ metadata, spec }: ApiKey, tenant: TenantRow, appIds: string[] | null): Partial<ApiKeyRow> => ({
   tenant_id: tenant._id,
   app_ids: appIds,
   name: spec.displayName ?? metadata.name,
   scopes: spec.scopes,
+  revoked_at: null,
 });
 
-const statusOf = (key: ApiKey, { hashes, rotated_at }: Pick<ApiKeyRow, "hashes" | "rotated_at">) => ({
-  ...timesOf(hashes),
-  ...(rotated_at && rotationTimes(rotated_at, nextRotationAt(key.spec, rotated_at))),
+const madeOf = ({ keys }: ApiKeyDeps, key: ApiKey, tenant: TenantRow): Made<ApiKeyRow> => ({
+  rows: keys,
+  collection: apiKeyCollection.name,
+  id: idOf(apiKeyResource, key),
+  tenantId: tenant._id,
 });
 
-/** The token that is to be in the Secret, and the one that it replaces, if it is to live on for a while. */
-const tokenOf = (
-  { newToken }: ApiKeyDeps,
-  { key: { metadata, spec }, before, row }: { key: ApiKey; before: OwnSecret; row: ApiKeyRow | null },
-  now: Date,
-): { token: string; replaced: string | null } => {
-  const token = before.kind === "own" ? before.values["token"] : undefined;
-  if (before.kind !== "own" || !isToken(token)) return { token: newToken(), replaced: null };
-  const asked = metadata.annotations?.[rotateAnnotation];
-  const isDue = isReplacementDue({ spec, asked, rotatedFor: before.rotatedFor, token, stored: row, now });
-  return isDue ? { token: newToken(), replaced: token } : { token, replaced: null };
-};
+/** An observed key's Secret is not ours. */
+const madeFor = ({ spec }: ApiKey, { tenant_id }: ApiKeyRow): { tenantId?: string } =>
+  spec.managementPolicy === "Observe" ? {} : { tenantId: tenant_id };
 
-const writeSecret = async (
-  { secrets, baseUrl }: ApiKeyDeps,
-  { key, appIds, before, token }: Pick<Input, "key" | "appIds"> & { before: OwnSecret; token: string },
-  signal: AbortSignal,
-): Promise<boolean> => {
-  const [appId, ...others] = appIds ?? [];
-  const isForOne = appId !== undefined && others.length === 0;
-  const values = { token, base_url: baseUrl, ...(isForOne ? { app_id: appId } : {}) };
-  const rotatedFor = key.metadata.annotations?.[rotateAnnotation] ?? null;
-  const isThere = before.kind === "own" && before.isOwned && before.rotatedFor === rotatedFor;
-  if (isThere && isSame(before.values, values)) return false;
-  await secrets.writeOwn(ownerOf(key), key.spec.connectionSecretName, { before, values, rotatedFor }, signal);
-  return true;
-};
-
-const isSame = (a: Record<string, string>, b: Record<string, string>): boolean =>
-  Object.keys(a).length === Object.keys(b).length && Object.entries(b).every(([key, value]) => a[key] === value);
-
-type Hashes = ApiKeyRow["hashes"];
-
-const timesOf = ([current, ...overlapping]: Hashes): Record<string, string> => {
-  const until = latestOf(overlapping);
-  return {
-    ...(current?.expires_at && { expiresAt: current.expires_at.toISOString() }),
-    ...(until && { previousTokenValidUntil: until.toISOString() }),
-  };
-};
-
-const rotationTimes = (madeAt: Date, nextAt: Date | null): Record<string, string> => ({
-  lastRotatedAt: madeAt.toISOString(),
-  ...(nextAt && { nextRotationAt: nextAt.toISOString() }),
-});
-
-const latestOf = (hashes: Hashes): Date | null =>
-  hashes.map(({ expires_at }) => expires_at).sort((a, b) => (b?.getTime() ?? 0) - (a?.getTime() ?? 0))[0] ?? null;
-
-type Facts = { hashes: Hashes; nextAt: Date | null; now: Date; isSecretWritten: boolean };
+type Facts = { hashes: ApiKeyRow["hashes"]; nextAt: Date | null; now: Date; isSecretWritten: boolean };
 
 /** The verdict, with the instant at which the next token ends or begins. */
 const verdictOf = (verdict: Verdict, { hashes, nextAt, now, isSecretWritten }: Facts): Verdict => {
@@ -198,8 +183,3 @@ const appsOf = async (
   if (missing !== undefined) return { ids: [], finding: missing.finding };
   return { ids: refs.flatMap((ref) => (ref.kind === "found" ? ref.row._id : [])).sort(), finding: null };
 };
-
-const secretConflict = ({ spec }: ApiKey): Finding =>
-  refused("SecretConflict", `Secret ${spec.connectionSecretName} exists and is not this key's; it is left alone`);
-
-const ownerOf = (resource: ApiKey): Owner => ({ apiVersion: resourceApiVersion, kind: apiKeyResource.kind, resource });

@@ -4,7 +4,7 @@ import type { ApiKeyRow } from "#core/storage/api-keys.ts";
 /** How long a replaced signing secret still signs. */
 export const overlapMs = 24 * 3_600_000;
 
-type Hash = ApiKeyRow["hashes"][number];
+export type Hash = ApiKeyRow["hashes"][number];
 
 export const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
 
@@ -22,34 +22,28 @@ export const isRotationDue = (asked: string | undefined, rotatedFor: string | nu
 export type HashInput = {
   /** The token that is, or is about to be, in the connection Secret. */
   token: string;
-  /** The token in the Secret before; null when there was none, or when it is the same. */
-  replaced: string | null;
-  stored: readonly Hash[];
+  /** Hashes of the tokens that somebody has. */
+  known: readonly Hash[];
   expiresAt: Date | null;
   /** How long a replaced token still works. */
   overlapMs: number;
   now: Date;
 };
 
-/**
- * The hashes that are valid: the token's, and for the overlap those it replaced. Others, e.g. of a token that was made by
- * a pass that never came to write it down, are dropped.
- */
-export const hashesOf = ({ token, replaced, stored, expiresAt, overlapMs: forMs, now }: HashInput): Hash[] => {
-  const current = hashOf(token);
-  const latest = new Date(now.getTime() + forMs);
-  const overlapping = stored.flatMap(({ hash, expires_at }): Hash[] => {
-    if (hash === current) return [];
-    if (replaced !== null && hash === hashOf(replaced)) return [{ hash, expires_at: sooner(expires_at, latest) }];
-    return expires_at === null ? [] : [{ hash, expires_at: sooner(expires_at, latest) }];
-  });
-  const valid = overlapping.filter(({ expires_at }) => expires_at === null || expires_at > now);
-  return [{ hash: current, expires_at: expiresAt }, ...valid.slice(0, maxOverlapping)];
+/** Valid until the token is in the Secret: a write that fails ends none of those that are in use. */
+export const hashesBefore = ({ token, known, expiresAt }: Omit<HashInput, "overlapMs" | "now">): Hash[] => {
+  const current = { hash: hashOf(token), expires_at: expiresAt };
+  return [current, ...known.filter(({ hash }) => hash !== current.hash)];
 };
 
-/** Hashes that are valid no longer than until then. */
-export const endingBy = (hashes: readonly Hash[], latest: Date): Hash[] =>
-  hashes.map(({ hash, expires_at }) => ({ hash, expires_at: sooner(expires_at, latest) }));
+/** Valid once the token is in the Secret: those that it replaced are so for the overlap. */
+export const hashesAfter = ({ overlapMs: forMs, now, ...input }: HashInput): Hash[] => {
+  const latest = new Date(now.getTime() + forMs);
+  const hashes = hashesBefore(input);
+  const replaced = hashes.slice(1).map(({ hash, expires_at }) => ({ hash, expires_at: sooner(expires_at, latest) }));
+  const valid = replaced.filter(({ expires_at }) => expires_at > now);
+  return [...hashes.slice(0, 1), ...valid.slice(0, maxOverlapping)];
+};
 
 const maxOverlapping = 5; // more rotations than these within the overlap cut the oldest off
 

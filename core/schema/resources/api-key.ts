@@ -59,6 +59,7 @@ export type ApiKeySpec = Static<typeof ApiKeySpec>;
 
 export const ApiKeyStatus = Closed({
   ...commonStatus,
+  tenantId: Optional(Text({ maxLength: 128, description: "id of the tenant that the token was made for" })),
   expiresAt: Optional(Text({ format: "date-time", maxLength: 40, description: "when the key stops working" })),
   lastRotatedAt: Optional(Text({ format: "date-time", maxLength: 40, description: "when the token was made" })),
   nextRotationAt: Optional(

@@ -111,7 +111,10 @@ describe("operator: resources become documents, streams and Secrets", function (
     await herald.patch(make.apiKey(), { metadata: { annotations: { "herald.dev/rotate": "1" } } });
     const tokenNow = async () => textOf(await herald.get(make.secret("backend-connection", {})), "token");
     await until(async () => (await tokenNow()) !== before, 10_000);
-    const row = await rows<ApiKeyRow>("api_keys").findOne({ _id: await idOf(make.apiKey()) });
+    const id = await idOf(make.apiKey());
+    const rowNow = () => rows<ApiKeyRow>("api_keys").findOne({ _id: id });
+    await until(async () => (await rowNow())?.hashes[1]?.expires_at instanceof Date); // once the Secret is written
+    const row = await rowNow();
     const [current, former, ...others] = row?.hashes ?? [];
     expect(current).to.deep.equal({ hash: hashOf(await tokenNow()), expires_at: null });
     expect(former?.hash).to.equal(hashOf(before));

@@ -4,7 +4,7 @@ import { keyRing } from "#core/runtime/key-ring.ts";
 import { type Accounts, accountsOf, secretNamesOf } from "../../../operator/policies/credentials.ts";
 import { type Claimant, sharesOf } from "../../../operator/policies/namespaces.ts";
 import { sealAccounts } from "../../../operator/policies/seal-accounts.ts";
-import { hashesOf, hashOf, isRotationDue, overlapMs } from "../../../operator/policies/tokens.ts";
+import { hashesAfter, hashesBefore, hashOf, isRotationDue, overlapMs } from "../../../operator/policies/tokens.ts";
 import { apnsKey, ios, rsaKey, serviceAccount, vapidKey } from "../../integration/operator/manifests.ts";
 
 const claimant = (name: string, parts: Partial<Claimant> = {}): Claimant => ({
@@ -45,6 +45,7 @@ describe("policy: namespaces", () => {
       others: [claimant("y", { claims: [], holds: ["n"] })],
       granted: true,
     },
+    { it: "takes none of the same name for itself", others: [claimant("x", { holds: ["n"] })], granted: false },
   ];
   for (const { it: name, others, granted } of cases) {
     it(name, () => {
@@ -172,48 +173,40 @@ describe("policy: sealing", () => {
 describe("policy: tokens", () => {
   const now = new Date("2026-01-01T00:00:00Z");
   const later = (ms: number): Date => new Date(now.getTime() + ms);
-  const at = { expiresAt: null, overlapMs, now };
+  const at = { token: "new", expiresAt: null, overlapMs, now };
+  const current = { hash: hashOf("new"), expires_at: null };
 
-  it("keep the replaced token valid for a day, and no longer than it was to live", () => {
-    const stored = [{ hash: hashOf("old"), expires_at: null }];
-    expect(hashesOf({ token: "new", replaced: "old", stored, ...at })[1]).to.deep.equal({
-      hash: hashOf("old"),
-      expires_at: later(overlapMs),
-    });
-    const short = [{ hash: hashOf("old"), expires_at: later(1) }];
-    expect(hashesOf({ token: "new", replaced: "old", stored: short, ...at })[1]?.expires_at).to.deep.equal(later(1));
+  it("leave all that works as it is until the new one is in the Secret", () => {
+    const known = [
+      { hash: "old", expires_at: null },
+      { hash: "older", expires_at: later(1) },
+    ];
+    expect(hashesBefore({ ...at, known })).to.deep.equal([current, ...known]);
   });
 
-  it("drop a hash that nobody knows the token of", () => {
-    const stored = [
-      { hash: hashOf("lost in a crash"), expires_at: null },
-      { hash: hashOf("current"), expires_at: null },
-    ];
-    expect(hashesOf({ token: "current", replaced: null, stored, ...at })).to.deep.equal([
-      { hash: hashOf("current"), expires_at: null },
-    ]);
+  it("keep the replaced token valid for a day, and no longer than it was to live", () => {
+    const [, old] = hashesAfter({ ...at, known: [{ hash: "old", expires_at: null }] });
+    expect(old).to.deep.equal({ hash: "old", expires_at: later(overlapMs) });
+    const [, short] = hashesAfter({ ...at, known: [{ hash: "old", expires_at: later(1) }] });
+    expect(short?.expires_at).to.deep.equal(later(1));
   });
 
   it("drop what has expired and keep what still overlaps", () => {
-    const stored = [
+    const known = [
       { hash: "gone", expires_at: later(-1) },
       { hash: "still", expires_at: later(1_000) },
     ];
-    expect(hashesOf({ token: "t", replaced: null, stored, ...at }).map(({ hash }) => hash)).to.deep.equal([
-      hashOf("t"),
-      "still",
-    ]);
+    expect(hashesAfter({ ...at, known }).map(({ hash }) => hash)).to.deep.equal([current.hash, "still"]);
   });
 
   it("end sooner when the overlap is made shorter, and never later", () => {
-    const stored = [
+    const known = [
       { hash: "long", expires_at: later(5_000) },
       { hash: "short", expires_at: later(500) },
     ];
-    const of = (overlap: number) =>
-      hashesOf({ token: "t", replaced: null, stored, ...at, overlapMs: overlap }).slice(1);
+    const of = (overlap: number) => hashesAfter({ ...at, known, overlapMs: overlap }).slice(1);
     expect(of(1_000).map(({ expires_at }) => expires_at)).to.deep.equal([later(1_000), later(500)]);
-    expect(of(9_000)).to.deep.equal(stored);
+    expect(of(9_000)).to.deep.equal(known);
     expect(of(0)).to.deep.equal([]);
   });
 

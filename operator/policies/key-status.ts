@@ -1,0 +1,29 @@
+import type { ApiKeySpec } from "#core/schema/resources/api-key.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys.ts";
+import { nextRotationAt } from "./rotation.ts";
+import type { Hash } from "./tokens.ts";
+
+/** What a key's resource says of its tokens. */
+export const statusOf = (
+  spec: Pick<ApiKeySpec, "rotation">,
+  { hashes, rotated_at }: Pick<ApiKeyRow, "hashes" | "rotated_at">,
+): Record<string, string> => ({
+  ...timesOf(hashes),
+  ...(rotated_at && rotationTimes(rotated_at, nextRotationAt(spec, rotated_at))),
+});
+
+const timesOf = ([current, ...overlapping]: Hash[]): Record<string, string> => {
+  const until = latestOf(overlapping);
+  return {
+    ...(current?.expires_at && { expiresAt: current.expires_at.toISOString() }),
+    ...(until && { previousTokenValidUntil: until.toISOString() }),
+  };
+};
+
+const rotationTimes = (madeAt: Date, nextAt: Date | null): Record<string, string> => ({
+  lastRotatedAt: madeAt.toISOString(),
+  ...(nextAt && { nextRotationAt: nextAt.toISOString() }),
+});
+
+const latestOf = (hashes: Hash[]): Date | null =>
+  hashes.map(({ expires_at }) => expires_at).sort((a, b) => (b?.getTime() ?? 0) - (a?.getTime() ?? 0))[0] ?? null;

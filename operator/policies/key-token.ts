@@ -1,0 +1,43 @@
+import type { ApiKeySpec } from "#core/schema/resources/api-key.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys.ts";
+import type { OwnSecret } from "../kube/secrets.ts";
+import { isReplacementDue } from "./rotation.ts";
+import { type Hash, hashOf, isToken } from "./tokens.ts";
+
+export type KeySituation = {
+  spec: Pick<ApiKeySpec, "rotation" | "expiresAt">;
+  /** Value of the annotation by which a person asks for another token. */
+  asked: string | undefined;
+  uid: string;
+  /** Whether the resource has once come to the end of a pass for the tenant that the key is of. */
+  isMade: boolean;
+  row: ApiKeyRow | null;
+  before: OwnSecret;
+  now: Date;
+};
+
+/** `held`: the token in the Secret, when it may stay; `known`: hashes of the tokens that somebody has and may use. */
+export type KeyTokens = { held: string | null; known: Hash[] };
+
+/** What of a key's tokens goes on. What was revoked never does. */
+export const keyTokensOf = (at: KeySituation): KeyTokens => {
+  const { spec, asked, isMade, row, before, now } = at;
+  if (row !== null && row.revoked_at !== null) return nothing;
+  if (before.kind !== "own") return isMade ? nothing : { held: null, known: knownIn(at, "") };
+  const { token } = before.values;
+  // one that a new key does not know may be of the tenant that the namespace was of before
+  if (!isToken(token) || !(isMade || isTokenOf(row, token))) return nothing;
+  const isDue = isReplacementDue({ spec, asked, rotatedFor: before.rotatedFor, token, stored: row, now });
+  return { held: isDue ? null : token, known: knownIn(at, token) };
+};
+
+export const isTokenOf = (row: ApiKeyRow | null, token = ""): boolean =>
+  row?.hashes.some(({ hash }) => hash === hashOf(token)) ?? false;
+
+const nothing: KeyTokens = { held: null, known: [] };
+
+/** Nobody has the token of a first hash that this resource wrote and that is not in the Secret. */
+const knownIn = ({ row, uid }: KeySituation, inSecret: string): Hash[] => {
+  const isOwn = row?.managed?.uid === uid;
+  return (row?.hashes ?? []).filter(({ hash }, at) => at > 0 || !isOwn || hash === hashOf(inSecret));
+};
