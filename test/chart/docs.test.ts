@@ -55,6 +55,9 @@ describe("the pages on running Herald in a cluster", function () {
   const startCluster = async (name: string): Promise<void> => {
     const [port = 0, etcdPort = 0, etcdPeerPort = 0] = await freePorts(3);
     cluster = await startKubernetes({ dir: join(dir, name), name: "kubernetes", port, etcdPort, etcdPeerPort });
+    await run("kubectl apply -f -", JSON.stringify(othersKind));
+    await run("kubectl wait crd/tenants.a.example --for=condition=Established --timeout=20s");
+    await run("kubectl apply -f -", JSON.stringify(othersTenant));
   };
   /** The pod that the chart asks for, as far as one can run without nodes. */
   const startOperator = async (): Promise<void> => {
@@ -71,10 +74,12 @@ describe("the pages on running Herald in a cluster", function () {
     operator = await startProgram({ program: "operator", dir, healthPort, env });
   };
 
-  const run = async (script: string): Promise<string> => {
+  const run = async (script: string, input = ""): Promise<string> => {
     const env = { ...process.env, PATH: `${join(home, "bin")}:${process.env["PATH"]}`, KUBECONFIG: cluster.kubeconfig };
-    const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: home, env }).catch(
-      (failure: { stdout: string; stderr: string }) => expect.fail(`${failure.stdout}\n${failure.stderr}`),
+    const running = promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: home, env });
+    running.child.stdin?.end(input);
+    const { stdout } = await running.catch((failure: { stdout: string; stderr: string }) =>
+      expect.fail(`${failure.stdout}\n${failure.stderr}`),
     );
     return stdout;
   };
@@ -85,7 +90,7 @@ describe("the pages on running Herald in a cluster", function () {
   const follow = async (page: string, ...sections: string[]): Promise<string> =>
     run(commandsOf(page, ...sections).join("\n"));
   const idsAndKeys = () =>
-    run(`kubectl get tenants,apps,apikeys --all-namespaces --output jsonpath='{range .items[*]}{.kind} {.status.id}{"\\n"}{end}'
+    run(`kubectl get tenants.herald.dev,apps.herald.dev,apikeys.herald.dev --all-namespaces --output jsonpath='{range .items[*]}{.kind} {.status.id}{"\\n"}{end}'
          kubectl --namespace demo get secret shop-backend --output jsonpath='{.data.token}'`);
 
   it("show only commands that are run, here or on nodes", () => {
@@ -97,15 +102,25 @@ describe("the pages on running Herald in a cluster", function () {
   });
 
   it("install the chart, and make a tenant with an app and a key", async () => {
-    const [install = "", ...rest] = commandsOf("install.md");
+    const [install = "", make = "", ...rest] = commandsOf("install.md", ...trial);
     await run(install);
     await run("kubectl apply -f config/samples/00-plans.yaml"); // a Job of the chart does it, on a node
     await startOperator();
-    const printed = await run(rest.join("\n"));
+    const printed = await run([make, ...rest].join("\n"));
     expect(printed)
       .to.match(/tenant.herald.dev\/demo +True +Reconciled/)
       .and.to.match(/app.herald.dev\/shop +True/);
-    expect(await run("grep -c 'kind: ' rendered.yaml")).to.match(/^[3-9]\d/); // the production values are right too
+    const notes = await run("helm get notes herald --namespace herald");
+    expect(notes, "Helm says the same").to.include(make);
+  });
+
+  it("give values for real installations, on OpenShift, and beside others, that the chart takes", async () => {
+    await follow("install.md", ...values);
+    for (const file of ["rendered", "openshift-rendered", "eu-rendered"])
+      expect(await run(`grep -c 'kind: ' ${file}.yaml`), file).to.match(/^[3-9]\d/);
+    expect(await run("grep -c 'runAsUser: ' openshift-rendered.yaml || true")).to.equal("0\n");
+    expect(await run(`grep --count '"kind":"Plan"' eu-rendered.yaml`)).to.equal("1\n");
+    expect(await run(`grep --count '"name":"eu-free"' eu-rendered.yaml`)).to.equal("1\n");
   });
 
   it("keep resources in git", async () => {
@@ -133,10 +148,21 @@ describe("the pages on running Herald in a cluster", function () {
     expect((JSON.parse(history) as object[]).length).to.equal(3);
   });
 
+  it("say who changed a plan that the chart leaves alone", async () => {
+    const [look = ""] = commandsOf("upgrade.md", "Plans that were left alone");
+    await run(`kubectl patch plans.herald.dev/free --type=merge --patch '{"spec":{"apiRps":21}}'`);
+    const said = await run(`(${look}) 2>&1 || true`);
+    expect(said).to.include('conflict with "kubectl-patch"').and.to.include(".spec.apiRps");
+    expect(said).to.include("plan.herald.dev/growth serverside-applied");
+  });
+
   it("restore everything into an empty cluster: the ids, the records and the key that apps have", async () => {
     const before = await idsAndKeys();
     const hashes = await hashesIn(database, servers);
     await follow("backup.md", "Back up");
+    expect(await run("jq --raw-output '[.items[].apiVersion] | unique | join(\" \")' resources.json")).to.equal(
+      "herald.dev/v1alpha1\n",
+    );
     await operator.stop();
     await cluster.stop();
     await startCluster("second");
@@ -144,7 +170,7 @@ describe("the pages on running Herald in a cluster", function () {
     await run(install);
     await startOperator();
     await run(rest.join("\n"));
-    await run("kubectl --namespace demo wait app/shop apikey/backend --for=condition=Ready --timeout=60s");
+    await run("kubectl --namespace demo wait apps.herald.dev/shop apikeys.herald.dev/backend --for=condition=Ready");
     expect(await idsAndKeys()).to.equal(before);
     expect(await hashesIn(database, servers)).to.deep.equal(hashes);
     const keyRing = "get secret herald-key-ring --namespace herald --output jsonpath='{.data}'";
@@ -153,9 +179,12 @@ describe("the pages on running Herald in a cluster", function () {
     );
   });
 
-  it("uninstall, and leave nothing of ours", async () => {
+  it("uninstall, and leave nothing of ours and all that is others'", async () => {
     await follow("uninstall.md");
-    expect(await run("kubectl get crd --output name")).to.equal("");
+    expect(await run("kubectl get crd --output name")).to.equal(
+      "customresourcedefinition.apiextensions.k8s.io/tenants.a.example\n",
+    );
+    expect(await run("kubectl get tenants.a.example --output name")).to.equal("tenant.a.example/others\n");
     expect(
       await run("kubectl get clusterroles,deployments,secrets --all-namespaces --output name | grep herald || true"),
     ).to.equal("");
@@ -164,7 +193,36 @@ describe("the pages on running Herald in a cluster", function () {
       expect(await client.db(database).collection(name).countDocuments(), name).to.equal(0);
     await client.close();
   });
+
+  it("install for real after a trial, to which the kinds belonged, and restart for a new password", async () => {
+    const [tryIt = ""] = commandsOf("install.md", ...trial);
+    const [real = ""] = commandsOf("install.md", "For real: install");
+    await run(`${tryIt}\nkubectl apply --server-side -f ${rootDir}/test/chart/crds/monitoring.yaml`);
+    await run(commandsOf("install.md", "For real: prepare").join("\n"));
+    expect(await run(`${real.trimEnd()} 2>&1 || true`)).to.include("invalid ownership metadata");
+    await follow("install.md", "After a trial");
+    const restarted = await follow("install.md", "When a password or a certificate changes");
+    expect(restarted.trim().split("\n")).to.have.length(3);
+  });
 });
+
+/** Sections of install.md. */
+const trial = ["Try it: five minutes"];
+const values = ["For real: prepare", "When pods do not become ready", "Several installations on one cluster"];
+
+/** Another product's kind of a name that ours has too, of a group that comes first. */
+const othersKind = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "tenants.a.example" },
+  spec: {
+    group: "a.example",
+    scope: "Cluster",
+    names: { kind: "Tenant", plural: "tenants", singular: "tenant" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+};
+const othersTenant = { apiVersion: "a.example/v1", kind: "Tenant", metadata: { name: "others" } };
 
 /** A folder like a checkout, whose `helm` does not wait for Jobs: there are no nodes to run them. */
 const aCheckout = async (dir: string, helm: string): Promise<string> => {

@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { stringify } from "yaml";
+import { rootDir } from "../../dev/paths.ts";
+import { objectsIn, type Rendered, render } from "./support/helm.ts";
+
+type Application = { source: { helm: { valuesObject: object } }; destination: { namespace: string } };
+type HelmRelease = { releaseName: string; targetNamespace: string; storageNamespace: string; values: object };
+
+const read = (path: string): Rendered[] => objectsIn(readFileSync(join(rootDir, "deploy", path), "utf8"));
+const specOf = <T>(objects: Rendered[], kind: string): T =>
+  (objects.find((object) => object.kind === kind)?.spec ?? expect.fail(`no ${kind}`)) as T; // the tool's own shape
+
+describe("the examples for Argo CD and Flux", function () {
+  this.timeout(60_000);
+  const application = specOf<Application>(read("argocd/application.yaml"), "Application");
+  const release = specOf<HelmRelease>(read("flux/herald.yaml"), "HelmRelease");
+
+  /** Images of the pods that the chart makes of an example's values. */
+  const imagesOf = async (values: object, namespace: string): Promise<string[]> => {
+    const dir = await mkdtemp(join(tmpdir(), "gitops-"));
+    const file = join(dir, "values.yaml");
+    await writeFile(file, stringify(values));
+    const text = await render(file, namespace);
+    await rm(dir, { recursive: true });
+    return [...text.matchAll(/^ +image: (.+)$/gm)].map(([, image = ""]) => image);
+  };
+
+  it("give values that the chart takes, with an image that says where it comes from", async () => {
+    for (const [values, namespace] of [
+      [application.source.helm.valuesObject, application.destination.namespace],
+      [release.values, release.targetNamespace],
+    ] as const) {
+      const images = await imagesOf(values, namespace);
+      expect(images).to.have.length.of.at.least(4);
+      expect(images.filter((image) => !image.startsWith("registry.example.com/platform/herald:"))).to.deep.equal([]);
+    }
+  });
+
+  it("call Flux's release as the pages do, in a namespace that git makes", () => {
+    expect(release).to.include({ releaseName: "herald", targetNamespace: "herald", storageNamespace: "herald" });
+    const namespaces = read("flux/herald.yaml").filter(({ kind }) => kind === "Namespace");
+    expect(namespaces.map(({ metadata }) => metadata.name)).to.deep.equal(["herald"]);
+  });
+
+  it("have Flux try again soon what waited for something", () => {
+    const waits = read("flux/tenants.yaml").map(({ spec }) => spec?.["retryInterval"]);
+    expect(waits).to.deep.equal(["30s", "30s"]);
+  });
+});
