@@ -34,7 +34,7 @@ import {
 } from "#core/schema/webhook.ts";
 import { WebhookFilters } from "#core/schema/webhook-filters.ts";
 import { serviceVersion } from "./middleware/request-id.ts";
-import type { Route } from "./route.ts";
+import { mayHaveBody, type Route } from "./route.ts";
 
 type Json = Record<string, unknown>;
 
@@ -179,7 +179,8 @@ const responsesOf = (route: Route): Json => {
     status,
     { description: route.summary, headers: headerRefs, content: json(linked(route.reply)) },
   ]);
-  const codes = route.scopes === "public" ? [] : [...common, ...(route.body ? withBody : []), ...(route.errors ?? [])];
+  const codes =
+    route.scopes === "public" ? [] : [...common, ...(mayHaveBody(route) ? withBody : []), ...(route.errors ?? [])];
   const errors = codes.map((code) => [errorStatuses[code], { $ref: "#/components/responses/Error" }]);
   return Object.fromEntries([...errors, ...answers]) as Json; // sound: pairs of status and response
 };

@@ -1,6 +1,7 @@
 import type { Static, TObject, TSchema } from "typebox";
 import type { Scope } from "#core/domain/scopes.ts";
 import type { ErrorCode } from "#core/errors.ts";
+import { Closed } from "#core/schema/common.ts";
 import { parser } from "#core/schema/parser.ts";
 import type { Caller } from "./caller.ts";
 import type { UseCases } from "./use-cases.ts";
@@ -65,16 +66,24 @@ export type Route = Omit<Definition<TSchema, TObject, TSchema, unknown>, "handle
   handle: (request: Request<unknown, unknown, unknown>) => Promise<Answer<unknown>>;
 };
 
+/** Whether requests may have a body; a POST without a schema takes an empty object, and refuses each member of one. */
+export const mayHaveBody = ({ method, body }: Pick<Route, "method" | "body">): boolean =>
+  body !== undefined || method === "POST";
+
 /** Declares one operation. The compiler checks the handler against its schemas, then the table forgets the types. */
 export const route = <B extends TSchema, Q extends TObject, T extends TSchema, R>(
   definition: Definition<B, Q, T, R>,
 ): Route => ({
   ...(definition as unknown as Definition<TSchema, TObject, TSchema, unknown>), // sound: the same row, types forgotten
-  parseBody: definition.body === undefined ? () => undefined : parserOnDemand(definition.body),
+  parseBody: definition.body === undefined ? parseNoBody : parserOnDemand(definition.body),
   parseQuery: definition.query === undefined ? () => ({}) : queryParser(definition.query),
   // sound: body, query and resource come from this row's own parsers and locate
   handle: definition.handle as Route["handle"],
 });
+
+const parseNoBody = (input: unknown): undefined => {
+  if (input !== undefined) parseEmpty(input);
+};
 
 /** A parser that is compiled when first used: most processes never serve most operations. */
 const parserOnDemand = (schema: TSchema) => {
@@ -84,6 +93,8 @@ const parserOnDemand = (schema: TSchema) => {
     return parse(input);
   };
 };
+
+const parseEmpty = parserOnDemand(Closed({}));
 
 /** Query members are text; unknown ones are ignored, those of integer type are read as numbers. */
 const queryParser = (schema: TObject) => {

@@ -1,11 +1,12 @@
 import { koaBody } from "koa-body";
 import { AppError, invalid } from "#core/errors.ts";
+import { mayHaveBody } from "../route.ts";
 import type { Context, Middleware } from "../state.ts";
 
 export const maxBodyBytes = 2 * 1024 * 1024; // decisions 9.7; of the body as sent, and again once inflated
 const maxDepth = 20; // decisions 9.7
 
-/** Reads the JSON body of routes that have one: type and size first, then form. Why so: docs/decisions/0030. */
+/** Reads the JSON body of routes that may have one: type and size first, then form. Why so: docs/decisions/0030. */
 export const requestBody = (): Middleware => {
   const parse = koaBody({
     json: true,
@@ -42,7 +43,7 @@ const requireJson = (ctx: Context): void => {
 };
 
 const hasBody = (ctx: Context): boolean =>
-  ctx.state.route.body !== undefined && (ctx.get("Transfer-Encoding") !== "" || (ctx.request.length ?? 0) > 0);
+  mayHaveBody(ctx.state.route) && (ctx.get("Transfer-Encoding") !== "" || (ctx.request.length ?? 0) > 0);
 
 const checkTree = (body: unknown): void => {
   let level: unknown[] = [body];
