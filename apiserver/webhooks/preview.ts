@@ -16,8 +16,8 @@ const perMinute = 10;
 export const previewWebhook =
   ({ limit, clock, templates }: PreviewDeps) =>
   async (app: AppRow, body: PreviewWebhook): Promise<WebhookPreviewResult> => {
-    await limit("webhooks.preview", app._id, perMinute);
     checkFilters(body.filters);
+    await limit("webhooks.preview", app._id, perMinute);
     const {
       body_template: template = null,
       body_content_type: contentType = "application/json",

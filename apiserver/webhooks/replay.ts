@@ -16,9 +16,9 @@ const perMinute = 60;
 export const replayDelivery =
   ({ history, wake, ring, limit, clock }: ReplayDeps) =>
   async ({ delivery, endpoint }: DeliveryOfEndpoint): Promise<WebhookDeliveryRow> => {
-    await limit("webhooks.replay", delivery.app_id, perMinute);
     if (endpoint.status === "disabled") throw conflict("the webhook is disabled", endpoint.status);
     if (delivery.status === "pending") throw conflict("the delivery is still to be sent", delivery.status);
+    await limit("webhooks.replay", delivery.app_id, perMinute);
     const now = clock.now();
     const row = replayOf(delivery, newId("webhookDelivery", now), now);
     await history.insert(row);

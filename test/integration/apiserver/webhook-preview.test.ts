@@ -114,6 +114,9 @@ describe("a preview of a webhook", () => {
   it("is given ten times a minute, by app, and stores nothing", async () => {
     const app = anApp({ tenant_id: tenant.tenant._id });
     await seed(site.db, { apps: [app] });
+    const wrong = { match: "all", conditions: [{ field: "a", op: "gt", value: true }] };
+    const refused = () => preview({ event_type: "user.created", filters: wrong }, app._id);
+    for (let n = 0; n < 12; n++) expect((await refused()).status, "counts for nothing").to.equal(400);
     const replies = await Promise.all(
       Array.from({ length: 11 }, () => preview({ event_type: "user.created" }, app._id)),
     );
