@@ -1,3 +1,4 @@
+import { contradictions } from "#core/domain/activity-schema.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import type { ActivitySchema } from "#core/schema/live-activity-type.ts";
 
@@ -6,16 +7,19 @@ export type Schemas = {
   attributes_schema?: ActivitySchema | undefined;
 };
 
-/** Throws unless the schemas make sense: what is required has to be described. @throws ValidationError */
+/** Throws unless the schemas make sense: what is required has to be described, and can be. @throws ValidationError */
 export const checkSchemas = (schemas: Schemas): void =>
   refuse([
-    ...undescribed("content_state_schema", schemas.content_state_schema),
-    ...undescribed("attributes_schema", schemas.attributes_schema),
+    ...problemsOf("content_state_schema", schemas.content_state_schema),
+    ...problemsOf("attributes_schema", schemas.attributes_schema),
   ]);
 
-const undescribed = (member: string, schema: ActivitySchema | undefined): FieldError[] =>
-  (schema?.required ?? []).flatMap((name, i) =>
-    Object.hasOwn(schema?.properties ?? {}, name)
+const problemsOf = (member: string, schema: ActivitySchema | undefined): FieldError[] =>
+  schema === undefined ? [] : [...contradictions(schema, member), ...undescribed(member, schema)];
+
+const undescribed = (member: string, { required = [], properties }: ActivitySchema): FieldError[] =>
+  required.flatMap((name, i) =>
+    Object.hasOwn(properties, name)
       ? []
       : [{ field: `${member}.required[${i}]`, message: "is not among the properties" }],
   );

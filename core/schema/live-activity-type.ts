@@ -47,6 +47,7 @@ export const LiveActivityProperty = Closed(
   },
   { description: "one member" },
 );
+export type LiveActivityProperty = Static<typeof LiveActivityProperty>;
 
 const memberName = { minLength: 1, maxLength: activityLimits.nameCharacters };
 

@@ -25,7 +25,27 @@ const Property = Closed(
       }),
     ),
   },
-  { description: "one member" },
+  {
+    description: "one member",
+    ...cel(
+      {
+        rule: "self.type == 'string' || !(has(self.minLength) || has(self.maxLength) || has(self.format))",
+        message: "minLength, maxLength and format are only for the type string",
+      },
+      {
+        rule: "self.type in ['number', 'integer'] || !(has(self.minimum) || has(self.maximum))",
+        message: "minimum and maximum are only for the types number and integer",
+      },
+      {
+        rule: "!has(self.minLength) || !has(self.maxLength) || self.minLength <= self.maxLength",
+        message: "minLength must be at most maxLength",
+      },
+      {
+        rule: "!has(self.minimum) || !has(self.maximum) || self.minimum <= self.maximum",
+        message: "minimum must be at most maximum",
+      },
+    ),
+  },
 );
 
 const activitySchema = (description: string) =>

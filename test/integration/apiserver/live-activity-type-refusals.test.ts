@@ -61,6 +61,41 @@ describe("a live activity type that is refused", () => {
       field: "content_state_schema.properties.x.enum[0]",
     },
     {
+      it: "a bound of a string on a number",
+      body: property({ type: "integer", minLength: 3 }),
+      field: "content_state_schema.properties.x.minLength",
+    },
+    {
+      it: "a format on a boolean",
+      body: property({ type: "boolean", format: "date-time" }),
+      field: "content_state_schema.properties.x.format",
+    },
+    {
+      it: "a bound of a number on a string",
+      body: property({ type: "string", maximum: 3 }),
+      field: "content_state_schema.properties.x.maximum",
+    },
+    {
+      it: "a least length above the largest",
+      body: property({ type: "string", minLength: 9, maxLength: 1 }),
+      field: "content_state_schema.properties.x.minLength",
+    },
+    {
+      it: "a least number above the largest",
+      body: { attributes_schema: { type: "object", properties: { x: { type: "number", minimum: 2, maximum: 1 } } } },
+      field: "attributes_schema.properties.x.minimum",
+    },
+    {
+      it: "a value of another type",
+      body: property({ type: "string", enum: ["a", 1] }),
+      field: "content_state_schema.properties.x.enum[1]",
+    },
+    {
+      it: "a fraction among integers",
+      body: property({ type: "integer", enum: [1, 1.5] }),
+      field: "content_state_schema.properties.x.enum[1]",
+    },
+    {
       it: "51 properties",
       body: { content_state_schema: { type: "object", properties: many(51) } },
       field: "content_state_schema.properties",

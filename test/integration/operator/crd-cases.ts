@@ -77,6 +77,16 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
     object: () => make().activityType({ contentStateSchema: schemaOf({ a: { type: "array" } }) }),
     says: "Unsupported value",
   },
+  ...[
+    { it: "a number with a length", property: { type: "integer", minLength: 3 }, says: "only for the type string" },
+    { it: "a string with a least", property: { type: "string", minimum: 3 }, says: "only for the types number" },
+    { it: "crossed lengths", property: { type: "string", minLength: 9, maxLength: 1 }, says: "at most maxLength" },
+    { it: "crossed bounds", property: { type: "number", minimum: 2.5, maximum: 1 }, says: "at most maximum" },
+  ].map(({ it: name, property, says }) => ({
+    it: `a type with ${name}`,
+    object: () => make().activityType({ contentStateSchema: schemaOf({ a: property }) }),
+    says,
+  })),
   {
     it: "a type with 51 members",
     object: () =>
