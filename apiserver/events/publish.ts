@@ -34,7 +34,7 @@ export const publishEvents =
     for (const [index, given] of events.entries()) {
       const judged = receive(given, app._id, now);
       if (judged.kind === "refused") errors.push({ index, ...judged.error });
-      else kept.push({ ...eventText(judged.event), once: given.id !== undefined });
+      else kept.push({ ...eventText(judged.event), once: judged.once });
     }
     const brought = { tenantId: app.tenant_id, appId: app._id, traceparent, events: kept };
     const duplicates = kept.length === 0 ? 0 : await keep(brought);

@@ -57,7 +57,7 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps): Eve
 /** What one write holds twice counts once. */
 const withoutRepeats = (all: readonly Brought[]): Brought[] => {
   const seen = new Set<string>();
-  const isFirst = ({ id }: StoredEvent): boolean => !seen.has(id) && seen.add(id).size > 0;
+  const isFirst = ({ once }: StoredEvent): boolean => once === false || (!seen.has(once) && seen.add(once).size > 0);
   return all.map((brought) => ({ ...brought, events: brought.events.filter(isFirst) }));
 };
 

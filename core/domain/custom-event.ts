@@ -3,15 +3,17 @@ import { customEventLimits } from "../schema/custom-event.ts";
 import type { EventEnvelope } from "../schema/event.ts";
 import { noReferences } from "../schema/event-refs.ts";
 import { makeEvent } from "./events.ts";
-import { ulid } from "./ids.ts";
+import { derivedId, ulid } from "./ids.ts";
 
 export type Judged =
-  | { kind: "event"; event: EventEnvelope }
+  /** `once`: of all events that have it, the first of a day counts; false when each does. */
+  | { kind: "event"; event: EventEnvelope; once: string | false }
   | { kind: "refused"; error: Omit<EventsAccepted["errors"][number], "index"> };
 
 /**
- * Makes the `event.received` of a custom event that came now, or says why its time is refused. A sender's id gives the
- * same event id each time. Source: decisions 8.2 ("clock skew") and 11.
+ * Makes the `event.received` of a custom event that came now, or says why its time is refused. Its id is new each time:
+ * a sender's id may be used again after a day, and receivers remember ours for longer. Source: decisions 8.2 ("clock
+ * skew") and 11.
  */
 export const receive = (given: CustomEvent, appId: string, now: Date): Judged => {
   const at = given.occurred_at === undefined ? now : new Date(given.occurred_at);
@@ -23,10 +25,10 @@ export const receive = (given: CustomEvent, appId: string, now: Date): Judged =>
     appId,
     subjectId: given.user_id ?? given.external_id ?? null,
     at: now,
-    from: given.id === undefined ? [ulid(now)] : [appId, given.id],
+    from: [ulid(now)],
     data: dataOf(given, aheadMs > 0 ? now : at),
   });
-  return { kind: "event", event };
+  return { kind: "event", event, once: given.id !== undefined && derivedId("event", event.type, appId, given.id) };
 };
 
 const minuteMs = 60_000;

@@ -23,7 +23,7 @@ export const CustomEvent = Closed({
       minLength: 1,
       maxLength: 128,
       pattern: noControls,
-      description: "the sender's; within 24 h it counts once",
+      description: "the sender's; within 24 h it counts once, after that it makes a new event",
     }),
   ),
   name: Text({

@@ -9,8 +9,8 @@ export type StoredEvent = {
   id: string;
   type: EventKind;
   text: string;
-  /** Its id follows from one that the sender chose: of all batches that bring it, the first one counts. */
-  once: boolean;
+  /** Follows from an id that the sender chose: of all batches that bring it, the first one counts. False: all do. */
+  once: string | false;
 };
 
 /**
@@ -27,7 +27,7 @@ export type EventBatchRow = Wakeable & {
   created_at: Date;
 };
 
-/** Which batch brought an event first; `_id` is the event's. */
+/** Which batch brought an event first; `_id` is its `once`. */
 export type EventIdRow = { _id: string; batch_id: string; claimed_at: Date };
 
 const rememberedHours = 24; // decisions 11, "De-duplication"
@@ -56,7 +56,8 @@ export const eventBatches = (db: Db) => {
       const own = new Set(claimants.map(({ _id }) => _id));
       const taken = [...duplicatesOf(error, made)].filter((id) => !own.has(id)); // a batch: its write was repeated
       const owners = await ids.find({ _id: { $in: taken } }, { batchSize: taken.length + 1 }).toArray();
-      return new Set(owners.filter(({ batch_id }) => !own.has(batch_id)).map(({ _id }) => _id));
+      const lost = new Set(owners.filter(({ batch_id }) => !own.has(batch_id)).map(({ _id }) => _id));
+      return new Set(claimants.flatMap(({ events }) => events.filter(isIn(lost))).map(({ id }) => id));
     }
   };
 
@@ -77,9 +78,13 @@ export const eventBatches = (db: Db) => {
   };
 };
 
+const isIn =
+  (claims: ReadonlySet<string>) =>
+  ({ once }: StoredEvent): boolean =>
+    once !== false && claims.has(once);
+
 /** In one order, so that writers who meet wait for each other and not in a circle. */
 const claimsOf = ({ _id, events, created_at }: EventBatchRow): EventIdRow[] =>
   events
-    .filter(({ once }) => once)
-    .map(({ id }) => ({ _id: id, batch_id: _id, claimed_at: created_at }))
+    .flatMap(({ once }) => (once === false ? [] : [{ _id: once, batch_id: _id, claimed_at: created_at }]))
     .sort((a, b) => (a._id < b._id ? -1 : 1));

@@ -48,7 +48,7 @@ describe("custom events on their way to the stream", function () {
     const now = new Date();
     const events = ids.flatMap((id) => {
       const judged = receive({ id, name }, system.app._id, now);
-      return judged.kind === "event" ? [{ ...eventText(judged.event), once: true }] : [];
+      return judged.kind === "event" ? [{ ...eventText(judged.event), once: judged.once }] : [];
     });
     await rows().insertOne({
       _id: newId("eventBatch", now),

@@ -82,6 +82,20 @@ describe("POST /v1/apps/{appId}/events", function () {
     expect(replies.reduce((sum, { body }) => sum + Number(body["duplicates"]), 0)).to.equal(78);
   });
 
+  it("takes an id that is used again after a day for a new event, which no receiver knows", async () => {
+    await publish([{ id: "daily", name: "a" }]);
+    expect((await publish([{ id: "daily", name: "a" }])).body["duplicates"]).to.equal(1);
+    await rows().deleteMany({ claimed_at: { $exists: true } }); // as their index does after 24 hours
+    const { body } = await publish([{ id: "daily", name: "a" }]);
+    expect(body).to.deep.include({ accepted: 1, duplicates: 0 });
+    const claimed = site.db.collection<{ _id: string; batch_id: string }>("event_batches");
+    const owners = await claimed.find({ batch_id: { $exists: true } }).toArray();
+    const all = await rows().find(batches).sort({ _id: 1 }).toArray();
+    expect(owners.map(({ batch_id }) => batch_id)).to.deep.equal([all.at(-1)?._id]);
+    const ids = (await stored()).map(({ id }) => id);
+    expect(new Set(ids).size).to.equal(ids.length);
+  });
+
   it("lets another app use the same id", async () => {
     const next = await seedTenant(site.db);
     await publish([{ id: "shared", name: "a" }]);

@@ -166,7 +166,7 @@ describe("the removal of people and apps", function () {
       id: event?.id ?? "",
       type: "event.received" as const,
       text: JSON.stringify(event),
-      once: false,
+      once: false as const,
     }));
     const batch = { ...asleep, ...of, _id: `evb_${externalId}`, events: stored, traceparent: null };
     await eventBatches(site.db).insert([{ ...batch, created_at: due(-minuteMs), due_at: due(minuteMs) }]);

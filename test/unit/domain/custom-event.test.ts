@@ -9,11 +9,12 @@ const inMs = (ms: number): string => new Date(now.getTime() + ms).toISOString();
 const minute = 60_000;
 const day = 86_400_000;
 
-const made = (given: Partial<CustomEvent>, appId = "app_1") => {
+const received = (given: Partial<CustomEvent>, appId = "app_1") => {
   const judged = receive({ name: "n", ...given }, appId, now);
   if (judged.kind === "refused") throw new Error(judged.error.code);
-  return judged.event;
+  return judged;
 };
+const made = (given: Partial<CustomEvent>) => received(given).event;
 
 describe("a custom event", () => {
   const times: { it: string; at: string | undefined; expected: string }[] = [
@@ -40,14 +41,20 @@ describe("a custom event", () => {
     );
   }
 
-  it("has one id for the sender's id in an app, and is another in another app or under another id", () => {
-    const ids = [made({ id: "1" }), made({ id: "1", name: "m" }), made({ id: "2" }), made({ id: "1" }, "app_2")];
-    expect(ids[1]?.id).to.equal(ids[0]?.id);
-    expect(new Set(ids.map(({ id }) => id)).size).to.equal(3);
+  it("counts once under the sender's id in an app, and is another in another app or under another id", () => {
+    const once = [
+      received({ id: "1" }),
+      received({ id: "1", name: "m" }),
+      received({ id: "2" }),
+      received({ id: "1" }, "app_2"),
+    ].map((judged) => judged.once);
+    expect(once[1]).to.equal(once[0]);
+    expect(new Set(once).size).to.equal(3);
+    expect(received({}).once).to.equal(false);
   });
 
-  it("without an id is another each time", () => {
-    expect(made({}).id).not.to.equal(made({}).id);
+  it("has an id of its own each time: the sender may use his again after a day", () => {
+    for (const given of [{}, { id: "1" }]) expect(made(given).id).not.to.equal(made(given).id);
   });
 
   it("is about the user, by whichever id was given", () => {

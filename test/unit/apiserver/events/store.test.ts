@@ -27,7 +27,7 @@ const aStore = ({ others = new Set<string>(), away = false } = {}) => {
   return { store, go, writes, published };
 };
 
-const anEvent = (id: string, text = "{}"): StoredEvent => ({ id, type: "event.received", text, once: true });
+const anEvent = (id: string, text = "{}"): StoredEvent => ({ id, type: "event.received", text, once: id });
 const brought = (appId: string, ...ids: string[]) => ({
   tenantId: `ten_${appId}`,
   appId,
