@@ -55,9 +55,12 @@ const problemsOf = (event: CustomEvent, index: number): FieldError[] => {
   if (userId !== undefined && externalId !== undefined) {
     problems.push({ field: `${at}.external_id`, message: "cannot be given together with user_id" });
   }
-  if (properties !== undefined && isTooLarge(properties)) {
-    const message = `are at most ${customEventLimits.propertiesBytes} bytes of JSON together`;
+  if (properties !== undefined && isTooDeep(properties, customEventLimits.depth)) {
+    const message = `must not nest deeper than ${customEventLimits.depth}`;
     problems.push({ field: `${at}.properties`, message });
+  }
+  if (properties !== undefined && isTooLarge(event)) {
+    problems.push({ field: at, message: `must have at most ${customEventLimits.bytes} bytes of JSON` });
   }
   if (occurredAt !== undefined && Number.isNaN(Date.parse(occurredAt))) {
     problems.push({ field: `${at}.occurred_at`, message: "is not an instant" }); // a leap second
@@ -65,5 +68,11 @@ const problemsOf = (event: CustomEvent, index: number): FieldError[] => {
   return problems;
 };
 
-const isTooLarge = (properties: object): boolean =>
-  Buffer.byteLength(JSON.stringify(properties)) > customEventLimits.propertiesBytes;
+/** Whether objects and lists lie in each other deeper than that; the body's own depth is bounded. */
+const isTooDeep = (node: unknown, depth: number): boolean =>
+  typeof node === "object" &&
+  node !== null &&
+  (depth === 0 || Object.values(node).some((child) => isTooDeep(child, depth - 1)));
+
+/** Without properties no event is. */
+const isTooLarge = (event: CustomEvent): boolean => Buffer.byteLength(JSON.stringify(event)) > customEventLimits.bytes;

@@ -51,7 +51,7 @@ const dataOf = (given: CustomEvent, occurredAt: Date): Record<string, unknown> =
   subscription_id: given.subscription_id ?? null,
   user_id: given.user_id ?? null,
   external_id: given.external_id ?? null,
-  name: given.name,
+  name: given.name.trim(),
   properties: given.properties ?? {},
   value: given.value ?? null,
   occurred_at: occurredAt.toISOString(),

@@ -7,11 +7,16 @@ const { Array: List, Boolean: Flag, Enum, Integer, Number: Decimal, Optional, St
 /** Bounds of custom events. Source: decisions 8.2 and 11; those of a request are ours. */
 export const customEventLimits = {
   events: 1_000,
-  propertyNames: 100,
-  propertiesBytes: 32_768,
+  nameCharacters: 100,
+  propertyNames: 256,
+  depth: 5,
+  bytes: 32_768,
   daysBack: 30,
   minutesAhead: 5,
 } as const;
+
+/** A name as it is stored: nothing blank at its ends. */
+export const eventNamePattern = "^\\S(.*\\S)?$";
 
 const noControls = "^[^\\u0000-\\u001f\\u007f]*$";
 const Id = Text({ minLength: 1, maxLength: 64, pattern: noControls });
@@ -28,9 +33,9 @@ export const CustomEvent = Closed({
   ),
   name: Text({
     minLength: 1,
-    maxLength: 128,
-    pattern: "^(?! |hs\\.)[^\\u0000-\\u001f\\u007f]*(?<! )$",
-    description: "no spaces at its ends; names that begin with hs. are reserved",
+    maxLength: customEventLimits.nameCharacters,
+    pattern: "^(?!\\s*(hs\\.|$))[^\\u0000-\\u001f\\u007f]*$",
+    description: "kept without the spaces at its ends; names that begin with hs. are reserved",
   }),
   user_id: Optional(Id),
   external_id: Optional(
@@ -43,9 +48,11 @@ export const CustomEvent = Closed({
   ),
   subscription_id: Optional(Id),
   properties: Optional(
-    MapOf({ minLength: 1, maxLength: 255, pattern: "^[^$]" }, Unknown(), {
+    MapOf({ minLength: 1, maxLength: 255, pattern: "^(?!(time|event_name)$)[^$]" }, Unknown(), {
       maxProperties: customEventLimits.propertyNames,
-      description: `any JSON, at most ${customEventLimits.propertiesBytes} bytes of it`,
+      description:
+        `any JSON, objects and lists at most ${customEventLimits.depth} deep, this one counted; the event has at most ` +
+        `${customEventLimits.bytes} bytes of JSON. The names time and event_name are reserved`,
     }),
   ),
   value: Optional(Decimal({ description: "such as an amount" })),

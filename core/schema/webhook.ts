@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { webhookErrorClasses } from "../domain/webhook-errors.ts";
 import { Closed, DateTime, MapOf, Nullable } from "./common.ts";
+import { customEventLimits, eventNamePattern } from "./custom-event.ts";
 import { eventKinds, webhookEventKinds } from "./event.ts";
 import { PageOf, pageQuery } from "./page.ts";
 import { WebhookFilters } from "./webhook-filters.ts";
@@ -17,7 +18,8 @@ export const webhookLimits = {
   timeoutMs: { least: 1_000, most: 30_000, standard: 10_000 },
 } as const;
 
-const EventNames = List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 50, uniqueItems: true });
+const EventName = Text({ minLength: 1, maxLength: customEventLimits.nameCharacters, pattern: eventNamePattern });
+const EventNames = List(EventName, { maxItems: 50, uniqueItems: true });
 const EventFilters = Closed({ event_names: Optional(EventNames) });
 
 /** Names are HTTP tokens; values printable ASCII. Which names are reserved is checked by the use case. */
@@ -49,7 +51,7 @@ const pace = {
 
 const shaping = {
   body_template: Nullable(
-    Text({ maxLength: webhookLimits.templateCharacters, description: "Liquid over the envelope" }),
+    Text({ minLength: 1, maxLength: webhookLimits.templateCharacters, description: "Liquid over the envelope" }),
   ),
   body_content_type: Enum(["application/json", "text/plain"], { description: "default application/json" }),
   filters: Nullable(WebhookFilters),

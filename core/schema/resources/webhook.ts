@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { webhookErrorClasses } from "../../domain/webhook-errors.ts";
 import { Closed } from "../common.ts";
+import { customEventLimits, eventNamePattern } from "../custom-event.ts";
 import { webhookEventKinds } from "../event.ts";
 import { webhookLimits } from "../webhook.ts";
 import { filterOps } from "../webhook-filters.ts";
@@ -84,6 +85,13 @@ const pace = {
   }),
 };
 
+const EventName = Text({
+  minLength: 1,
+  maxLength: customEventLimits.nameCharacters,
+  pattern: eventNamePattern,
+  description: "a custom event's name",
+});
+
 const members = {
   appRef: objectName("name of the App, in the same namespace", cel(immutable("appRef"))),
   url: Text({
@@ -106,7 +114,7 @@ const members = {
     description: "the kinds of events wanted",
   }),
   eventNames: Optional(
-    List(Text({ minLength: 1, maxLength: 128, description: "a custom event's name" }), {
+    List(EventName, {
       maxItems: 50,
       "x-kubernetes-list-type": "set",
       description: "of event.received, the events of these names; needed when events has event.received",

@@ -27,6 +27,9 @@ describe("POST /v1/apps/{appId}/events", function () {
     (await rows().find(batches).toArray()).flatMap(({ events }) =>
       events.map(({ text }) => JSON.parse(text) as EventEnvelope),
     );
+  /** A list in objects: so many in all. */
+  const nested = (depth: number): object =>
+    Array.from({ length: depth - 1 }).reduce<object>((inner) => ({ inner }), [1]);
   const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
   it("accepts what it can, says by index what it cannot, and stores what it accepted", async () => {
@@ -110,16 +113,18 @@ describe("POST /v1/apps/{appId}/events", function () {
   });
 
   it("takes as much as its limits say", async () => {
-    const { events, propertyNames, propertiesBytes } = customEventLimits;
+    const { events, propertyNames, bytes } = customEventLimits;
     const many = Object.fromEntries(Array.from({ length: propertyNames }, (_, n) => [`p${n}`, n]));
-    const large = { text: "€".repeat((propertiesBytes - '{"text":""}'.length - 1) / 3) }; // three bytes each
+    const rest = '{"name":"large","properties":{"text":""}}'.length;
+    const large = { text: "€".repeat(Math.floor((bytes - rest) / 3)) }; // three bytes each
     const full = [
-      { id: "x".repeat(128), name: "n".repeat(128), external_id: "e".repeat(255) },
+      { id: "x".repeat(128), name: "n".repeat(100), external_id: "e".repeat(255) },
       { name: "many", properties: many },
+      { name: "deep", properties: nested(5) },
       { name: "large", properties: large },
     ];
-    const rest = Array.from({ length: events - full.length }, () => ({ name: "a" }));
-    const { body } = await publish([...full, ...rest]);
+    const others = Array.from({ length: events - full.length }, () => ({ name: "a" }));
+    const { body } = await publish([...full, ...others]);
     expect(body).to.deep.include({ accepted: events, duplicates: 0, errors: [] });
     expect(await stored()).to.have.length(events);
   });
@@ -140,9 +145,10 @@ describe("POST /v1/apps/{appId}/events", function () {
     { it: "1,001 events", events: Array.from({ length: 1_001 }, () => ({ name: "a" })), field: "events" },
     { it: "an event without a name", events: [{}], field: "events[0].name" },
     { it: "an empty name", events: [{ name: "" }], field: "events[0].name" },
-    { it: "a long name", events: [{ name: "n".repeat(129) }], field: "events[0].name" },
+    { it: "a long name", events: [{ name: "n".repeat(101) }], field: "events[0].name" },
     { it: "a reserved name", events: [{ name: "hs.x" }], field: "events[0].name" },
-    { it: "a name with a space at its end", events: [{ name: "a " }], field: "events[0].name" },
+    { it: "a reserved name after a space", events: [{ name: " hs.x" }], field: "events[0].name" },
+    { it: "a name of spaces", events: [{ name: "  " }], field: "events[0].name" },
     { it: "a name with a line break", events: [{ name: "a\nb" }], field: "events[0].name" },
     { it: "a long id", events: [{ name: "a", id: "i".repeat(129) }], field: "events[0].id" },
     { it: "an unknown member", events: [{ name: "a", time: 1 }], field: "events[0].time" },
@@ -161,13 +167,23 @@ describe("POST /v1/apps/{appId}/events", function () {
     },
     {
       it: "too many properties",
-      events: [{ name: "a", properties: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`p${n}`, 1])) }],
+      events: [{ name: "a", properties: Object.fromEntries(Array.from({ length: 257 }, (_, n) => [`p${n}`, 1])) }],
+      field: "events[0].properties",
+    },
+    ...["time", "event_name"].map((name) => ({
+      it: `the reserved property ${name}`,
+      events: [{ name: "a", properties: { [name]: 1 } }],
+      field: `events[0].properties.${name}`,
+    })),
+    {
+      it: "properties that are too deep",
+      events: [{ name: "a", properties: nested(6) }],
       field: "events[0].properties",
     },
     {
       it: "properties that are too large",
       events: [{ name: "a" }, { name: "b", properties: { text: "€".repeat(10_920) } }],
-      field: "events[1].properties",
+      field: "events[1]",
     },
     {
       it: "two users",

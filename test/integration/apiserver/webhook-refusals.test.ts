@@ -83,6 +83,12 @@ describe("a webhook that is refused", () => {
       body: { headers: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`X-${i}`, "1"])) },
       field: "headers",
     },
+    ...["n".repeat(101), "a "].map((name) => ({
+      it: `an event's name that none has, of ${name.length} characters`,
+      body: { event_filters: { event_names: [name] } },
+      field: "event_filters.event_names[0]",
+    })),
+    { it: "an empty template", body: { body_template: "" }, field: "body_template" },
     { it: "a template that is none", body: { body_template: "{% if %}" }, field: "body_template" },
     { it: "a template of 20,001 characters", body: { body_template: "x".repeat(20_001) }, field: "body_template" },
     { it: "another content type", body: { body_content_type: "text/html" }, field: "body_content_type" },

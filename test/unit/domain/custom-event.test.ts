@@ -57,6 +57,10 @@ describe("a custom event", () => {
     for (const given of [{}, { id: "1" }]) expect(made(given).id).not.to.equal(made(given).id);
   });
 
+  it("has a name without the spaces at its ends", () => {
+    expect(made({ name: " a b \u00a0" }).data["name"]).to.equal("a b");
+  });
+
   it("is about the user, by whichever id was given", () => {
     expect(made({ user_id: "usr_1" }).subject_id).to.equal("usr_1");
     expect(made({ external_id: "ann" }).subject_id).to.equal("ann");
