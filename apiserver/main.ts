@@ -36,7 +36,6 @@ import { app } from "./app.ts";
 import { auditEvents } from "./audit.ts";
 import { authenticate } from "./authenticate.ts";
 import { cursors } from "./cursors.ts";
-import { emitEvents } from "./events/emit.ts";
 import { eventStore } from "./events/store.ts";
 import { httpServer } from "./http-server.ts";
 import { keyLookup } from "./key-lookup.ts";
@@ -110,7 +109,7 @@ const take = takeFrom({
 });
 const ofCursors = cursors(config.cursorSecret ?? secrets.derive("cursors"));
 const templates = bodyTemplates();
-const audit = auditEvents({ emit: emitEvents(eventsIn), clock });
+const audit = auditEvents({ prepare: eventsIn.prepare, clock });
 const plans = () => collectionOf<PlanRow>(mongo.db, planCollection).find().toArray();
 const shared = { db: mongo.db, nats, audit, plans, clock };
 const webhooks = webhookWiring({

@@ -1,5 +1,5 @@
 import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
-import { type AuditFact, type By, changeFact } from "../audit.ts";
+import { type By, type Intended, intend } from "../audit.ts";
 import { activityTypeView } from "./views.ts";
 
 type Verb = "created" | "updated" | "deleted";
@@ -7,11 +7,12 @@ type Verb = "created" | "updated" | "deleted";
 type Row = LiveActivityTypeRow;
 type Change = { before: Row; after: Row | null } | { before: null; after: Row };
 
-/** What to tell of a change of a live activity type. */
-export const activityTypeFact = (by: By, verb: Verb, { before, after }: Change): AuditFact => {
+/** A change of a live activity type, and what to tell of it. */
+export const activityTypeChange = (by: By, verb: Verb, { before, after }: Change): Intended => {
   const { _id: id, app_id: appId } = before ?? after;
-  return changeFact(by, {
+  return intend(by, {
     type: "live_activity_type",
+    collection: "live_activity_types",
     id,
     appId,
     verb,

@@ -1,9 +1,10 @@
 import { AppError, NotFound } from "#core/errors.ts";
 import type { UpdateLiveActivityType } from "#core/schema/live-activity-type.ts";
+import { rememberChange } from "#core/storage/intended-changes.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
 import type { By } from "../audit.ts";
 import { requireUnmanaged } from "../managed.ts";
-import { activityTypeFact } from "./audit.ts";
+import { activityTypeChange } from "./audit.ts";
 import { checkSchemas } from "./checks.ts";
 import type { ActivityTypeDeps } from "./deps.ts";
 
@@ -12,13 +13,13 @@ export const updateActivityType =
   (deps: ActivityTypeDeps) =>
   async (by: By, found: LiveActivityTypeRow, body: UpdateLiveActivityType): Promise<LiveActivityTypeRow> => {
     checkSchemas(body);
-    const { types, clock } = deps;
-    const { before, written } = await write(deps, found, async (row) => {
-      const updated_at = laterThan(row.updated_at, clock.now());
-      return types.change(row, { ...body, updated_at });
+    const { types, audit, clock } = deps;
+    const written = await write(deps, found, (before) => {
+      const wanted = { ...body, updated_at: laterThan(before.updated_at, clock.now()) };
+      const intended = activityTypeChange(by, "updated", { before, after: { ...before, ...wanted } });
+      return audit(intended, (id) => types.change(before, { ...wanted, ...rememberChange(before, id) }));
     });
     deps.announce(written._id);
-    await deps.audit(activityTypeFact(by, "updated", { before, after: written }));
     return written;
   };
 
@@ -26,9 +27,14 @@ export const updateActivityType =
 export const removeActivityType =
   (deps: ActivityTypeDeps) =>
   async (by: By, found: LiveActivityTypeRow): Promise<void> => {
-    const { before } = await write(deps, found, async (row) => (await deps.types.remove(row)) || null);
-    deps.announce(before._id);
-    await deps.audit(activityTypeFact(by, "deleted", { before, after: null }));
+    const { types, audit } = deps;
+    await write(deps, found, (before) =>
+      audit(
+        activityTypeChange(by, "deleted", { before, after: null }),
+        async () => (await types.remove(before)) || null,
+      ),
+    );
+    deps.announce(found._id);
   };
 
 const attempts = 5; // each lost to another writer of the same type
@@ -38,13 +44,13 @@ const write = async <T>(
   { types }: ActivityTypeDeps,
   found: LiveActivityTypeRow,
   attempt: (row: LiveActivityTypeRow) => Promise<T | null>,
-): Promise<{ before: LiveActivityTypeRow; written: T }> => {
+): Promise<T> => {
   let row: LiveActivityTypeRow | null = found;
   for (let i = 0; i < attempts; i++) {
     if (row === null) throw new NotFound("live activity type");
     requireUnmanaged("live activity type", row);
     const written = await attempt(row);
-    if (written !== null) return { before: row, written };
+    if (written !== null) return written;
     row = await types.findById(row.tenant_id, row.app_id, row._id);
   }
   const details = { status: "busy" };

@@ -4,30 +4,37 @@ import { activityLimits, type CreateLiveActivityType } from "#core/schema/live-a
 import type { AppRow } from "#core/storage/apps.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
 import type { By } from "../audit.ts";
-import { activityTypeFact } from "./audit.ts";
+import { activityTypeChange } from "./audit.ts";
 import { checkSchemas } from "./checks.ts";
 import type { ActivityTypeDeps } from "./deps.ts";
 
-/**
- * Makes a type. It is stored first and counted then: of two that are made at once and together pass the number of an app,
- * at least the one that counts last is taken back, so that the number is never passed.
- */
+/** Makes a type. */
 export const createActivityType =
   (deps: ActivityTypeDeps) =>
   async (by: By, app: AppRow, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
     checkSchemas(body);
     const row = newRow(app, body, deps.clock.now());
-    if (!(await deps.types.insert(row))) throw await nameTaken(deps, row);
-    try {
-      requireRoom(await deps.types.count(app._id));
-    } catch (error) {
-      await deps.types.remove(row);
-      throw error;
-    }
+    await deps.audit(activityTypeChange(by, "created", { before: null, after: row }), () =>
+      insertWithinRoom(deps, row),
+    );
     deps.announce(row._id);
-    await deps.audit(activityTypeFact(by, "created", { before: null, after: row }));
     return row;
   };
+
+/**
+ * Stores first and counts then: of two that are made at once and together pass the number of an app, at least the one
+ * that counts last is taken back, so that the number is never passed.
+ */
+const insertWithinRoom = async (deps: ActivityTypeDeps, row: LiveActivityTypeRow): Promise<true> => {
+  if (!(await deps.types.insert(row))) throw await nameTaken(deps, row);
+  try {
+    requireRoom(await deps.types.count(row.app_id));
+    return true;
+  } catch (error) {
+    await deps.types.remove(row);
+    throw error;
+  }
+};
 
 /** The schema that holds for attributes when none is given: it checks nothing. Source: decisions 6.1. */
 const anyAttributes = { type: "object" as const, properties: {} };

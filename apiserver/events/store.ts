@@ -5,7 +5,9 @@ import type { BatchOutbox } from "#core/queue/batch-outbox.ts";
 import { gather } from "#core/runtime/gather.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
+import { unavailable } from "#core/storage/connect.ts";
 import type { EventBatches, EventBatchRow, StoredEvent } from "#core/storage/event-batches.ts";
+import type { IntendedChange } from "#core/storage/intended-changes.ts";
 
 /** Events that one request brought. */
 export type Brought = {
@@ -18,16 +20,29 @@ export type Brought = {
 export type EventStore = Part & {
   /** Resolves when events are stored, to how many of them had come before; they are published right after. */
   keep: (brought: Brought) => Promise<number>;
+  /** Resolves when events are stored that will be true once a change is made. */
+  prepare: (brought: Brought, change: IntendedChange) => Promise<Prepared>;
+};
+
+/** Events of a change that is about to be made. Left alone, they are a dispatcher's, who looks whether it was made. */
+export type Prepared = {
+  /** The change writes it into its document. */
+  changeId: string;
+  /** It was made. */
+  publish: () => void;
+  /** It was not, and will not be. */
+  withdraw: () => void;
 };
 
 export type EventStoreDeps = {
-  batches: Pick<EventBatches, "insert">;
+  batches: Pick<EventBatches, "insert" | "remove">;
   outbox: Pick<BatchOutbox, "publish">;
   clock: Clock;
   log: Log;
 };
 
 const sweepMs = 10_000; // what is not published by then is published by a dispatcher
+const changeMs = 90_000; // a change is made, or never, by then: two attempts of 30 s (storage/connect.ts) at most
 const together = { most: 200, inFlight: 1 }; // requests in one write; while one is stored the next is gathered
 const mostEvents = 1_000; // of one document
 const mostCharacters = 1_000_000; // of one document; MongoDB takes 16 MiB
@@ -46,9 +61,21 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps): Eve
     for (const row of rows) publishing.begin(sizeOf(row.events), () => outbox.publish(row, others));
     return all.map(({ events }, i) => events.length - countOwn(fresh[i]?.events ?? [], others));
   };
+  const prepare: EventStore["prepare"] = async (brought, change) => {
+    const now = clock.now();
+    const due_at = new Date(now.getTime() + changeMs);
+    const row = { ...rowOf(brought, [...brought.events], now), change, due_at };
+    await batches.insert([row]);
+    return {
+      changeId: row._id,
+      publish: () => publishing.begin(sizeOf(row.events), () => outbox.publish(row, new Set())),
+      withdraw: () => publishing.begin(0, () => batches.remove([row._id])),
+    };
+  };
   return {
     name: "event store",
     keep: gather({ write, ...together }),
+    prepare,
     start: async () => undefined,
     stop: publishing.ended,
   };
@@ -112,7 +139,8 @@ const background = (log: Log) => {
     try {
       await task();
     } catch (err) {
-      log[err instanceof Unavailable ? "warn" : "error"]({ err }, "events.not_published"); // the timer does it
+      const level = unavailable(err) instanceof Unavailable ? "warn" : "error";
+      log[level]({ err }, "events.not_finished"); // the timer does it
     } finally {
       charactersUnderWay -= characters;
     }

@@ -1,14 +1,15 @@
 import type { WebhookRow } from "#core/storage/webhooks.ts";
-import { type AuditFact, type By, changeFact } from "../audit.ts";
+import { type By, type Intended, intend } from "../audit.ts";
 import { webhookView } from "./views.ts";
 
-type Verb = "created" | "updated" | "deleted" | "secret_rotated";
+export type Verb = "created" | "updated" | "deleted" | "secret_rotated";
 
 type Change = { before: WebhookRow; after: WebhookRow | null } | { before: null; after: WebhookRow };
 
-/** What to tell of a change of an endpoint. */
-export const webhookFact = (by: By, verb: Verb, { before, after }: Change, now: Date): AuditFact => {
+/** A change of an endpoint, and what to tell of it. */
+export const webhookChange = (by: By, verb: Verb, { before, after }: Change, now: Date): Intended => {
   const { _id: id, app_id: appId } = before ?? after;
   const view = (row: WebhookRow | null) => row && webhookView(row, now);
-  return changeFact(by, { type: "webhook", id, appId, verb, before: view(before), after: view(after) });
+  const type = "webhook";
+  return intend(by, { type, collection: "webhooks", id, appId, verb, before: view(before), after: view(after) });
 };

@@ -1,10 +1,15 @@
 import { AppError, NotFound } from "#core/errors.ts";
+import { rememberChange } from "#core/storage/intended-changes.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { By } from "../audit.ts";
 import { requireUnmanaged } from "../managed.ts";
+import { type Verb, webhookChange } from "./audit.ts";
 import type { WebhookDeps } from "./deps.ts";
 
 /** What a change writes, and whether the endpoint is to be looked at for it. */
 export type Change = { set: Partial<WebhookRow>; isDue: boolean };
+
+type Wish = { by: By; verb: Verb; found: WebhookRow };
 
 const attempts = 5; // each lost to another writer of the same endpoint
 
@@ -13,27 +18,30 @@ const attempts = 5; // each lost to another writer of the same endpoint
  * @throws AppError HS_MANAGED when a resource enforces it
  */
 export const changeWebhook = async (
-  { endpoints, announce, ring, clock }: Pick<WebhookDeps, "endpoints" | "announce" | "ring" | "clock">,
-  found: WebhookRow,
+  deps: Pick<WebhookDeps, "endpoints" | "announce" | "ring" | "audit" | "clock">,
+  { by, verb, found }: Wish,
   decide: (row: WebhookRow, now: Date) => Change,
-): Promise<{ before: WebhookRow; after: WebhookRow }> => {
+): Promise<WebhookRow> => {
+  const { endpoints, announce, ring, audit, clock } = deps;
   let row: WebhookRow | null = found;
   for (let attempt = 0; attempt < attempts; attempt++) {
     if (row === null) throw new NotFound("webhook");
-    requireUnmanaged("webhook", row);
+    const before: WebhookRow = row;
+    requireUnmanaged("webhook", before);
     const now = clock.now();
-    const { set, isDue } = decide(row, now);
-    const after = await endpoints.change(
-      row,
-      { ...set, updated_at: laterThan(row.updated_at, now) },
-      isDue ? now : null,
-    );
+    const { set, isDue } = decide(before, now);
+    const wanted = { ...set, updated_at: laterThan(before.updated_at, now) };
+    const intended = webhookChange(by, verb, { before, after: { ...before, ...wanted } }, now);
+    const after = await audit(intended, async (id) => {
+      const written = await endpoints.change(before, { ...wanted, ...rememberChange(before, id) }, isDue ? now : null);
+      if (written !== null) announce(written._id); // before its event is told: the endpoint may want it now
+      return written;
+    });
     if (after !== null) {
-      announce(after._id);
       if (isDue) ring(after._id);
-      return { before: row, after };
+      return after;
     }
-    row = await endpoints.find(row.tenant_id, row.app_id, row._id);
+    row = await endpoints.find(before.tenant_id, before.app_id, before._id);
   }
   throw new AppError("HS_CONFLICT", "the webhook is being changed by others at the same moment", { status: "busy" });
 };

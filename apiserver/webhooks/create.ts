@@ -4,7 +4,7 @@ import type { AppRow } from "#core/storage/apps.ts";
 import { asleep } from "#core/storage/wake.ts";
 import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks.ts";
 import type { By } from "../audit.ts";
-import { webhookFact } from "./audit.ts";
+import { webhookChange } from "./audit.ts";
 import { checkWebhook } from "./checks.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { membersOf } from "./members.ts";
@@ -14,27 +14,35 @@ export type CreateDeps = WebhookDeps & { plan: Pick<ReturnType<typeof planRules>
 
 export type WithSecret = { row: WebhookRow; secret: string };
 
-/**
- * Makes an endpoint. It is stored first and counted then: of two that are made at once and together pass the plan's
- * number, at least the one that counts last is taken back, so that the number is never passed.
- */
+/** Makes an endpoint. */
 export const createWebhook =
   (deps: CreateDeps) =>
   async (by: By, app: AppRow, body: CreateWebhook): Promise<WithSecret> => {
     checkWebhook(deps, { ...body, event_names: body.event_filters?.event_names });
     const secret = deps.newSecret();
     const row = newRow(deps, app, { body, secret });
-    await deps.endpoints.insert(row);
-    try {
-      await deps.plan.requireCount(by.caller, await deps.endpoints.count(app._id));
-    } catch (error) {
-      await deps.endpoints.remove(row);
-      throw error;
-    }
-    deps.announce(row._id);
-    await deps.audit(webhookFact(by, "created", { before: null, after: row }, deps.clock.now()));
+    const change = webhookChange(by, "created", { before: null, after: row }, row.created_at);
+    await deps.audit(change, async () => {
+      await insertWithinPlan(deps, by, row);
+      deps.announce(row._id); // before its event is told: it may want it
+      return row;
+    });
     return { row, secret };
   };
+
+/**
+ * Stores first and counts then: of two that are made at once and together pass the plan's number, at least the one that
+ * counts last is taken back, so that the number is never passed.
+ */
+const insertWithinPlan = async ({ endpoints, plan }: CreateDeps, { caller }: By, row: WebhookRow): Promise<void> => {
+  await endpoints.insert(row);
+  try {
+    await plan.requireCount(caller, await endpoints.count(row.app_id));
+  } catch (error) {
+    await endpoints.remove(row);
+    throw error;
+  }
+};
 
 const newRow = (
   { clock, seal }: CreateDeps,

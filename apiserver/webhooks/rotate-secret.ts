@@ -1,6 +1,5 @@
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import type { By } from "../audit.ts";
-import { webhookFact } from "./audit.ts";
 import { changeWebhook } from "./change.ts";
 import type { WithSecret } from "./create.ts";
 import type { WebhookDeps } from "./deps.ts";
@@ -17,13 +16,12 @@ export const rotateSecret =
     await deps.limit("webhooks.rotate_secret", found._id, perMinute);
     const secret = deps.newSecret();
     const sealed = deps.seal(secret, `webhooks/${found._id}/secret`);
-    const change = await changeWebhook(deps, found, (row, now) => ({
+    const row = await changeWebhook(deps, { by, verb: "secret_rotated", found }, ({ secret: former }, now) => ({
       set: {
         secret: sealed,
-        previous_secret: { secret: row.secret, expires_at: new Date(now.getTime() + overlapMs) },
+        previous_secret: { secret: former, expires_at: new Date(now.getTime() + overlapMs) },
       },
       isDue: false,
     }));
-    await deps.audit(webhookFact(by, "secret_rotated", change, deps.clock.now()));
-    return { row: change.after, secret };
+    return { row, secret };
   };

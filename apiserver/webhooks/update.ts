@@ -1,7 +1,6 @@
 import type { UpdateWebhook } from "#core/schema/webhook.ts";
 import { healthAnew, type WebhookRow } from "#core/storage/webhooks.ts";
 import type { By } from "../audit.ts";
-import { webhookFact } from "./audit.ts";
 import { changeWebhook } from "./change.ts";
 import { checkWebhook } from "./checks.ts";
 import type { WebhookDeps } from "./deps.ts";
@@ -10,8 +9,8 @@ import { membersOf } from "./members.ts";
 /** Changes an endpoint; what is asked for is judged together with what stays. */
 export const updateWebhook =
   (deps: WebhookDeps) =>
-  async (by: By, found: WebhookRow, body: UpdateWebhook): Promise<WebhookRow> => {
-    const change = await changeWebhook(deps, found, (row) => {
+  (by: By, found: WebhookRow, body: UpdateWebhook): Promise<WebhookRow> =>
+    changeWebhook(deps, { by, verb: "updated", found }, (row) => {
       const { events = row.events, event_filters: filters = { event_names: row.event_names } } = body;
       checkWebhook(deps, { ...body, events, event_names: filters.event_names });
       return {
@@ -19,9 +18,6 @@ export const updateWebhook =
         isDue: body.status !== undefined || (row.paused && body.paused === false),
       };
     });
-    await deps.audit(webhookFact(by, "updated", change, deps.clock.now()));
-    return change.after;
-  };
 
 /** The only one who disables or enables an endpoint that answers is its owner. Source: spec 3.3. */
 const stateOf = (row: WebhookRow, wanted: UpdateWebhook["status"]): Partial<WebhookRow> => {

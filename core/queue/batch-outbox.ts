@@ -14,12 +14,12 @@ export type BatchOutbox = Part & {
    * take now stays stored, and is due again.
    */
   publish: (row: EventBatchRow, others: ReadonlySet<string>) => Promise<void>;
-  /** Finishes a batch that a crash, or JetStream's absence, left behind. */
+  /** Finishes a batch that a crash, or JetStream's absence, left behind; drops it if its change was never made. */
   resume: (id: string) => Promise<void>;
 };
 
 export type BatchOutboxDeps = {
-  batches: Pick<EventBatches, "find" | "claim" | "remove">;
+  batches: Pick<EventBatches, "find" | "claim" | "isTrue" | "confirm" | "remove">;
   events: EventTextPublisher;
   log: Log;
   metrics: QueueMetrics;
@@ -36,17 +36,22 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
     const own = others.size === 0 ? row.events : row.events.filter(({ id }) => !others.has(id));
     const isPublished = await taken(events.publishTexts(row.app_id, own, row.traceparent));
     metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, own.length);
-    if (isPublished) await done.add(row._id);
+    if (isPublished) return done.add(row._id);
+    if (row.change !== undefined) await batches.confirm(row._id); // it was made, or nobody would publish it
+  };
+  const resume: BatchOutbox["resume"] = async (id) => {
+    const row = await batches.find(id);
+    if (row === null) return;
+    if (await batches.isTrue(row)) return publish(row, await batches.claim(row));
+    log.info({ batch: id, events: row.events.length }, "event_batch.dropped");
+    await done.add(id);
   };
   return {
     name: "event batches",
     start: async () => undefined,
     stop: done.stop,
     publish,
-    resume: async (id) => {
-      const row = await batches.find(id);
-      if (row !== null) await publish(row, await batches.claim(row));
-    },
+    resume,
   };
 };
 

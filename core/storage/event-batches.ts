@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import type { EventKind } from "../schema/event.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { duplicatesOf, retryConflicts } from "./duplicate.ts";
+import { changeWasMade, type IntendedChange } from "./intended-changes.ts";
 import { dueIndex, type Wakeable } from "./wake.ts";
 
 /** An event as its JSON: what a customer put into it needs no rules about names of members. */
@@ -24,6 +25,8 @@ export type EventBatchRow = Wakeable & {
   events: StoredEvent[];
   /** W3C trace context of the (first) request that brought them. */
   traceparent: string | null;
+  /** They are true only if this change was made; absent when that is certain. */
+  change?: IntendedChange;
   created_at: Date;
 };
 
@@ -43,6 +46,7 @@ export type EventBatches = ReturnType<typeof eventBatches>;
 export const eventBatches = (db: Db) => {
   const rows = collectionOf<EventBatchRow>(db, eventBatchCollection);
   const ids = collectionOf<EventIdRow>(db, eventBatchCollection);
+  const wasMade = changeWasMade(db);
 
   /** Writes batches and the claims of others; returns the ids of claimed events that belong to neither. */
   const write = async (stored: readonly EventBatchRow[], claimants: readonly EventBatchRow[]): Promise<Set<string>> => {
@@ -71,6 +75,14 @@ export const eventBatches = (db: Db) => {
     claim: (batch: EventBatchRow): Promise<Set<string>> => write([], [batch]),
 
     find: (id: string): Promise<EventBatchRow | null> => rows.findOne({ _id: id }),
+
+    /** Whether the change that a batch tells of was made. */
+    isTrue: async ({ _id, change }: EventBatchRow): Promise<boolean> => change === undefined || wasMade(_id, change),
+
+    /** Says that the change was made, whatever becomes of its document later. */
+    confirm: async (id: string): Promise<void> => {
+      await rows.updateOne({ _id: id }, { $unset: { change: 1 } });
+    },
 
     remove: async (batchIds: readonly string[]): Promise<void> => {
       await rows.deleteMany({ _id: { $in: [...batchIds] } });

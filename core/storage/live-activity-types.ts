@@ -1,10 +1,11 @@
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
+import type { Changeable } from "./intended-changes.ts";
 import type { Managed, ManagedRows } from "./managed.ts";
 
 export type ObjectSchema = { type: "object"; properties: Record<string, Record<string, unknown>>; required?: string[] };
 
-export type LiveActivityTypeRow = {
+export type LiveActivityTypeRow = Changeable & {
   _id: string;
   tenant_id: string;
   app_id: string;

@@ -4,6 +4,7 @@ import type { EventKind } from "../schema/event.ts";
 import { webhookLimits } from "../schema/webhook.ts";
 import type { WebhookFilters } from "../schema/webhook-filters.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
+import type { Changeable } from "./intended-changes.ts";
 import { takeLease } from "./leases.ts";
 import type { Managed } from "./managed.ts";
 import type { Sealed } from "./sealed.ts";
@@ -12,6 +13,7 @@ import { dueIndex, type Holdable, heldIndex, type Wakeable } from "./wake.ts";
 /** An outbound endpoint. Its `due_at` is the earliest due delivery; its lease is the right to send to it. */
 export type WebhookRow = Wakeable &
   Holdable &
+  Changeable &
   WebhookHealth & {
     _id: string;
     tenant_id: string;

@@ -19,6 +19,7 @@ const aStore = ({ others = new Set<string>(), away = false } = {}) => {
         if (away) throw new Error("away");
         return others;
       },
+      remove: async () => undefined,
     },
     outbox: { publish: async (row, not) => void published.push({ row, others: not }) },
     clock: { now: () => now },

@@ -1,0 +1,73 @@
+import { expect } from "chai";
+import { Registry } from "prom-client";
+import { batchOutbox } from "#core/queue/batch-outbox.ts";
+import { createLog } from "#core/runtime/log.ts";
+import { queueMetrics } from "#core/runtime/metrics-queue.ts";
+import type { EventBatchRow } from "#core/storage/event-batches.ts";
+
+const now = new Date("2026-11-21T12:00:00Z");
+const log = createLog({ program: "test", level: "error", destination: { write: () => undefined } });
+
+const aBatch = (over: Partial<EventBatchRow> = {}): EventBatchRow => ({
+  _id: "evb_1",
+  tenant_id: "ten_1",
+  app_id: "app_1",
+  events: [{ id: "evt_1", type: "audit.created", text: "{}", once: false }],
+  traceparent: null,
+  due_at: now,
+  lease: null,
+  fence: 0,
+  created_at: now,
+  ...over,
+});
+const change = { collection: "webhooks", document_id: "whk_1", kind: "changed" } as const;
+
+describe("what becomes of a stored batch", () => {
+  const cases = [
+    { it: "without a change is published", row: aBatch(), isTrue: true, expect: { published: 1, removed: 1 } },
+    { it: "of a change that was made is published", row: aBatch({ change }), expect: { published: 1, removed: 1 } },
+    {
+      it: "of a change that was not made is dropped",
+      row: aBatch({ change }),
+      isTrue: false,
+      expect: { published: 0, removed: 1 },
+    },
+    {
+      it: "of a change that was made is certain from then on when JetStream has no room",
+      row: aBatch({ change }),
+      hasRoom: false,
+      expect: { published: 1, removed: 0, confirmed: 1 },
+    },
+    {
+      it: "without a change is left alone when JetStream has no room",
+      row: aBatch(),
+      hasRoom: false,
+      expect: { published: 1, removed: 0 },
+    },
+  ];
+  for (const { it: title, row, isTrue = true, hasRoom = true, expect: wanted } of cases) {
+    it(title, async () => {
+      const did = { published: 0, removed: 0, confirmed: 0 };
+      const box = batchOutbox({
+        batches: {
+          find: async () => row,
+          claim: async () => new Set(),
+          isTrue: async () => isTrue,
+          confirm: async () => void did.confirmed++,
+          remove: async (ids) => void (did.removed += ids.length),
+        },
+        events: {
+          publishTexts: async () => {
+            did.published++;
+            return hasRoom;
+          },
+        },
+        log,
+        metrics: queueMetrics(new Registry()),
+      });
+      await box.resume(row._id);
+      await box.stop(AbortSignal.timeout(1_000));
+      expect(did).to.deep.equal({ confirmed: 0, ...wanted });
+    });
+  }
+});
