@@ -1,10 +1,10 @@
-import type { Db } from "mongodb";
+import type { Collection, Db, Filter } from "mongodb";
 import type { Log } from "#core/runtime/log.ts";
 import { apiKeyCollection } from "#core/storage/api-keys.ts";
 import { appCollection } from "#core/storage/apps.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/collection.ts";
 import { liveActivityTypeCollection } from "#core/storage/live-activity-types.ts";
-import { type ManagedRow, orphans, stampEpoch } from "#core/storage/managed.ts";
+import { type Managed, type ManagedRow, orphans, stampEpoch } from "#core/storage/managed.ts";
 import { planCollection } from "#core/storage/plans.ts";
 import { tenantCollection } from "#core/storage/tenants.ts";
 import { webhookCollection } from "#core/storage/webhooks.ts";
@@ -16,7 +16,10 @@ export type Terms = {
   highestEpoch: () => Promise<number>;
   /** Makes every managed document one of this term. */
   stamp: (epoch: number) => Promise<void>;
-  /** Removes what a deposed leader inserted for a resource that is gone, and tells of other documents without one. */
+  /**
+   * Undoes what a deposed leader wrote for a resource that is gone: removes what it inserted, lets go of what it took
+   * over. Tells of other documents without a resource.
+   */
   sweep: (epoch: number, isKnown: (uid: string) => boolean) => Promise<void>;
 };
 
@@ -30,6 +33,17 @@ const managed: readonly CollectionSpec[] = [
 ];
 
 const each = <T>(act: (spec: CollectionSpec) => Promise<T>): Promise<T[]> => Promise.all(managed.map(act));
+
+/** What became of a document; null when it is no longer as it was found. */
+const undo = async (
+  rows: Collection<ManagedRow>,
+  mine: Filter<ManagedRow>,
+  { adopted }: Managed,
+): Promise<"row.released" | "row.removed" | null> => {
+  if (!adopted) return (await rows.deleteOne(mine)).deletedCount === 1 ? "row.removed" : null;
+  const { matchedCount } = await rows.updateOne(mine, { $set: { managed: null, updated_at: new Date() } });
+  return matchedCount === 1 ? "row.released" : null;
+};
 
 export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: Log }): Terms => {
   const rowsOf = (spec: CollectionSpec) => collectionOf<ManagedRow>(db, spec);
@@ -46,9 +60,9 @@ export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: 
       const { kind, namespace, name, uid } = by;
       const isLate = by.epoch < epoch; // everything that was there when the term began bears its epoch
       const mine = { _id: id, "managed.uid": uid, "managed.epoch": by.epoch };
-      const isRemoved = isLate && (await rows.deleteOne(mine)).deletedCount === 1;
-      if (isRemoved) announce(spec.name, id);
-      log.warn({ kind, namespace, name, id }, isRemoved ? "row.removed" : "row.orphaned");
+      const undone = isLate ? await undo(rows, mine, by) : null;
+      if (undone !== null) announce(spec.name, id);
+      log.warn({ kind, namespace, name, id }, undone ?? "row.orphaned");
     }
   };
 

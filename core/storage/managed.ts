@@ -15,6 +15,8 @@ export type Managed = {
   deletion: "Delete" | "Retain";
   /** The term of the operator's leader that last wrote it. */
   epoch: number;
+  /** The document was there before its resource. Absent: it was made for a resource. */
+  adopted?: true;
 };
 
 /** A document that a custom resource can stand for. */
@@ -73,7 +75,7 @@ export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>,
     find: byId(collection),
     keep: async (wanted, now) => {
       fence.check();
-      const managed = { ...wanted.managed, epoch: fence.epoch() };
+      const managed = { ...wanted.managed, epoch: fence.epoch(), ...adoptionOf(wanted.found) };
       return wanted.found === null
         ? create(rows, { ...wanted, managed }, { fence, now })
         : update(rows, { ...wanted, found: wanted.found, managed }, { fence, now });
@@ -91,6 +93,9 @@ export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>,
     },
   };
 };
+
+const adoptionOf = (found: ManagedRow | null): { adopted?: true } =>
+  found !== null && (found.managed === null || found.managed.adopted === true) ? { adopted: true } : {};
 
 /** Makes every managed document one of this term, so that leaders from before can write none of them any more. */
 export const stampEpoch = async <Row extends ManagedRow>(collection: Collection<Row>, epoch: number): Promise<void> => {

@@ -1,31 +1,38 @@
 import { expect } from "chai";
+import { ensureIndexes } from "#core/storage/all.ts";
 import { type AppRow, appCollection } from "#core/storage/apps.ts";
+import { connectMongo, type Mongo } from "#core/storage/connect.ts";
 import { Deposed } from "#core/storage/managed.ts";
 import { removals } from "#core/storage/removals.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { cascade } from "../../../operator/cascade.ts";
 import { anApiKey, anApp } from "../../support/fixtures.ts";
+import { testServers } from "../../support/servers.ts";
 import { aWebhook } from "../../support/webhooks.ts";
-import { type Installation, installation } from "./harness.ts";
 
-describe("operator: what goes with an app or a tenant", () => {
-  let herald: Installation;
+describe("operator: what goes with an app or a tenant", function () {
+  this.timeout(30_000);
+  let mongo: Mongo;
   const app = anApp({ tenant_id: "ten_1" });
   const key = anApiKey({ tenant_id: app.tenant_id }).row;
   const webhook = aWebhook({ tenant_id: app.tenant_id, app_id: app._id });
   const told: string[] = [];
 
   before(async () => {
-    herald = await installation();
-    await (await herald.start()).stop(); // makes the indexes
-    await herald.db.collection<AppRow>(appCollection.name).insertOne(app);
-    await herald.db.collection<{ _id: string }>("api_keys").insertOne(key);
-    await herald.db.collection<WebhookRow>("webhooks").insertOne(webhook);
+    const { mongodbUrl } = await testServers();
+    mongo = connectMongo({ url: mongodbUrl, database: "test_operator_cascade", appName: "test", maxPoolSize: 5 });
+    await ensureIndexes(mongo.db);
+    await mongo.db.collection<AppRow>(appCollection.name).insertOne(app);
+    await mongo.db.collection<{ _id: string }>("api_keys").insertOne(key);
+    await mongo.db.collection<WebhookRow>("webhooks").insertOne(webhook);
   });
-  after(() => herald?.close());
+  after(async () => {
+    await mongo.db.dropDatabase();
+    await mongo.close();
+  });
 
   const counts = async () => {
-    const of = async (name: string) => [name, await herald.db.collection(name).countDocuments()] as const;
+    const of = async (name: string) => [name, await mongo.db.collection(name).countDocuments()] as const;
     return Object.fromEntries(await Promise.all(["api_keys", "webhooks", "removals"].map(of)));
   };
   /** Of a leader whose term is over after so many checks. */
@@ -35,7 +42,7 @@ describe("operator: what goes with an app or a tenant", () => {
       if (left-- === 0) throw new Deposed("epoch 1");
     };
     const announce = (_collection: string, id: string) => told.push(id);
-    return cascade({ db: herald.db, fence: { check }, announce, doorbell: async (id) => void told.push(id) });
+    return cascade({ db: mongo.db, fence: { check }, announce, doorbell: async (id) => void told.push(id) });
   };
   const outcome = (work: Promise<void>) =>
     work.then(
@@ -60,6 +67,6 @@ describe("operator: what goes with an app or a tenant", () => {
     expect(await outcome(led(Infinity).removeParts(app._id))).to.equal("done");
     expect(await outcome(led(Infinity).removeKeys(app.tenant_id))).to.equal("done");
     expect(await counts()).to.deep.equal({ api_keys: 0, webhooks: 0, removals: 1 });
-    expect(await removals(herald.db).rows.findOne({})).to.include({ _id: app._id, kind: "app" });
+    expect(await removals(mongo.db).rows.findOne({})).to.include({ _id: app._id, kind: "app" });
   });
 });
