@@ -65,7 +65,7 @@ export const webhookRoutes = [
     tag,
     scopes: ["admin"],
     status: [201],
-    errors: ["HS_PLAN_FEATURE_REQUIRED"],
+    errors: ["HS_PLAN_FEATURE_REQUIRED", "HS_QUOTA_EXCEEDED"],
     body: CreateWebhook,
     reply: WebhookWithSecret,
     locate: appOfPath,

@@ -27,9 +27,9 @@ export const changeWebhook = async (
   for (let attempt = 0; attempt < attempts; attempt++) {
     if (row === null) throw new NotFound("webhook");
     const before: WebhookRow = row;
-    requireUnmanaged("webhook", before);
     const now = clock.now();
     const { set, isDue } = decide(before, now);
+    requireUnmanaged("webhook", before);
     const wanted = { ...set, updated_at: laterThan(before.updated_at, now) };
     const intended = webhookChange(by, verb, { before, after: { ...before, ...wanted } }, now);
     const after = await audit(intended, async (id) => {

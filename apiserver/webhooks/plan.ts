@@ -1,3 +1,4 @@
+import { AppError } from "#core/errors.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import type { PlanRow } from "#core/storage/plans.ts";
 import { mostEndpoints, type WebhookEndpoints } from "#core/storage/webhook-endpoints.ts";
@@ -11,20 +12,28 @@ export const planRules = ({ plans, endpoints }: PlanRulesDeps) => {
   const requireFeature = featureRule(plans, "webhooks");
   const refusal = planRefusal(plans);
 
-  /** Throws unless an app with `count` endpoints is within the plan. */
-  const requireCount = async ({ plan }: Caller, count: number): Promise<void> => {
+  /** Throws when an app with `count` endpoints is beyond the plan, and a higher one has room for them. */
+  const requirePlan = async ({ plan }: Caller, count: number): Promise<void> => {
     if (count <= roomOf(plan)) return;
     const message = `an app may have ${roomOf(plan)} webhook endpoints`;
-    throw await refusal("webhook_endpoints", message, (other) => hasWebhooks(other) && roomOf(other) >= count);
+    const error = await refusal("webhook_endpoints", message, (other) => hasWebhooks(other) && roomOf(other) >= count);
+    if (error.details["plan"] !== null) throw error;
   };
 
   return {
     requireFeature,
-    requireCount,
-    /** Throws unless the app may have one more endpoint. */
+
+    /** Throws unless an app with `count` endpoints is within the plan, and within what any plan allows. */
+    requireCount: async (caller: Caller, count: number): Promise<void> => {
+      await requirePlan(caller, count);
+      const limit = roomOf(caller.plan);
+      if (count > limit) throw exhausted(limit);
+    },
+
+    /** Throws when a higher plan is needed for one more endpoint. What no plan would help is judged after the body. */
     requireRoom: async (caller: Caller, app: AppRow): Promise<void> => {
       await requireFeature(caller);
-      await requireCount(caller, (await endpoints.count(app._id)) + 1);
+      await requirePlan(caller, (await endpoints.count(app._id)) + 1);
     },
   };
 };
@@ -32,3 +41,8 @@ export const planRules = ({ plans, endpoints }: PlanRulesDeps) => {
 const hasWebhooks = ({ features }: PlanRow): boolean => features.includes("webhooks");
 
 const roomOf = ({ webhook_endpoints: room }: PlanRow): number => Math.min(room, mostEndpoints);
+
+const exhausted = (limit: number): AppError => {
+  const details = { metric: "webhook_endpoints", limit, used: limit };
+  return new AppError("HS_QUOTA_EXCEEDED", `an app may have ${limit} webhook endpoints`, details);
+};

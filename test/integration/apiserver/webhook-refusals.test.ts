@@ -231,7 +231,14 @@ describe("a webhook that is refused", () => {
       const many = Array.from({ length: 100 }, (_, n) => ({ ...sample, _id: `whk_many_${n}`, app_id: app._id }));
       await rows().insertMany(many);
       const reply = await call("POST", `/v1/apps/${app._id}/webhooks`, wanted);
-      expect(refusal(reply).details).to.deep.equal({ feature: "webhook_endpoints", plan: null });
+      expect(refusal(reply)).to.deep.equal({
+        status: 429,
+        code: "HS_QUOTA_EXCEEDED",
+        details: { metric: "webhook_endpoints", limit: 100, used: 100 },
+      });
+      expect(await rows().countDocuments({ app_id: app._id })).to.equal(100);
+      const wrong = await call("POST", `/v1/apps/${app._id}/webhooks`, { ...wanted, url: "http://10.0.0.1" });
+      expect(refusal(wrong), "what is wrong with it is told first").to.deep.include({ code: "HS_VALIDATION_ERROR" });
     });
   });
 
@@ -259,6 +266,11 @@ describe("a webhook that is refused", () => {
         });
       }
       expect(await rows().findOne({ _id: kept })).to.deep.equal(before);
+    });
+
+    it("is told what is wrong with a change before who may make it: 400", async () => {
+      const { status, body } = await call("PATCH", `${base}/${await managed("Enforce")}`, { url: "http://10.0.0.1" });
+      expect([status, body.error.details["field"]]).to.deep.equal([400, "url"]);
     });
 
     it("is everybody's when the resource only made it", async () => {
