@@ -11,13 +11,13 @@ type Application = { source: { helm: { valuesObject: object } }; destination: { 
 type HelmRelease = { releaseName: string; targetNamespace: string; storageNamespace: string; values: object };
 
 const read = (path: string): Rendered[] => objectsIn(readFileSync(join(rootDir, "deploy", path), "utf8"));
-const specOf = <T>(objects: Rendered[], kind: string): T =>
-  (objects.find((object) => object.kind === kind)?.spec ?? expect.fail(`no ${kind}`)) as T; // the tool's own shape
+const specOf = (objects: Rendered[], kind: string): unknown =>
+  objects.find((object) => object.kind === kind)?.spec ?? expect.fail(`no ${kind}`);
 
 describe("the examples for Argo CD and Flux", function () {
   this.timeout(60_000);
-  const application = specOf<Application>(read("argocd/application.yaml"), "Application");
-  const release = specOf<HelmRelease>(read("flux/herald.yaml"), "HelmRelease");
+  const application = specOf(read("argocd/application.yaml"), "Application") as Application; // the tools' own shapes
+  const release = specOf(read("flux/herald.yaml"), "HelmRelease") as HelmRelease;
 
   /** Images of the pods that the chart makes of an example's values. */
   const imagesOf = async (values: object, namespace: string): Promise<string[]> => {
