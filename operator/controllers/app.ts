@@ -12,7 +12,7 @@ import type { Store } from "../kube/store.ts";
 import { accountsOf, secretNamesOf } from "../policies/credentials.ts";
 import { idOf } from "../policies/management.ts";
 import { sealAccounts } from "../policies/seal-accounts.ts";
-import { type Common, kept, noTenant, refusal, secretValues } from "./common.ts";
+import { type Common, kept, noRoomYet, noTenant, refusal, secretValues } from "./common.ts";
 import { requireHolder } from "./holder.ts";
 import { type MayWrite, type Place, type Records, records } from "./record.ts";
 
@@ -87,7 +87,7 @@ const apply = async (
   const write = () => record.keep(app, stand, { set, begin: { created_at: deps.clock.now() }, names });
   const create = async () => {
     const full = await noRoom(deps, id, tenant);
-    return full === null ? write() : { verdict: refusal(full) };
+    return full === null ? write() : { verdict: noRoomYet(full) };
   };
   const result = await (stand.row === null ? deps.oneByOne(create) : write());
   if ("verdict" in result) return result.verdict;

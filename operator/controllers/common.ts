@@ -16,6 +16,9 @@ export type Common = { announce: Announce; clock: Clock };
 /** A verdict that leaves everything as it is. */
 export const refusal = (finding: Finding): Verdict => ({ ready: finding, isChanged: false });
 
+/** A verdict on what has no room by its plan: what makes room, e.g. a deletion, need not wake it. */
+export const noRoomYet = (finding: Finding): Verdict => ({ ...refusal(finding), requeueAfterMs: 30_000 });
+
 /** The verdict on a document that is as wanted. */
 export const kept = (
   resource: Claimant,

@@ -10,7 +10,7 @@ import type { Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
 import { idOf } from "../policies/management.ts";
 import { type AppRefDeps, appIsGone, appOf, besideInApp } from "./app-ref.ts";
-import { type Common, kept, refusal } from "./common.ts";
+import { type Common, kept, noRoomYet, refusal } from "./common.ts";
 import type { PlanRoom } from "./plan-room.ts";
 import { records } from "./record.ts";
 
@@ -53,7 +53,7 @@ export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<Act
       const write = () => record.keep(type, stand, wanted);
       const create = async () => {
         const finding = await deps.noRoom(app, id);
-        return finding === null ? write() : { verdict: refusal(finding) };
+        return finding === null ? write() : { verdict: noRoomYet(finding) };
       };
       const result = await (stand.row === null ? deps.oneByOne(create) : write());
       return "verdict" in result ? result.verdict : kept(type, what, { ...result, id, appId: app._id });

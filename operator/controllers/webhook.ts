@@ -22,7 +22,7 @@ import {
 } from "../policies/webhook-row.ts";
 import { healthStatus } from "../policies/webhook-status.ts";
 import { type AppRefDeps, appIsGone, appOf, besideInApp } from "./app-ref.ts";
-import { type Common, firstFinding, kept, refusal, secretValues } from "./common.ts";
+import { type Common, firstFinding, kept, noRoomYet, refusal, secretValues } from "./common.ts";
 import type { PlanRoom } from "./plan-room.ts";
 import { type MayWrite, type Records, records } from "./record.ts";
 import { keepSigningSecret, ownerOf, type SigningDeps } from "./webhook-secret.ts";
@@ -100,7 +100,7 @@ const write = (
   if (stand.row !== null) return apply();
   return deps.oneByOne(async () => {
     const full = await deps.noRoom(app, idOf(webhookResource, webhook));
-    return full === null ? apply() : refusal(full);
+    return full === null ? apply() : noRoomYet(full);
   });
 };
 

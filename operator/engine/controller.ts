@@ -82,7 +82,7 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
     log,
   });
 
-  const work = workOn<R>({ store, queue, open, pass, metrics, tell });
+  const work = workOn<R>({ ...deps, queue, open, pass, tell });
 
   const lead = async (term: Term): Promise<void> => {
     queue.open(); // until now it took nothing: what hurries must not wait behind what was once seen to happen
@@ -121,13 +121,14 @@ type WorkDeps<R extends Resource> = {
   /** Keys of objects on which the last word is still out. */
   open: Set<string>;
   pass: (resource: R, signal: AbortSignal) => Promise<Result>;
+  onEvent: (event: StoreEvent<R>) => void;
   metrics: ControllerMetrics;
   tell: (resource: R, note: Note) => void;
 };
 
 /** One pass, and when the next is to come. */
 const workOn =
-  <R extends Resource>({ store, queue, open, pass, metrics, tell }: WorkDeps<R>) =>
+  <R extends Resource>({ store, queue, open, pass, onEvent, metrics, tell }: WorkDeps<R>) =>
   async ({ key, lane }: Work, lost: AbortSignal): Promise<void> => {
     const resource = store.get(key);
     open.delete(key);
@@ -139,7 +140,9 @@ const workOn =
     if (result.kind === "failed") return retry(queue, key, result.error);
     queue.forget(key);
     if (result.kind === "again") queue.addAfter(key, result.afterMs);
-    if (lane !== "resync" || result.verdict?.isChanged !== true) return;
+    if (result.verdict?.isChanged !== true) return;
+    onEvent({ kind: "changed", object: resource, before: resource }); // a repair need not show in any status
+    if (lane !== "resync") return;
     metrics.repaired();
     tell(resource, repaired);
   };
