@@ -75,7 +75,10 @@ const leadWhen = async (synced: Promise<void>, deps: LeadDeps, signal: AbortSign
 const lead = async (deps: LeadDeps, term: Term): Promise<void> => {
   deps.fence.enter(term);
   while (!term.stop.aborted && !(await stamped(deps, term))) await pause(deps.lease.timing.retryMs, term.stop);
-  await Promise.all([...Object.values(deps.controllers).map((one) => one.lead(term)), sweepOften(deps, term)]);
+  const outdated = new AbortController();
+  const rest = { ...term, stop: AbortSignal.any([term.stop, outdated.signal]) };
+  const sweeping = sweepOften(deps, rest, () => outdated.abort());
+  await Promise.all([...Object.values(deps.controllers).map((one) => one.lead(rest)), sweeping]);
 };
 
 const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boolean> => {
@@ -88,14 +91,20 @@ const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boole
   }
 };
 
-/** As often as everything is listed anew. */
-const sweepOften = async ({ terms, stores, timing, log }: LeadDeps, { epoch, stop }: Term): Promise<void> => {
+/** As often as everything is listed anew. Documents of a later term, restored beneath this one, need a later one still. */
+const sweepOften = async (deps: LeadDeps, { epoch, stop }: Term, onOutdated: () => void): Promise<void> => {
+  const { terms, stores, timing, log } = deps;
   for (;;) {
     await pause(timing.relistMs, stop);
     if (stop.aborted) return;
     const kinds = Object.values(stores);
     const uids = new Set(kinds.flatMap((store) => [...store.all()].map(({ metadata }) => metadata.uid)));
-    await terms.sweep(epoch, (uid) => uids.has(uid)).catch((err: unknown) => log.warn({ err }, "sweep.failed"));
+    try {
+      await terms.sweep(epoch, (uid) => uids.has(uid));
+      if ((await terms.highestEpoch()) > epoch) return onOutdated();
+    } catch (err) {
+      log.warn({ err }, "sweep.failed");
+    }
   }
 };
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Collection, Filter } from "mongodb";
+import { AppError } from "../errors.ts";
 import { isDuplicateKey } from "./duplicate.ts";
 import { byId } from "./loader.ts";
 
@@ -38,6 +39,16 @@ export class Deposed extends Error {
   }
 }
 
+/** A later leader wrote the document, and yet this process leads: another state of the documents was restored beneath it. */
+export class LaterEpoch extends AppError {
+  constructor(what: string) {
+    super(
+      "HS_CONFLICT",
+      `${what} is of a later term than this one, e.g. restored from a backup; the next term takes it up`,
+    );
+  }
+}
+
 export type WantedRow<Row extends ManagedRow> = {
   id: string;
   /** The document as it was found; null when there was none. */
@@ -66,11 +77,6 @@ export type ManagedRows<Row extends ManagedRow> = {
 export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>, fence: Fence): ManagedRows<Row> => {
   const rows = storedIn(collection);
   const mine = (id: string, uid: string) => ({ _id: id, "managed.uid": uid, "managed.epoch": { $lte: fence.epoch() } });
-  /** That nothing matched may mean that a later leader wrote the document: then nothing may follow from it. */
-  const unlessDeposed = async (id: string, uid: string, isDone: boolean): Promise<boolean> => {
-    if (!isDone && (await isAhead(rows, id, uid, fence))) throw new Deposed(`${rows.collectionName} ${id}`);
-    return isDone;
-  };
   return {
     find: byId(collection),
     keep: async (wanted, now) => {
@@ -83,13 +89,15 @@ export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>,
     remove: async (id, uid) => {
       fence.check();
       const { deletedCount } = await rows.deleteOne(mine(id, uid));
-      return unlessDeposed(id, uid, deletedCount === 1);
+      if (deletedCount === 0) await refuseLater(rows, { id, uid, fence });
+      return deletedCount === 1;
     },
     release: async (id, uid, now) => {
       fence.check();
       const change = { $set: { managed: null, updated_at: now } };
       const { matchedCount } = await rows.updateOne(mine(id, uid), change);
-      return unlessDeposed(id, uid, matchedCount === 1);
+      if (matchedCount === 0) await refuseLater(rows, { id, uid, fence });
+      return matchedCount === 1;
     },
   };
 };
@@ -134,8 +142,16 @@ type Writing = { fence: Fence; now: Date };
 const storedIn = <Row extends ManagedRow>(collection: Collection<Row>): Collection<Stored> =>
   collection as unknown as Collection<Stored>;
 
-const isAhead = async (rows: Collection<Stored>, id: string, uid: string, { epoch }: Fence): Promise<boolean> =>
-  (await rows.countDocuments({ _id: id, "managed.uid": uid, "managed.epoch": { $gt: epoch() } }, { limit: 1 })) > 0;
+/** That nothing matched may mean that a later leader wrote the document: then nothing may follow from it. */
+const refuseLater = async (
+  rows: Collection<Stored>,
+  { id, uid, fence }: { id: string; uid: string; fence: Fence },
+): Promise<void> => {
+  const later = { _id: id, "managed.uid": uid, "managed.epoch": { $gt: fence.epoch() } };
+  if ((await rows.countDocuments(later, { limit: 1 })) === 0) return;
+  fence.check();
+  throw new LaterEpoch(`${rows.collectionName} ${id}`);
+};
 
 /** A document that slipped in after the term was over is taken back. */
 const create = async (
@@ -158,7 +174,7 @@ const create = async (
 const update = (
   rows: Collection<Stored>,
   { found, managed, set }: Wanted & { found: ManagedRow },
-  { now }: Writing,
+  { fence, now }: Writing,
 ): Promise<Kept> => {
   const before = new Map<string, unknown>(Object.entries(found));
   const members = Object.entries({ ...set, managed });
@@ -167,7 +183,9 @@ const update = (
   return unlessTaken("updated", async () => {
     const change = { $set: { ...Object.fromEntries(differing), updated_at: now } };
     const { matchedCount } = await rows.updateOne({ _id: found._id, ...asFound(found, managed.epoch) }, change);
-    if (matchedCount === 0) throw new Error(`${rows.collectionName} ${found._id} changed hands while it was written`);
+    if (matchedCount === 1) return;
+    await refuseLater(rows, { id: found._id, uid: found.managed?.uid ?? "", fence });
+    throw new Error(`${rows.collectionName} ${found._id} changed hands while it was written`);
   });
 };
 

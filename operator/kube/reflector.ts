@@ -45,20 +45,20 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
   const source: Source = { client, path, accept, filter: filterOf(deps.labelSelector) };
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
   let position: string | null = null; // null: nothing to resume from
-  let relistAt = 0;
+  let relistAt = 0; // by the steady clock, as every time here
   let failures = 0;
 
   const list = async (signal: AbortSignal): Promise<void> => {
     const { version, items } = await listAll(source, trim, signal);
     deps.onEvents(store.replace(items));
     position = version;
-    relistAt = Date.now() + jittered(timing.relistMs);
+    relistAt = performance.now() + jittered(timing.relistMs);
     failures = 0;
     markSynced();
   };
 
   const follow = async (from: string, signal: AbortSignal): Promise<void> => {
-    const openedAt = Date.now();
+    const openedAt = performance.now();
     const endsInMs = Math.max(1, relistAt - openedAt);
     const options = { ...source, accept: accept.watch, from, idleMs: jittered(timing.idleMs), endsInMs };
     for await (const { type, object } of watch<T>(options, signal)) {
@@ -68,11 +68,11 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
       failures = 0;
     }
     deps.onRestart("end");
-    if (Date.now() - openedAt < 1000) failures++; // a watch that closes at once must not become a busy loop
+    if (performance.now() - openedAt < 1000) failures++; // a watch that closes at once must not become a busy loop
   };
 
   const step = (signal: AbortSignal): Promise<void> =>
-    position === null || Date.now() >= relistAt ? list(signal) : follow(position, signal);
+    position === null || performance.now() >= relistAt ? list(signal) : follow(position, signal);
 
   const onError = (error: unknown): number => {
     failures++;

@@ -127,6 +127,22 @@ describe("operator: a leader that stood still", function () {
     await until(() => next.log().includes("row.removed") && next.log().includes("row.orphaned"), 10_000);
     expect(await plans.find().sort({ _id: 1 }).toArray()).to.deep.equal([left, row].sort(byId));
   });
+
+  it("and documents of a later term, restored beneath it, end its own: the next one takes them up", async () => {
+    const plans = herald.db.collection<PlanRow>("plans");
+    const started = await herald.start({ settings: { resyncSeconds: 3 } });
+    await herald.apply(plan("restored"));
+    await herald.ready(plan("restored"));
+    await plans.updateOne({ _id: `${herald.id}-restored` }, { $set: { "managed.epoch": 7 } });
+    await herald.apply(plan("restored", { apiRps: 333 }));
+    await until(async () => {
+      const synced = (await herald.get(plan("restored")))?.status?.conditions?.find(({ type }) => type === "Synced");
+      return synced?.status === "False" && synced.message.includes("of a later term");
+    }, 3_000);
+    await until(async () => (await rowOf("restored"))?.api_rps === 333, 15_000);
+    expect((await plans.findOne({ _id: `${herald.id}-restored` }))?.managed?.epoch).to.equal(8);
+    expect(started.log()).to.include("reconcile.failed");
+  });
 });
 
 const byId = (a: { _id: string } | null, b: { _id: string } | null): number =>

@@ -67,7 +67,7 @@ describe("the queries of the operator", function () {
 const exceptions: readonly { of: (query: RecordedQuery) => boolean; because: string }[] = [
   {
     of: ({ filter, sort }) => filter !== undefined && "managed.epoch" in filter && sort !== undefined,
-    because: "the highest epoch is looked for once, when a process first takes the lead",
+    because: "the highest epoch is looked for when a process takes the lead, and with each resync",
   },
 ];
 
