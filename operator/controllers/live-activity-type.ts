@@ -1,3 +1,4 @@
+import { contradictions } from "#core/domain/activity-schema.ts";
 import { type LiveActivityTypeSpec, liveActivityTypeResource } from "#core/schema/resources/live-activity-type.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import {
@@ -5,6 +6,7 @@ import {
   type LiveActivityTypes,
   liveActivityTypeCollection,
 } from "#core/storage/live-activity-types.ts";
+import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
@@ -48,18 +50,29 @@ export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<Act
       if (stand.kind !== "write") {
         return record.tell(type, stand, { describe: () => ({ status: { appId: app._id }, members: set }) });
       }
+      const finding = badSchema(type);
+      if (finding !== null) return refusal(finding);
       const wanted = { set, begin: { created_at: clock.now() }, names: [typeNameOf(type)] };
       const id = idOf(liveActivityTypeResource, type);
       const write = () => record.keep(type, stand, wanted);
       const create = async () => {
-        const finding = await deps.noRoom(app, id);
-        return finding === null ? write() : { verdict: noRoomYet(finding) };
+        const full = await deps.noRoom(app, id);
+        return full === null ? write() : { verdict: noRoomYet(full) };
       };
       const result = await (stand.row === null ? deps.oneByOne(create) : write());
       return "verdict" in result ? result.verdict : kept(type, what, { ...result, id, appId: app._id });
     },
     remove: (type) => record.drop(type),
   };
+};
+
+/** What no rule of the CRD can say: it does not see the values of an enum. */
+const badSchema = ({ spec: { contentStateSchema, attributesSchema } }: ActivityType): Finding | null => {
+  const [problem] = [
+    ...contradictions(contentStateSchema, "spec.contentStateSchema"),
+    ...(attributesSchema === undefined ? [] : contradictions(attributesSchema, "spec.attributesSchema")),
+  ];
+  return problem === undefined ? null : refused("SchemaInvalid", `${problem.field}: ${problem.message}`);
 };
 
 /** What is unique of a type. */
