@@ -1,6 +1,4 @@
 import type { Db } from "mongodb";
-import type { LiveActivityTypeRow } from "./live-activity-types.ts";
-import type { WebhookRow } from "./webhooks.ts";
 
 /** A document of settings knows the latest changes that were made of it over the REST interface; absent until one was. */
 export type Changeable = { change_ids?: string[] };
@@ -23,7 +21,7 @@ export const rememberChange = ({ change_ids: former = [] }: Changeable, id: stri
 export const changeWasMade =
   (db: Db) =>
   async (id: string, { collection, document_id, kind }: IntendedChange): Promise<boolean> => {
-    const rows = db.collection<WebhookRow | LiveActivityTypeRow>(collection);
+    const rows = db.collection<Changeable & { _id: string }>(collection);
     const row = await rows.findOne({ _id: document_id }, { projection: { change_ids: 1 } });
     switch (kind) {
       case "made":
