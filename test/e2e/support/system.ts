@@ -74,11 +74,13 @@ const start = async (env: Environment): Promise<System> => {
   };
 };
 
+const namespaces = [releaseName, "monitoring", "elsewhere"];
+
 /** The namespace refuses every pod that Pod Security "restricted" would; monitoring may read metrics, elsewhere may not. */
 const prepare = async (cluster: Cluster, certificate: string): Promise<void> => {
   const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
   const items = [
-    ...[releaseName, "monitoring", "elsewhere"].map((name) => ({
+    ...namespaces.map((name) => ({
       apiVersion: "v1",
       kind: "Namespace",
       metadata: { name, labels },
@@ -91,10 +93,13 @@ const prepare = async (cluster: Cluster, certificate: string): Promise<void> => 
     },
   ];
   await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
-  await eventually("the namespaces' own objects", 30_000, async () => {
-    const { stdout } = await cluster.tryKubectl(["get", "serviceaccounts,configmaps", "-A", "--output", "name"]);
-    return stdout.split("serviceaccount/default").length > 3 ? true : null;
-  });
+  for (const name of namespaces) {
+    const own = ["serviceaccount/default", "configmap/kube-root-ca.crt"]; // controllers make them a moment later
+    await eventually(`${own.join(" and ")} in ${name}`, 60_000, async () => {
+      const { code } = await cluster.tryKubectl(["get", ...own, "--namespace", name]);
+      return code === 0 ? true : null;
+    });
+  }
 };
 
 /** Of the first node, which stays up all the time. */
