@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { programs, releaseName } from "./support/release.ts";
+import { eventually } from "./support/cluster.ts";
+import { type ProgramName, programs, releaseName } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";
 
 describe("maintenance of a node", function () {
@@ -18,6 +19,7 @@ describe("maintenance of a node", function () {
 
   for (const program of programs) {
     it(`may take one pod of ${program}, and not the second before the first is back`, async () => {
+      await mayLose(at, program);
       const [first, second] = await at.release.pods(program);
       expect((await evict(at, first?.metadata.name ?? "")).code).to.equal(0);
       const { code, stderr } = await evict(at, second?.metadata.name ?? "");
@@ -41,6 +43,14 @@ describe("maintenance of a node", function () {
     await at.inbox.delivered(accepted, 60_000);
   });
 });
+
+/** Waits until the budget has counted both pods: it does so a moment after they are ready. */
+const mayLose = async ({ cluster }: System, program: ProgramName): Promise<void> => {
+  await eventually(`the budget of ${program} lets one pod go`, 60_000, async () => {
+    const { status } = await cluster.get(["poddisruptionbudget", `herald-${program}`, "--namespace", releaseName]);
+    return status.disruptionsAllowed === 1 ? true : null;
+  });
+};
 
 const evict = ({ cluster }: System, name: string) => {
   const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace: releaseName } };

@@ -22,6 +22,7 @@ export type KubeObject = {
     readyReplicas?: number;
     desiredReplicas?: number;
     currentReplicas?: number;
+    disruptionsAllowed?: number;
   };
   data?: Record<string, string>;
 };
@@ -46,11 +47,13 @@ export const clusterOf = ({ kubectl: program, nodeCommands }: Pick<Environment, 
     /** By name: the control plane is the first. */
     nodes,
     can: (...verbs: NodeVerb[]): boolean => verbs.every((verb) => nodeCommands[verb] !== undefined),
-    /** Does something to the node of this number. */
-    toNode: async (verb: NodeVerb, number: number): Promise<void> => {
+    /** Does something to the node of this number; when that began, by `performance.now()`. */
+    toNode: async (verb: NodeVerb, number: number): Promise<number> => {
       const name = (await nodes())[number]?.metadata.name ?? "";
       const env = { NODE_NUMBER: String(number), NODE_NAME: name };
+      const beganMs = performance.now();
       await command(["sh", "-c", nodeCommands[verb] ?? "false"], { env });
+      return beganMs;
     },
   };
 };
