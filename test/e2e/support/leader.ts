@@ -1,4 +1,4 @@
-import { eventually } from "./cluster.ts";
+import { eventually, type KubeObject } from "./cluster.ts";
 import { releaseName } from "./release.ts";
 import { type System, samplesNamespace } from "./system.ts";
 
@@ -8,19 +8,22 @@ type Resource = {
 };
 
 /** Name of the pod that leads, or null between two. */
-export const leader = async ({ cluster }: System): Promise<string | null> => {
-  const lease = await cluster.get(["lease", "herald-operator", "--namespace", releaseName]);
-  return lease.spec.holderIdentity?.split("_")[0] || null;
+export const leader = async (at: System): Promise<string | null> => holderOf(await leaseOf(at));
+
+/** Waits until a pod leads that is not this one; when it took the Lease, as that says, in ms since the epoch. */
+export const nextLeader = async (at: System, before: string): Promise<number> => {
+  const { spec } = await eventually(`a leader other than ${before}`, 40_000, async () => {
+    const lease = await leaseOf(at);
+    const holder = holderOf(lease);
+    return holder !== null && holder !== before ? lease : null;
+  });
+  return Date.parse(spec.acquireTime ?? "");
 };
 
-/** Waits until a pod leads that is not this one; the time since `sinceMs` (of `performance.now()`), in ms. */
-export const nextLeader = async (at: System, before: string, sinceMs: number): Promise<number> => {
-  await eventually(`a leader other than ${before}`, 40_000, async () => {
-    const now = await leader(at);
-    return now !== null && now !== before ? now : null;
-  });
-  return performance.now() - sinceMs;
-};
+const leaseOf = ({ cluster }: System): Promise<KubeObject> =>
+  cluster.get(["lease", "herald-operator", "--namespace", releaseName]);
+
+const holderOf = ({ spec }: KubeObject): string | null => spec.holderIdentity?.split("_")[0] || null;
 
 /** Changes a resource and waits until an operator has made it true; the time since `sinceMs`, in ms. */
 export const nextReconcile = async ({ cluster }: System, sinceMs: number): Promise<number> => {
