@@ -11,7 +11,8 @@ export type Load = { stop: () => Promise<LoadResult> };
 export type LoadOptions = { url: string; token: string; body: (n: number) => object; perSecond: number };
 
 const clients = 8;
-const timeoutMs = 5_000;
+/** After so long a client gives a request up. */
+export const clientTimeoutMs = 5_000;
 
 /**
  * Sends notifications at a steady pace from several clients, each with one connection that it keeps, and gives up when
@@ -59,7 +60,7 @@ const post = async (
     "content-type": "application/json",
     "content-length": Buffer.byteLength(body),
   };
-  const signal = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.timeout(clientTimeoutMs);
   const response = await new Promise<IncomingMessage>((answered, failed) => {
     request(url, { method: "POST", agent, headers, signal }, answered).once("error", failed).end(body);
   });

@@ -56,7 +56,8 @@ export const releaseOf = (env: Environment, cluster: Cluster) => {
         const all = await Promise.all(programs.map(pods));
         const together = all.filter(([one, other]) => one?.spec.nodeName === other?.spec.nodeName);
         const names = together.map(([one]) => one?.metadata.name ?? "");
-        if (names.length > 0) await cluster.kubectl(["delete", "pod", "--namespace", releaseName, ...names]);
+        if (names.length > 0)
+          await cluster.kubectl(["delete", "pod", "--namespace", releaseName, "--wait=false", ...names]);
         return names.length === 0 ? true : null;
       });
     },
