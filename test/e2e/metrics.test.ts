@@ -7,7 +7,7 @@ import { programs } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";
 
 describe("the metrics of the running pods", function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let at: System;
   let probe: Place;
 

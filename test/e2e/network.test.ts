@@ -7,7 +7,7 @@ import { type System, system } from "./support/system.ts";
 type Target = { host: string; port: number; what: string };
 
 describe("the NetworkPolicies", function () {
-  this.timeout(120_000);
+  this.timeout(180_000);
   let at: System;
   let probes: Record<"monitoring" | "elsewhere", Place>;
   let pods: Record<ProgramName, Place & { ip: string }>;

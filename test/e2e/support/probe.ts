@@ -31,7 +31,9 @@ export const startProbe = async (cluster: Cluster, { images }: Environment, name
     },
   };
   await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify(pod) });
-  await cluster.kubectl(["wait", "pod", probeName, "-n", namespace, "--for=condition=Ready", "--timeout=30s"]);
+  await cluster.kubectl(["wait", "pod", probeName, "-n", namespace, "--for=condition=Ready", "--timeout=120s"], {
+    timeoutMs: 130_000, // on a busy machine a pod takes a minute to start
+  });
   return { namespace, pod: probeName };
 };
 
