@@ -9,6 +9,7 @@ import { deliveryOf, written } from "../../dispatcher/webhooks/delivery.ts";
 import { handOver, type Lanes, type LanesDeps, lanes } from "../../dispatcher/webhooks/lanes.ts";
 import type { SendWebhook } from "../../dispatcher/webhooks/send.ts";
 import { testServers } from "./servers.ts";
+import { until } from "./until.ts";
 import { aWebhook } from "./webhooks.ts";
 import { suspensionsOf } from "./work.ts";
 
@@ -61,7 +62,8 @@ export const laneTests = (name: string) => {
     endpointNow,
     deliveries: () => webhookDeliveries(db),
     deliveriesOf: ({ _id }: WebhookRow) => webhookDeliveries(db).rows.find({ endpoint_id: _id }).toArray(),
-    isLetGo: async (endpoint: WebhookRow) => (await endpointNow(endpoint))?.lease === null,
+    /** Waits until an endpoint was given back: it is kept for 2 s after its last request. */
+    isLetGo: (endpoint: WebhookRow) => until(async () => (await endpointNow(endpoint))?.lease === null, 20_000),
     anEndpoint: async (over: Partial<WebhookRow> = {}): Promise<WebhookRow> => {
       const row = aWebhook({ _id: `whk_${++made}`, last_success_at: new Date(), ...over });
       await work().rows.insertOne({ ...row });
