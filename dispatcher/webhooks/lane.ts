@@ -93,11 +93,11 @@ export class Lane {
     return this.#attend();
   }
 
-  /** The store has something new for it. False when it is just being given back: wake the endpoint then. */
+  /** The store has something new for it. False when it is just being given back, or lost: wake the endpoint then. */
   nudge(): boolean {
     this.#isBehind = true;
     void this.#attend();
-    return this.#state === "open";
+    return this.#state === "open" && !this.#tenure.isLost;
   }
 
   /** Its configuration may have changed. */
@@ -281,11 +281,11 @@ export class Lane {
     }
   }
 
-  /** Another has taken over: what is only in memory is left to it. */
+  /** Another has taken over: what is only in memory, or was not looked for yet, is left to it. */
   async #abandon(): Promise<boolean> {
-    const items = this.#drain();
-    await Promise.all(items.map(({ settle }) => settle.promise));
-    if (items.length > 0) await this.#deps.handOver(this.#tenure.row._id);
+    await Promise.all(this.#drain().map(({ settle }) => settle.promise));
+    if (this.#isBehind) await this.#deps.handOver(this.#tenure.row._id);
+    this.#isBehind = false;
     if (this.#queue.size === 0) this.#end();
     return false;
   }

@@ -73,6 +73,24 @@ describe("the lanes of an endpoint", function () {
     expect((await deliveriesOf(endpoint)).filter(({ status }) => status === "pending")).to.have.length(4);
   });
 
+  it("leave to another what is stored before they know that they have lost their lease", async () => {
+    const endpoint = await anEndpoint();
+    let shiftMs = 0;
+    const shifted = { now: () => new Date(Date.now() + shiftMs) };
+    const { lanes: some, rung } = await aDispatcher({ clock: shifted });
+    await offer(some, endpoint, rowsFor(endpoint, 1));
+    const now = new Date(Date.now() + 31_000);
+    const other = await work().take(endpoint._id, { holder: "other", now, holdMs: 30_000 });
+    if (other === null) throw new Error("the lease had run out");
+    expect(await work().settle(other, null, {})).to.equal(true); // it found nothing to do, and looks no more by itself
+    shiftMs = 31_000;
+    await offer(some, endpoint, rowsFor(endpoint, 3));
+    await until(() => rung.includes(endpoint._id));
+    expect((await endpointNow(endpoint))?.due_at).to.be.instanceOf(Date);
+    await until(async () => (await some.answer(endpoint._id)).kind === "done");
+    await until(async () => (await deliveriesOf(endpoint)).every(({ status }) => status === "success"));
+  });
+
   it("finish what is under way when they stop, and leave the rest due", async () => {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 50));
