@@ -22,6 +22,8 @@ export type PeopleSite = {
   clock: { now: () => Date };
   /** Sets how far the clock is from the real one, ms. */
   shift: (ms: number) => void;
+  /** Has the clock stand still at an instant. */
+  stand: (at: Date) => void;
   startDispatcher: () => Promise<void>;
   /** Stops every dispatcher, and sets the clock right. */
   reset: () => Promise<void>;
@@ -40,19 +42,23 @@ export const openPeopleSite = async (): Promise<PeopleSite> => {
   await ensureStream(nats.jsm, eventStream(name));
   const events = await readEvents(servers.natsUrl, name);
   let shiftMs = 0;
-  const clock = { now: () => new Date(Date.now() + shiftMs) };
+  let standing: Date | null = null;
+  const clock = { now: () => standing ?? new Date(Date.now() + shiftMs) };
   const publishing = eventPublisher({ publisher: publisher(nats), subjects: subjects(name) });
   let running: Part[] = [];
   const reset = async (): Promise<void> => {
     for (const part of running.toReversed()) await part.stop(AbortSignal.timeout(3_000));
-    [running, shiftMs] = [[], 0];
+    [running, shiftMs, standing] = [[], 0, null];
   };
   return {
     db,
     clock,
     reset,
     shift: (ms) => {
-      shiftMs = ms;
+      [shiftMs, standing] = [ms, null];
+    },
+    stand: (at) => {
+      standing = at;
     },
     startDispatcher: async () => {
       const metrics = createMetrics("dispatcher").queue;

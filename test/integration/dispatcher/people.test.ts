@@ -69,18 +69,20 @@ describe("the timers of users and subscriptions", function () {
       const user = aUser({ ...of, tags: { plan: "free" } });
       await users(site.db).rows.insertOne(user);
       await subscriptions(site.db).rows.insertOne(aSubscription({ ...of, user_id: user._id }));
-      site.shift(-20_000);
+      const beganMs = Date.now() - 20_000;
+      const standAfter = (ms: number) => site.stand(new Date(beganMs + ms)); // however long each step takes
+      standAfter(0);
       await change(user._id, { tags: { plan: "pro" } });
-      site.shift(-17_000);
+      standAfter(3_000);
       await change(user._id, { language: "it", tags: { plan: "max" } });
-      site.shift(-16_000);
+      standAfter(4_000);
       await site.startDispatcher();
       const control = aUser(of); // by when its event is out, the timers have passed over the other user too
       await users(site.db).rows.insertOne({ ...control, outbox: [userCreated(control)], due_at: site.clock.now() });
       await until(() => site.told(control._id, "user.created").length === 1);
       expect(site.told(user._id, "user.updated")).to.deep.equal([]);
 
-      site.shift(-14_000);
+      standAfter(6_000);
       await until(async () => (await users(site.db).rows.findOne({ _id: user._id }))?.due_at === null);
       await until(() => site.told(user._id, "user.updated").length > 0);
       const [first, ...more] = site.told(user._id, "user.updated");
@@ -90,7 +92,7 @@ describe("the timers of users and subscriptions", function () {
       expect(first?.data["subscriptions"]).to.have.length(1);
 
       await change(user._id, { country: "IT" });
-      site.shift(-8_000);
+      standAfter(12_000);
       await until(() => site.told(user._id, "user.updated").length > 1);
       const [, second] = site.told(user._id, "user.updated");
       expect(second?.data["changed"]).to.deep.equal(["country"]);
