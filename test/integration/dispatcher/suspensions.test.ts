@@ -13,8 +13,11 @@ import { until } from "../../support/until.ts";
 import { aWebhook } from "../../support/webhooks.ts";
 import { aChunk, aMessage } from "../../support/work.ts";
 
+/** So often they are read without an announcement: what comes sooner came by one. */
+const readByItselfMs = 10_000;
+
 describe("the suspensions of tenants", function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let mongo: MongoClient;
   let db: Db;
   let started: ReturnType<typeof suspensions>[] = [];
@@ -86,7 +89,7 @@ describe("the suspensions of tenants", function () {
     await suspend(second, true);
     tell("apps", first);
     tell("tenants", second);
-    await until(() => !some.has(first) && some.has(second), 1_000);
+    await until(() => !some.has(first) && some.has(second), readByItselfMs / 2);
   });
 
   it("halt the work of their tenant alone, also when it begins at that moment", async () => {
@@ -105,7 +108,7 @@ describe("the suspensions of tenants", function () {
     const all = [work(wanted), work(wanted), work(other)];
     await suspend(wanted, true);
     tell("tenants", wanted);
-    await until(() => halted.length === 2, 1_000);
+    await until(() => halted.length === 2, readByItselfMs / 2);
     expect(await some.during(wanted, async ({ aborted }) => aborted)).to.equal(true);
     over.abort();
     await Promise.all(all);
@@ -120,7 +123,7 @@ describe("the suspensions of tenants", function () {
     const held = await heldFor(tenant);
     await suspend(tenant, false);
     tell("*", "*");
-    await until(held.isReleased, 1_000);
+    await until(held.isReleased, readByItselfMs / 2);
     expect(resumed).to.deep.equal([tenant]);
     expect(await held.wakes()).to.equal(1);
     expect(await held.ended())
@@ -140,6 +143,6 @@ describe("the suspensions of tenants", function () {
     const tenant = await aTenantRow();
     const some = await start();
     await suspend(tenant, true);
-    await until(() => some.has(tenant), 12_000);
+    await until(() => some.has(tenant), 2 * readByItselfMs);
   });
 });
