@@ -14,7 +14,7 @@ import { until } from "./helpers.ts";
 const specOf = (plan: string) => planStream("copies", { name: plan, backlogPerTenant: 100 });
 
 describe("copies of a stream", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let cluster: Awaited<ReturnType<typeof startCluster>>;
   let nats: Nats;
 
@@ -29,6 +29,10 @@ describe("copies of a stream", function () {
 
   const publish = (plan: string) => publisher(nats).publish(`copies.plan.${plan}.ten_1`, { message_id: "msg_1" });
   const info = (plan: string) => nats.jsm.streams.info(specOf(plan).stream.name);
+  const isConsumerLed = async (): Promise<boolean> => {
+    const found = await nats.jsm.consumers.info(specOf("free").stream.name, "plan").catch(() => null);
+    return (found?.cluster?.leader ?? "") !== "";
+  };
   const copies = async (plan: string) => (await info(plan)).config.num_replicas;
 
   it("are made of a stream that has but one, and stay for who says no number", async () => {
@@ -49,6 +53,7 @@ describe("copies of a stream", function () {
     const leader = (await info("free")).cluster?.leader;
     await (cluster.servers.find(({ name }) => name === leader) ?? expect.fail("no leader")).kill();
     await until(async () => (await publish("free").catch(() => "away")) === "published", 30_000);
+    await until(isConsumerLed, 30_000); // it has a leader of its own, elected by itself
     const consumer = await nats.js.consumers.get(specOf("free").stream.name, "plan");
     const taken: string[] = [];
     for await (const message of await consumer.fetch({ max_messages: 2, expires: 10_000 })) {
