@@ -33,11 +33,11 @@ describe("connections to stores that go away", function () {
     for (const call of [() => rows.insertOne({ _id: 2 }), () => rows.findOne({ _id: 1 })]) {
       const { error, ms } = await failureOf(call);
       expect(unavailable(error), String(error)).to.be.instanceOf(Unavailable);
-      expect(ms).to.be.below(5_000);
+      expect(ms).to.be.below(10_000); // the client's own limit is 30 s
     }
     const ping = await failureOf(() => mongo.ping(AbortSignal.timeout(500)));
     expect(ping.error).not.to.equal(null);
-    expect(ping.ms).to.be.below(1_500);
+    expect(ping.ms).to.be.below(2_500); // without its signal it would take 3 s
     await mongodb.start();
     await until(async () => (await failureOf(() => rows.findOne({ _id: 1 }))).error === null, 10_000);
     expect(await rows.countDocuments()).to.equal(1);
@@ -64,15 +64,15 @@ describe("connections to stores that go away", function () {
     const deaf = await failureOf(() => client.get("a"));
     redis.resume();
     expect(deaf.error).to.be.instanceOf(Error);
-    expect(deaf.ms).to.be.within(200, 700);
+    expect(deaf.ms).to.be.within(200, 2_000); // without a limit it would wait for ever
 
     await redis.kill();
     await until(() => client.status !== "ready");
     const away = await failureOf(() => client.get("a"));
     expect(away.error).to.be.instanceOf(Error);
-    expect(away.ms).to.be.below(300);
+    expect(away.ms).to.be.below(2_000);
     await redis.start();
-    await until(() => client.status === "ready", 5_000);
+    await until(() => client.status === "ready", 15_000); // it asks every 2 s
     expect(await client.set("b", "2")).to.equal("OK");
     expect(errors.length).to.be.below(20);
     client.disconnect();
