@@ -21,9 +21,11 @@ export const readEvents = async (natsUrl: string, prefix: string): Promise<ReadE
   await nats.jsm.consumers.add(stream, { durable_name: durable, ack_policy: AckPolicy.Explicit });
   const consumer = await nats.js.consumers.get(stream, durable);
   const events: EventEnvelope[] = [];
+  const read = new Set<number>();
   const messages = await consumer.consume({
     callback: (message) => {
-      events.push(...message.json<EventEnvelope[]>());
+      if (!read.has(message.seq)) events.push(...message.json<EventEnvelope[]>()); // one comes again when a kill took its acknowledgement
+      read.add(message.seq);
       message.ack();
     },
   });
