@@ -6,6 +6,7 @@ import { freePorts, type ServerProcess } from "../../dev/servers/process.ts";
 import { testKeyRing } from "./fixtures.ts";
 import { checkReply } from "./openapi-check.ts";
 import { type TestServers, testServers } from "./servers.ts";
+import { until } from "./until.ts";
 
 export type Reply = { status: number; headers: Headers; body: ReplyBody; text: string };
 
@@ -73,6 +74,7 @@ export const installation = async (env: Record<string, string> = {}) => {
   const start = async (over: Record<string, string> = {}): Promise<Api> => {
     const api = await startApi(servers, name, { ...env, ...over });
     apis.push(api);
+    await until(() => hasNats(api), natsMs);
     return api;
   };
   const api = await start();
@@ -90,6 +92,12 @@ export const installation = async (env: Record<string, string> = {}) => {
     },
   };
 };
+
+/** An apiserver starts without NATS when that takes more than 2 s; an attempt to connect may take 3 s. */
+const natsMs = 30_000;
+
+const hasNats = async ({ call }: Api): Promise<boolean> =>
+  ((await call("GET", "/readyz")).body["checks"] as Record<string, string>)["nats"] === "ok";
 
 export type Installation = Awaited<ReturnType<typeof installation>>;
 
