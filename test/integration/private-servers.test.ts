@@ -28,7 +28,7 @@ describe("private servers", function () {
     const error = await withMongodb(servers.mongodb.url, count, patience).catch((thrown: Error) => thrown.name);
     servers.mongodb.resume();
     expect(error).to.equal("MongoServerSelectionError");
-    await withMongodb(servers.mongodb.url, count, patience);
+    await withMongodb(servers.mongodb.url, count); // with no hurry: only the silence is to be short
   });
 
   it("keeps JetStream's messages over a stop", async () => {
