@@ -144,7 +144,7 @@ describe("the recipes for receivers", function () {
     });
     const handled: string[] = [];
     receiver.stdout.setEncoding("utf8").on("data", (text: string) => handled.push(...text.trim().split("\n")));
-    const ended = new Promise((resolve) => receiver.once("exit", resolve));
+    const ended = new Promise((resolve) => receiver.once("close", resolve)); // what it has written is read by then
     try {
       const answers: number[] = [];
       const [good, bad] = [cases[0], cases.find(({ it: name }) => name === "another body")];
