@@ -65,17 +65,17 @@ describe("events of changed settings", function () {
   it("arrive once by a dispatcher, under the ids they were stored with, when the apiserver is killed after the change", async () => {
     const [removed, changed] = [await call("POST", "", wanted), await call("POST", "", wanted)];
     await until(isEmpty);
-    servers.nats.pause(); // so that nothing is published, and nobody knows that yet
-    const replies = [
-      await call("POST", "", wanted),
-      await call("PATCH", `/${changed.id}`, { paused: true }),
-      await call("POST", `/${changed.id}/rotate-secret`),
-      await call("DELETE", `/${removed.id}`),
-    ];
+    servers.nats.pause(); // so that nothing is published; the apiserver gives up after 2 s, and then knows what it made
+    const replies = await Promise.all([
+      call("POST", "", wanted),
+      call("PATCH", `/${changed.id}`, { paused: true }),
+      call("POST", `/${changed.id}/rotate-secret`),
+      call("DELETE", `/${removed.id}`),
+    ]);
+    await api.kill();
     expect(replies.map(({ status }) => status)).to.deep.equal([201, 200, 200, 200]);
     const stored = await rows().find(batches).toArray();
     expect(stored.map(({ change }) => change?.kind)).to.have.members(["made", "changed", "changed", "removed"]);
-    await api.kill();
     await servers.nats.kill();
     await Promise.all([servers.nats.start(), api.restart()]);
     await finished(40_000);
