@@ -130,7 +130,7 @@ describe("operations of webhooks, with a dispatcher", function () {
       const began = performance.now();
       const { status, body } = await ask("POST", `/webhooks/${id}/test`);
       expect([status, body["error_class"]]).to.deep.equal([200, "timeout"]);
-      expect(performance.now() - began).to.be.within(900, 3_000);
+      expect(performance.now() - began).to.be.within(900, 5_000); // a margin of 2 s is the product's own
     });
 
     it("is made ten times a minute at most", async () => {
@@ -168,7 +168,7 @@ describe("operations of webhooks, with a dispatcher", function () {
     await until(async () => {
       await emit(name);
       return arrived(path).at(-1)?.body === `${name}!`;
-    }, 5_000);
+    }, 15_000); // the first template starts a thread, which may take 10 s
   });
 
   it("keeps what comes during a pause, and sends it afterwards", async () => {
@@ -198,13 +198,15 @@ describe("operations of webhooks, with a dispatcher", function () {
   it("recovers, once each, what was missed while the endpoint was disabled", async () => {
     const { path, name, id } = await endpoint();
     await ask("PATCH", `/webhooks/${id}`, { status: "disabled" });
+    let emitted = 20;
     await until(async () => {
       await emit(name);
+      emitted++;
       return (await ask("GET", `/webhooks/${id}/deliveries?status=dead`)).body.data.length > 0;
     }, 10_000);
     await emit(name, 20);
-    const isAll = async () => (await deliveries().countDocuments({ endpoint_id: id, status: "dead" })) >= 21;
-    await until(isAll, 10_000);
+    const over = { endpoint_id: id, status: { $in: ["success", "dead"] } } as const; // those before it was heard of
+    await until(async () => (await deliveries().countDocuments(over)) === emitted, 15_000);
     await ask("PATCH", `/webhooks/${id}`, { status: "active" });
     const missed = await deliveries().find({ endpoint_id: id, status: "dead" }).toArray();
     const before = arrived(path).length;
