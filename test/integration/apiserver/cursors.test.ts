@@ -111,5 +111,5 @@ describe("cursors", () => {
       token: tenant.token,
     });
     expect(reply.status).to.equal(200);
-  });
+  }).timeout(60_000);
 });
