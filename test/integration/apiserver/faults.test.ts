@@ -14,13 +14,14 @@ describe("the apiserver when a store is away", function () {
   let mongo: Mongo;
   let api: Api;
   let tenant: Awaited<ReturnType<typeof seedTenant>>;
-  const plan = { _id: "p", api_rps: 40 };
+  let slow: typeof tenant;
 
   before(async () => {
     servers = await privateServers({ mongodb: true, nats: true, redis: true });
     mongo = connectMongo({ url: servers.mongodb.url, database: "faults", appName: "tests", maxPoolSize: 5 });
     api = await startApi(addresses(), "faults", { HERALD_REPLICAS: "4" });
-    tenant = await seedTenant(mongo.db, { plan });
+    tenant = await seedTenant(mongo.db, { plan: { _id: "p", api_rps: 1_000 } });
+    slow = await seedTenant(mongo.db, { plan: { _id: "slow", api_rps: 8 } });
   });
   after(async () => {
     await api.process.kill();
@@ -38,21 +39,25 @@ describe("the apiserver when a store is away", function () {
       token: tenant.token,
       body: { app_id: tenant.app._id, target: { all: true }, contents: { en: "x" }, ...more },
     });
-  const list = () => api.call("GET", `/v1/notifications?app_id=${tenant.app._id}`, { token: tenant.token });
+  const list = ({ app, token } = tenant) => api.call("GET", `/v1/notifications?app_id=${app._id}`, { token });
 
   it("limits each replica to its share while Redis is away, says so, and returns to the shared bucket", async () => {
-    expect((await list()).headers.get("X-RateLimit-Degraded")).to.equal(null);
+    const ask = () => list(slow);
+    await until(async () => (await ask()).headers.get("X-RateLimit-Degraded") === null);
     await servers.redis.kill();
-    await until(async () => (await list()).headers.get("X-RateLimit-Degraded") === "1");
-    const replies = await Promise.all(Array.from({ length: 30 }, list));
-    expect(replies.filter(({ status }) => status === 200).length).to.be.within(1, 20); // 10, and what fills meanwhile
+    await until(async () => (await ask()).headers.get("X-RateLimit-Degraded") === "1");
+    const began = performance.now();
+    const replies = await Promise.all(Array.from({ length: 30 }, ask));
+    const filled = Math.ceil(((performance.now() - began) / 1000) * 2);
+    expect(replies.filter(({ status }) => status === 200).length).to.be.within(0, 2 + filled);
     expect(replies.some(({ status }) => status === 429)).to.equal(true);
-    expect(new Set(replies.map(({ headers }) => headers.get("X-RateLimit-Limit")))).to.deep.equal(new Set(["10"]));
+    expect(new Set(replies.map(({ headers }) => headers.get("X-RateLimit-Limit")))).to.deep.equal(new Set(["2"]));
+    await until(async () => (await ask()).status === 200);
     const ready = await api.call("GET", "/readyz");
     expect([ready.status, ready.body["checks"]]).to.deep.equal([200, { mongodb: "ok", redis: "away", nats: "ok" }]);
     await servers.redis.start();
-    await until(async () => (await list()).headers.get("X-RateLimit-Degraded") === null, 10_000);
-    expect((await list()).headers.get("X-RateLimit-Limit")).to.equal("40");
+    await until(async () => (await ask()).headers.get("X-RateLimit-Degraded") === null, 10_000);
+    await until(async () => (await ask()).headers.get("X-RateLimit-Limit") === "8");
   });
 
   it("accepts while JetStream is away, at once, starts without it, and leaves the message due", async () => {
@@ -60,7 +65,7 @@ describe("the apiserver when a store is away", function () {
     const began = performance.now();
     const { status, body } = await send();
     expect(status).to.equal(202);
-    expect(performance.now() - began).to.be.below(1_000);
+    expect(performance.now() - began).to.be.below(2_000); // which is what JetStream is given to answer
     const row = await mongo.db.collection("messages").findOne({ _id: body.id as never });
     expect(row?.["outbox"]).to.have.length(1);
     expect(row?.["due_at"]).to.be.an.instanceOf(Date);
@@ -71,7 +76,7 @@ describe("the apiserver when a store is away", function () {
     };
     expect((await late.call("POST", "/v1/notifications", sent)).status, "started without JetStream").to.equal(202);
     await servers.nats.start();
-    await until(async () => (await hasNats(api)) && (await hasNats(late)), 10_000);
+    await until(async () => (await hasNats(api)) && (await hasNats(late)), 30_000); // an attempt to connect may take 3 s
     await late.process.kill();
   });
 
@@ -84,7 +89,7 @@ describe("the apiserver when a store is away", function () {
         const reply = await send();
         expect([reply.status, reply.body.error.code]).to.deep.equal([503, "HS_UNAVAILABLE"]);
         expect(reply.headers.get("Retry-After")).to.match(/^\d+$/);
-        expect(reply.headers.get("X-RateLimit-Limit")).to.equal("40");
+        expect(reply.headers.get("X-RateLimit-Limit")).to.equal("1000");
         const ready = await api.call("GET", "/readyz");
         expect([ready.status, (ready.body["checks"] as Record<string, string>)["mongodb"]]).to.deep.equal([
           503,
@@ -103,7 +108,7 @@ describe("the apiserver when a store is away", function () {
     const hasty = await startApi(addresses(), "faults", { HERALD_REQUEST_TIMEOUT_SECONDS: "1" });
     const path = `/v1/notifications?app_id=${tenant.app._id}`;
     try {
-      expect((await hasty.call("GET", path, { token: tenant.token })).status).to.equal(200);
+      await until(async () => (await hasty.call("GET", path, { token: tenant.token })).status === 200); // the first are slow
       servers.mongodb.pause();
       const reply = await hasty.call("GET", path, { token: tenant.token });
       expect([reply.status, reply.body.error.code]).to.deep.equal([504, "HS_TIMEOUT"]);
