@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { connectNats, type Nats } from "#core/queue/connect.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
-import { type Installation, installation } from "../../support/api.ts";
+import { type Installation, installation, type Reply } from "../../support/api.ts";
 import { anAttempt, anEnvelope, aWebhookDelivery } from "../../support/deliveries.ts";
 import { anApp, seed, seedTenant } from "../../support/fixtures.ts";
 import { until } from "../../support/until.ts";
@@ -219,10 +219,11 @@ describe("deliveries of a webhook", () => {
     const replay = (id = row?._id) => site.api.call("POST", `${path}/deliveries/${id}/replay`, { token: tenant.token });
     for (let n = 0; n < 61; n++) expect((await replay(waiting?._id)).status, "counts for nothing").to.equal(409);
     const began = Date.now();
-    const replies = await Promise.all(Array.from({ length: 70 }, () => replay()));
+    const replies: Reply[] = [];
+    while (replies.length < 200 && !replies.some(({ status }) => status === 429))
+      replies.push(...(await Promise.all(Array.from({ length: 10 }, () => replay())))); // more at once would keep Redis waiting
     const seconds = Math.ceil((Date.now() - began) / 1_000);
-    const accepted = replies.filter(({ status }) => status === 200).length;
-    expect(accepted).to.be.within(60, 60 + seconds);
+    expect(replies.filter(({ status }) => status === 200).length).to.be.within(60, 60 + seconds);
     const limited = replies.find(({ status }) => status === 429);
     expect(limited?.body.error.details).to.deep.include({ limit: 60, window_seconds: 60 });
     expect(limited?.headers.get("Retry-After")).to.equal("1");
