@@ -8,8 +8,10 @@ import { testServers } from "../support/servers.ts";
 import type { SystemProgram } from "../support/system.ts";
 import { until } from "../support/until.ts";
 
+const sweptMs = 25_000; // a hint that is lost is rung again after 10 s
+
 describe("a message on its way from the REST call to the provider", function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let sending: Sending;
   let api: SystemProgram;
   let events: ReadEvents;
@@ -33,7 +35,7 @@ describe("a message on its way from the REST call to the provider", function () 
   const sendTo = (target: object, more: object = {}): Promise<string> => send(sending.system, api, { target, ...more });
   const sendToDevice = (device: SubscriptionRow | undefined, more: object = {}): Promise<string> =>
     sendTo({ include_subscription_ids: [device?._id ?? nobody()] }, more);
-  const ended = (id: string, withinMs = 10_000): Promise<MessageRow> => sending.system.ended(id, withinMs);
+  const ended = (id: string, withinMs = sweptMs): Promise<MessageRow> => sending.system.ended(id, withinMs);
   const arrivals = ({ token }: SubscriptionRow): number => sending.apns.log.tally("address").get(token) ?? 0;
   const aDevice = async (over: Partial<SubscriptionRow> = {}): Promise<SubscriptionRow> => {
     const [device] = await seedDevices(sending.system, 1, over);
@@ -102,18 +104,19 @@ describe("a message on its way from the REST call to the provider", function () 
     const lateMs = (delivery?.sent_at?.getTime() ?? 0) - dueMs;
     expect(message.scheduled_for?.getTime()).to.equal(dueMs);
     expect(arrivals(device)).to.equal(1);
-    expect(lateMs).to.be.within(0, 3_000); // 1.5 s when the machine is not busy
+    expect(lateMs).to.be.within(0, 8_000); // 1.5 s when the machine is not busy, 10 s if the timer were not at its time
   });
 
   it("does not send a scheduled message that was cancelled", async () => {
     const [cancelled, later] = [await aDevice(), await aDevice()];
-    const id = await sendToDevice(cancelled, { send_after: new Date(Date.now() + 1_000).toISOString() });
+    const dueMs = Date.now() + 4_000; // time enough to cancel it
+    const id = await sendToDevice(cancelled, { send_after: new Date(dueMs).toISOString() });
     const reply = await fetch(`${api.url}/v1/notifications/${id}?app_id=${sending.system.app._id}`, {
       method: "DELETE",
       headers: { authorization: `Bearer ${sending.system.token}` },
     });
     expect(reply.status).to.equal(200);
-    await ended(await sendToDevice(later, { send_after: new Date(Date.now() + 1_500).toISOString() }));
+    await ended(await sendToDevice(later, { send_after: new Date(dueMs + 500).toISOString() }));
     expect((await ended(id)).status).to.equal("cancelled");
     expect([arrivals(cancelled), arrivals(later)]).to.deep.equal([0, 1]);
     expect(await deliveriesOf(sending.system, id)).to.have.length(0);
@@ -171,7 +174,7 @@ describe("a message on its way from the REST call to the provider", function () 
     const [gone, known] = [await aDevice({ token: aToken("dead") }), await aDevice()];
     sending.apns.script({ answers: [{ address_prefix: "dead", status: 410, reason: "Unregistered" }] });
     const id = await sendTo({ include_subscription_ids: [gone._id, known._id] });
-    await until(() => events.about(id).length >= 4, 15_000);
+    await until(() => events.about(id).length >= 4, sweptMs);
     const kinds = events.about(id).map(({ type }) => type);
     expect(kinds).to.have.members(["message.queued", "delivery.sent", "delivery.failed", "message.completed"]);
     const completed = events.about(id).find(({ type }) => type === "message.completed");
@@ -182,6 +185,6 @@ describe("a message on its way from the REST call to the provider", function () 
       const row = await sending.system.db.collection<MessageRow>("messages").findOne({ _id: id });
       return row?.outbox.length === 0 && row.due_at === null;
     };
-    await until(isSettled);
+    await until(isSettled, sweptMs);
   });
 });
