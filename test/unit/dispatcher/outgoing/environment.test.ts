@@ -26,7 +26,8 @@ const askIn = async (env: NodeJS.ProcessEnv, url: string): Promise<GuardedReply>
   return JSON.parse(stdout) as GuardedReply; // as the script above prints it
 };
 
-describe("a guarded request in an environment that", () => {
+describe("a guarded request in an environment that", function () {
+  this.timeout(60_000); // starts a process
   const { http, listen, connections } = outgoing();
 
   it("names proxies goes straight to its receiver", async () => {

@@ -9,7 +9,8 @@ import { until } from "../../../support/until.ts";
 const tls = selfSigned();
 const never = new AbortController().signal;
 
-describe("http2Pool", () => {
+describe("http2Pool", function () {
+  this.timeout(60_000); // 20,000 requests
   let server: SimulatedServer;
   let pool: Http2Pool;
   /** How often each body was processed by the server. */
@@ -141,7 +142,10 @@ describe("http2Pool", () => {
   });
 
   it("is broken when a request is over its time, and not_sent when it never got a stream", async () => {
-    await start({ delay_ms: 5000, max_streams: 1 }, { maxConnections: 1, initialStreams: 1 });
+    const one = { ...calm, max_streams: 1 };
+    await start(one, { maxConnections: 1, initialStreams: 1 });
+    await request("that the connection is there");
+    server.apply({ ...one, delay_ms: 5000 });
     const [first, second] = await Promise.all([request("a", { timeoutMs: 400 }), request("b", { timeoutMs: 300 })]);
     expect([first.kind, second.kind]).to.deep.equal(["broken", "not_sent"]);
     expect(processed.has("b")).to.equal(false);
