@@ -222,7 +222,7 @@ describe("a webhook that is refused", () => {
       expect(await rows().countDocuments({ app_id: three.app._id }))
         .to.equal(accepted.length)
         .and.to.be.at.most(3);
-    });
+    }).timeout(60_000); // starts a replica
 
     it("is never the 101st of an app", async () => {
       const app = anApp({ tenant_id: tenant.tenant._id });
