@@ -9,7 +9,7 @@ import { connection } from "../../operator/kube/connection.ts";
 import { testServers } from "../support/servers.ts";
 import { until } from "../support/until.ts";
 import { objectsIn, type Rendered, render, runTool, valuesFiles } from "./support/helm.ts";
-import { writeSchemas } from "./support/schemas.ts";
+import { isDescribed, writeSchemas } from "./support/schemas.ts";
 
 const namespace = "herald-chart-test";
 
@@ -101,17 +101,17 @@ const establishKinds = async (
     folder,
   ]);
   const files = await Promise.all((await readdir(folder)).map((file) => readFile(join(folder, file), "utf8")));
-  const names = files.flatMap((text) => parseAllDocuments(text).map((one) => (one.toJS() as Rendered).metadata.name));
-  await kubectl(["wait", "--for=condition=Established", "--timeout=30s", ...names.map((name) => `crd/${name}`)]);
-  await until(async () => JSON.stringify(await openapi(client)).includes("monitoring.coreos.com/v1"), 30_000);
+  const kinds = files.flatMap((text) => parseAllDocuments(text).map((one) => one.toJS() as Definition));
+  const names = kinds.map(({ metadata }) => `crd/${metadata.name}`);
+  await kubectl(["wait", "--for=condition=Established", "--timeout=30s", ...names]);
+  for (const { spec } of kinds)
+    await until(() => isDescribed(client, { group: spec.group, kind: spec.names.kind }), 30_000);
   const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
   const object = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } };
   await kubectl(["apply", "--filename", "-"], JSON.stringify(object));
 };
 
-const openapi = (client: KubeClient): Promise<object> =>
-  client.call({ method: "GET", path: "/openapi/v3" }, AbortSignal.timeout(10_000));
-
+type Definition = { metadata: { name: string }; spec: { group: string; names: { kind: string } } };
 type Template = { spec: { volumes?: object[] } };
 type Claim = { metadata: { name: string } };
 

@@ -24,16 +24,34 @@ type Document = { components?: { schemas?: Record<string, Schema> } };
 export const writeSchemas = async (client: KubeClient, dir: string): Promise<string[]> => {
   await mkdir(dir, { recursive: true });
   const signal = AbortSignal.timeout(30_000);
-  const { paths } = await client.call<{ paths: Record<string, { serverRelativeURL: string }> }>(
-    { method: "GET", path: "/openapi/v3" },
-    signal,
-  );
-  for (const [group, { serverRelativeURL }] of Object.entries(paths)) {
-    if (!/^apis?\//.test(group)) continue;
-    const document = await client.call<Document>({ method: "GET", path: serverRelativeURL }, signal);
-    await writeGroup(document.components?.schemas ?? {}, join(dir, group.replaceAll("/", "_")));
-  }
+  for (const [group, { components }] of await documentsOf(client, signal, (name) => /^apis?\//.test(name)))
+    await writeGroup(components?.schemas ?? {}, join(dir, group.replaceAll("/", "_")));
   return ["-schema-location", `${dir}/{{ .Group }}_{{ .ResourceAPIVersion }}_{{ .ResourceKind }}.json`];
+};
+
+/** Whether a running API server describes a kind by now: it does so a moment after it serves it. */
+export const isDescribed = async (
+  client: KubeClient,
+  { group, kind }: { group: string; kind: string },
+): Promise<boolean> => {
+  const signal = AbortSignal.timeout(10_000);
+  const documents = await documentsOf(client, signal, (name) => name.startsWith(`apis/${group}/`));
+  const schemas = documents.flatMap(([, { components }]) => Object.values(components?.schemas ?? {}));
+  return schemas.some((schema) => schema["x-kubernetes-group-version-kind"]?.some((one) => one.kind === kind));
+};
+
+/** What the API server says of each group and version, e.g. `apis/apps/v1`. */
+const documentsOf = async (
+  client: KubeClient,
+  signal: AbortSignal,
+  isWanted: (name: string) => boolean,
+): Promise<[name: string, document: Document][]> => {
+  const index = { method: "GET", path: "/openapi/v3" } as const;
+  const { paths } = await client.call<{ paths: Record<string, { serverRelativeURL: string }> }>(index, signal);
+  const documents: [string, Document][] = [];
+  for (const [name, { serverRelativeURL }] of Object.entries(paths).filter(([path]) => isWanted(path)))
+    documents.push([name, await client.call<Document>({ method: "GET", path: serverRelativeURL }, signal)]);
+  return documents;
 };
 
 const writeGroup = async (schemas: Record<string, Schema>, name: string): Promise<void> => {
