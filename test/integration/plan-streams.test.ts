@@ -14,9 +14,10 @@ import type { SystemProgram } from "../support/system.ts";
 import { until } from "../support/until.ts";
 
 const refilledMs = 30_000; // the sweep rings within 10 s; the rest is the sending
+const madeMs = 15_000; // a request that was lost with its stream is replaced after 6 s, at the latest
 
 describe("queued work, when something happens to the stream of its plan", function () {
-  this.timeout(90_000);
+  this.timeout(150_000);
   let sending: Sending;
   let api: SystemProgram;
   let dispatcher: SystemProgram;
@@ -59,7 +60,7 @@ describe("queued work, when something happens to the stream of its plan", functi
         devices: [device],
       })),
     );
-    await until(async () => (await hints()) === before + count);
+    await until(async () => (await hints()) === before + count, madeMs);
     return made;
   };
   const allSentOnce = async (all: readonly Queued[]): Promise<void> => {
@@ -76,7 +77,7 @@ describe("queued work, when something happens to the stream of its plan", functi
     const before = sending.apns.log.counts().accepted;
     const target = { include_subscription_ids: ids };
     const messageId = await send(sending.system, api, { target });
-    await until(() => sending.apns.log.counts().accepted > before, 10_000);
+    await until(() => sending.apns.log.counts().accepted > before, refilledMs);
     return { messageId, devices };
   };
 
@@ -85,14 +86,14 @@ describe("queued work, when something happens to the stream of its plan", functi
     const all = await queued(20);
     await nats.jsm.streams.delete(stream);
     await dispatcher.restart();
-    await until(isThere, 5_000);
+    await until(isThere, madeMs);
     await allSentOnce(all);
   });
 
   it("is sent when the stream is deleted while it is under way, and the stream is there again in seconds", async () => {
     const all = [await blast(2_000), await blast(1)];
     await nats.jsm.streams.delete(stream);
-    await until(isThere, 5_000);
+    await until(isThere, madeMs);
     const { config } = await nats.jsm.streams.info(stream);
     expect(config.max_msgs_per_subject).to.equal(10_000);
     await allSentOnce(all);
