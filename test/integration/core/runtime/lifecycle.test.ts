@@ -11,9 +11,9 @@ describe("runProgram", function () {
   let output = "";
   afterEach(() => child.kill("SIGKILL"));
 
-  const run = (behaviour: string): void => {
+  const run = (behaviour: string, graceMs = 500): void => {
     output = "";
-    child = spawn(process.execPath, [fixture, behaviour], { stdio: ["ignore", "pipe", "inherit"] });
+    child = spawn(process.execPath, [fixture, behaviour, String(graceMs)], { stdio: ["ignore", "pipe", "inherit"] });
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       output += text;
     });
@@ -86,7 +86,7 @@ describe("runProgram", function () {
   });
 
   it("exits at once on a second signal", async () => {
-    run("never stops");
+    run("never stops", 15_000);
     await said("program.started");
     child.kill("SIGTERM");
     await said("stop last");

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Part, runProgram } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
 
-/** A program of three parts whose behaviour the test chooses by its first argument; says on stdout what it does. */
-const behaviour = process.argv[2] ?? "";
+/** A program of three parts whose behaviour and grace the test chooses by its arguments; says on stdout what it does. */
+const [behaviour = "", graceMs] = process.argv.slice(2);
 const say = (what: string): void => void process.stdout.write(`${what}\n`);
 const timer = setInterval(() => undefined, 1_000);
 
@@ -35,6 +35,6 @@ const crash = after[behaviour];
 if (crash !== undefined) setTimeout(crash, 200);
 
 const parts = [part("first"), part("middle", middle[behaviour]), part("last")];
-const code = await runProgram({ log: createLog({ program: "test", level: "info" }), graceMs: 500, parts });
+const code = await runProgram({ log: createLog({ program: "test", level: "info" }), graceMs: Number(graceMs), parts });
 clearInterval(timer);
 process.exit(code);
