@@ -19,6 +19,8 @@ export type HttpLink = {
   answer: (matches: (asked: Asked) => boolean, fault: Fault, times: number) => void;
   /** How many of those are still to come. */
   left: () => number;
+  /** From now on the API server answers everything again. */
+  allow: () => void;
   /** Ends every watch that is open with an error as the API server sends it in the stream. */
   endWatches: (code: number, reason: string) => void;
   /** Keeps every watch open, and lets nothing through any more. */
@@ -77,6 +79,7 @@ export const httpLinkTo = async (kubeconfig: string): Promise<HttpLink> => {
     kubeconfig: file,
     answer: (matches, fault, times) => void rules.push({ matches, fault, times }),
     left: () => rules.reduce((sum, { times }) => sum + times, 0),
+    allow: () => void rules.splice(0),
     endWatches: (code, reason) => {
       const object = { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message: reason };
       for (const { near, far } of watches) {

@@ -50,16 +50,19 @@ describe("operator: a token whose Secret cannot be written", function () {
   /** As if so much time had gone by since the token was made. */
   const age = (id: string, hours: number) =>
     rows().updateOne({ _id: id }, { $set: { rotated_at: new Date(Date.now() - hours * hourMs) } });
-  const refuse = (method: "POST" | "PUT", key: Manifest, times: number): void => {
+  let refusals = 0;
+  /** Refuses to write the key's Secret, until everything is allowed again. */
+  const refuse = (method: "POST" | "PUT", key: Manifest): void => {
     const end = method === "POST" ? "/secrets" : `/secrets/${nameOf(key)}`;
-    const isWrite = (asked: Asked): boolean => asked.method === method && asked.path.endsWith(end);
-    link.answer(isWrite, { status: 422, reason: "Invalid" }, times);
+    const isWrite = (asked: Asked): boolean => asked.method === method && asked.path.endsWith(end) && ++refusals > 0;
+    refusals = 0;
+    link.answer(isWrite, { status: 422, reason: "Invalid" }, Infinity);
   };
   let nudges = 0;
-  /** Has the key looked at again and again, without the wait after a failure. */
-  const refused = (key: Manifest, left = 0): Promise<void> =>
+  /** Has the key looked at again and again, without the wait after a failure, until it was refused so often. */
+  const refused = (key: Manifest, times: number): Promise<void> =>
     until(async () => {
-      if (link.left() <= left) return true;
+      if (refusals >= times) return true;
       await herald.patch(key, { metadata: { annotations: { "herald.dev/nudge": String(++nudges) } } });
       return false;
     }, 20_000);
@@ -79,12 +82,12 @@ describe("operator: a token whose Secret cannot be written", function () {
   for (const { it: name, spec, after: then } of cases) {
     it(`stays in use until another is in the Secret, ${name}`, async () => {
       const { key, token, id } = await aKey(spec);
-      refuse("PUT", key, 8);
+      refuse("PUT", key);
       await age(id, 48);
-      await refused(key, 1);
+      await refused(key, 8);
       expect(await tokenOf(key)).to.equal(token);
       expect(await answer(token)).to.equal(200);
-      await refused(key);
+      link.allow();
       await until(async () => (await tokenOf(key)) !== token, 20_000);
       await until(async () => (await answer(token)) === then, 2_000);
       expect(await answer(await tokenOf(key))).to.equal(200);
@@ -101,9 +104,10 @@ describe("operator: a token whose Secret cannot be written", function () {
     const spec = { externalName: id, connectionSecretName: "elsewhere" };
     const next = { ...make.apiKey(spec, "adopter") };
     next.metadata.annotations = { "herald.dev/adopt": id };
-    refuse("POST", next, 3);
+    refuse("POST", next);
     await herald.apply(next);
-    await refused(next);
+    await refused(next, 3);
+    link.allow();
     await herald.ready(next);
     expect(await answer(await tokenOf(next))).to.equal(200);
     expect(await answer(token)).to.equal(200);
@@ -114,9 +118,10 @@ describe("operator: a token whose Secret cannot be written", function () {
 
   it("works never again once it was revoked: the key gets another", async () => {
     const { key, token, id } = await aKey();
-    refuse("PUT", key, 2);
+    refuse("PUT", key);
     await rows().updateOne({ _id: id }, { $set: { revoked_at: new Date() } });
-    await refused(key);
+    await refused(key, 2);
+    link.allow();
     await until(async () => (await tokenOf(key)) !== token, 20_000);
     await until(async () => (await answer(await tokenOf(key))) === 200, 2_000);
     expect(await answer(token)).to.equal(401);
