@@ -70,7 +70,7 @@ describe("operator: a leader that stood still", function () {
     old.child.kill("SIGSTOP");
     const stoppedAt = performance.now();
 
-    await until(() => leads(next), 20_000);
+    await until(() => leads(next), 2 * leaseTiming.leaseMs);
     for (const object of [plan("changed", {}), plan("made")]) await herald.ready(object);
     await herald.gone(plan("removed"));
     await herald.apply(plan("changed", { apiRps: 222 }));
@@ -113,11 +113,11 @@ describe("operator: a leader that stood still", function () {
   it("and is found out only later: the sweep removes what it inserted, and nothing else", async () => {
     const plans = herald.db.collection<PlanRow>("plans");
     const epochOf = async (name: string) => (await plans.findOne({ _id: `${herald.id}-${name}` }))?.managed?.epoch ?? 0;
-    const first = await herald.start();
+    const first = await herald.start({ leaseTiming });
     await herald.apply(plan("first"));
     await herald.ready(plan("first"));
     await first.stop();
-    const next = await herald.start({ settings: { resyncSeconds: 1 } });
+    const next = await herald.start({ leaseTiming, settings: { resyncSeconds: 1 } });
     await until(async () => (await epochOf("first")) === 2, 10_000);
     const row = await plans.findOne({ _id: `${herald.id}-first` });
     const like = (name: string, managed: object) => ({ ...row!, _id: name, managed: { ...row!.managed!, ...managed } });
@@ -130,7 +130,7 @@ describe("operator: a leader that stood still", function () {
 
   it("and documents of a later term, restored beneath it, end its own: the next one takes them up", async () => {
     const plans = herald.db.collection<PlanRow>("plans");
-    const started = await herald.start({ settings: { resyncSeconds: 3 } });
+    const started = await herald.start({ leaseTiming, settings: { resyncSeconds: 10 } }); // the term is judged then
     await herald.apply(plan("restored"));
     await herald.ready(plan("restored"));
     await plans.updateOne({ _id: `${herald.id}-restored` }, { $set: { "managed.epoch": 7 } });
@@ -138,8 +138,8 @@ describe("operator: a leader that stood still", function () {
     await until(async () => {
       const synced = (await herald.get(plan("restored")))?.status?.conditions?.find(({ type }) => type === "Synced");
       return synced?.status === "False" && synced.message.includes("of a later term");
-    }, 3_000);
-    await until(async () => (await rowOf("restored"))?.api_rps === 333, 15_000);
+    }, 8_000);
+    await until(async () => (await rowOf("restored"))?.api_rps === 333, 25_000);
     expect((await plans.findOne({ _id: `${herald.id}-restored` }))?.managed?.epoch).to.equal(8);
     expect(started.log()).to.include("reconcile.failed");
   });
