@@ -104,8 +104,8 @@ describe("the pages on running Herald in a cluster", function () {
   it("install the chart, and make a tenant with an app and a key", async () => {
     const [install = "", make = "", ...rest] = commandsOf("install.md", ...trial);
     await run(install);
+    await startOperator(); // it is ready when the kinds are served
     await run("kubectl apply -f config/samples/00-plans.yaml"); // a Job of the chart does it, on a node
-    await startOperator();
     const printed = await run([make, ...rest].join("\n"));
     expect(printed)
       .to.match(/tenant.herald.dev\/demo +True +Reconciled/)
