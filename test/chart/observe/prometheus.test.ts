@@ -120,7 +120,13 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
     expect(await prometheus.faultyRules()).to.deep.equal([]);
   });
 
-  it("nothing is critical while all is well", async () => {
-    expect(await prometheus.query('ALERTS{severity="critical"}')).to.deep.equal([]);
+  it("nothing is critical, or is going to be, while all is well", async () => {
+    let critical: unknown[] = [];
+    const isCalm = async (): Promise<boolean> => {
+      critical = await prometheus.query('ALERTS{severity="critical"}'); // pending too: a store that once took over 1 s
+      return critical.length === 0;
+    };
+    await until(isCalm, 30_000).catch(() => {}); // what does not pass is told below
+    expect(critical).to.deep.equal([]);
   });
 });

@@ -7,7 +7,7 @@ import { stringify } from "yaml";
 import { freePorts } from "../../../dev/servers/process.ts";
 import { until } from "../../support/until.ts";
 
-/** A Prometheus of a test's own that scrapes each second. */
+/** A Prometheus of a test's own that scrapes often. */
 export type Prometheus = {
   /** Series of an expression now. */
   query: (expr: string) => Promise<unknown[]>;
@@ -25,7 +25,7 @@ export const startPrometheus = async (
   const dir = await mkdtemp(join(tmpdir(), "prometheus-"));
   const [port = 0] = await freePorts(1);
   const config = {
-    global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
+    global: { scrape_interval: "3s", scrape_timeout: "3s", evaluation_interval: "1s" }, // a scrape may ask stores for 1 s
     rule_files: ruleFiles,
     scrape_configs: [
       {
