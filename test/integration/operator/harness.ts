@@ -202,12 +202,16 @@ const clusterOf = (client: KubeClient, id: string) => {
   const apply = async (object: Manifest): Promise<Seen> => {
     const labels = { ...object.metadata.labels, [label]: id };
     const body = { ...object, metadata: { ...object.metadata, labels } };
-    try {
-      return await client.call<Seen>({ method: "POST", path: pathOf(object), body }, soon());
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-      return patch(object, body);
-    }
+    const create = () => client.call<Seen>({ method: "POST", path: pathOf(object), body }, soon());
+    return create()
+      .catch((error: unknown) => {
+        if (isConflict(error)) return patch(object, body);
+        throw error;
+      })
+      .catch((error: unknown) => {
+        if (isNotFound(error)) return create(); // the one that was there was on its way out
+        throw error;
+      });
   };
   const remove = async (object: Manifest): Promise<void> => {
     const path = `${pathOf(object)}/${object.metadata.name}`;
