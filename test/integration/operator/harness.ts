@@ -225,17 +225,23 @@ const clusterOf = (client: KubeClient, id: string) => {
     return condition?.observedGeneration === seen?.metadata.generation ? condition : undefined;
   };
   /** Waits until Ready is so for the newest generation, and gives the object. */
-  const ready = async (object: Manifest, status: Condition["status"] = "True", reason?: string): Promise<Seen> => {
+  const ready = async (
+    object: Manifest,
+    status: Condition["status"] = "True",
+    reason?: string,
+    mostMs = 15_000,
+  ): Promise<Seen> => {
     await until(async () => {
       const condition = await conditionOf(object, "Ready");
       return condition?.status === status && (reason === undefined || condition.reason === reason);
-    }, 15_000).catch(async (cause: unknown) => {
+    }, mostMs).catch(async (cause: unknown) => {
       const seen = JSON.stringify((await get(object))?.status ?? null);
       throw new Error(`${object.kind} ${object.metadata.name} is not ${status} ${reason ?? ""}: ${seen}`, { cause });
     });
     return (await get(object)) as Seen; // it was there a moment ago
   };
-  const gone = (object: Manifest): Promise<void> => until(async () => (await get(object)) === null, 15_000);
+  const gone = (object: Manifest, mostMs = 15_000): Promise<void> =>
+    until(async () => (await get(object)) === null, mostMs);
   /** Establishes the committed CRDs. */
   const applyCrds = async (): Promise<void> => {
     const dir = join(rootDir, "crds");

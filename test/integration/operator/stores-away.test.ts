@@ -6,7 +6,7 @@ import { type Installation, installation } from "./harness.ts";
 import { manifests } from "./manifests.ts";
 
 describe("operator: JetStream that is away", function () {
-  this.timeout(90_000);
+  this.timeout(120_000);
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let own: Awaited<ReturnType<typeof privateServers<"nats">>>;
@@ -23,25 +23,32 @@ describe("operator: JetStream that is away", function () {
   });
 
   const synced = async (): Promise<string> => (await herald.conditionOf(make.plan(), "Synced"))?.status ?? "";
+  let stoppedAt = 0;
+  const stop = async (): Promise<void> => {
+    stoppedAt = performance.now();
+    await own.nats.stop();
+  };
+  /** The back-off, which doubles, is by now at most as long as JetStream was away; and what a pass itself takes. */
+  const healMs = (): number => performance.now() - stoppedAt + 15_000;
 
   it("is told in Synced, leaves Ready unknown for what is new, and heals", async () => {
-    await own.nats.stop();
+    await stop();
     await herald.apply(make.plan());
     await until(async () => (await synced()) === "False", 30_000);
     const condition = await herald.conditionOf(make.plan(), "Ready");
     expect(condition).to.include({ status: "Unknown", reason: "Unavailable" });
     await own.nats.start();
-    await herald.ready(make.plan());
+    await herald.ready(make.plan(), "True", undefined, healMs());
     expect(await synced()).to.equal("True");
   });
 
   it("never makes a finalizer drop: the stream goes first, however long that takes", async () => {
-    await own.nats.stop();
+    await stop();
     await herald.remove(make.plan());
     await until(async () => (await synced()) === "False", 30_000);
     expect((await herald.get(make.plan()))?.metadata.deletionTimestamp).to.be.a("string");
     await own.nats.start();
-    await herald.gone(make.plan());
+    await herald.gone(make.plan(), healMs());
   });
 });
 
