@@ -8,7 +8,7 @@ import { freePorts } from "../../../dev/servers/process.ts";
 import { until } from "../../support/until.ts";
 import { differences } from "./audit.ts";
 import { type Installation, installation, type Manifest } from "./harness.ts";
-import { manifests } from "./manifests.ts";
+import { ios, manifests } from "./manifests.ts";
 import { snapshotOf } from "./snapshot.ts";
 
 /** The CRDs as a release before had them: without a rule or a bound, and without the members that came later. */
@@ -67,15 +67,24 @@ describe("operator: custom resource definitions of a former release", function (
       () => true,
       () => false,
     );
-  /** Puts the CRDs in place; resolves when they are in force: the former ones take anything. */
+  /** One of each kind that the former CRDs take and the present ones refuse. */
+  const probes = (name: string): Manifest[] => [
+    plan(name, { apiRps: -1 }),
+    make.tenant({ namespaces: [] }, `${herald.id}-${name}`),
+    make.app({ channels: { ios: { ...ios, teamId: "A" } } }, name),
+    make.apiKey({ scopes: [] }, name),
+    make.webhook({ events: [] }, name),
+    make.activityType({ name: "x".repeat(101) }, name),
+  ];
+  /** Puts the CRDs in place; resolves when each is in force. */
   const release = async (which: "former" | "present"): Promise<void> => {
     for (const crd of crds) await herald.apply(which === "former" ? formerOf(crd) : crd);
-    let probes = 0;
+    let round = 0;
     await until(async () => {
-      const probe = plan(`probe-${which}-${probes++}`, { apiRps: -1 });
-      const isIn = await isTaken(probe);
-      await herald.remove(probe);
-      return isIn === (which === "former");
+      const tried = probes(`probe-${which}-${round++}`);
+      const taken = await Promise.all(tried.map(isTaken));
+      for (const probe of tried) await herald.remove(probe);
+      return taken.every((isIn) => isIn === (which === "former"));
     }, 20_000);
   };
   const settled = async (): Promise<void> => {
