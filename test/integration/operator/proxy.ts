@@ -3,6 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { freePorts } from "../../../dev/servers/process.ts";
 
 /** A TCP link to the API server that can break in the ways that links do. */
 export type Link = {
@@ -36,14 +37,8 @@ export const linkTo = async (kubeconfig: string): Promise<Link> => {
       });
     }
   });
-  let port = 0;
-  const open = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.listen(port, "127.0.0.1", () => {
-        port = (server.address() as { port: number }).port; // it listens on TCP
-        resolve();
-      });
-    });
+  const [port = 0] = await freePorts(1); // none that an outgoing connection could take while it is shut
+  const open = (): Promise<void> => new Promise((resolve) => void server.listen(port, "127.0.0.1", resolve));
   await open();
   const file = join(tmpdir(), `herald-link-${process.pid}-${port}.json`);
   for (const { cluster } of content.clusters) cluster.server = `https://127.0.0.1:${port}`;
