@@ -20,7 +20,7 @@ const unsavedLimit = 100;
 const takenOverMs = 90_000;
 
 describe("programs that are killed during a send", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let sending: Sending;
   let devices: SubscriptionRow[];
   let api: SystemProgram;

@@ -13,7 +13,7 @@ import { until } from "../support/until.ts";
 const recipients = 1_500;
 
 describe("a MongoDB that is restored beside an empty JetStream", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let servers: TestServers;
   let sending: Sending;
   let client: MongoClient;

@@ -29,7 +29,7 @@ const recoveredMs = holdMs + 20_000;
 const startServers = () => privateServers({ mongodb: true, nats: true, redis: true });
 
 describe("a send during which a store is away for 5 s", function () {
-  this.timeout(150_000);
+  this.timeout(240_000);
   let servers: Awaited<ReturnType<typeof startServers>>;
   let sending: Sending;
   let devices: SubscriptionRow[];

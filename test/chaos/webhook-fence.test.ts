@@ -15,7 +15,7 @@ const inFlight = 5;
 const takenOverMs = 75_000;
 
 describe("an endpoint whose dispatcher stands still for longer than its lease", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let hooked: Hooked;
   let endpoint: WebhookRow;
   let api: SystemProgram;

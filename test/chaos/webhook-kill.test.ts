@@ -12,7 +12,7 @@ const takenOverMs = 75_000;
 const kills = 3;
 
 describe("a dispatcher of webhooks that is killed", function () {
-  this.timeout(150_000);
+  this.timeout(400_000);
   let hooked: Hooked;
   let mongodb: PrivateServer;
   let close: () => Promise<void>;

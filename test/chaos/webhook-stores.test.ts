@@ -15,7 +15,7 @@ const recoveredMs = 45_000;
 const startServers = () => privateServers({ mongodb: true, nats: true, redis: true });
 
 describe("webhooks during which a store is killed and comes back", function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   let servers: Awaited<ReturnType<typeof startServers>>;
   let hooked: Hooked;
   let api: SystemProgram;
