@@ -157,6 +157,7 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
   });
 
   it("resumed, what was kept is due, and a dispatcher is called", async () => {
+    await resynced(); // no call of a pass before is still to come
     const { _id, wakes } = await rowOf(shaped());
     const rung = (await doorbellOf(_id)) ?? 0;
     await herald.patch(shaped(), { spec: { paused: false } });
