@@ -27,8 +27,13 @@ describe("the queries of the operator", function () {
     const env = { NODE_OPTIONS: `--import=${recorder}`, [queriesVariable]: file, HERALD_OPERATOR_RESYNC_SECONDS: "2" };
     operator = spawn(process.execPath, [join(rootDir, "operator/main.ts")], {
       env: environmentOf(herald, env),
-      stdio: ["ignore", "ignore", "inherit"],
+      stdio: ["ignore", "pipe", "inherit"],
     });
+    let output = "";
+    operator.stdout?.on("data", (chunk) => {
+      output += String(chunk);
+    });
+    await until(() => output.includes("leadership.taken"), 60_000); // a cold start, with a new database's indexes
     await exercise(herald);
     const recorded = async () => (await readFile(file, "utf8")).trim().split("\n");
     await until(async () => (await recorded()).some((line) => line.includes('"managed.uid":{"$gt":""}')), 20_000); // a sweep
