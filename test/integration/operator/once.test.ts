@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect } from "chai";
 import { rootDir } from "../../../dev/paths.ts";
+import { leaseTiming } from "../../../operator/engine/lease.ts";
 import { until } from "../../support/until.ts";
 import { environmentOf, type Installation, installation } from "./harness.ts";
 import { httpLinkTo } from "./http-link.ts";
@@ -71,7 +72,7 @@ describe("operator: node operator/main.ts --once", function () {
   });
 
   it("touches nothing while another operator leads, and says who", async () => {
-    const started = await herald.start();
+    const started = await herald.start({ leaseTiming });
     await until(() => started.log().includes("leadership.taken"), 10_000);
     const { holder } = JSON.parse(
       started
