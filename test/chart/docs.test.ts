@@ -27,7 +27,7 @@ const onNodes: Record<string, string> = {
 const pages = ["install.md", "gitops.md", "upgrade.md", "backup.md", "uninstall.md"];
 
 describe("the pages on running Herald in a cluster", function () {
-  this.timeout(180_000);
+  this.timeout(400_000); // every wait inside has a bound of its own
   let servers: TestServers;
   let dir: string;
   let home: string;

@@ -14,7 +14,7 @@ import { isDescribed, writeSchemas } from "./support/schemas.ts";
 const namespace = "herald-chart-test";
 
 describe("the rendered chart", function () {
-  this.timeout(120_000);
+  this.timeout(300_000); // every wait inside has a bound of its own
   let dir: string;
   let client: KubeClient;
   let kubectl: (args: string[], input?: string) => Promise<string>;

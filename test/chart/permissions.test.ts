@@ -13,7 +13,7 @@ import { kubeconfigOf } from "./support/kubeconfig.ts";
 import { type Recorder, recorderBefore } from "./support/recorder.ts";
 
 describe("the permissions that the chart gives the operator", function () {
-  this.timeout(120_000);
+  this.timeout(300_000); // every wait inside has a bound of its own
   let herald: Installation;
   let recorder: Recorder;
   let granted: string[];

@@ -22,7 +22,7 @@ import { until } from "../../support/until.ts";
 type Health = { status: string; message: string };
 
 describe("Argo CD's health of every kind, on objects of a real API server", function () {
-  this.timeout(90_000);
+  this.timeout(300_000); // every wait inside has a bound of its own
   let herald: Installation;
   let make: ReturnType<typeof manifests>;
   let operator: Started;

@@ -22,7 +22,7 @@ const onlyOnFaults = new Set([
 const isQuiet = (expr: string): boolean => selectorsOf(expr).some(({ metric }) => onlyOnFaults.has(metric));
 
 describe("rules and dashboards on a Prometheus that scrapes the running programs", function () {
-  this.timeout(150_000);
+  this.timeout(300_000); // every wait inside has a bound of its own
   let sending: Sending;
   let herald: Installation;
   let inbox: Inbox;
