@@ -7,6 +7,7 @@ import { expect } from "chai";
 import { type Collection, type Document, MongoBulkWriteError, MongoClient, MongoServerError } from "mongodb";
 import { bin } from "../../dev/paths.ts";
 import { testServers } from "../support/servers.ts";
+import { until } from "../support/until.ts";
 
 // A probe of what Herald relies on: the extension behind the MongoDB protocol moves, and users bring their own servers.
 const unique = `probe-${process.pid}-${Date.now()}`;
@@ -159,12 +160,18 @@ describe("the Kubernetes API", function () {
     metadata: { name },
     spec: { url },
   });
+  const isServed = () =>
+    kubectl(["get", `${plural}.${group}`]).then(
+      () => true,
+      () => false,
+    );
 
   after(() => kubectl(["delete", "crd", `${plural}.${group}`, "--ignore-not-found"]));
 
   it("enforces the CEL rules of a custom resource", async () => {
     await kubectl(["apply", "-f", "-"], definition({ kind, plural, group }));
     await kubectl(["wait", "--for=condition=Established", `crd/${plural}.${group}`]);
+    await until(isServed, 20_000); // discovery follows, a moment later
     await kubectl(["apply", "-f", "-"], object("good", "https://example.com/hook"));
     const refusal = await kubectl(["apply", "-f", "-"], object("bad", "http://example.com")).catch(String);
     expect(refusal).to.contain("url must be https");
