@@ -20,7 +20,7 @@ import { manifests } from "./manifests.ts";
 const passing = new Set(["removals", "leases", "webhook_stats"]);
 
 describe("operator: deletion in any order", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
   let started: Started;
   let dispatcher: ServerProcess;
@@ -134,7 +134,8 @@ describe("operator: deletion in any order", function () {
       const now = await snapshot();
       return ["users", "subscriptions", "messages"].every((name) => isDeepStrictEqual(now[name], before[name]));
     };
-    await until(dataIsGone, 15_000).catch(() => undefined); // a dispatcher removes it; what is left is told below
+    // A dispatcher removes it, which asks again after 10 s when it came before the app's document was gone.
+    await until(dataIsGone, 30_000).catch(() => undefined); // what is left is told below
     const after = await snapshot();
     expect(Object.keys(after)).to.include.members(["webhooks", "api_keys", "messages", "streams"]);
     for (const [what, rows] of Object.entries(after)) expect(rows, what).to.deep.equal(before[what] ?? []);
