@@ -130,7 +130,8 @@ describe("operator: a namespace and the tenant that it is of", function () {
 
   it("is refused by REST within a second of its suspension in git, and let in within one of its end", async () => {
     const token = await tokenOf(ours.apiKey({}, "suspended"));
-    const answer = async () => (await call("GET", types(await idOf(ours.app())), token)).status;
+    const path = types(await idOf(ours.app()));
+    const answer = async () => (await call("GET", path, token)).status;
     expect(await answer()).to.equal(200);
     for (const [suspended, status] of [
       [true, 403],
