@@ -137,11 +137,12 @@ describe("operator: an API server that fails loses no event", function () {
   });
 
   it("when all connections are reset every two seconds for a minute, and changes go on", async () => {
-    for (let second = 0; second < 60; second += 2) {
+    const endsAt = performance.now() + 60_000;
+    while (performance.now() < endsAt) {
+      const nextAt = performance.now() + 2_000;
       link.cut();
       await turmoil();
-      const at = performance.now();
-      await until(() => performance.now() - at >= 2_000, 5_000);
+      await until(() => performance.now() >= nextAt, 5_000);
     }
     await settled();
   });
