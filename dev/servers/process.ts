@@ -4,7 +4,15 @@ import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { endProcess, forgetProcess, isRunning, killProcess, recordProcess, signalProcess } from "./records.ts";
+import {
+  endProcess,
+  forgetProcess,
+  isRunning,
+  killProcess,
+  pauseProcess,
+  recordProcess,
+  signalProcess,
+} from "./records.ts";
 
 /**
  * How a server is started. `dir` keeps its data, log and pid, `name` sets it apart there. A `detached` server outlives
@@ -34,7 +42,7 @@ export type ServerProcess = {
   stop: () => Promise<void>;
   /** SIGKILL, to it and its children. */
   kill: () => Promise<void>;
-  /** SIGSTOP: connections stay open, nothing is answered. */
+  /** SIGSTOP: from now on connections stay open, and nothing is answered. */
   pause: () => void;
   /** SIGCONT. */
   resume: () => void;
@@ -70,7 +78,7 @@ export const launch = async (what: Launch): Promise<ServerProcess> => {
     pid: record.pid,
     stop: () => end(endProcess(record, stopSignal)),
     kill: () => end(killProcess(record)),
-    pause: () => signalProcess(record, "SIGSTOP"),
+    pause: () => pauseProcess(record),
     resume: () => signalProcess(record, "SIGCONT"),
   };
 };

@@ -26,12 +26,8 @@ export const readRecord = (dir: string, name: string): ProcessRecord | null => {
 
 /** Names of everything recorded in a stack's folder. */
 export const recordedNames = (dir: string): string[] => {
-  try {
-    const files = readdirSync(join(dir, "run"));
-    return files.filter((file) => file.endsWith(".pid")).map((file) => file.slice(0, -".pid".length));
-  } catch {
-    return []; // the folder is made by the first record
-  }
+  const files = entriesOf(join(dir, "run")); // the folder is made by the first record
+  return files.filter((file) => file.endsWith(".pid")).map((file) => file.slice(0, -".pid".length));
 };
 
 /** Whether the pid still belongs to the program that was recorded. */
@@ -47,6 +43,16 @@ export const signalProcess = (record: ProcessRecord, signal: NodeJS.Signals): vo
     process.kill(record.pid, signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error; // it may end between the look and the signal
+  }
+};
+
+/** SIGSTOP; returns when none of its threads runs any more, which on a busy machine is a moment after the signal. */
+export const pauseProcess = (record: ProcessRecord, withinMs = 5_000): void => {
+  signalProcess(record, "SIGSTOP");
+  const deadline = Date.now() + withinMs;
+  while (threadsOf(record.pid).some((state) => state !== "T")) {
+    if (Date.now() > deadline) throw new Error(`pid ${record.pid} (${record.marker}) does not heed SIGSTOP`);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
   }
 };
 
@@ -97,6 +103,21 @@ const childrenOf = (pid: number): ProcessRecord[] =>
     .split(" ")
     .map((child) => ({ pid: Number(child), marker: readText(`/proc/${child}/cmdline`).split(/[ \0]/)[0] ?? "" }))
     .filter(({ marker }) => marker !== "");
+
+/** The states of a process's threads, as `ps` calls them; none when it is gone. */
+const threadsOf = (pid: number): string[] =>
+  entriesOf(`/proc/${pid}/task`).flatMap((thread) => {
+    const state = /^State:\s+(\S)/m.exec(readText(`/proc/${pid}/task/${thread}/status`))?.[1];
+    return state === undefined ? [] : [state];
+  });
+
+const entriesOf = (dir: string): string[] => {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return []; // gone
+  }
+};
 
 const readText = (path: string): string => {
   try {
