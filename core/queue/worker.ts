@@ -7,6 +7,7 @@ import type { Nats } from "./connect.ts";
 import type { Hint } from "./hint.ts";
 import { isAway } from "./publish.ts";
 import { Puller } from "./pull.ts";
+import { ackWaitMs } from "./topology.ts";
 
 /** What becomes of a hint: it is done, it comes again later, or it is given up. */
 export type Settlement =
@@ -19,6 +20,11 @@ export type HandlerContext = {
   signal: AbortSignal;
   /** 1 for the first delivery. */
   attempt: number;
+  /**
+   * Whether it may have been handled before. A first delivery may have been, too, shortly after the connection was lost:
+   * a JetStream that is killed forgets what it handed out last, and the acknowledgements.
+   */
+  isRepeated: boolean;
   traceparent: string | null;
 };
 
@@ -41,8 +47,9 @@ export type WorkerOptions<T> = {
 };
 
 const retryMs = { first: 1_000, most: 60_000 };
+const forgottenMs = ackWaitMs; // JetStream hands out again, first of all, what it has forgotten
 
-type Job = { hint: Hint; startedMs: number; abort: AbortController; end: Promise<void> };
+type Job = { hint: Hint; startedMs: number; isRepeated: boolean; abort: AbortController; end: Promise<void> };
 
 /**
  * Hands a consumer's hints to a handler and settles them; nothing else acknowledges anything. A handler that throws
@@ -54,11 +61,15 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
   const jobs = new Set<Job>();
   let isStopping = false;
   let heartbeat: NodeJS.Timeout | undefined;
+  let reconnectedMs = Number.NEGATIVE_INFINITY;
+  let forgetReconnect = (): void => undefined;
 
   const onHint = (hint: Hint): void => {
     if (isStopping) return hint.nak(); // at once, to another process
     if (jobs.size >= concurrency) return hint.nak(retryMs.first); // an answer to a request that was thought lost
-    const job: Job = { hint, startedMs: Date.now(), abort: new AbortController(), end: Promise.resolve() };
+    const startedMs = Date.now();
+    const isRepeated = hint.attempt > 1 || startedMs - reconnectedMs < forgottenMs;
+    const job: Job = { hint, startedMs, isRepeated, abort: new AbortController(), end: Promise.resolve() };
     jobs.add(job);
     job.end = run(job, options).finally(() => {
       jobs.delete(job);
@@ -73,10 +84,12 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
     name: options.name,
     start: async () => {
       heartbeat = setInterval(() => keepAlive(jobs, options.timeoutMs), heartbeatMs);
+      forgetReconnect = nats.onReconnect(() => void (reconnectedMs = Date.now()));
       pull.start();
     },
     stop: async (signal) => {
       isStopping = true;
+      forgetReconnect();
       await pull.stop();
       await finish(jobs, signal);
       clearInterval(heartbeat);
@@ -102,7 +115,7 @@ const run = async <T>(job: Job, options: WorkerOptions<T>): Promise<void> => {
 type Attempted = Settlement & { failed?: true };
 
 const attempt = async <T>(job: Job, options: WorkerOptions<T>): Promise<Attempted> => {
-  const { hint, abort } = job;
+  const { hint, abort, isRepeated } = job;
   const parsed = parseBody(hint, options.parse);
   if ("error" in parsed) {
     options.log.error({ ...facts(job, options), err: parsed.error }, "hint.unreadable");
@@ -112,6 +125,7 @@ const attempt = async <T>(job: Job, options: WorkerOptions<T>): Promise<Attempte
     const settlement = await options.handle(parsed.data, {
       signal: abort.signal,
       attempt: hint.attempt,
+      isRepeated,
       traceparent: hint.traceparent,
     });
     if (settlement.kind === "drop") options.log.warn({ ...facts(job, options), ...settlement }, "hint.dropped");

@@ -21,12 +21,12 @@ export type MatchDeps = {
 /** Hands events to the endpoints that want them. Twice the same events make the same deliveries. */
 export const matchEvents =
   (deps: MatchDeps) =>
-  async (events: readonly EventEnvelope[], { attempt }: Pick<HandlerContext, "attempt">): Promise<Settlement> => {
+  async (events: readonly EventEnvelope[], { isRepeated }: Pick<HandlerContext, "isRepeated">): Promise<Settlement> => {
     const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
     await Promise.all(
       byApp.map(async ([app, of]) => {
         const endpoints = await deps.webhooksOf(app);
-        if (endpoints.length > 0) await offerAll(deps, endpoints, { events: of, isRepeated: attempt > 1 });
+        if (endpoints.length > 0) await offerAll(deps, endpoints, { events: of, isRepeated });
       }),
     );
     return { kind: "done" };

@@ -3,7 +3,7 @@ import { Unavailable } from "#core/errors.ts";
 import type { Nats } from "#core/queue/connect.ts";
 import { publisher } from "#core/queue/publish.ts";
 import { ensureStream } from "#core/queue/streams.ts";
-import { type Settlement, type WorkerOptions, worker } from "#core/queue/worker.ts";
+import { type HandlerContext, type Settlement, type WorkerOptions, worker } from "#core/queue/worker.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers.ts";
 import { aQueue, keptLog, type Line, openQueue, testMetrics, until } from "./helpers.ts";
@@ -97,18 +97,18 @@ describe("worker", function () {
     expect(await settled("done")).to.equal(200);
   });
 
-  it("hands on the attempt and the trace context", async () => {
-    const contexts: { attempt: number; traceparent: string | null }[] = [];
+  it("hands on the attempt, whether it is a repeated one, and the trace context", async () => {
+    const contexts: Omit<HandlerContext, "signal">[] = [];
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     await publish(1, { traceparent });
-    await startWorker(async (_, { attempt, traceparent }) => {
-      contexts.push({ attempt, traceparent });
+    await startWorker(async (_, { attempt, isRepeated, traceparent }) => {
+      contexts.push({ attempt, isRepeated, traceparent });
       return attempt === 1 ? { kind: "retry", delayMs: 100, reason: "later" } : done;
     });
     await until(async () => (await waiting()) === 0);
     expect(contexts).to.deep.equal([
-      { attempt: 1, traceparent },
-      { attempt: 2, traceparent },
+      { attempt: 1, isRepeated: false, traceparent },
+      { attempt: 2, isRepeated: true, traceparent },
     ]);
     expect((await metrics.queue.redeliveries.get()).values[0]?.value).to.equal(1);
   });
@@ -248,6 +248,21 @@ describe("worker", function () {
     await server.kill();
     await server.start();
     await until(() => seen.size === 40, 15_000);
+  });
+
+  it("takes nothing for new after JetStream was killed, which forgets what it handed out last", async () => {
+    const seen: Pick<HandlerContext, "attempt" | "isRepeated">[] = [];
+    await startWorker(async ({ n }, { attempt, isRepeated }) => {
+      if (n === 7) seen.push({ attempt, isRepeated });
+      return done;
+    });
+    await server.kill();
+    await until(() => !nats.isConnected(), 20_000);
+    await server.start();
+    await until(() => nats.isConnected(), 20_000);
+    await publisher(nats).publish("worker.a", { n: 7 });
+    await until(() => seen.length > 0, 20_000);
+    expect(seen[0]).to.deep.equal({ attempt: 1, isRepeated: true });
   });
 
   it("goes on by itself when its stream was deleted and made again", async () => {

@@ -48,10 +48,14 @@ describe("an endpoint wants an event", () => {
   }
 });
 
-type Given = { attempt?: number; known?: string[] };
+type Given = { isRepeated?: boolean; known?: string[] };
 
 /** What matching these events offers and groups. */
-const run = async (endpoints: WebhookRow[], events: EventEnvelope[], { attempt = 1, known = [] }: Given = {}) => {
+const run = async (
+  endpoints: WebhookRow[],
+  events: EventEnvelope[],
+  { isRepeated = false, known = [] }: Given = {},
+) => {
   const offered: WebhookDeliveryRow[] = [];
   const grouped: { endpoint: string; events: number }[] = [];
   const settlement = await matchEvents({
@@ -60,7 +64,7 @@ const run = async (endpoints: WebhookRow[], events: EventEnvelope[], { attempt =
     offer: async (_endpoint, _count, make) => void offered.push(...make()),
     group: async ({ _id }, some) => void grouped.push({ endpoint: _id, events: some.length }),
     clock: { now: () => now },
-  })(events, { attempt });
+  })(events, { isRepeated });
   return { settlement, offered, grouped };
 };
 
@@ -88,7 +92,7 @@ describe("matching a batch of events", () => {
   it("leaves out what is stored already when the batch comes again", async () => {
     const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent", { from: "b" })];
     const known = (await run([aWebhook()], events)).offered.slice(0, 1).map(({ _id }) => _id);
-    const { offered } = await run([aWebhook()], events, { attempt: 2, known });
+    const { offered } = await run([aWebhook()], events, { isRepeated: true, known });
     expect(offered.map(({ event_id }) => event_id)).to.deep.equal([events[1]?.id]);
   });
 
