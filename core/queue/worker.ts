@@ -62,7 +62,7 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
   let isStopping = false;
   let heartbeat: NodeJS.Timeout | undefined;
   let reconnectedMs = Number.NEGATIVE_INFINITY;
-  let forgetReconnect = (): void => undefined;
+  let forgetReconnect: (() => void) | undefined;
 
   const onHint = (hint: Hint): void => {
     if (isStopping) return hint.nak(); // at once, to another process
@@ -89,7 +89,7 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
     },
     stop: async (signal) => {
       isStopping = true;
-      forgetReconnect();
+      forgetReconnect?.();
       await pull.stop();
       await finish(jobs, signal);
       clearInterval(heartbeat);
