@@ -29,6 +29,8 @@ export type ReflectorDeps<T extends KubeObject> = {
   /** Told whenever a watch has ended. */
   onRestart: (reason: "end" | "gone" | "error") => void;
   timing: ReflectorTiming;
+  /** Objects in one answer of a list. */
+  pageSize?: number;
   log: Log;
 };
 
@@ -40,9 +42,8 @@ export type Reflector = {
 };
 
 export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflector => {
-  const { client, path, store, timing, log, trim = trimmed } = deps;
-  const accept = deps.accept ?? wholeObjects;
-  const source: Source = { client, path, accept, filter: filterOf(deps.labelSelector) };
+  const { client, path, store, timing, log, trim = trimmed, accept = wholeObjects, pageSize = fewPages } = deps;
+  const source: Source = { client, path, accept, pageSize, filter: filterOf(deps.labelSelector) };
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
   let position: string | null = null; // null: nothing to resume from
   let relistAt = 0; // by the steady clock, as every time here
@@ -95,7 +96,7 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
   return { run, synced };
 };
 
-type Source = { client: KubeClient; path: string; accept: Accept; filter: string };
+type Source = { client: KubeClient; path: string; accept: Accept; pageSize: number; filter: string };
 
 const filterOf = (labelSelector: string | undefined): string =>
   labelSelector === undefined ? "" : `labelSelector=${encodeURIComponent(labelSelector)}&`;
@@ -104,11 +105,11 @@ const wholeObjects: Accept = { list: "application/json", watch: "application/jso
 
 type Page<T> = { metadata: { resourceVersion: string; continue?: string }; items: T[] | null };
 
-const pageSize = 500;
+const fewPages = 2_000; // some 6 MB; a resync of 10,000 resources costs the API server a request a page
 
 /** Reads a collection by pages. A page that is gone (410: the list took too long) fails the list; it starts again. */
 const listAll = async <T>(
-  { client, path, accept, filter }: Source,
+  { client, path, accept, pageSize, filter }: Source,
   trim: (object: T) => T,
   signal: AbortSignal,
 ): Promise<{ version: string; items: T[] }> => {

@@ -182,6 +182,10 @@ const plurals: Record<string, string> = {
   CustomResourceDefinition: "customresourcedefinitions",
 };
 
+const kinds = ["Webhook", "LiveActivityType", "ApiKey", "App", "Tenant", "Plan"]; // what hangs on others first
+
+const listOf = (kind: string): string => `/apis/herald.dev/v1alpha1/${plurals[kind]}`;
+
 const pathOf = ({ apiVersion, kind, metadata }: Manifest): string => {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   return `${group}${metadata.namespace ? `/namespaces/${metadata.namespace}` : ""}/${plurals[kind]}`;
@@ -248,10 +252,17 @@ const clusterOf = (client: KubeClient, id: string) => {
     const crds = readdirSync(dir).map((file) => parse(readFileSync(join(dir, file), "utf8")) as Manifest);
     for (const crd of crds) await apply(crd);
     await until(async () => (await Promise.all(crds.map((crd) => conditionOfCrd(get, crd)))).every(Boolean), 15_000);
+    await until(async () => (await Promise.all(kinds.map(isServed))).every(Boolean), 30_000);
   };
+  /** The storage of a kind is there a moment after it is established. */
+  const isServed = (kind: string): Promise<boolean> =>
+    client.call({ method: "GET", path: `${listOf(kind)}?limit=1` }, soon()).then(
+      () => true,
+      () => false,
+    );
   const wipe = async (): Promise<void> => {
-    for (const kind of ["Webhook", "LiveActivityType", "ApiKey", "App", "Tenant", "Plan"]) {
-      const path = `/apis/herald.dev/v1alpha1/${plurals[kind]}?labelSelector=${label}%3D${id}`;
+    for (const kind of kinds) {
+      const path = `${listOf(kind)}?labelSelector=${label}%3D${id}`;
       const { items } = await client.call<{ items: Seen[] }>({ method: "GET", path }, soon());
       for (const { metadata } of items) {
         const object = { apiVersion: "herald.dev/v1alpha1", kind, metadata };
