@@ -4,14 +4,16 @@ import type { EventEnvelope } from "../schema/event.ts";
 const mostKeys = 4_000;
 
 /**
- * Whom an event is about: our ids (`usr_…`, and `sub_…` of a message's target) and `<label>:<id>` of the ids that its
- * app gave (`external_id:…` and aliases), of mail addresses (`email:…`) and phone numbers (`phone:…`). Each once.
+ * Whom an event is about: our ids (`usr_…`, and `sub_…` of a message's target or where no user is named) and
+ * `<label>:<id>` of the ids that its app gave (`external_id:…` and aliases), of mail addresses (`email:…`) and phone
+ * numbers (`phone:…`). Each once.
  */
 export const peopleOf = ({ subject_id: subject, data }: Pick<EventEnvelope, "subject_id" | "data">): string[] => {
   const shapes = [data, ...objectsOf(data["subscriptions"])];
   const keys = [
     ...[subject, ...shapes.flatMap(idsOf)].filter(isUserId),
     ...shapes.flatMap(({ external_id: id }) => named("external_id", [id])),
+    ...(isUserId(data["user_id"]) ? [] : textsOf([data["subscription_id"]])),
     ...targetKeys(data["target"]),
   ];
   return [...new Set(keys)].slice(0, mostKeys);

@@ -74,6 +74,7 @@ describe("the removal of people and apps", function () {
       rowOf(userCreated(user), { status: "success", due_at: null, attempts: [echo, echo] }),
       rowOf(subscriptionEvent("subscription.created", device, due(-minuteMs))),
       rowOf(anEvent("event.received", externalId, { user_id: null, external_id: externalId, name: "x" })),
+      rowOf(anEvent("event.received", null, { subscription_id: device._id, name: "x", properties: { mail } })),
       rowOf(anEvent("message.queued", "msg_1", { target: { include_external_ids: ["bob", externalId] } })),
       rowOf(anEvent("message.queued", "msg_2", { target: { include_aliases: { crm: [`crm-${externalId}`] } } })),
       rowOf(anEvent("message.queued", "msg_3", { target: { email_to: [mail.toUpperCase()] } })),
@@ -158,11 +159,12 @@ describe("the removal of people and apps", function () {
   });
 
   it("erase events that came in before and still wait to be published", async () => {
-    const { user, externalId } = await aPerson();
+    const { user, device, externalId } = await aPerson();
     const [his, others] = [externalId, "bob"].map((id) =>
       anEvent("event.received", id, { external_id: id, name: "x", properties: { a: id } }),
     );
-    const stored = [his, others].map((event) => ({
+    const ofDevice = anEvent("event.received", null, { subscription_id: device._id, properties: { a: externalId } });
+    const stored = [his, others, ofDevice].map((event) => ({
       id: event?.id ?? "",
       type: "event.received" as const,
       text: JSON.stringify(event),

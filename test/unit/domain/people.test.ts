@@ -19,6 +19,12 @@ describe("the people of an event", () => {
       expect: ["usr_2"],
     },
     {
+      it: "are a subscription where no user is named by an id of ours",
+      subject: "ada",
+      data: { user_id: null, external_id: "ada", subscription_id: "sub_1" },
+      expect: ["external_id:ada", "sub_1"],
+    },
+    {
       it: "are both sides of a merge",
       data: { user_id: "usr_1", merged_user_id: "usr_2" },
       expect: ["usr_1", "usr_2"],
