@@ -50,7 +50,7 @@ export const app = (deps: AppDeps): Koa<State> => {
   koa.use(routing(routes)); //                          2 route and method
   koa.use(authentication(deps.authenticate)); //        3 authentication
   koa.use(rateLimit(deps.takeToken)); //                4 the key's bucket
-  koa.use(requestBody()); //                            5 body size and type
+  koa.use(requestBody); //                              5 body size and type
   koa.use(locate(deps.use)); //                         6 resource
   koa.use(scope); //                                    7 scope
   koa.use(plan(deps.use)); //                           8 plan

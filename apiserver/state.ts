@@ -1,4 +1,5 @@
 import type { Middleware as KoaMiddleware, ParameterizedContext } from "koa";
+import type { ValidationError } from "#core/errors.ts";
 import type { Caller } from "./caller.ts";
 import type { Route } from "./route.ts";
 
@@ -16,6 +17,8 @@ export type State = {
   /** Set for all but public routes. */
   caller?: Caller;
   body: unknown;
+  /** What is wrong with the form of the body, which is then undefined. */
+  bodyFault?: ValidationError;
   resource: unknown;
 };
 

@@ -39,7 +39,8 @@ export const plan =
 export const operation =
   (use: UseCases): Middleware =>
   async (ctx) => {
-    const { route } = ctx.state;
+    const { route, bodyFault } = ctx.state;
+    if (bodyFault !== undefined) throw bodyFault;
     const answer = await route.handle(requestOf(ctx, use));
     if (ctx.state.signal.aborted) return; // answered already
     for (const [name, value] of Object.entries(answer.headers ?? {})) ctx.set(name, value);

@@ -1,35 +1,42 @@
-import { koaBody } from "koa-body";
-import { AppError, invalid } from "#core/errors.ts";
+import { json } from "co-body";
+import { AppError, invalid, ValidationError } from "#core/errors.ts";
 import { mayHaveBody } from "../route.ts";
 import type { Context, Middleware } from "../state.ts";
 
 export const maxBodyBytes = 2 * 1024 * 1024; // decisions 9.7; of the body as sent, and again once inflated
 const maxDepth = 20; // decisions 9.7
 
-/** Reads the JSON body of routes that may have one: type and size first, then form. Why so: docs/decisions/0030. */
-export const requestBody = (): Middleware => {
-  const parse = koaBody({
-    json: true,
-    urlencoded: false,
-    text: false,
-    multipart: false,
-    jsonLimit: maxBodyBytes,
-    jsonStrict: false, // "" and 1 are refused by the body's schema, with the right field
-    patchNode: false,
-    onError: (error) => {
-      throw translate(error);
-    },
-  }) as Middleware; // sound: it adds to ctx.request only
-  return (ctx, next) => {
-    if (!hasBody(ctx)) return next();
+/**
+ * Reads the JSON body of routes that may have one. What its type or size forbids is refused at once; a fault of its form
+ * is validation's to tell, after resource, scope and plan (decisions 9.3). Why so: docs/decisions/0030.
+ */
+export const requestBody: Middleware = async (ctx, next) => {
+  if (hasBody(ctx)) {
     requireJson(ctx);
-    return parse(ctx, () => {
-      const body: unknown = ctx.request.body;
-      checkTree(body);
-      ctx.state.body = body === "" ? undefined : body;
-      return next();
-    });
-  };
+    await read(ctx);
+  }
+  return next();
+};
+
+const read = async (ctx: Context): Promise<void> => {
+  try {
+    const body = await parse(ctx);
+    checkTree(body);
+    ctx.state.body = body;
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    ctx.state.bodyFault = error;
+  }
+};
+
+/** Undefined for an empty body. `strict` is off: "" and 1 are refused by the body's schema, with the right field. */
+const parse = async (ctx: Context): Promise<unknown> => {
+  try {
+    const body: unknown = await json(ctx, { limit: maxBodyBytes, strict: false });
+    return body === "" ? undefined : body;
+  } catch (error) {
+    throw translate(error);
+  }
 };
 
 /** 415 for what is not JSON, 413 for what says that it is too large. */
@@ -64,8 +71,8 @@ const childrenOf = (node: object): unknown[] => {
 };
 
 /** The parser's errors carry the body or the stream's state: only their kind goes on. */
-const translate = (error: Error): AppError => {
-  const status: unknown = "status" in error ? error.status : undefined;
+const translate = (error: unknown): AppError => {
+  const status: unknown = error instanceof Error && "status" in error ? error.status : undefined;
   if (status === 413) return tooLarge();
   if (error instanceof SyntaxError) return invalid("body", "is not valid JSON");
   return invalid("body", "cannot be read: it is cut off, or not what its headers say");

@@ -94,6 +94,14 @@ describe("a request that is refused", () => {
       field: "body",
     },
     {
+      it: "a body that is not JSON, for an app that is not there,",
+      method: "POST",
+      path: () => "/v1/apps/app_nobody/webhooks",
+      call: () => ({ raw: "{" }),
+      status: 404,
+      code: "HS_NOT_FOUND",
+    },
+    {
       it: "a body that is no object",
       method: "POST",
       call: () => ({ raw: "7" }),
@@ -174,8 +182,7 @@ describe("a request that is refused", () => {
     },
     {
       it: "nesting deeper than 20",
-      method: "PATCH",
-      path: () => `${users()}/by/user_id/x`,
+      method: "POST",
       call: () => ({ raw: nested(21) }),
       status: 400,
       code: "HS_VALIDATION_ERROR",
@@ -183,8 +190,7 @@ describe("a request that is refused", () => {
     },
     {
       it: "nesting of a million",
-      method: "PATCH",
-      path: () => `${users()}/by/user_id/x`,
+      method: "POST",
       call: () => ({ raw: "[".repeat(1_000_000) }),
       status: 400,
       code: "HS_VALIDATION_ERROR",
