@@ -19,11 +19,12 @@ export const updateUser =
   (deps: UpdateUserDeps) =>
   async (found: UserRow, body: UpdateUser): Promise<UserRow> => {
     checkUser(body);
+    const change = (read: UserRow) => changeOf(read, body, deps.clock.now()).update;
     let user: UserRow | null = found;
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (user === null) throw new NotFound("user");
       await requireFree(deps, user, body);
-      const changed = await deps.users.update(user.tenant_id, user, changeOf(user, body, deps.clock.now()).update);
+      const changed = await deps.users.update(user.tenant_id, user, change);
       if (changed !== null) {
         if (changed.external_id !== user.external_id) await deps.nameOwner(changed);
         return changed;

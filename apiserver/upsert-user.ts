@@ -110,7 +110,8 @@ const make = async (
 };
 
 const change = async (deps: UpsertUserDeps, owner: UserRow, body: UpsertUser): Promise<UserRow | null> => {
-  const user = await deps.users.update(owner.tenant_id, owner, changeOf(owner, body, deps.clock.now()).update);
+  const become = (read: UserRow) => changeOf(read, body, deps.clock.now()).update;
+  const user = await deps.users.update(owner.tenant_id, owner, become);
   if (user !== null && user.external_id !== owner.external_id) await deps.nameOwner(user);
   return user;
 };

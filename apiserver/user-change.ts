@@ -8,32 +8,21 @@ import { aliasKey, type UserRow } from "#core/storage/users.ts";
 export type Change = { whole: Partial<UserRow>; update: UpdateFilter<UserRow> };
 
 /**
- * Applies a body to a user: maps are merged, null (and for tags "") removes. Tags and properties are written member by
- * member, so that two writers of different ones both win; ids are guarded by the repository.
- * @throws ValidationError when the user would pass a bound
+ * Applies a body to a user: maps are merged, null (and for tags "") removes. The repository sees that he is still as he
+ * was read.
+ * @throws ValidationError when what the body names would pass a bound
  */
 export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at): Change => {
-  const tags = Object.entries(body.tags ?? {}).map(([name, value]) => [name, tagOf(value)] as const);
-  const properties = Object.entries(body.properties ?? {});
   const whole = {
     ...identityOf(user, body),
-    tags: bounded("tags", merged(user.tags, tags)),
-    properties: small(bounded("properties", merged(user.properties, properties))),
+    ...(body.tags !== undefined && { tags: tagsOf(user, body.tags) }),
+    ...(body.properties !== undefined && { properties: propertiesOf(user, body.properties) }),
     ...(body.language !== undefined && { language: body.language }),
     ...(body.timezone !== undefined && { time_zone: body.timezone }),
     ...(body.country !== undefined && { country: body.country }),
   };
-  const { tags: _tags, properties: _properties, ...scalars } = whole;
-  const { set, unset } = paths({ tags, properties });
   const told = tellingOf(user, namesOfChanged(user, whole), now);
-  return {
-    whole,
-    update: {
-      ...told,
-      $set: { ...scalars, ...set, updated_at: now, ...told.$set },
-      ...(Object.keys(unset).length > 0 && { $unset: unset }),
-    },
-  };
+  return { whole, update: { ...told, $set: { ...whole, updated_at: now, ...told.$set } } };
 };
 
 /** Changes within this time are told by one event. Source: decisions 10.2. */
@@ -54,9 +43,9 @@ const tellingOf = (user: UserRow, names: readonly string[], now: Date): UpdateFi
 /** External id and aliases after a body, and the keys that the unique index holds. */
 export const identityOf = (
   user: UserRow,
-  { external_id: externalId = user.external_id, aliases = {} }: UpdateUser,
+  { external_id: externalId = user.external_id, aliases }: UpdateUser,
 ): Pick<UserRow, "external_id" | "aliases" | "alias_keys"> => {
-  const kept = bounded("aliases", merged(user.aliases, Object.entries(aliases)));
+  const kept = aliases === undefined ? user.aliases : bounded("aliases", merged(user.aliases, Object.entries(aliases)));
   const all = { user_id: user._id, ...(externalId !== null && { external_id: externalId }), ...kept };
   return {
     external_id: externalId,
@@ -65,6 +54,18 @@ export const identityOf = (
     alias_keys: Object.entries(all).map(([label, id]) => aliasKey(label, id)),
   };
 };
+
+const tagsOf = (user: UserRow, tags: NonNullable<UpdateUser["tags"]>): UserRow["tags"] =>
+  bounded(
+    "tags",
+    merged(
+      user.tags,
+      Object.entries(tags).map(([name, value]) => [name, tagOf(value)] as const),
+    ),
+  );
+
+const propertiesOf = (user: UserRow, properties: Record<string, unknown>): UserRow["properties"] =>
+  small(bounded("properties", merged(user.properties, Object.entries(properties))));
 
 /** Tags are text; null and "" mean none. Source: decisions 7.6. */
 const tagOf = (value: string | number | boolean | null): string | null =>
@@ -89,16 +90,6 @@ const small = (properties: Record<string, unknown>): Record<string, unknown> => 
   const limit = userLimits.propertyCharacters;
   if (JSON.stringify(properties).length <= limit) return properties;
   throw invalid("properties", `are at most ${limit} characters of JSON together`, { limit });
-};
-
-const paths = (maps: Record<string, readonly (readonly [string, unknown])[]>) => {
-  const all = Object.entries(maps).flatMap(([map, entries]) =>
-    entries.map(([name, value]) => [`${map}.${name}`, value] as const),
-  );
-  return {
-    set: Object.fromEntries(all.filter(([, value]) => value !== null)),
-    unset: Object.fromEntries(all.filter(([, value]) => value === null).map(([path]) => [path, ""] as const)),
-  };
 };
 
 const members = {

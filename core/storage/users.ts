@@ -1,4 +1,4 @@
-import type { Db, UpdateFilter } from "mongodb";
+import type { Collection, Db, UpdateFilter } from "mongodb";
 import type { OutboxEvent } from "../schema/event.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { isDuplicateKey, oneWriter } from "./duplicate.ts";
@@ -45,6 +45,9 @@ export const userCollection: CollectionSpec = {
 
 export type Users = ReturnType<typeof users>;
 
+/** What a user as he is now becomes. It raises the revision with whatever it changes. */
+export type ChangeOfUser = (user: UserRow) => UpdateFilter<UserRow>;
+
 export const users = (db: Db) => {
   const rows = collectionOf<UserRow>(db, userCollection);
   const alone = oneWriter();
@@ -74,11 +77,13 @@ export const users = (db: Db) => {
       }
     },
 
-    /** Changes a user whose aliases are still the ones that were read; null when they are not, or one is taken. */
-    update: async (tenantId: string, read: UserRow, update: UpdateFilter<UserRow>): Promise<UserRow | null> => {
+    /**
+     * Changes a user whose aliases are still the ones that were read; null when they are not, or one is taken. `change`
+     * is asked again when something else of the user is not as it was read.
+     */
+    update: async (tenantId: string, read: UserRow, change: ChangeOfUser): Promise<UserRow | null> => {
       try {
-        const filter = { _id: read._id, tenant_id: tenantId, alias_keys: read.alias_keys };
-        return await alone(read._id, () => rows.findOneAndUpdate(filter, update, { returnDocument: "after" }));
+        return await alone(read._id, () => update(rows, tenantId, read, change));
       } catch (error) {
         if (isDuplicateKey(error)) return null;
         throw error;
@@ -98,4 +103,23 @@ export const users = (db: Db) => {
       );
     },
   };
+};
+
+const attempts = 5; // each lost to another process: those of one wait for each other
+
+const update = async (
+  rows: Collection<UserRow>,
+  tenantId: string,
+  read: UserRow,
+  change: ChangeOfUser,
+): Promise<UserRow | null> => {
+  const same = { _id: read._id, tenant_id: tenantId, alias_keys: read.alias_keys };
+  let user: UserRow | null = read;
+  for (let attempt = 0; user !== null && attempt < attempts; attempt++) {
+    const filter = { ...same, revision: user.revision };
+    const changed = await rows.findOneAndUpdate(filter, change(user), { returnDocument: "after" });
+    if (changed !== null) return changed;
+    user = await rows.findOne(same);
+  }
+  return null;
 };

@@ -46,6 +46,12 @@ describe("what a change of a user tells", () => {
 
   const dueAt = (read: Partial<UserRow>) => changeOf(user(read), { language: "it" }, now).update.$set?.due_at;
 
+  it("is refused for a bound only when the body names what is bounded", () => {
+    const tags = Object.fromEntries(Array.from({ length: 201 }, (_, n) => [`t${n}`, "1"]));
+    expect(() => changeOf(user({ tags }), { tags: { one: "more" } }, now)).to.throw("tags");
+    expect(changeOf(user({ tags }), { language: "it" }, now).whole.language).to.equal("it");
+  });
+
   it("is due five seconds after the first of several changes", () => {
     expect(dueAt({})).to.deep.equal(inMs(5_000));
     expect(dueAt({ changed: ["tags.plan"], due_at: inMs(2_000) })).to.deep.equal(inMs(2_000));

@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { type Db, MongoClient } from "mongodb";
+import { systemClock } from "#core/domain/clock.ts";
+import type { UpdateUser } from "#core/schema/user.ts";
+import { ensureIndexes } from "#core/storage/all.ts";
+import { type UserRow, users } from "#core/storage/users.ts";
+import { updateUser } from "../../../apiserver/update-user.ts";
+import { aUser } from "../../support/fixtures.ts";
+import { testServers } from "../../support/servers.ts";
+
+const of = { tenant_id: "ten_1", app_id: "app_1" };
+const clock = systemClock;
+
+describe("a change of people that was decided on what is no longer so", () => {
+  let mongo: MongoClient;
+  let db: Db;
+
+  before(async function () {
+    this.timeout(60_000);
+    mongo = await MongoClient.connect((await testServers()).mongodbUrl);
+    db = mongo.db(`races_${randomUUID().slice(0, 8)}`);
+    await ensureIndexes(db);
+  });
+  after(async () => {
+    await db.dropDatabase();
+    await mongo.close();
+  });
+
+  const stored = async (over: Partial<UserRow> = {}): Promise<UserRow> => {
+    const user = aUser({ ...of, ...over });
+    await users(db).rows.insertOne(user);
+    return user;
+  };
+  const patch = (read: UserRow, body: UpdateUser): Promise<UserRow> =>
+    updateUser({ users: users(db), nameOwner: async () => undefined, clock })(read, body);
+  const now = async ({ _id }: UserRow): Promise<UserRow | null> => users(db).rows.findOne({ _id });
+  const tags = (from: number, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`t${from + n}`, "1"]));
+  const refusal = (promise: Promise<unknown>): Promise<unknown> =>
+    promise.then(
+      () => null,
+      (error: unknown) => error,
+    );
+
+  it("does not take a user beyond the bound of tags", async () => {
+    const read = await stored();
+    await patch(read, { tags: tags(0, 150) });
+    expect(await refusal(patch(read, { tags: tags(150, 150) }))).to.include({ code: "HS_VALIDATION_ERROR" });
+    expect(Object.keys((await now(read))?.tags ?? {})).to.have.length(150);
+  });
+
+  it("keeps what both of two writers set", async () => {
+    const read = await stored({ tags: { plan: "pro" } });
+    await patch(read, { tags: { a: "1" }, language: "it" });
+    await patch(read, { tags: { b: "2" } });
+    expect(await now(read)).to.deep.include({ tags: { plan: "pro", a: "1", b: "2" }, language: "it" });
+  });
+
+  it("tells that it changed a value back", async () => {
+    const read = await stored({ language: "de" });
+    await patch(read, { language: "it" });
+    await patch(read, { language: "de" });
+    expect(await now(read)).to.include({ language: "de", revision: 2 });
+  });
+});
