@@ -6,27 +6,24 @@ import { requireUnmanaged } from "../managed.ts";
 import { type Verb, webhookChange } from "./audit.ts";
 import type { WebhookDeps } from "./deps.ts";
 
+export type ChangeDeps = Pick<WebhookDeps, "endpoints" | "announce" | "ring" | "audit" | "clock">;
+
 /** What a change writes, and whether the endpoint is to be looked at for it. */
 export type Change = { set: Partial<WebhookRow>; isDue: boolean };
 
 type Wish = { by: By; verb: Verb; found: WebhookRow };
-
-const attempts = 5; // each lost to another writer of the same endpoint
 
 /**
  * Changes an endpoint as it is now: `decide` sees it as the write finds it, again when another was quicker.
  * @throws AppError HS_MANAGED when a resource enforces it
  */
 export const changeWebhook = async (
-  deps: Pick<WebhookDeps, "endpoints" | "announce" | "ring" | "audit" | "clock">,
+  deps: ChangeDeps,
   { by, verb, found }: Wish,
   decide: (row: WebhookRow, now: Date) => Change,
 ): Promise<WebhookRow> => {
   const { endpoints, announce, ring, audit, clock } = deps;
-  let row: WebhookRow | null = found;
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    if (row === null) throw new NotFound("webhook");
-    const before: WebhookRow = row;
+  return writeWebhook(deps, found, async (before) => {
     const now = clock.now();
     const { set, isDue } = decide(before, now);
     requireUnmanaged("webhook", before);
@@ -37,11 +34,25 @@ export const changeWebhook = async (
       if (written !== null) announce(written._id); // before its event is told: the endpoint may want it now
       return written;
     });
-    if (after !== null) {
-      if (isDue) ring(after._id);
-      return after;
-    }
-    row = await endpoints.find(before.tenant_id, before.app_id, before._id);
+    if (after !== null && isDue) ring(after._id);
+    return after;
+  });
+};
+
+const attempts = 5; // each lost to another writer of the same endpoint
+
+/** Writes to an endpoint as it is now, again when another was quicker; `attempt` gives null then. */
+export const writeWebhook = async <T>(
+  { endpoints }: Pick<ChangeDeps, "endpoints">,
+  found: WebhookRow,
+  attempt: (row: WebhookRow) => Promise<T | null>,
+): Promise<T> => {
+  let row: WebhookRow | null = found;
+  for (let i = 0; i < attempts; i++) {
+    if (row === null) throw new NotFound("webhook");
+    const written = await attempt(row);
+    if (written !== null) return written;
+    row = await endpoints.find(row.tenant_id, row.app_id, row._id);
   }
   throw new AppError("HS_CONFLICT", "the webhook is being changed by others at the same moment", { status: "busy" });
 };

@@ -39,7 +39,7 @@ const insertWithinPlan = async ({ endpoints, plan }: CreateDeps, { caller }: By,
   try {
     await plan.requireCount(caller, await endpoints.count(row.app_id));
   } catch (error) {
-    await endpoints.remove(row);
+    await endpoints.takeBack(row);
     throw error;
   }
 };

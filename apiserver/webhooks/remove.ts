@@ -1,18 +1,22 @@
-import { NotFound } from "#core/errors.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import type { By } from "../audit.ts";
 import { requireUnmanaged } from "../managed.ts";
 import { webhookChange } from "./audit.ts";
-import type { WebhookDeps } from "./deps.ts";
+import { type ChangeDeps, writeWebhook } from "./change.ts";
 
-/** Removes an endpoint. The dispatcher that hears its doorbell finds it gone and drops its deliveries. */
+/**
+ * Removes an endpoint as it is now. The dispatcher that hears its doorbell finds it gone and drops its deliveries.
+ * @throws AppError HS_MANAGED when a resource enforces it
+ */
 export const removeWebhook =
-  ({ endpoints, announce, ring, audit, clock }: WebhookDeps) =>
-  async (by: By, row: WebhookRow): Promise<void> => {
-    requireUnmanaged("webhook", row);
-    const change = webhookChange(by, "deleted", { before: row, after: null }, clock.now());
-    const removed = await audit(change, async () => (await endpoints.remove(row)) || null);
-    if (removed === null) throw new NotFound("webhook");
-    announce(row._id);
-    ring(row._id);
+  (deps: ChangeDeps) =>
+  async (by: By, found: WebhookRow): Promise<void> => {
+    const { endpoints, announce, ring, audit, clock } = deps;
+    await writeWebhook(deps, found, (before) => {
+      requireUnmanaged("webhook", before);
+      const change = webhookChange(by, "deleted", { before, after: null }, clock.now());
+      return audit(change, async () => (await endpoints.remove(before)) || null);
+    });
+    announce(found._id);
+    ring(found._id);
   };

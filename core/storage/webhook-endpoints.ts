@@ -57,7 +57,11 @@ export const webhookEndpoints = (db: Db) => {
         recovery.requested_at,
       ),
 
-    remove: async ({ _id, tenant_id }: Pick<WebhookRow, "_id" | "tenant_id">): Promise<boolean> =>
-      (await rows.deleteOne({ _id, tenant_id })).deletedCount === 1,
+    /** False when somebody has changed it since it was read, or it is gone. */
+    remove: async ({ _id, tenant_id, updated_at }: WebhookRow): Promise<boolean> =>
+      (await rows.deleteOne({ _id, tenant_id, updated_at })).deletedCount === 1,
+
+    /** Removes one that was only just made, whatever became of it. */
+    takeBack: async ({ _id, tenant_id }: WebhookRow): Promise<void> => void (await rows.deleteOne({ _id, tenant_id })),
   };
 };
