@@ -59,7 +59,7 @@ export const subscriptions = (db: Db) => {
     /** Repeats a user's external id on his subscriptions. */
     nameOwner: async (tenantId: string, appId: string, userId: string, externalId: string | null): Promise<void> => {
       await rows.updateMany(
-        { app_id: appId, user_id: userId, tenant_id: tenantId },
+        { app_id: appId, user_id: userId, tenant_id: tenantId, external_id: { $ne: externalId } },
         { $set: { external_id: externalId } },
       );
     },

@@ -1,5 +1,6 @@
 import { Unavailable } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
+import { mapBounded } from "#core/runtime/bounded.ts";
 import { gather } from "#core/runtime/gather.ts";
 import { userUpdated } from "#core/storage/people-events.ts";
 import type { Subscriptions } from "#core/storage/subscriptions.ts";
@@ -7,7 +8,7 @@ import type { UserRow, Users } from "#core/storage/users.ts";
 
 export type ChangesDeps = {
   users: Pick<Users, "told">;
-  subscriptions: Pick<Subscriptions, "ofUsers">;
+  subscriptions: Pick<Subscriptions, "ofUsers" | "nameOwner">;
   events: EventPublisher;
 };
 
@@ -24,6 +25,7 @@ const publishAll = async (
   { users, subscriptions, events }: ChangesDeps,
   changed: readonly UserRow[],
 ): Promise<void[]> => {
+  await nameOwners(subscriptions, changed);
   const byApp = [...Map.groupBy(changed, ({ app_id }) => app_id)];
   const owned = await Promise.all(
     byApp.map(([appId, of]) =>
@@ -37,6 +39,17 @@ const publishAll = async (
   const made = changed.map((user) => userUpdated(user, byUser.get(user._id) ?? []));
   if (await events.publish(made).catch(falseWhenAway)) await users.told(changed);
   return changed.map(() => undefined);
+};
+
+const namedAtOnce = 8;
+
+/** Whoever changed an external id repeated it on the subscriptions: unless he was killed, or overtaken by another. */
+const nameOwners = async (
+  { nameOwner }: Pick<Subscriptions, "nameOwner">,
+  changed: readonly UserRow[],
+): Promise<void> => {
+  const renamed = changed.filter((user) => user.changed.includes("external_id"));
+  await mapBounded(renamed, namedAtOnce, (user) => nameOwner(user.tenant_id, user.app_id, user._id, user.external_id));
 };
 
 const falseWhenAway = (error: unknown): false => {

@@ -78,6 +78,7 @@ const never = { due_at: null };
 
 /** What `user.updated` tells. */
 const userMembers = [
+  "tenant_id",
   "app_id",
   "external_id",
   "aliases",

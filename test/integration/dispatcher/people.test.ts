@@ -99,6 +99,21 @@ describe("the timers of users and subscriptions", function () {
       expect(second?.id).not.to.equal(first?.id);
     });
 
+    it("repeat an external id on subscriptions that still have the one before", async () => {
+      const user = aUser({ ...of, external_id: null });
+      const device = aSubscription({ ...of, user_id: user._id, external_id: "before" });
+      await users(site.db).rows.insertOne(user);
+      await subscriptions(site.db).rows.insertOne(device);
+      const externalId = `ext-${user._id}`;
+      await change(user._id, { external_id: externalId }); // and killed before it could be repeated
+      await users(site.db).rows.updateOne({ _id: user._id }, { $set: { due_at: due() } });
+      await site.startDispatcher();
+      await until(() => site.told(user._id, "user.updated").length > 0);
+      const [event] = site.told(user._id, "user.updated");
+      expect(event?.data["subscriptions"]).to.have.nested.property("[0].external_id", externalId);
+      expect((await subscriptions(site.db).rows.findOne({ _id: device._id }))?.external_id).to.equal(externalId);
+    });
+
     it("keep a change that comes while the one before is told", async () => {
       const user = aUser(of);
       await users(site.db).rows.insertOne(user);
