@@ -139,18 +139,17 @@ export const webhookWork = (db: Db) => {
           { $set: set },
           after,
         );
-      // somebody who changed the status meanwhile began the streak anew: what we know of it is void
-      const fresh = (await write({ status: row.status }, { ...lease, ...told })) ?? (await write({}, lease));
+      const fresh = (await write(streakOf(row), { ...lease, ...told })) ?? (await write({}, lease));
       return fresh === null ? null : { row: fresh, until };
     },
 
     /**
      * Gives it back, to be looked at again at `dueAt` (null: nothing is left). False, and nothing written, when it was
-     * woken, changed its status or was lost meanwhile.
+     * woken, began its streak anew or was lost meanwhile.
      */
     settle: async ({ row }: HeldWebhook, dueAt: Date | null, told: Told): Promise<boolean> => {
       const { matchedCount } = await rows.updateOne(
-        { _id: row._id, fence: row.fence, wakes: row.wakes, status: row.status },
+        { _id: row._id, fence: row.fence, wakes: row.wakes, ...streakOf(row) },
         { $set: { ...told, lease: null, due_at: dueAt } },
       );
       return matchedCount === 1;
@@ -166,6 +165,16 @@ export const webhookWork = (db: Db) => {
 
 /** What its holder found out. */
 export type Told = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified" | "held_for">>;
+
+/**
+ * What only its holder changes, but for somebody who begins the streak anew or ends it: what the holder knows of the
+ * endpoint's health is void then.
+ */
+const streakOf = ({ status, failure_count, streak_since = null }: WebhookRow): Filter<WebhookRow> => ({
+  status,
+  failure_count,
+  streak_since,
+});
 
 const after = { returnDocument: "after" } as const;
 

@@ -103,13 +103,14 @@ export class Tenure {
       this.#isLost = true;
       return before;
     }
-    if (held.row.status !== told.status) this.#health = healthOf(held.row); // somebody enabled or disabled it
+    const isOurs = held.row.status === told.status && held.row.failure_count === told.failure_count;
+    if (!isOurs) this.#health = healthOf(held.row); // somebody enabled or disabled it
     this.#held = held;
     this.#endpoint = prepare(held.row, unseal);
     return before;
   }
 
-  /** Gives it back. False when it was woken, changed its status or was lost meanwhile. */
+  /** Gives it back. False when it was woken, began its streak anew or was lost meanwhile. */
   settle(dueAt: Date | null): Promise<boolean> {
     const { endpoints, suspensions } = this.#deps;
     const { tenant_id: tenantId } = this.row;

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import { healthAnew } from "#core/storage/webhooks.ts";
 import { laneTests, offer, succeed } from "../../support/lanes.ts";
 import { until } from "../../support/until.ts";
 
@@ -16,9 +17,9 @@ describe("the lanes of an endpoint", function () {
     const [first, second] = rowsFor(endpoint, 2) as [WebhookDeliveryRow, WebhookDeliveryRow];
     await stored.keep([first]);
     let isFirst = true;
-    const nextDueAt = async (endpointId: string) => {
-      const found = await stored.nextDueAt(endpointId);
-      if (isFirst) {
+    const nextDueAt = async (endpointId: string, after?: Date) => {
+      const found = await stored.nextDueAt(endpointId, after);
+      if (isFirst && after === undefined) {
         isFirst = false;
         await stored.keep([second]);
         await work().wake([endpoint._id], new Date(Date.now() + 10_000));
@@ -125,6 +126,32 @@ describe("the lanes of an endpoint", function () {
     await isLetGo(endpoint);
     expect(await endpointNow(endpoint)).to.include({ status: "disabled", due_at: null });
     expect((await deliveriesOf(endpoint)).filter(({ due_at }) => due_at !== null)).to.deep.equal([]);
+  });
+
+  it("count failures anew when the owner says so, although nothing but the count tells it", async () => {
+    const endpoint = await anEndpoint({ failure_count: 3, streak_since: new Date() });
+    await deliveries().keep(rowsFor(endpoint, 1));
+    const inAnHour = new Date(Date.now() + 3_600_000);
+    const { lanes: some, sent } = await aDispatcher({
+      send: async (...given) => {
+        await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew, $inc: { wakes: 1 } });
+        const { concluded, ...rest } = await succeed(...given);
+        return { ...rest, concluded: { ...concluded, status: "failed", due_at: inAnHour, delivered_at: null } };
+      },
+    });
+    await some.answer(endpoint._id);
+    await isLetGo(endpoint);
+    expect(sent).to.have.length(1);
+    expect(await endpointNow(endpoint)).to.include({ status: "active", failure_count: 0, streak_since: null });
+  });
+
+  it("do not give an endpoint back with a count that began anew meanwhile", async () => {
+    const endpoint = await anEndpoint({ failure_count: 3, streak_since: new Date() });
+    const held = await work().take(endpoint._id, { holder: "h", now: clock.now(), holdMs: 30_000 });
+    if (held === null) throw new Error("the endpoint was free");
+    await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew });
+    expect(await work().settle(held, null, { failure_count: 4 })).to.equal(false);
+    expect(await endpointNow(endpoint)).to.include({ failure_count: 0 });
   });
 
   it("store the outcome of a delivery that another process has stored as waiting meanwhile", async () => {
