@@ -28,8 +28,9 @@ export const registerSubscription =
     const owned = await deps.subscriptions.ofUser(user.tenant_id, user.app_id, user._id);
     const isOwned = owned.some((row) => row.channel === addressed.channel && row.token === addressed.token);
     if (!isOwned) {
-      await makeRoom(deps, owned);
+      const displaced = displacedOf(owned);
       await requireQuota(deps, caller);
+      if (displaced !== null) await deps.remove(displaced);
     }
     const now = deps.clock.now();
     const made = rowOf(user, addressed, now);
@@ -38,16 +39,16 @@ export const registerSubscription =
     return put;
   };
 
-/** The least recently active invalid one goes first. Source: decisions 8.2. */
-const makeRoom = async ({ remove }: RegisterDeps, owned: readonly SubscriptionRow[]): Promise<void> => {
+/** Which subscription makes room for another: the least recently active invalid one. Source: decisions 8.2. */
+const displacedOf = (owned: readonly SubscriptionRow[]): SubscriptionRow | null => {
   const limit = userLimits.subscriptions;
-  if (owned.length < limit) return;
+  if (owned.length < limit) return null;
   const invalid = owned.filter((row) => row.status === "invalid");
   const [oldest] = invalid.sort((a, b) => a.last_active_at.getTime() - b.last_active_at.getTime());
   if (oldest === undefined || owned.length > limit) {
     throw new AppError("HS_CONFLICT", `a user has at most ${limit} subscriptions`, { status: "full", limit });
   }
-  await remove(oldest);
+  return oldest;
 };
 
 const requireQuota = async ({ countBillable }: RegisterDeps, { tenant, plan }: Caller): Promise<void> => {

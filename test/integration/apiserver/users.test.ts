@@ -263,15 +263,4 @@ describe("users and subscriptions", () => {
     const refused = await add("2");
     expect([refused.status, refused.body.error.details["limit"]]).to.deep.equal([409, 20]);
   });
-
-  it("refuses subscriptions beyond the plan's subscribers", async () => {
-    const small = await seedTenant(site.db, { plan: { _id: "tiny", subscribers: 1 } });
-    await seed(site.db, { subscriptions: [aSubscription({ tenant_id: small.tenant._id, app_id: small.app._id })] });
-    const reply = await site.api.call("POST", `/v1/apps/${small.app._id}/users`, {
-      token: small.token,
-      body: { external_id: "u", subscriptions: [{ channel: "email", token: "u@example.com" }] },
-    });
-    expect(reply.status).to.equal(429);
-    expect(reply.body.error.details).to.deep.equal({ metric: "subscribers", limit: 1, used: 1 });
-  });
 });
