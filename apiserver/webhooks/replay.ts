@@ -17,14 +17,18 @@ export const replayDelivery =
   ({ history, wake, ring, limit, clock }: ReplayDeps) =>
   async ({ delivery, endpoint }: DeliveryOfEndpoint): Promise<WebhookDeliveryRow> => {
     if (endpoint.status === "disabled") throw conflict("the webhook is disabled", endpoint.status);
-    if (delivery.status === "pending") throw conflict("the delivery is still to be sent", delivery.status);
-    await limit("webhooks.replay", delivery.app_id, perMinute);
     const now = clock.now();
+    if (isToBeSent(delivery, now)) throw conflict("the delivery is still to be sent", delivery.status);
+    await limit("webhooks.replay", delivery.app_id, perMinute);
     const row = replayOf(delivery, newId("webhookDelivery", now), now);
     await history.insert(row);
     await wake([endpoint._id], now);
     ring(endpoint._id);
     return row;
   };
+
+/** Now, or already under way: that changes neither its status nor when it is due. */
+const isToBeSent = ({ status, due_at: dueAt }: WebhookDeliveryRow, now: Date): boolean =>
+  status === "pending" || (dueAt !== null && dueAt <= now);
 
 const conflict = (message: string, status: string): AppError => new AppError("HS_CONFLICT", message, { status });

@@ -97,6 +97,12 @@ describe("deliveries of a webhook that are sent again", () => {
     expect(await refusal(`/deliveries/${row._id}/replay`)).to.deep.equal([409, "HS_CONFLICT", "disabled"]);
   });
 
+  it("are not sent again while their next request is due: it may be under way", async () => {
+    const due = await delivery("failed", { due_at: new Date() });
+    expect(await refusal(`/deliveries/${due._id}/replay`)).to.deep.equal([409, "HS_CONFLICT", "failed"]);
+    expect(await rows().countDocuments({ replay_of: due._id })).to.equal(0);
+  });
+
   it("are sent again sixty times a minute at most, by app", async function () {
     this.timeout(20_000);
     const app = anApp({ tenant_id: tenant.tenant._id });
