@@ -8,6 +8,7 @@ import type { Put, Subscriptions } from "#core/storage/subscriptions.ts";
 import type { UserRow } from "#core/storage/users.ts";
 import { asleep } from "#core/storage/wake.ts";
 import type { Caller } from "./caller.ts";
+import type { RequireSubscribers } from "./subscriber-quota.ts";
 import { type Addressed, addressOf } from "./subscription-checks.ts";
 
 export type RegisterDeps = {
@@ -15,8 +16,7 @@ export type RegisterDeps = {
   remove: (row: SubscriptionRow) => Promise<void>;
   /** Publishes what is in an outbox, without being waited for. */
   publish: (row: SubscriptionRow) => void;
-  /** Subscriptions of a tenant that count against its plan; may be up to 10 s old. */
-  countBillable: (tenantId: string) => Promise<number>;
+  requireSubscribers: RequireSubscribers;
   clock: Clock;
 };
 
@@ -26,14 +26,12 @@ export const registerSubscription =
   async (caller: Caller, user: UserRow, body: CreateSubscription, at = ""): Promise<Pick<Put, "row" | "isNew">> => {
     const addressed = addressOf(body, at);
     const owned = await deps.subscriptions.ofUser(user.tenant_id, user.app_id, user._id);
-    const isOwned = owned.some((row) => row.channel === addressed.channel && row.token === addressed.token);
-    if (!isOwned) {
-      const displaced = displacedOf(owned);
-      await requireQuota(deps, caller);
-      if (displaced !== null) await deps.remove(displaced);
-    }
     const now = deps.clock.now();
     const made = rowOf(user, addressed, now);
+    const known = owned.find((row) => row.channel === made.channel && row.token === made.token);
+    const displaced = known === undefined ? displacedOf(owned) : null;
+    if (known === undefined || known.status === "invalid") await deps.requireSubscribers(caller, made);
+    if (displaced !== null) await deps.remove(displaced);
     const put = await deps.subscriptions.put(user.tenant_id, made, changeOf(user, addressed, body, now));
     if (put.hasNews) deps.publish(put.row);
     return put;
@@ -49,14 +47,6 @@ const displacedOf = (owned: readonly SubscriptionRow[]): SubscriptionRow | null 
     throw new AppError("HS_CONFLICT", `a user has at most ${limit} subscriptions`, { status: "full", limit });
   }
   return oldest;
-};
-
-const requireQuota = async ({ countBillable }: RegisterDeps, { tenant, plan }: Caller): Promise<void> => {
-  if (plan.subscribers === null) return;
-  const used = await countBillable(tenant._id);
-  if (used < plan.subscribers) return;
-  const details = { metric: "subscribers", limit: plan.subscribers, used };
-  throw new AppError("HS_QUOTA_EXCEEDED", "the plan's subscribers are exhausted", details);
 };
 
 const rowOf = (user: UserRow, { channel, token, web }: Addressed, now: Date): SubscriptionRow => ({

@@ -3,11 +3,14 @@ import { AppError, NotFound } from "#core/errors.ts";
 import type { UpdateSubscription } from "#core/schema/subscription.ts";
 import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import { isEnded, type Subscriptions } from "#core/storage/subscriptions.ts";
+import type { Caller } from "./caller.ts";
 import { statusChange } from "./register-subscription.ts";
+import type { RequireSubscribers } from "./subscriber-quota.ts";
 import { changedAddress } from "./subscription-checks.ts";
 
 export type UpdateSubscriptionDeps = {
-  subscriptions: Pick<Subscriptions, "find" | "update">;
+  subscriptions: Pick<Subscriptions, "find" | "findByToken" | "update">;
+  requireSubscribers: RequireSubscribers;
   /** Publishes what is in an outbox, without being waited for. */
   publish: (row: SubscriptionRow) => void;
   clock: Clock;
@@ -17,15 +20,17 @@ const attempts = 5; // each lost to another writer of the same subscription's st
 
 /** Changes a subscription. A new token makes an invalid one good again. */
 export const updateSubscription =
-  ({ subscriptions, publish, clock }: UpdateSubscriptionDeps) =>
-  async (found: SubscriptionRow, body: UpdateSubscription): Promise<SubscriptionRow> => {
+  (deps: UpdateSubscriptionDeps) =>
+  async (caller: Caller, found: SubscriptionRow, body: UpdateSubscription): Promise<SubscriptionRow> => {
+    const { subscriptions, publish, clock } = deps;
     let read: SubscriptionRow | null = found;
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (read === null) throw new NotFound("subscription");
-      const updated = await subscriptions.update(read.tenant_id, read, changeOf(read, body, clock.now()));
-      if (updated === "taken") {
-        throw new AppError("HS_ALREADY_EXISTS", "another subscription of the app has this token", { field: "token" });
-      }
+      const change = changeOf(read, body, clock.now());
+      if (read.status === "invalid" && change.status !== undefined)
+        await requireRoom(deps, caller, { ...read, ...change });
+      const updated = await subscriptions.update(read.tenant_id, read, change);
+      if (updated === "taken") throw taken();
       if (updated !== null) {
         if (isEnded(read, updated)) publish(updated);
         return updated;
@@ -36,6 +41,20 @@ export const updateSubscription =
       status: "busy",
     });
   };
+
+/** One that is invalid no more counts against the plan again. Whose token it is comes first: decisions 9.3. */
+const requireRoom = async (
+  { subscriptions, requireSubscribers }: UpdateSubscriptionDeps,
+  caller: Caller,
+  wanted: SubscriptionRow,
+): Promise<void> => {
+  const holder = await subscriptions.findByToken(wanted.tenant_id, wanted.app_id, wanted.channel, wanted.token);
+  if (holder !== null && holder._id !== wanted._id) throw taken();
+  await requireSubscribers(caller, wanted);
+};
+
+const taken = (): AppError =>
+  new AppError("HS_ALREADY_EXISTS", "another subscription of the app has this token", { field: "token" });
 
 const changeOf = (read: SubscriptionRow, body: UpdateSubscription, now: Date): Partial<SubscriptionRow> => {
   const address = changedAddress(read.channel, body);

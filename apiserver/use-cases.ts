@@ -24,6 +24,7 @@ import type { EventStore } from "./events/store.ts";
 import type { PeopleOutbox } from "./people-outbox.ts";
 import { quota } from "./quota.ts";
 import { registerSubscription } from "./register-subscription.ts";
+import { requireSubscribers } from "./subscriber-quota.ts";
 import { addressOf } from "./subscription-checks.ts";
 import { updateSubscription } from "./update-subscription.ts";
 import { updateUser } from "./update-user.ts";
@@ -67,13 +68,9 @@ export const useCases = (deps: UseCaseDeps) => {
   const nameOwner = ({ tenant_id: tenantId, app_id: appId, _id, external_id: externalId }: UserRow): Promise<void> =>
     subscriptions.nameOwner(tenantId, appId, _id, externalId);
   const remove = deleteSubscription({ removals, subscriptions, publish: publish.removal, clock });
-  const register = registerSubscription({
-    subscriptions,
-    remove,
-    publish: publish.subscription,
-    countBillable: countBillable(deps),
-    clock,
-  });
+  const subscribers = requireSubscribers({ subscriptions, countBillable: countBillable(deps) });
+  const ofDevices = { subscriptions, requireSubscribers: subscribers, publish: publish.subscription, clock };
+  const register = registerSubscription({ ...ofDevices, remove });
   const estimateAudience = estimate({ targets, countAll: countAll(deps) });
   return {
     clock,
@@ -100,7 +97,7 @@ export const useCases = (deps: UseCaseDeps) => {
     updateUser: updateUser({ users, nameOwner, clock }),
     deleteUser: deleteUser({ removals, users, subscriptions, publish: publish.removal, clock }),
     registerSubscription: register,
-    updateSubscription: updateSubscription({ subscriptions, publish: publish.subscription, clock }),
+    updateSubscription: updateSubscription(ofDevices),
     deleteSubscription: remove,
   };
 };

@@ -117,12 +117,12 @@ export const userRoutes = [
     tag,
     scopes: ["admin"],
     status: [200],
-    errors: ["HS_ALREADY_EXISTS"],
+    errors: ["HS_ALREADY_EXISTS", "HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
     body: UpdateSubscription,
     reply: Subscription,
     locate: subscriptionOfPath,
-    handle: async ({ use, body, resource }) => ({
-      body: subscriptionView(await use.updateSubscription(resource, body)),
+    handle: async ({ use, caller, body, resource }) => ({
+      body: subscriptionView(await use.updateSubscription(caller, resource, body)),
     }),
   }),
 

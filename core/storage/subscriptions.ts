@@ -1,4 +1,5 @@
 import type { Collection, Db, UpdateFilter } from "mongodb";
+import type { Channel } from "../domain/channels.ts";
 import { AppError } from "../errors.ts";
 import { collectionOf } from "./collection.ts";
 import { isDuplicateKey, oneWriter } from "./duplicate.ts";
@@ -18,6 +19,9 @@ export const subscriptions = (db: Db) => {
 
     find: (tenantId: string, appId: string, id: string): Promise<SubscriptionRow | null> =>
       rows.findOne({ _id: id, tenant_id: tenantId, app_id: appId }),
+
+    findByToken: (tenantId: string, appId: string, channel: Channel, token: string): Promise<SubscriptionRow | null> =>
+      rows.findOne({ app_id: appId, channel, token, tenant_id: tenantId }),
 
     ofUser: (tenantId: string, appId: string, userId: string): Promise<SubscriptionRow[]> =>
       rows.find({ app_id: appId, user_id: userId, tenant_id: tenantId }).sort({ _id: 1 }).limit(mostOfUser).toArray(),

@@ -50,4 +50,29 @@ describe("the subscribers of a plan", function () {
     expect((await register(aToken())).status).to.equal(429);
     expect((await call("GET", `/subscriptions/${old._id}`)).status).to.equal(200);
   });
+
+  it("are none more when a known token moves to another user", async () => {
+    const { register, give, other } = await aTenantOf(1);
+    const known = await give({ user_id: other._id });
+    expect((await register(known)).status).to.equal(200);
+  });
+
+  it("are one more when an invalid subscription becomes good again", async () => {
+    const { call, register, give } = await aTenantOf(1);
+    const gone = await give({ status: "invalid" });
+    await give();
+    expect((await register(gone)).status).to.equal(429);
+    for (const body of [{ status: "subscribed" }, aToken()]) {
+      const { status, body: reply } = await call("PATCH", `/subscriptions/${gone._id}`, body);
+      expect([status, reply.error?.code]).to.deep.equal([429, "HS_QUOTA_EXCEEDED"]);
+    }
+    expect((await call("PATCH", `/subscriptions/${gone._id}`, { test_device: true })).status).to.equal(200);
+  });
+
+  it("are asked after whose token it is", async () => {
+    const { call, give } = await aTenantOf(1);
+    const [gone, good] = [await give({ status: "invalid" }), await give()];
+    const { status, body } = await call("PATCH", `/subscriptions/${gone._id}`, { token: good.token });
+    expect([status, body.error.code]).to.deep.equal([409, "HS_ALREADY_EXISTS"]);
+  });
 });

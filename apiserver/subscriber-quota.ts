@@ -1,0 +1,32 @@
+import { AppError } from "#core/errors.ts";
+import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import type { Subscriptions } from "#core/storage/subscriptions.ts";
+import type { Caller } from "./caller.ts";
+
+export type SubscriberQuotaDeps = {
+  subscriptions: Pick<Subscriptions, "findByToken">;
+  /** Subscriptions of a tenant that count against its plan; may be up to 10 s old. */
+  countBillable: (tenantId: string) => Promise<number>;
+};
+
+/** An address of an app. */
+export type Address = Pick<SubscriptionRow, "app_id" | "channel" | "token">;
+
+export type RequireSubscribers = (caller: Caller, address: Address) => Promise<void>;
+
+/**
+ * Refuses another subscription that counts when the plan's are used up. Those that are not `invalid` count already,
+ * whoever of the tenant has them. Source: decisions 9.6.
+ * @throws AppError HS_QUOTA_EXCEEDED
+ */
+export const requireSubscribers =
+  ({ subscriptions, countBillable }: SubscriberQuotaDeps): RequireSubscribers =>
+  async ({ tenant, plan }, { app_id: appId, channel, token }) => {
+    if (plan.subscribers === null) return;
+    const used = await countBillable(tenant._id);
+    if (used < plan.subscribers) return;
+    const known = await subscriptions.findByToken(tenant._id, appId, channel, token);
+    if (known !== null && known.status !== "invalid") return;
+    const details = { metric: "subscribers", limit: plan.subscribers, used };
+    throw new AppError("HS_QUOTA_EXCEEDED", "the plan's subscribers are exhausted", details);
+  };
