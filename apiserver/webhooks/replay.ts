@@ -21,8 +21,9 @@ export const replayDelivery =
     if (isToBeSent(delivery, now)) throw conflict("the delivery is still to be sent", delivery.status);
     await limit("webhooks.replay", delivery.app_id, perMinute);
     const row = replayOf(delivery, newId("webhookDelivery", now), now);
+    await wake([endpoint._id], now); // before too: a kill after the insert leaves an endpoint that is looked at
     await history.insert(row);
-    await wake([endpoint._id], now);
+    await wake([endpoint._id], now); // who was quick to look before has seen nothing
     ring(endpoint._id);
     return row;
   };

@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { connectNats, type Nats } from "#core/queue/connect.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { webhookHistory } from "#core/storage/webhook-history.ts";
+import { type WebhookRow, webhookWork } from "#core/storage/webhooks.ts";
+import { replayDelivery } from "../../../apiserver/webhooks/replay.ts";
 import { type Installation, installation, type Reply } from "../../support/api.ts";
 import { anEnvelope, aWebhookDelivery } from "../../support/deliveries.ts";
 import { anApp, seed, seedTenant } from "../../support/fixtures.ts";
@@ -101,6 +103,28 @@ describe("deliveries of a webhook that are sent again", () => {
     const due = await delivery("failed", { due_at: new Date() });
     expect(await refusal(`/deliveries/${due._id}/replay`)).to.deep.equal([409, "HS_CONFLICT", "failed"]);
     expect(await rows().countDocuments({ replay_of: due._id })).to.equal(0);
+  });
+
+  it("are looked for even if the apiserver is killed once they are stored", async () => {
+    const of = (await endpoints().findOne({ _id: await endpoint() })) ?? expect.fail();
+    const kept = webhookHistory(site.db);
+    const replay = replayDelivery({
+      history: {
+        ...kept,
+        insert: async (row) => {
+          await kept.insert(row);
+          throw new Error("killed");
+        },
+      },
+      wake: webhookWork(site.db).wake,
+      ring: () => expect.fail("it was killed before"),
+      limit: async () => {},
+      clock: { now: () => new Date() },
+    });
+    const row = await delivery("dead", { endpoint_id: of._id });
+    expect(await replay({ delivery: row, endpoint: of }).catch(String)).to.equal("Error: killed");
+    const made = (await rows().findOne({ replay_of: row._id })) ?? expect.fail();
+    expect((await endpoints().findOne({ _id: of._id }))?.due_at).to.deep.equal(made.due_at);
   });
 
   it("are sent again sixty times a minute at most, by app", async function () {
