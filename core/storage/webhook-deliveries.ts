@@ -112,12 +112,13 @@ export const webhookDeliveries = (db: Db) => {
         .batchSize(limit)
         .toArray(),
 
-    /** When the next delivery is due; null when none waits. */
-    nextDueAt: async (endpointId: string): Promise<Date | null> => {
+    /** When the next delivery is due, of those that are not due by `after`; null when none waits. */
+    nextDueAt: async (endpointId: string, after: Date = longAgo): Promise<Date | null> => {
       const firsts = await Promise.all(
-        waitingStatuses.map((status) =>
-          rows.findOne(waiting(endpointId, status, forever), { projection: { due_at: 1 }, sort: { due_at: 1 } }),
-        ),
+        waitingStatuses.map((status) => {
+          const next = { ...waiting(endpointId, status, forever), due_at: { $gt: after, $lte: forever } };
+          return rows.findOne(next, { projection: { due_at: 1 }, sort: { due_at: 1 } });
+        }),
       );
       const instants = firsts.flatMap((row) => row?.due_at?.getTime() ?? []);
       return instants.length === 0 ? null : new Date(Math.min(...instants));

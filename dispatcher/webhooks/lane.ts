@@ -2,6 +2,7 @@ import { healthAfter } from "#core/domain/webhook-health.ts";
 import type { WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import type { HeldWebhook, RecoveryRow, WebhookRow } from "#core/storage/webhooks.ts";
 import { type DisableDeps, disableGone } from "./disable-gone.ts";
+import { type DueReader, dueReader } from "./due-reader.ts";
 import { type Item, LaneQueue } from "./lane-queue.ts";
 import { type Pace, pace } from "./pace.ts";
 import { type Patience, patience } from "./patience.ts";
@@ -25,8 +26,6 @@ export type LaneDeps = TenureDeps &
 const untrustedMs = 250;
 /** An idle lane is given back after so long: endpoints with some traffic stay. */
 const idleMs = 2_000;
-const pageRows = { least: 20, most: 200 };
-const quickReadMs = 1_000;
 
 /**
  * An endpoint under the lease of this process: sends what is offered to it, and what is due in the store. What comes
@@ -48,8 +47,7 @@ export class Lane {
   /** When the next retry that we know of is due. */
   #retryAtMs = Number.POSITIVE_INFINITY;
   readonly #patience: Patience;
-  #readMs = 0;
-  #pageRows = pageRows.least;
+  readonly #readDue: DueReader;
   #isAttending = false;
   #failures = 0;
   #paceTimer: NodeJS.Timeout | undefined;
@@ -61,6 +59,7 @@ export class Lane {
     this.#tenure = new Tenure(deps, held);
     this.#pace = pace(held.row.rate_per_second);
     this.#patience = patience(this.#nowMs());
+    this.#readDue = dueReader(deps);
   }
 
   get underWay(): number {
@@ -81,7 +80,7 @@ export class Lane {
   /** Takes a fresh delivery; settles when the store has it, with its outcome or as waiting. */
   offer(row: WebhookDeliveryRow): Promise<void> {
     const known = this.#queue.get(row._id);
-    if (known !== undefined) return known.settle.promise;
+    if (known !== undefined) return known.storing ?? known.settle.promise;
     const item = { row, sinceMs: this.#nowMs(), storing: undefined, settle: Promise.withResolvers<void>() };
     this.#queue.add(item);
     this.#pump();
@@ -220,7 +219,7 @@ export class Lane {
     if (this.#tenure.isLost) return this.#abandon();
     const { row } = this.#tenure;
     const isDisabled = row.status === "disabled";
-    if (this.#tenure.isResting()) this.#drain();
+    if (this.#letsGo || this.#tenure.isResting()) this.#drain(); // also what a read brought in meanwhile
     if (isDisabled && (await this.#deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
     const isRecovering = isOpen(row.recovery) && !isDisabled && !this.#letsGo;
     if (isRecovering) await this.#recover();
@@ -244,19 +243,14 @@ export class Lane {
   }
 
   async #read(): Promise<void> {
-    const { deliveries, clock } = this.#deps;
-    const now = clock.now();
-    const isQuick = now.getTime() - this.#readMs < quickReadMs;
-    this.#pageRows = isQuick ? Math.min(this.#pageRows * 2, pageRows.most) : pageRows.least;
-    this.#readMs = now.getTime();
-    const limit = this.#pageRows + this.#queue.size; // those in memory may be read again
     this.#isBehind = false; // a nudge from here on counts
-    const of = this.#tenure.row._id;
-    const read = async (): Promise<WebhookDeliveryRow[]> => {
-      const statuses = ["pending", "failed"] as const;
-      return (await Promise.all(statuses.map((status) => deliveries.due(of, { status, now, limit })))).flat();
-    };
-    if ((await this.#queue.readFrom(read, now.getTime())) > 0) this.#isBehind = true;
+    const read = this.#readDue(this.#queue, this.#tenure.row._id, this.#deps.clock.now());
+    const { count, nextDueMs } = await read.catch((error: unknown) => {
+      this.#isBehind = true;
+      throw error;
+    });
+    if (count > 0) this.#isBehind = true;
+    this.#retryAtMs = Math.min(this.#retryAtMs, nextDueMs);
   }
 
   #isIdle(): boolean {
@@ -267,11 +261,9 @@ export class Lane {
 
   /** Gives the endpoint back until its next delivery is due; keeps it when that is now, or when it was woken meanwhile. */
   async #close(): Promise<void> {
-    const { _id, paused, status } = this.#tenure.row;
     this.#state = "closing";
     try {
-      const isDormant = paused || status === "disabled";
-      const nextAt = isDormant ? null : await this.#deps.deliveries.nextDueAt(_id);
+      const nextAt = await this.#nextAt();
       const isDue = nextAt !== null && nextAt.getTime() <= this.#nowMs() && !this.#tenure.isResting();
       if ((this.#letsGo || !isDue) && (await this.#tenure.settle(nextAt))) return this.#end();
       await this.#renew();
@@ -281,12 +273,20 @@ export class Lane {
     }
   }
 
-  /** Another has taken over: what is only in memory, or was not looked for yet, is left to it. */
+  /** When somebody has to look at the endpoint again; null when not before it is woken. */
+  #nextAt(): Promise<Date | null> {
+    const { _id, paused, status, recovery } = this.#tenure.row;
+    if (paused || status === "disabled") return Promise.resolve(null);
+    return isOpen(recovery) ? Promise.resolve(this.#deps.clock.now()) : this.#deps.deliveries.nextDueAt(_id);
+  }
+
+  /** Another has taken over: it is called for what is left to it, and for outcomes that were stored after it looked. */
   async #abandon(): Promise<boolean> {
     await Promise.all(this.#drain().map(({ settle }) => settle.promise));
-    if (this.#isBehind) await this.#deps.handOver(this.#tenure.row._id);
+    const isLast = this.#queue.size === 0;
+    if (this.#isBehind || isLast) await this.#deps.handOver(this.#tenure.row._id);
     this.#isBehind = false;
-    if (this.#queue.size === 0) this.#end();
+    if (isLast) this.#end();
     return false;
   }
 

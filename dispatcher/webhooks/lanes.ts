@@ -39,6 +39,7 @@ const mostUnstored = 600;
 /** Deliveries whose storing is remembered, should their events be published twice. */
 const mostRemembered = 20_000;
 const tickMs = 100;
+const pagesRemoved = 10; // in one answer to a doorbell
 const sweepAfterMs = 10_000; // how long a lost doorbell goes unnoticed
 
 export const lanes = (deps: LanesDeps): Lanes => {
@@ -70,7 +71,8 @@ export const lanes = (deps: LanesDeps): Lanes => {
       const lane = await registry.laneOf(id);
       if (lane !== null) lane.nudge();
       else if (await deps.endpoints.exists(id)) deps.callHolder(id);
-      else await removeAll(deps, id);
+      else if (!(await areRemoved(deps, id)))
+        return { kind: "retry", delayMs: tickMs, reason: "there is more to remove" };
       return { kind: "done" };
     },
     nudge: (id) => void registry.get(id)?.nudge(),
@@ -100,11 +102,14 @@ const offering = (
     await Promise.all(rows.map(deps.keep));
     for (const { _id } of rows) stored.add(_id);
   };
+  const call = async (id: string): Promise<void> => {
+    if (registry.get(id)?.nudge() !== true) await handOver(deps, id);
+  };
   /** What there is no room for now waits in the store. */
   const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
     if (rows.length === 0) return;
     await keepAll(rows);
-    if (registry.get(id)?.nudge() !== true) await handOver(deps, id);
+    await call(id);
   };
   const share = async (id: string, lane: Lane | null, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
     const [there, others] = partition(rows, ({ _id }) => lane?.has(_id) === true); // published twice
@@ -124,6 +129,7 @@ const offering = (
       const lane = isResting ? null : await registry.laneOf(endpoint._id);
       const rows = make().filter(({ _id }) => !stored.has(_id));
       await (isDisabled ? keepAll(rows.map(missed)) : share(endpoint._id, lane, rows));
+      if (rows.length < count && !isDisabled) await call(endpoint._id); // whoever stored the others may not have come to it
     } finally {
       memory.leave(count);
     }
@@ -163,7 +169,8 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** An endpoint that was deleted leaves its deliveries behind. */
-const removeAll = async ({ deliveries }: Pick<LanesDeps, "deliveries">, id: string): Promise<void> => {
-  while ((await deliveries.removePage(id)) > 0);
+/** An endpoint that was deleted leaves its deliveries behind. False when some are left: others' doorbells wait too. */
+const areRemoved = async ({ deliveries }: Pick<LanesDeps, "deliveries">, id: string): Promise<boolean> => {
+  for (let page = 0; page < pagesRemoved; page++) if ((await deliveries.removePage(id)) === 0) return true;
+  return false;
 };

@@ -48,9 +48,10 @@ const offerAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch
         isGrouped(endpoint, event) ? "grouped" : "single",
       );
       if (grouped.length > 0) await deps.group(endpoint, grouped);
+      if (single.length === 0) return;
       const rows = () => single.map((event) => deliveryOf(endpoint, write(event), deps.clock.now()));
       const make = batch.isRepeated ? await unknown(deps, rows()) : rows;
-      if (single.length > 0) await deps.offer(endpoint, single.length, make);
+      await deps.offer(endpoint, single.length, make);
     }),
   );
 };

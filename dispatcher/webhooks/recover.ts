@@ -59,10 +59,8 @@ const isTest = ({ event_type: kind }: WebhookDeliveryRow): boolean => kind === "
 
 const unarrived = async (history: WebhookRecovery, endpointId: string, recovery: RecoveryRow): Promise<Page> => {
   const range = { ...rangeOf(recovery), limit: pageRows };
-  const [dead, failed] = await Promise.all([
-    history.oldest(endpointId, { status: "dead", eventType: null }, range),
-    history.oldestIds(endpointId, "failed", range),
-  ]);
+  const failed = await history.oldestIds(endpointId, "failed", range);
+  const dead = await history.oldest(endpointId, { status: "dead", eventType: null }, range); // afterwards: one may die meanwhile
   const end = endOf([dead.map(({ _id }) => _id), failed]);
   const met = dead.filter((row) => isWithin(row._id, end) && !isTest(row));
   return {
@@ -105,17 +103,19 @@ const originalId = ({ endpoint_id, event_id, payload }: WebhookDeliveryRow): str
   return derivedIdAt("webhookDelivery", new Date(timestamp), endpoint_id, event_id);
 };
 
-const ended = ["success", "failed", "dead"] as const;
+const ended = ["failed", "dead", "success"] as const; // in the order in which they move
 
 /** Every delivery that fits and has been tried, but for tests; each status by itself, as an index has them. */
 const everything = async (history: WebhookRecovery, endpointId: string, recovery: RecoveryRow): Promise<Page> => {
   const range = { ...rangeOf(recovery), limit: pageRows };
   const statuses = recovery.status === null ? ended : [recovery.status];
-  const pages = await Promise.all(
-    statuses.map((status) => history.oldest(endpointId, { status, eventType: recovery.event_type }, range)),
-  );
+  const pages: WebhookDeliveryRow[][] = [];
+  for (const status of statuses) {
+    pages.push(await history.oldest(endpointId, { status, eventType: recovery.event_type }, range));
+  }
   const end = endOf(pages.map((page) => page.map(({ _id }) => _id)));
-  return { deliveries: pages.flat().filter((row) => isWithin(row._id, end) && !isTest(row)), retried: [], end };
+  const rows = new Map(pages.flat().map((row) => [row._id, row])); // one that moved meanwhile was read twice
+  return { deliveries: [...rows.values()].filter((row) => isWithin(row._id, end) && !isTest(row)), retried: [], end };
 };
 
 /** Where a page ends that is read in parts: at the first full part's last id, as that part may go on behind it. */
