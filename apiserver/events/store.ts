@@ -68,7 +68,7 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps): Eve
     await batches.insert([row]);
     return {
       changeId: row._id,
-      publish: () => publishing.begin(sizeOf(row.events), () => outbox.publish(row, new Set())),
+      publish: () => publishing.begin(0, () => outbox.publish(row, new Set())),
       withdraw: () => publishing.begin(0, () => batches.remove([row._id])),
     };
   };
@@ -146,8 +146,9 @@ const background = (log: Log) => {
     }
   };
   return {
+    /** What counts for nothing is never left to the timer: the events of a change, which are few. */
     begin: (characters: number, task: () => Promise<void>): void => {
-      if (charactersUnderWay > mostUnderWay) return;
+      if (characters > 0 && charactersUnderWay > mostUnderWay) return;
       const running = run(characters, task).finally(() => underWay.delete(running));
       underWay.add(running);
     },
