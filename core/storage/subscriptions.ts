@@ -30,13 +30,13 @@ export const subscriptions = (db: Db) => {
     put: (tenantId: string, made: SubscriptionRow, change: Partial<SubscriptionRow>): Promise<Put> =>
       alone(`${made.app_id} ${made.channel} ${made.token}`, () => put(rows, tenantId, made, change)),
 
-    /** Null when it is gone, or no longer in the status that was read; "taken" when another has that token. */
+    /** Null when it is gone, or no longer as it was read; "taken" when another has that token. */
     update: async (
       tenantId: string,
       read: SubscriptionRow,
       change: Partial<SubscriptionRow>,
     ): Promise<SubscriptionRow | "taken" | null> => {
-      const filter = { _id: read._id, tenant_id: tenantId, status: read.status };
+      const filter = { _id: read._id, tenant_id: tenantId, ...asRead(read) };
       try {
         return await rows.findOneAndUpdate(filter, withEvent(read, change), { returnDocument: "after" });
       } catch (error) {
@@ -101,10 +101,13 @@ const changeKnown = async (
   const after = { returnDocument: "after" } as const;
   const read = change.status === "unsubscribed" ? await rows.findOne(filter) : undefined;
   if (read === null) return null;
-  const [same, update] = read ? [{ status: read.status }, withEvent(read, change)] : [{}, { $set: change }];
+  const [same, update] = read ? [asRead(read), withEvent(read, change)] : [{}, { $set: change }];
   const row = await rows.findOneAndUpdate({ ...filter, ...same }, update, after);
   return row === null ? null : { row, hasNews: read !== undefined && isEnded(read, row) };
 };
+
+/** What the event of its end tells of a subscription must still be so. */
+const asRead = ({ status, user_id, token }: SubscriptionRow) => ({ status, user_id, token });
 
 /** Whether a change ended a subscription: then it tells so. */
 export const isEnded = (before: Pick<SubscriptionRow, "status">, after: Partial<SubscriptionRow>): boolean =>

@@ -4,13 +4,16 @@ import { type Db, MongoClient } from "mongodb";
 import { systemClock } from "#core/domain/clock.ts";
 import type { UpdateUser } from "#core/schema/user.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
+import { subscriptions } from "#core/storage/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/users.ts";
+import { updateSubscription } from "../../../apiserver/update-subscription.ts";
 import { updateUser } from "../../../apiserver/update-user.ts";
-import { aUser } from "../../support/fixtures.ts";
+import { anApiKey, aPlan, aSubscription, aTenant, aUser } from "../../support/fixtures.ts";
 import { testServers } from "../../support/servers.ts";
 
 const of = { tenant_id: "ten_1", app_id: "app_1" };
 const clock = systemClock;
+const caller = { key: anApiKey(of).row, tenant: aTenant(), plan: aPlan() };
 
 describe("a change of people that was decided on what is no longer so", () => {
   let mongo: MongoClient;
@@ -62,5 +65,16 @@ describe("a change of people that was decided on what is no longer so", () => {
     await patch(read, { language: "it" });
     await patch(read, { language: "de" });
     expect(await now(read)).to.include({ language: "de", revision: 2 });
+  });
+
+  it("tells the end of a subscription of whoever has it by then", async () => {
+    const [before, after] = [aSubscription(of), aSubscription(of)];
+    const { user_id, external_id } = after;
+    await subscriptions(db).rows.insertOne(before);
+    await subscriptions(db).put(of.tenant_id, before, { user_id, external_id });
+    const requireSubscribers = () => Promise.reject(new Error("it adds none"));
+    const deps = { subscriptions: subscriptions(db), requireSubscribers, publish: () => undefined, clock };
+    const ended = await updateSubscription(deps)(caller, before, { status: "unsubscribed" });
+    expect(ended.outbox.map(({ data }) => data["user_id"])).to.deep.equal([user_id]);
   });
 });
