@@ -1,6 +1,7 @@
 import { sampleEvent } from "#core/domain/sample-event.ts";
-import { batchesOf, webhookText } from "#core/domain/webhook-body.ts";
+import { batchesOf, maxWebhookBytes, webhookText } from "#core/domain/webhook-body.ts";
 import { failedConditions } from "#core/domain/webhook-filter.ts";
+import { invalid } from "#core/errors.ts";
 import type { BodyTemplates } from "#core/runtime/body-template.ts";
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/event.ts";
 import type { PreviewWebhook, WebhookPreviewResult } from "#core/schema/webhook.ts";
@@ -16,6 +17,7 @@ const perMinute = 10;
 export const previewWebhook =
   ({ limit, clock, templates }: PreviewDeps) =>
   async (app: AppRow, body: PreviewWebhook): Promise<WebhookPreviewResult> => {
+    checkData(body.data);
     checkFilters(body.filters);
     await limit("webhooks.preview", app._id, perMinute);
     const {
@@ -36,6 +38,12 @@ export const previewWebhook =
       error: "error" in rendered ? rendered.error : null,
     };
   };
+
+/** Filters look at every item of a list, here where other requests wait. */
+const checkData = (data: PreviewWebhook["data"]): void => {
+  if (data === undefined || Buffer.byteLength(JSON.stringify(data)) <= maxWebhookBytes) return;
+  throw invalid("data", `must be at most ${maxWebhookBytes} bytes of JSON`);
+};
 
 const eventOf = (app: AppRow, { event_type: kind, data }: PreviewWebhook, now: Date): EventEnvelope => {
   const sample = sampleEvent(kind, app._id, now);

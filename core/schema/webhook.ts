@@ -215,7 +215,7 @@ export type ReplayWebhook = Static<typeof ReplayWebhook>;
 /** Body of `POST …/webhooks/preview`. Without `data` a sample event of the kind is used. */
 export const PreviewWebhook = Closed({
   event_type: Enum([...eventKinds]),
-  data: Optional(Type.Object({}, { additionalProperties: true })),
+  data: Optional(Type.Object({}, { additionalProperties: true, description: "at most 65,536 bytes of JSON" })),
   batch: Optional(Flag()),
   ...Partial(Closed(shaping)).properties,
 });
