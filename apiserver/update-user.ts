@@ -3,7 +3,7 @@ import { AppError, NotFound } from "#core/errors.ts";
 import type { UpdateUser } from "#core/schema/user.ts";
 import type { UserRow, Users } from "#core/storage/users.ts";
 import { aliasClaimed } from "./upsert-user.ts";
-import { changeOf, identityOf } from "./user-change.ts";
+import { changeOf } from "./user-change.ts";
 import { checkUser } from "./user-checks.ts";
 
 export type UpdateUserDeps = {
@@ -19,12 +19,12 @@ export const updateUser =
   (deps: UpdateUserDeps) =>
   async (found: UserRow, body: UpdateUser): Promise<UserRow> => {
     checkUser(body);
-    const change = (read: UserRow) => changeOf(read, body, deps.clock.now()).update;
+    const change = (read: UserRow) => changeOf(read, body, deps.clock.now());
     let user: UserRow | null = found;
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (user === null) throw new NotFound("user");
-      await requireFree(deps, user, body);
-      const changed = await deps.users.update(user.tenant_id, user, change);
+      await requireFree(deps, user, change(user).whole.alias_keys); // bounds come before: decisions 9.3
+      const changed = await deps.users.update(user.tenant_id, user, (now) => change(now).update);
       if (changed !== null) {
         if (changed.external_id !== user.external_id) await deps.nameOwner(changed);
         return changed;
@@ -34,8 +34,8 @@ export const updateUser =
     throw new AppError("HS_CONFLICT", "the user is being changed by others at the same moment", { status: "busy" });
   };
 
-const requireFree = async ({ users }: UpdateUserDeps, user: UserRow, body: UpdateUser): Promise<void> => {
-  const gained = identityOf(user, body).alias_keys.filter((key) => !user.alias_keys.includes(key));
+const requireFree = async ({ users }: UpdateUserDeps, user: UserRow, wanted: readonly string[]): Promise<void> => {
+  const gained = wanted.filter((key) => !user.alias_keys.includes(key));
   if (gained.length === 0) return;
   const [owner] = await users.findAll(user.tenant_id, user.app_id, gained);
   if (owner !== undefined) throw aliasClaimed(owner, gained);

@@ -64,8 +64,9 @@ const ownerOf = (found: readonly UserRow[], body: UpsertUser): UserRow | null =>
   const isOwner = (user: UserRow): boolean =>
     user === owner && (named !== undefined || body.external_id === undefined || user.external_id === null);
   const other = found.find((user) => !isOwner(user));
-  if (other !== undefined) throw aliasClaimed(other, keysOf(body));
-  return owner;
+  if (owner === null || other === undefined) return owner;
+  changeOf(owner, body); // bounds come before: decisions 9.3
+  throw aliasClaimed(other, keysOf(body));
 };
 
 /** Which of the wanted aliases a user has, for a caller who cannot have it. */

@@ -5,7 +5,7 @@ import { type UpdateUser, userLimits } from "#core/schema/user.ts";
 import { aliasKey, type UserRow } from "#core/storage/users.ts";
 
 /** What a body makes of a user: the members as they will be, and the update that gets there. */
-export type Change = { whole: Partial<UserRow>; update: UpdateFilter<UserRow> };
+export type Change = { whole: Partial<UserRow> & Identity; update: UpdateFilter<UserRow> };
 
 /**
  * Applies a body to a user: maps are merged, null (and for tags "") removes. The repository sees that he is still as he
@@ -40,11 +40,10 @@ const tellingOf = (user: UserRow, names: readonly string[], now: Date): UpdateFi
   };
 };
 
+type Identity = Pick<UserRow, "external_id" | "aliases" | "alias_keys">;
+
 /** External id and aliases after a body, and the keys that the unique index holds. */
-export const identityOf = (
-  user: UserRow,
-  { external_id: externalId = user.external_id, aliases }: UpdateUser,
-): Pick<UserRow, "external_id" | "aliases" | "alias_keys"> => {
+const identityOf = (user: UserRow, { external_id: externalId = user.external_id, aliases }: UpdateUser): Identity => {
   const kept = aliases === undefined ? user.aliases : bounded("aliases", merged(user.aliases, Object.entries(aliases)));
   const all = { user_id: user._id, ...(externalId !== null && { external_id: externalId }), ...kept };
   return {

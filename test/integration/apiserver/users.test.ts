@@ -69,6 +69,16 @@ describe("users and subscriptions", () => {
     }
   });
 
+  it("holds a body to the bounds of a user before it asks whose an alias is", async () => {
+    await upsert({ external_id: "dora", aliases: { crm: "31" } });
+    await upsert({ external_id: "emil" });
+    const body = { aliases: { crm: "31" }, properties: { long: "x".repeat(userLimits.propertyCharacters) } };
+    const wanted = [upsert({ external_id: "emil", ...body }), call("PATCH", "/users/by/external_id/emil", body)];
+    for (const reply of await Promise.all(wanted)) {
+      expect([reply.status, reply.body.error?.details["field"]]).to.deep.equal([400, "properties"]);
+    }
+  });
+
   it("makes one user of many calls at the same moment", async () => {
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, n) => upsert({ external_id: "race", tags: { [`t${n}`]: "1" } })),
