@@ -55,12 +55,11 @@ export const users = (db: Db) => {
     rows,
 
     /** The user that has an alias; label `user_id` is our own id. */
-    find: (tenantId: string, appId: string, label: string, id: string): Promise<UserRow | null> =>
-      rows.findOne({
-        app_id: appId,
-        tenant_id: tenantId,
-        ...(label === "user_id" ? { _id: id } : { alias_keys: aliasKey(label, id) }),
-      }),
+    find: async (tenantId: string, appId: string, label: string, id: string): Promise<UserRow | null> => {
+      if (label.includes(":")) return null; // no label has one: its end would be taken for the begin of an id
+      const named = label === "user_id" ? { _id: id } : { alias_keys: aliasKey(label, id) };
+      return rows.findOne({ app_id: appId, tenant_id: tenantId, ...named });
+    },
 
     /** The users that have any of these aliases. */
     findAll: (tenantId: string, appId: string, keys: readonly string[]): Promise<UserRow[]> =>

@@ -42,6 +42,12 @@ describe("users and subscriptions", () => {
     }
   });
 
+  it("finds nobody by a label that takes in a part of his id", async () => {
+    await upsert({ aliases: { crm: "x:1" } });
+    expect((await call("GET", "/users/by/crm/x%3A1")).status).to.equal(200);
+    expect((await call("GET", "/users/by/crm%3Ax/1")).status).to.equal(404);
+  });
+
   it("gives a user that was found by an alias the external id it did not have", async () => {
     const made = await upsert({
       aliases: { crm: "20" },
