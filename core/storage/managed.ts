@@ -185,13 +185,16 @@ const update = (
     const { matchedCount } = await rows.updateOne({ _id: found._id, ...asFound(found, managed.epoch) }, change);
     if (matchedCount === 1) return;
     await refuseLater(rows, { id: found._id, uid: found.managed?.uid ?? "", fence });
-    throw new Error(`${rows.collectionName} ${found._id} changed hands while it was written`);
+    throw new Error(`${rows.collectionName} ${found._id} changed while it was written`);
   });
 };
 
-/** Still the same resource's, or nobody's, and no later leader's. */
-const asFound = ({ managed }: ManagedRow, epoch: number): Filter<Stored> =>
-  managed === null ? { managed: null } : { "managed.uid": managed.uid, "managed.epoch": { $lte: epoch } };
+/** Still the same resource's, or nobody's, and no later leader's; unchanged where the REST interface may change it. */
+const asFound = ({ managed, updated_at }: ManagedRow, epoch: number): Filter<Stored> => {
+  if (managed === null) return { managed, updated_at };
+  const isMine = { "managed.uid": managed.uid, "managed.epoch": { $lte: epoch } };
+  return managed.policy === "Enforce" ? isMine : { ...isMine, updated_at };
+};
 
 const unlessTaken = async (kept: Kept, write: () => Promise<unknown>): Promise<Kept> => {
   try {

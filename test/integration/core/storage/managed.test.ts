@@ -25,6 +25,7 @@ const by = (uid = "u"): Omit<Managed, "epoch"> => ({
   deletion: "Delete",
 });
 const now = new Date("2026-01-01T00:00:00Z");
+const later = new Date("2026-01-01T00:01:00Z");
 
 /** The fence of a term that lasts until it is over. */
 const term = (epoch: number, isOver: () => boolean = () => false): Fence => ({
@@ -74,6 +75,22 @@ describe("managed documents", function () {
     expect(await remove("gold", "u")).to.equal(true);
     expect(await remove("gold", "u")).to.equal(false);
   });
+
+  for (const [name, before] of [
+    ["is nobody's", null],
+    ["a resource only made", { ...by(), policy: "CreateOnly", epoch: 1 }],
+  ] as [string, Managed | null][]) {
+    it(`are not taken over as they were read when others changed them since: one that ${name}`, async () => {
+      const { keep } = managedRows(rows, term(1));
+      await rows.insertOne({ _id: "gold", title: "Gold", managed: before, updated_at: now });
+      const found = await stored();
+      await rows.updateOne({ _id: "gold" }, { $set: { title: "Others'", updated_at: later } });
+      const error = await keep(wanted(found, "Ours"), later).catch((thrown: unknown) => thrown);
+      expect(String(error)).to.contain("gold changed while it was written");
+      expect(await stored()).to.deep.include({ title: "Others'", managed: before });
+      expect(await keep(wanted(await stored(), "Ours"), later)).to.equal("updated");
+    });
+  }
 
   it("are let go of with their members", async () => {
     const { keep, release } = managedRows(rows, term(1));
