@@ -1,4 +1,4 @@
-import type { Db } from "mongodb";
+import type { Db, UpdateFilter } from "mongodb";
 import { personKey } from "../domain/people.ts";
 import type { OutboxEvent } from "../schema/event.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
@@ -70,6 +70,12 @@ const soonMs = 1_000; // by then whoever removes it has done so and published it
 const keysOf = ({ _id, channel, token }: SubscriptionRow): string[] =>
   channel === "email" ? [_id, personKey("email", token)] : [_id];
 
+/** He may have been found by more ids before. */
+const renewed = ({ keys, outbox }: RemovalRow): UpdateFilter<RemovalRow> => ({
+  $addToSet: { keys: { $each: keys } },
+  $set: { outbox },
+});
+
 export type Removals = ReturnType<typeof removals>;
 
 export const removals = (db: Db) => {
@@ -79,7 +85,7 @@ export const removals = (db: Db) => {
 
     /**
      * Writes down that something is to be removed. One that was begun before stays as it is; but that of an app, which
-     * may be kept after all, begins anew.
+     * may be kept after all, begins anew, and that of a user tells of him as he is now.
      */
     begin: async (row: RemovalRow): Promise<void> => {
       try {
@@ -88,6 +94,7 @@ export const removals = (db: Db) => {
         if (!isDuplicateKey(error)) throw error;
         const { _id, passes, removed_at, due_at } = row;
         if (row.kind === "app") await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
+        if (row.kind === "user") await rows.updateOne({ _id }, renewed(row));
       }
     },
 

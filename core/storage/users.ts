@@ -89,8 +89,9 @@ export const users = (db: Db) => {
       }
     },
 
-    remove: async (tenantId: string, id: string): Promise<boolean> =>
-      (await rows.deleteOne({ _id: id, tenant_id: tenantId })).deletedCount === 1,
+    /** False when he is gone, or no longer as he was `read`. */
+    remove: async (tenantId: string, id: string, read: Partial<Pick<UserRow, "revision">> = {}): Promise<boolean> =>
+      (await rows.deleteOne({ ...read, _id: id, tenant_id: tenantId })).deletedCount === 1,
 
     /** Forgets the changes that were published, of users that have not changed since. */
     told: async (published: readonly Pick<UserRow, "_id" | "revision">[]): Promise<void> => {

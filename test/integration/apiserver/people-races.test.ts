@@ -4,8 +4,10 @@ import { type Db, MongoClient } from "mongodb";
 import { systemClock } from "#core/domain/clock.ts";
 import type { UpdateUser } from "#core/schema/user.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
+import { type RemovalRow, removals } from "#core/storage/removals.ts";
 import { subscriptions } from "#core/storage/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/users.ts";
+import { deleteUser } from "../../../apiserver/delete-user.ts";
 import { updateSubscription } from "../../../apiserver/update-subscription.ts";
 import { updateUser } from "../../../apiserver/update-user.ts";
 import { anApiKey, aPlan, aSubscription, aTenant, aUser } from "../../support/fixtures.ts";
@@ -76,5 +78,21 @@ describe("a change of people that was decided on what is no longer so", () => {
     const deps = { subscriptions: subscriptions(db), requireSubscribers, publish: () => undefined, clock };
     const ended = await updateSubscription(deps)(caller, before, { status: "unsubscribed" });
     expect(ended.outbox.map(({ data }) => data["user_id"])).to.deep.equal([user_id]);
+  });
+
+  it("deletes a user by the ids that he has by then", async () => {
+    const read = await stored({ external_id: "before" });
+    const device = aSubscription({ ...of, user_id: read._id });
+    await subscriptions(db).rows.insertOne(device);
+    await patch(read, { external_id: "by-then", aliases: { crm: "new" } });
+    const published: RemovalRow[] = [];
+    const publish = (removal: RemovalRow) => void published.push(removal);
+    const deps = { removals: removals(db), users: users(db), subscriptions: subscriptions(db), publish, clock };
+    await deleteUser(deps)(read);
+    expect(published.flatMap(({ outbox }) => outbox.map(({ data }) => data["external_id"]))).to.deep.equal(["by-then"]);
+    const removal = await removals(db).rows.findOne({ _id: read._id });
+    expect(removal?.keys).to.include.members(["external_id:before", "external_id:by-then", "crm:new", device._id]);
+    expect(removal?.outbox).to.deep.equal(published[0]?.outbox);
+    expect([await now(read), await subscriptions(db).rows.findOne({ _id: device._id })]).to.deep.equal([null, null]);
   });
 });
