@@ -1,16 +1,21 @@
 import type { UpdateWebhook } from "#core/schema/webhook.ts";
 import { healthAnew, type WebhookRow } from "#core/storage/webhooks.ts";
 import type { By } from "../audit.ts";
+import { requireUnmanaged } from "../managed.ts";
 import { changeWebhook } from "./change.ts";
 import { checkWebhook } from "./checks.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { membersOf } from "./members.ts";
 
-/** Changes an endpoint; what is asked for is judged together with what stays. */
+/** Changes an endpoint; what is asked for is judged together with what stays. Nothing asked for, nothing changed or told. */
 export const updateWebhook =
   (deps: WebhookDeps) =>
-  (by: By, found: WebhookRow, body: UpdateWebhook): Promise<WebhookRow> =>
-    changeWebhook(deps, { by, verb: "updated", found }, (row) => {
+  async (by: By, found: WebhookRow, body: UpdateWebhook): Promise<WebhookRow> => {
+    if (Object.keys(body).length === 0) {
+      requireUnmanaged("webhook", found);
+      return found;
+    }
+    return changeWebhook(deps, { by, verb: "updated", found }, (row) => {
       const { events = row.events, event_filters: filters = { event_names: row.event_names } } = body;
       checkWebhook(deps, { ...body, events, event_names: filters.event_names });
       return {
@@ -18,6 +23,7 @@ export const updateWebhook =
         isDue: body.status !== undefined || (row.paused && body.paused === false),
       };
     });
+  };
 
 /** The only one who disables or enables an endpoint that answers is its owner. Source: spec 3.3. */
 const stateOf = (row: WebhookRow, wanted: UpdateWebhook["status"]): Partial<WebhookRow> => {

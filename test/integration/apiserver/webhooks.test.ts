@@ -124,6 +124,14 @@ describe("webhooks", () => {
     await announced(id);
   });
 
+  it("is left as it is by a change of nothing", async () => {
+    const { id } = await made();
+    const before = await row(id);
+    const { status, body } = await call("PATCH", `/${id}`, {});
+    expect([status, body]).to.deep.equal([200, (await call("GET", `/${id}`)).body]);
+    expect(await row(id)).to.deep.equal(before);
+  });
+
   it("replaces all headers by a map, and removes them by null", async () => {
     const { id } = await made({ headers: { "X-A": "1", "X-B": "2" } });
     expect((await call("PATCH", `/${id}`, { headers: { "X-C": "3" } })).body["header_names"]).to.deep.equal(["X-C"]);
@@ -236,6 +244,7 @@ describe("webhooks", () => {
     await nats.nc.flush();
     const { id, secret } = await made({ headers: { "X-Key": "s3cret" } });
     const ours = () => heardOf.filter((event) => event["subject_id"] === id);
+    await call("PATCH", `/${id}`, {});
     await call("PATCH", `/${id}`, { paused: true, headers: { "X-Key": "an0ther" } });
     const { body: rotated } = await call("POST", `/${id}/rotate-secret`);
     await call("DELETE", `/${id}`);
@@ -244,7 +253,10 @@ describe("webhooks", () => {
     const audited = ours();
     const data = audited.map((event) => event["data"] as Record<string, unknown>);
     const actions = ["created", "updated", "secret_rotated", "deleted"].map((verb) => `webhook.${verb}`);
-    expect(data.map(({ action }) => action)).to.have.members(actions);
+    expect(
+      data.map(({ action }) => action),
+      "nothing of a change of nothing",
+    ).to.have.members(actions);
     const updated = data.find(({ action }) => action === "webhook.updated");
     expect(updated).to.deep.include({
       actor: { type: "api_key", id: tenant.key._id },
