@@ -9,10 +9,10 @@ export type SubscriberQuotaDeps = {
   countBillable: (tenantId: string) => Promise<number>;
 };
 
-/** An address of an app. */
-export type Address = Pick<SubscriptionRow, "app_id" | "channel" | "token">;
-
-export type RequireSubscribers = (caller: Caller, address: Address) => Promise<void>;
+export type RequireSubscribers = (
+  caller: Caller,
+  wanted: Pick<SubscriptionRow, "app_id" | "channel" | "token">,
+) => Promise<void>;
 
 /**
  * Refuses another subscription that counts when the plan's are used up. Those that are not `invalid` count already,

@@ -27,8 +27,8 @@ export const updateSubscription =
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (read === null) throw new NotFound("subscription");
       const change = changeOf(read, body, clock.now());
-      if (read.status === "invalid" && change.status !== undefined)
-        await requireRoom(deps, caller, { ...read, ...change });
+      const isRestored = read.status === "invalid" && change.status !== undefined;
+      if (isRestored) await requireRoom(deps, caller, { ...read, ...change });
       const updated = await subscriptions.update(read.tenant_id, read, change);
       if (updated === "taken") throw taken();
       if (updated !== null) {
