@@ -62,6 +62,17 @@ describe("a change of people that was decided on what is no longer so", () => {
     expect(await now(read)).to.deep.include({ tags: { plan: "pro", a: "1", b: "2" }, language: "it" });
   });
 
+  it("is made in the end, however many of three processes change one user", async () => {
+    const read = await stored();
+    const processes = Array.from({ length: 3 }, () => users(db));
+    const nameOwner = async () => undefined;
+    const writes = Array.from({ length: 60 }, (_, n) =>
+      updateUser({ users: processes[n % 3] ?? users(db), nameOwner, clock })(read, { tags: tags(n, 1) }),
+    );
+    await Promise.all(writes);
+    expect(Object.keys((await now(read))?.tags ?? {})).to.have.length(60);
+  });
+
   it("tells that it changed a value back", async () => {
     const read = await stored({ language: "de" });
     await patch(read, { language: "it" });
