@@ -49,7 +49,7 @@ const mostProblems = 20; // as everywhere
 
 /** What the schema cannot say. */
 const problemsOf = (event: CustomEvent, index: number): FieldError[] => {
-  const { user_id: userId, external_id: externalId, properties, occurred_at: occurredAt } = event;
+  const { user_id: userId, external_id: externalId, properties } = event;
   const at = `events[${index}]`;
   const problems: FieldError[] = [];
   if (userId !== undefined && externalId !== undefined) {
@@ -61,9 +61,6 @@ const problemsOf = (event: CustomEvent, index: number): FieldError[] => {
   }
   if (properties !== undefined && isTooLarge(event)) {
     problems.push({ field: at, message: `must have at most ${customEventLimits.bytes} bytes of JSON` });
-  }
-  if (occurredAt !== undefined && Number.isNaN(Date.parse(occurredAt))) {
-    problems.push({ field: `${at}.occurred_at`, message: "is not an instant" }); // a leap second
   }
   return problems;
 };

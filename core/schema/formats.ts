@@ -1,7 +1,11 @@
 import { fullFormats } from "ajv-formats/dist/formats.js";
 
+const dateTime = fullFormats["date-time"] as { validate: (text: string) => boolean }; // sound: ajv-formats makes it so
+
 /** Formats of our own, by the name that a schema gives them. Each takes a string and says whether it has the form. */
 export const ourFormats = {
+  /** RFC 3339, and an instant: `Date` reads neither a leap second nor an offset of hours alone. */
+  "date-time": (text: string): boolean => dateTime.validate(text) && !Number.isNaN(Date.parse(text)),
   /** An absolute https address; plain http only for a loopback host, where simulators and tests live. */
   "https-url": (text: string): boolean => isHttpsUrl(text),
   /** An IPv4 or IPv6 network such as `10.0.0.0/8`. */

@@ -97,7 +97,11 @@ export class Tenure {
     const before = this.#held.row;
     const told = this.#told();
     this.#isStale = false;
-    const held = await endpoints.renew(this.#held, { ...told, ...more }, { now: clock.now(), holdMs });
+    const renewing = endpoints.renew(this.#held, { ...told, ...more }, { now: clock.now(), holdMs });
+    const held = await renewing.catch((error: unknown) => {
+      this.#isStale = true;
+      throw error;
+    });
     this.#renewedMs = this.#nowMs();
     if (held === null) {
       this.#isLost = true;

@@ -18,7 +18,6 @@ describe("a request that is refused", () => {
   const call = (method: string, path: string, more: Call = {}) =>
     site.api.call(method, path, { token: tenant.token, ...more });
   const message = () => ({ app_id: tenant.app._id, target: { all: true }, contents: { en: "x" } });
-  const users = () => `/v1/apps/${tenant.app._id}/users`;
   const stored = () => site.db.collection("messages").countDocuments();
 
   type Case = {
