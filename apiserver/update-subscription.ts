@@ -1,5 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { AppError, NotFound } from "#core/errors.ts";
+import { AppError } from "#core/errors.ts";
 import type { UpdateSubscription } from "#core/schema/subscription.ts";
 import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import { isEnded, type Subscriptions } from "#core/storage/subscriptions.ts";
@@ -7,6 +7,7 @@ import type { Caller } from "./caller.ts";
 import { statusChange } from "./register-subscription.ts";
 import type { RequireSubscribers } from "./subscriber-quota.ts";
 import { changedAddress } from "./subscription-checks.ts";
+import { writeAsIs } from "./write-as-is.ts";
 
 export type UpdateSubscriptionDeps = {
   subscriptions: Pick<Subscriptions, "find" | "findByToken" | "update">;
@@ -16,29 +17,24 @@ export type UpdateSubscriptionDeps = {
   clock: Clock;
 };
 
-const attempts = 5; // each lost to another writer of the same subscription's status
-
 /** Changes a subscription. A new token makes an invalid one good again. */
 export const updateSubscription =
   (deps: UpdateSubscriptionDeps) =>
   async (caller: Caller, found: SubscriptionRow, body: UpdateSubscription): Promise<SubscriptionRow> => {
     const { subscriptions, publish, clock } = deps;
-    let read: SubscriptionRow | null = found;
-    for (let attempt = 0; attempt < attempts; attempt++) {
-      if (read === null) throw new NotFound("subscription");
-      const change = changeOf(read, body, clock.now());
-      const isRestored = read.status === "invalid" && change.status !== undefined;
-      if (isRestored) await requireRoom(deps, caller, { ...read, ...change });
-      const updated = await subscriptions.update(read.tenant_id, read, change);
-      if (updated === "taken") throw taken();
-      if (updated !== null) {
-        if (isEnded(read, updated)) publish(updated);
+    return writeAsIs({
+      what: "subscription",
+      found,
+      reread: ({ tenant_id: tenantId, app_id: appId, _id }) => subscriptions.find(tenantId, appId, _id),
+      attempt: async (read) => {
+        const change = changeOf(read, body, clock.now());
+        const isRestored = read.status === "invalid" && change.status !== undefined;
+        if (isRestored) await requireRoom(deps, caller, { ...read, ...change });
+        const updated = await subscriptions.update(read.tenant_id, read, change);
+        if (updated === "taken") throw taken();
+        if (updated !== null && isEnded(read, updated)) publish(updated);
         return updated;
-      }
-      read = await subscriptions.find(read.tenant_id, read.app_id, read._id);
-    }
-    throw new AppError("HS_CONFLICT", "the subscription is being changed by others at the same moment", {
-      status: "busy",
+      },
     });
   };
 

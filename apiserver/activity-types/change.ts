@@ -1,9 +1,9 @@
-import { AppError, NotFound } from "#core/errors.ts";
 import type { UpdateLiveActivityType } from "#core/schema/live-activity-type.ts";
 import { rememberChange } from "#core/storage/intended-changes.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
 import type { By } from "../audit.ts";
 import { requireUnmanaged } from "../managed.ts";
+import { laterThan, writeAsIs } from "../write-as-is.ts";
 import { activityTypeChange } from "./audit.ts";
 import { checkSchemas } from "./checks.ts";
 import type { ActivityTypeDeps } from "./deps.ts";
@@ -37,25 +37,20 @@ export const removeActivityType =
     deps.announce(found._id);
   };
 
-const attempts = 5; // each lost to another writer of the same type
-
-/** Writes to a type as it is now, again when another was quicker; `attempt` gives null then. */
-const write = async <T>(
+/** Writes to a type as it is now; `attempt` gives null when another was quicker. */
+const write = <T>(
   { types }: ActivityTypeDeps,
   found: LiveActivityTypeRow,
   attempt: (row: LiveActivityTypeRow) => Promise<T | null>,
 ): Promise<T> => {
-  let row: LiveActivityTypeRow | null = found;
-  for (let i = 0; i < attempts; i++) {
-    if (row === null) throw new NotFound("live activity type");
-    requireUnmanaged("live activity type", row);
-    const written = await attempt(row);
-    if (written !== null) return written;
-    row = await types.findById(row.tenant_id, row.app_id, row._id);
-  }
-  const details = { status: "busy" };
-  throw new AppError("HS_CONFLICT", "the live activity type is being changed by others at the same moment", details);
+  const what = "live activity type";
+  return writeAsIs({
+    what,
+    found,
+    reread: ({ tenant_id: tenantId, app_id: appId, _id }) => types.findById(tenantId, appId, _id),
+    attempt: (row) => {
+      requireUnmanaged(what, row);
+      return attempt(row);
+    },
+  });
 };
-
-/** Grows with every change, so that it tells versions apart. */
-const laterThan = (before: Date, now: Date): Date => (now > before ? now : new Date(before.getTime() + 1));

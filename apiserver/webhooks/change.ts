@@ -1,8 +1,8 @@
-import { AppError, NotFound } from "#core/errors.ts";
 import { rememberChange } from "#core/storage/intended-changes.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import type { By } from "../audit.ts";
 import { requireUnmanaged } from "../managed.ts";
+import { laterThan, writeAsIs } from "../write-as-is.ts";
 import { type Verb, webhookChange } from "./audit.ts";
 import type { WebhookDeps } from "./deps.ts";
 
@@ -39,23 +39,12 @@ export const changeWebhook = async (
   });
 };
 
-const attempts = 5; // each lost to another writer of the same endpoint
-
-/** Writes to an endpoint as it is now, again when another was quicker; `attempt` gives null then. */
-export const writeWebhook = async <T>(
+/** Writes to an endpoint as it is now; `attempt` gives null when another was quicker. */
+export const writeWebhook = <T>(
   { endpoints }: Pick<ChangeDeps, "endpoints">,
   found: WebhookRow,
   attempt: (row: WebhookRow) => Promise<T | null>,
 ): Promise<T> => {
-  let row: WebhookRow | null = found;
-  for (let i = 0; i < attempts; i++) {
-    if (row === null) throw new NotFound("webhook");
-    const written = await attempt(row);
-    if (written !== null) return written;
-    row = await endpoints.find(row.tenant_id, row.app_id, row._id);
-  }
-  throw new AppError("HS_CONFLICT", "the webhook is being changed by others at the same moment", { status: "busy" });
+  const reread = ({ tenant_id: tenantId, app_id: appId, _id }: WebhookRow) => endpoints.find(tenantId, appId, _id);
+  return writeAsIs({ what: "webhook", found, reread, attempt });
 };
-
-/** Grows with every change, so that it tells versions apart. */
-const laterThan = (before: Date, now: Date): Date => (now > before ? now : new Date(before.getTime() + 1));
