@@ -1,14 +1,13 @@
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import type { ApiKeyRow } from "#core/storage/api-keys.ts";
 import { findTool } from "../../dev/find-tool.ts";
 import { bin, rootDir, testDir } from "../../dev/paths.ts";
 import { startProgram } from "../../dev/programs.ts";
+import { command } from "../../dev/run-command.ts";
 import { type Kubernetes, startKubernetes } from "../../dev/servers/kubernetes.ts";
 import { freePorts, type ServerProcess } from "../../dev/servers/process.ts";
 import { testKeyRing } from "../support/fixtures.ts";
@@ -74,14 +73,9 @@ describe("the pages on running Herald in a cluster", function () {
     operator = await startProgram({ program: "operator", dir, healthPort, env });
   };
 
-  const run = async (script: string, input = ""): Promise<string> => {
-    const env = { ...process.env, PATH: `${join(home, "bin")}:${process.env["PATH"]}`, KUBECONFIG: cluster.kubeconfig };
-    const running = promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: home, env });
-    running.child.stdin?.end(input);
-    const { stdout } = await running.catch((failure: { stdout: string; stderr: string }) =>
-      expect.fail(`${failure.stdout}\n${failure.stderr}`),
-    );
-    return stdout;
+  const run = (script: string, input = ""): Promise<string> => {
+    const env = { PATH: `${join(home, "bin")}:${process.env["PATH"]}`, KUBECONFIG: cluster.kubeconfig };
+    return command(["bash", "-euo", "pipefail", "-c", script], { cwd: home, env, input, timeoutMs: commandsMs });
   };
   const commandsOf = (page: string, ...sections: string[]): string[] =>
     blocksOf(page)
@@ -206,6 +200,8 @@ describe("the pages on running Herald in a cluster", function () {
     expect(restarted.trim().split("\n")).to.have.length(3);
   });
 });
+
+const commandsMs = 120_000; // those of a whole page
 
 /** Sections of install.md. */
 const trial = ["Try it: five minutes"];

@@ -6,17 +6,10 @@ import { BSON } from "mongodb";
 import { allCollections } from "#core/storage/all.ts";
 import { testDir } from "../../dev/paths.ts";
 import { exercise } from "../support/exercise.ts";
-import { fill, planOf } from "../support/plans.ts";
+import { faultsOf, fill, type QueryException } from "../support/plans.ts";
 import { queriesVariable, type RecordedQuery } from "../support/record-queries.ts";
 import { type Sending, startSending } from "../support/sending.ts";
 import { testServers } from "../support/servers.ts";
-import { until } from "../support/until.ts";
-
-/**
- * PostgreSQL looks every minute for tables that have grown, and then reads them, three at a time; until then it plans for
- * the few rows it saw last.
- */
-const statisticsMs = 180_000;
 
 describe("the queries of the running service", function () {
   this.timeout(300_000);
@@ -47,23 +40,8 @@ describe("the queries of the running service", function () {
     await rm(dir, { recursive: true, force: true });
   });
 
-  const faultsOf = async (asked: readonly RecordedQuery[]) => {
-    const faults: { query: RecordedQuery; scans: string[]; sorts: boolean }[] = [];
-    for (const query of asked) {
-      const { scans, sorts } = await planOf(sending.system.db, query);
-      const isAllowed = exceptions.some(({ of }) => of(query));
-      if ((scans.length > 0 || sorts) && !isAllowed) faults.push({ query, scans, sorts });
-    }
-    return faults;
-  };
-
   it("are found in an index, and sorted by it", async () => {
-    let faults = await faultsOf(queries);
-    const areNone = async () => {
-      faults = await faultsOf(faults.map(({ query }) => query));
-      return faults.length === 0;
-    };
-    if (faults.length > 0) await until(areNone, statisticsMs).catch(() => undefined);
+    const faults = await faultsOf(sending.system.db, queries, exceptions);
     expect(faults, faults.map((fault) => JSON.stringify(fault)).join("\n")).to.deep.equal([]);
   });
 
@@ -74,7 +52,7 @@ describe("the queries of the running service", function () {
 });
 
 /** Queries that may read more than an index gives them, and why. */
-const exceptions: readonly { of: (query: RecordedQuery) => boolean; because: string }[] = [
+const exceptions: readonly QueryException[] = [
   {
     of: ({ collection, filter }) => collection === "plans" && isDeepStrictEqual(filter, {}),
     because: "there are a handful of plans, and a dispatcher serves them all",

@@ -1,11 +1,9 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
 import { type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { expect } from "chai";
 import { type Collection, type Document, MongoBulkWriteError, MongoClient, MongoServerError } from "mongodb";
 import { bin } from "../../dev/paths.ts";
+import { command } from "../../dev/run-command.ts";
 import { testServers } from "../support/servers.ts";
 import { until } from "../support/until.ts";
 
@@ -202,11 +200,7 @@ const sorts = async (explained: Promise<Document>): Promise<boolean> =>
 
 const kubectl = async (args: string[], input: object = {}): Promise<string> => {
   const { kubeconfig } = await testServers();
-  const child = spawn(bin("kubectl"), ["--kubeconfig", kubeconfig, ...args], { stdio: "pipe" });
-  child.stdin.end(JSON.stringify(input));
-  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
-  if (code !== 0) throw new Error(err);
-  return out;
+  return command([bin("kubectl"), "--kubeconfig", kubeconfig, ...args], { input: JSON.stringify(input) });
 };
 
 const definition = ({ kind, plural, group }: { kind: string; plural: string; group: string }): object => {

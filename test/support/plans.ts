@@ -1,6 +1,7 @@
 import type { Db, Document, Sort } from "mongodb";
 import { allCollections } from "#core/storage/all.ts";
 import type { RecordedQuery } from "./record-queries.ts";
+import { until } from "./until.ts";
 
 const rowsEach = 10_000; // enough for the planner to think that reading them all is dear
 const sharedBy = 50; // documents that are alike in what is not unique
@@ -29,6 +30,46 @@ const copyOf = <T>(value: T, i: number, key = ""): T => {
   if (Array.isArray(value)) return value.map((one: unknown) => copyOf(one, i, key)) as T; // as above
   if (typeof value !== "object" || value === null || value instanceof Date) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, copyOf(member, i, name)])) as T;
+};
+
+/** A query that the server would answer by reading more than an index gives it. */
+export type QueryFault = { query: RecordedQuery; plan: Plan };
+
+/** A query that may, and why. */
+export type QueryException = { of: (query: RecordedQuery) => boolean; because: string };
+
+/**
+ * PostgreSQL looks every minute for tables that have grown, and then reads them, three at a time; until then it plans for
+ * the few rows it saw last.
+ */
+const statisticsMs = 180_000;
+
+/** Queries that read or sort more than they should, also when the server knows how much there is. */
+export const faultsOf = async (
+  db: Db,
+  queries: readonly RecordedQuery[],
+  exceptions: readonly QueryException[],
+): Promise<QueryFault[]> => {
+  let faults = await faultsNow(
+    db,
+    queries.filter((query) => !exceptions.some(({ of }) => of(query))),
+  );
+  const areNone = async () => {
+    const asked = faults.map(({ query }) => query);
+    faults = await faultsNow(db, asked);
+    return faults.length === 0;
+  };
+  if (faults.length > 0) await until(areNone, statisticsMs).catch(() => undefined); // the caller tells of what is left
+  return faults;
+};
+
+const faultsNow = async (db: Db, queries: readonly RecordedQuery[]): Promise<QueryFault[]> => {
+  const faults: QueryFault[] = [];
+  for (const query of queries) {
+    const plan = await planOf(db, query);
+    if (plan.scans.length > 0 || plan.sorts) faults.push({ query, plan });
+  }
+  return faults;
 };
 
 /** What an explained query would make the server do. */

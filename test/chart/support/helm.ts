@@ -1,14 +1,9 @@
-import { execFile } from "node:child_process";
 import { globSync } from "node:fs";
 import { basename, join } from "node:path";
-import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
 import { findTool } from "../../../dev/find-tool.ts";
 import { rootDir } from "../../../dev/paths.ts";
-
-const execute = promisify(execFile);
-const mostBytes = 32 * 1024 * 1024;
-const deadlineMs = 60_000;
+import { command } from "../../../dev/run-command.ts";
 
 /** The chart's folder. */
 export const chartDir = join(rootDir, "charts/herald");
@@ -24,14 +19,7 @@ export const valuesFiles: Readonly<Record<string, string>> = Object.fromEntries(
 export const runTool = async (name: string, args: readonly string[], input = ""): Promise<string> => {
   const path = findTool(name);
   if (path === null) throw new Error(`${name} is missing: make install-chart-tools`);
-  const running = execute(path, args, { cwd: rootDir, maxBuffer: mostBytes, timeout: deadlineMs });
-  running.child.stdin?.end(input);
-  try {
-    return (await running).stdout;
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string }; // sound: promisified execFile adds both
-    throw new Error(`${name} ${args.slice(0, 2).join(" ")} failed:\n${stdout}${stderr}`, { cause: error });
-  }
+  return command([path, ...args], { input });
 };
 
 /** A rendered object, as far as tests look at it. */

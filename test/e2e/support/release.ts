@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { addresses } from "../../../dev/demo/settings.ts";
 import { portOffsets } from "../../../dev/paths.ts";
+import { command } from "../../../dev/run-command.ts";
 import { type Cluster, eventually, isReady, type KubeObject } from "./cluster.ts";
-import { command } from "./command.ts";
 import type { Environment } from "./environment.ts";
 
 /** Name of the release and of its namespace. */

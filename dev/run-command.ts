@@ -1,21 +1,22 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "./paths.ts";
 
 /** What a program printed, and its exit code: -1 when it was ended because its time was over. */
 export type Outcome = { code: number; stdout: string; stderr: string };
 
-export type CommandOptions = { input?: string; timeoutMs?: number; env?: Record<string, string> };
+/** `env` is added to this process's own; without `cwd` it runs in the repository's root. */
+export type CommandOptions = { input?: string | undefined; timeoutMs?: number; env?: NodeJS.ProcessEnv; cwd?: string };
 
 const standardTimeoutMs = 60_000;
 
 /** Runs a program to its end. */
 export const attempt = async (
   [program = "", ...args]: readonly string[],
-  { input = "", timeoutMs = standardTimeoutMs, env = {} }: CommandOptions = {},
+  { input = "", timeoutMs = standardTimeoutMs, env = {}, cwd = rootDir }: CommandOptions = {},
 ): Promise<Outcome> => {
   const child = spawn(program, args, {
-    cwd: rootDir,
+    cwd,
     env: { ...process.env, ...env },
     timeout: timeoutMs,
     stdio: ["pipe", "pipe", "pipe"],
@@ -24,7 +25,7 @@ export const attempt = async (
     child.once("error", fail);
     child.once("close", (code) => done(code ?? -1));
   });
-  child.stdin.on("error", () => undefined).end(input); // when it ends early its code says why
+  child.stdin.on("error", () => undefined).end(input); // it may end without reading: its code says how it went
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   return { code, stdout, stderr };
 };
@@ -32,6 +33,6 @@ export const attempt = async (
 /** The same; throws what it complains of when it fails. */
 export const command = async (words: readonly string[], options: CommandOptions = {}): Promise<string> => {
   const { code, stdout, stderr } = await attempt(words, options);
-  if (code !== 0) throw new Error(`${words.slice(0, 8).join(" ")}: ended with ${code}\n${stderr.trim() || stdout}`);
+  if (code !== 0) throw new Error(`${words.slice(0, 8).join(" ")}: ended with ${code}\n${stdout}${stderr}`.trim());
   return stdout;
 };
