@@ -155,10 +155,11 @@ export const webhookWork = (db: Db) => {
       return matchedCount === 1;
     },
 
-    /** No more is sent to it until somebody enables it again. */
-    disable: async ({ row }: HeldWebhook, reason: string, now: Date): Promise<void> => {
+    /** No more is sent to it until somebody enables it again. False when it has another address now, or was lost. */
+    disable: async ({ _id, fence, url }: WebhookRow, reason: string, now: Date): Promise<boolean> => {
       const set = { status: "disabled" as const, disabled_reason: reason, last_failure_at: now, updated_at: now };
-      await rows.updateOne({ _id: row._id, fence: row.fence }, { $set: set });
+      const { matchedCount } = await rows.updateOne({ _id, fence, url }, { $set: set });
+      return matchedCount === 1;
     },
   };
 };

@@ -33,10 +33,6 @@ export class Tenure {
     this.#renewedMs = this.#nowMs();
   }
 
-  get held(): HeldWebhook {
-    return this.#held;
-  }
-
   get row(): WebhookRow {
     return this.#held.row;
   }

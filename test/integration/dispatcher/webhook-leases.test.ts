@@ -128,6 +128,30 @@ describe("the lanes of an endpoint", function () {
     expect((await deliveriesOf(endpoint)).filter(({ due_at }) => due_at !== null)).to.deep.equal([]);
   });
 
+  for (const [what, url, status] of [
+    ["disable an endpoint that is gone", undefined, "disabled"],
+    [
+      "do not disable an endpoint that has another address by the time its former one says that it is gone",
+      "https://corrected.example.com/",
+      "failing", // for a delivery that is dead
+    ],
+  ] as const)
+    it(what, async () => {
+      const endpoint = await anEndpoint();
+      await deliveries().keep(rowsFor(endpoint, 1));
+      const { lanes: some, sent } = await aDispatcher({
+        send: async (...given) => {
+          if (url !== undefined) await work().rows.updateOne({ _id: endpoint._id }, { $set: { url } });
+          const { concluded } = await succeed(...given);
+          return { concluded: { ...concluded, status: "dead", delivered_at: null }, isGone: true };
+        },
+      });
+      await some.answer(endpoint._id);
+      await isLetGo(endpoint);
+      expect(sent).to.have.length(1);
+      expect(await endpointNow(endpoint)).to.include({ status });
+    });
+
   it("count failures anew when the owner says so, although nothing but the count tells it", async () => {
     const endpoint = await anEndpoint({ failure_count: 3, streak_since: new Date() });
     await deliveries().keep(rowsFor(endpoint, 1));
