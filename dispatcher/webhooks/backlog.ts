@@ -1,31 +1,89 @@
 import type { WebhookDeliveries } from "#core/storage/webhook-deliveries.ts";
 import type { LaneQueue } from "./lane-queue.ts";
 
-export type DueReaderDeps = { deliveries: Pick<WebhookDeliveries, "due" | "nextDueAt"> };
-
-/** What a read brought into memory, and when the store has more; Infinity when that is not to be waited for. */
-export type DueRead = { count: number; nextDueMs: number };
-
-export type DueReader = (queue: LaneQueue, endpointId: string, now: Date) => Promise<DueRead>;
+export type BacklogDeps = { deliveries: Pick<WebhookDeliveries, "due" | "nextDueAt"> };
 
 const pageRows = { least: 20, most: 200 };
 const quickReadMs = 1_000;
+const never = Number.POSITIVE_INFINITY;
 
-/** Reads what is due at one endpoint, in pages that grow as long as one follows the other soon. */
-export const dueReader = ({ deliveries }: DueReaderDeps): DueReader => {
-  let readMs = 0;
-  let rows = pageRows.least;
-  return async (queue, endpointId, now) => {
-    rows = now.getTime() - readMs < quickReadMs ? Math.min(rows * 2, pageRows.most) : pageRows.least;
-    readMs = now.getTime();
-    const limit = rows + queue.size; // those in memory may be read again
-    const read = async () => {
-      const statuses = ["pending", "failed"] as const;
-      return (await Promise.all(statuses.map((status) => deliveries.due(endpointId, { status, now, limit })))).flat();
-    };
-    const count = await queue.readFrom(read, now.getTime());
-    if (count > 0) return { count, nextDueMs: Number.POSITIVE_INFINITY };
-    const next = await deliveries.nextDueAt(endpointId, now);
-    return { count, nextDueMs: next?.getTime() ?? Number.POSITIVE_INFINITY };
-  };
-};
+/** What waits in the store for one endpoint, as far as its lane knows. */
+export class Backlog {
+  readonly #deliveries: BacklogDeps["deliveries"];
+  readonly #endpointId: string;
+  #isBehind = true;
+  /** When the next retry that we know of is due. */
+  #retryAtMs = never;
+  /** The store has no other retries. */
+  #knowsRetries = false;
+  #readMs = 0;
+  #rows = pageRows.least;
+
+  constructor({ deliveries }: BacklogDeps, endpointId: string) {
+    this.#deliveries = deliveries;
+    this.#endpointId = endpointId;
+  }
+
+  /** Whether the store may have due deliveries that are not in memory. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
+  /** The lane has stored what is due now. */
+  grow(): void {
+    this.#isBehind = true;
+  }
+
+  /** The lane has made a request that is to be tried again. */
+  retryAt(dueAt: Date): void {
+    this.#retryAtMs = Math.min(this.#retryAtMs, dueAt.getTime());
+  }
+
+  /** Others may have stored something, due now or later. */
+  lookAnew(): void {
+    this.#isBehind = true;
+    this.#knowsRetries = false;
+  }
+
+  /** Another looks after it now. */
+  leave(): void {
+    this.#isBehind = false;
+  }
+
+  /** To be called often. */
+  tick(nowMs: number): void {
+    if (this.#retryAtMs > nowMs) return;
+    this.#retryAtMs = never;
+    this.lookAnew();
+  }
+
+  /** Brings what is due into memory; what is stored while it reads, is read next time. */
+  async read(queue: LaneQueue, now: Date): Promise<void> {
+    this.#isBehind = false;
+    try {
+      const count = await this.#readPage(queue, now);
+      if (count > 0) this.#isBehind = true;
+      else if (!this.#knowsRetries) await this.#learnRetries(now);
+    } catch (error) {
+      this.lookAnew();
+      throw error;
+    }
+  }
+
+  /** Reads pages that grow as long as one follows the other soon. Answers how many it brought into memory. */
+  async #readPage(queue: LaneQueue, now: Date): Promise<number> {
+    const isQuick = now.getTime() - this.#readMs < quickReadMs;
+    this.#rows = isQuick ? Math.min(this.#rows * 2, pageRows.most) : pageRows.least;
+    this.#readMs = now.getTime();
+    const limit = this.#rows + queue.size; // those in memory may be read again
+    const due = (status: "pending" | "failed") => this.#deliveries.due(this.#endpointId, { status, now, limit });
+    const read = async () => (await Promise.all([due("pending"), due("failed")])).flat();
+    return queue.readFrom(read, now.getTime());
+  }
+
+  async #learnRetries(now: Date): Promise<void> {
+    this.#knowsRetries = true; // before it asks: who stores something meanwhile says so
+    const next = await this.#deliveries.nextDueAt(this.#endpointId, now);
+    if (next !== null) this.retryAt(next);
+  }
+}

@@ -1,8 +1,8 @@
 import { healthAfter } from "#core/domain/webhook-health.ts";
 import type { WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import type { HeldWebhook, RecoveryRow, WebhookRow } from "#core/storage/webhooks.ts";
+import { Backlog, type BacklogDeps } from "./backlog.ts";
 import { type DisableDeps, disableGone } from "./disable-gone.ts";
-import { type DueReader, dueReader } from "./due-reader.ts";
 import { type Item, LaneQueue } from "./lane-queue.ts";
 import { type Pace, pace } from "./pace.ts";
 import { type Patience, patience } from "./patience.ts";
@@ -12,8 +12,9 @@ import { Tenure, type TenureDeps } from "./tenure.ts";
 
 export type LaneDeps = TenureDeps &
   StoreDeps &
-  DisableDeps & {
-    deliveries: Pick<WebhookDeliveries, "due" | "nextDueAt" | "buryPage">;
+  DisableDeps &
+  BacklogDeps & {
+    deliveries: Pick<WebhookDeliveries, "buryPage">;
     send: SendWebhook;
     /** One page of what its owner wants sent again. */
     recover: (row: WebhookRow) => Promise<RecoveryRow>;
@@ -42,12 +43,8 @@ export class Lane {
   #letsGo = false;
   /** It answered 410: nothing more is sent until it is read again. */
   #isGone = false;
-  /** The store may have due deliveries that are not in memory. */
-  #isBehind = true;
-  /** When the next retry that we know of is due. */
-  #retryAtMs = Number.POSITIVE_INFINITY;
+  readonly #backlog: Backlog;
   readonly #patience: Patience;
-  readonly #readDue: DueReader;
   #isAttending = false;
   #failures = 0;
   #paceTimer: NodeJS.Timeout | undefined;
@@ -59,7 +56,7 @@ export class Lane {
     this.#tenure = new Tenure(deps, held);
     this.#pace = pace(held.row.rate_per_second);
     this.#patience = patience(this.#nowMs());
-    this.#readDue = dueReader(deps);
+    this.#backlog = new Backlog(deps, held.row._id);
   }
 
   get underWay(): number {
@@ -68,7 +65,7 @@ export class Lane {
 
   /** How many fresh deliveries it would take now. */
   room(): number {
-    if (!this.#isServing() || this.#isBehind || isOpen(this.#tenure.row.recovery)) return 0;
+    if (!this.#isServing() || this.#backlog.isBehind || isOpen(this.#tenure.row.recovery)) return 0;
     return (this.#tenure.isTrusted() ? this.#patience.room() : this.#tenure.row.max_in_flight) - this.#queue.size;
   }
 
@@ -94,7 +91,7 @@ export class Lane {
 
   /** The store has something new for it. False when it is just being given back, or lost: wake the endpoint then. */
   nudge(): boolean {
-    this.#isBehind = true;
+    this.#backlog.lookAnew();
     void this.#attend();
     return this.#state === "open" && !this.#tenure.isLost;
   }
@@ -118,10 +115,7 @@ export class Lane {
     const limitMs = this.#tenure.isTrusted() ? this.#patience.limitMs(now) : untrustedMs;
     this.#spill(now - limitMs);
     for (const item of this.#queue.unstoredUnderWay(now - limitMs)) void this.#storeWaiting(item);
-    if (this.#retryAtMs <= now) {
-      this.#retryAtMs = Number.POSITIVE_INFINITY;
-      this.#isBehind = true;
-    }
+    this.#backlog.tick(now);
     void this.#attend();
   }
 
@@ -136,7 +130,7 @@ export class Lane {
 
   /** Whether it should read more of what is due. */
   #isShort(): boolean {
-    return this.#isBehind && this.#isServing() && this.#queue.waiting < this.#tenure.row.max_in_flight;
+    return this.#backlog.isBehind && this.#isServing() && this.#queue.waiting < this.#tenure.row.max_in_flight;
   }
 
   #pump(): void {
@@ -167,26 +161,26 @@ export class Lane {
     this.#patience.ended(this.#nowMs());
     const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
     if (item.row.event_type !== "webhook.test") this.#tenure.tell(healthAfter(this.#tenure.health, end));
-    if (dueAt !== null) this.#retryAtMs = Math.min(this.#retryAtMs, dueAt.getTime());
+    if (dueAt !== null) this.#backlog.retryAt(dueAt);
     observe(endpoint.row, item.row, sent);
     void storeOutcome(this.#deps, item, sent).then(() => this.#queue.forget(item));
     if (!sent.isGone) return this.#pump();
     this.#isGone = true;
-    await disableGone(this.#deps, this.#tenure.held);
+    await disableGone(this.#deps, endpoint.row);
     this.refresh();
   }
 
   /** What has waited in memory since then waits in the store from now on; what it is. */
   #spill(sinceMs: number): Item[] {
     const items = this.#queue.takeUnstored(sinceMs);
-    if (items.length > 0) this.#isBehind = true;
+    if (items.length > 0) this.#backlog.grow();
     for (const item of items) void this.#storeWaiting(item);
     return items;
   }
 
   async #storeWaiting(item: Item): Promise<void> {
     await storeWaiting(this.#deps, item);
-    this.#isBehind = true; // a read that began before it was stored has missed it
+    this.#backlog.grow(); // a read that began before it was stored has missed it
   }
 
   /** Takes nothing more to send: what waits is, or will be, in the store. */
@@ -223,7 +217,7 @@ export class Lane {
     if (isDisabled && (await this.#deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
     const isRecovering = isOpen(row.recovery) && !isDisabled && !this.#letsGo;
     if (isRecovering) await this.#recover();
-    if (this.#isShort()) await this.#read();
+    if (this.#isShort()) await this.#backlog.read(this.#queue, this.#deps.clock.now());
     if (this.#isIdle() && !isRecovering) await this.#close();
     return isRecovering;
   }
@@ -233,30 +227,19 @@ export class Lane {
     this.#isGone = false;
     const { row } = this.#tenure;
     if (row.rate_per_second !== before.rate_per_second) this.#pace = pace(row.rate_per_second);
-    if (row.wakes !== before.wakes) this.#isBehind = true;
+    if (row.wakes !== before.wakes) this.#backlog.lookAnew();
     if (row.status !== before.status) this.#deps.announce(row._id);
   }
 
   async #recover(): Promise<void> {
     await this.#tenure.renew({ recovery: await this.#deps.recover(this.#tenure.row) });
-    this.#isBehind = true;
-  }
-
-  async #read(): Promise<void> {
-    this.#isBehind = false; // a nudge from here on counts
-    const read = this.#readDue(this.#queue, this.#tenure.row._id, this.#deps.clock.now());
-    const { count, nextDueMs } = await read.catch((error: unknown) => {
-      this.#isBehind = true;
-      throw error;
-    });
-    if (count > 0) this.#isBehind = true;
-    this.#retryAtMs = Math.min(this.#retryAtMs, nextDueMs);
+    this.#backlog.grow();
   }
 
   #isIdle(): boolean {
     if (this.#queue.size > 0) return false;
     const isQuiet = this.#patience.quietMs(this.#nowMs()) >= idleMs;
-    return this.#letsGo || (isQuiet && !(this.#isBehind && this.#isServing()));
+    return this.#letsGo || (isQuiet && !(this.#backlog.isBehind && this.#isServing()));
   }
 
   /** Gives the endpoint back until its next delivery is due; keeps it when that is now, or when it was woken meanwhile. */
@@ -267,7 +250,7 @@ export class Lane {
       const isDue = nextAt !== null && nextAt.getTime() <= this.#nowMs() && !this.#tenure.isResting();
       if ((this.#letsGo || !isDue) && (await this.#tenure.settle(nextAt))) return this.#end();
       await this.#renew();
-      this.#isBehind = true;
+      this.#backlog.lookAnew();
     } finally {
       if (this.#state === "closing") this.#state = "open";
     }
@@ -284,8 +267,8 @@ export class Lane {
   async #abandon(): Promise<boolean> {
     await Promise.all(this.#drain().map(({ settle }) => settle.promise));
     const isLast = this.#queue.size === 0;
-    if (this.#isBehind || isLast) await this.#deps.handOver(this.#tenure.row._id);
-    this.#isBehind = false;
+    if (this.#backlog.isBehind || isLast) await this.#deps.handOver(this.#tenure.row._id);
+    this.#backlog.leave();
     if (isLast) this.#end();
     return false;
   }

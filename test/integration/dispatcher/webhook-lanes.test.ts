@@ -44,6 +44,39 @@ describe("lanes", function () {
     expect(await endpointNow(endpoint)).to.include({ due_at: null, failure_count: 0 });
   });
 
+  it("ask once when the next retry is due, however often they look for what is due now", async () => {
+    const endpoint = await anEndpoint({ last_success_at: null });
+    const inAnHour = new Date(Date.now() + 3_600_000);
+    const stored = deliveries();
+    const asked: string[] = [];
+    const { lanes: some } = await aDispatcher({
+      deliveries: {
+        ...stored,
+        due: (id, what) => {
+          asked.push("due");
+          return stored.due(id, what);
+        },
+        nextDueAt: (id, after) => {
+          asked.push(after === undefined ? "at the end" : "next");
+          return stored.nextDueAt(id, after);
+        },
+      },
+      send: async (...given) => {
+        await new Promise((resolve) => setTimeout(resolve, 400)); // so slow that what failed last is stored as waiting
+        const { concluded, ...rest } = await succeed(...given);
+        return { ...rest, concluded: { ...concluded, status: "failed", due_at: inAnHour, delivered_at: null } };
+      },
+    });
+    for (let i = 1; i <= 4; i++) {
+      await offer(some, endpoint, rowsFor(endpoint, 5));
+      await until(async () => (await deliveriesOf(endpoint)).filter(({ attempt }) => attempt === 1).length === i * 5);
+    }
+    await isLetGo(endpoint);
+    expect(await endpointNow(endpoint)).to.deep.include({ due_at: inAnHour });
+    expect(asked.filter((what) => what === "due")).to.have.length.above(8);
+    expect(asked.filter((what) => what === "next")).to.have.length(1);
+  });
+
   it("send one delivery of a subject at a time, in order", async () => {
     const endpoint = await anEndpoint();
     const order: string[] = [];
