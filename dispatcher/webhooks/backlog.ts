@@ -12,6 +12,9 @@ export class Backlog {
   readonly #deliveries: BacklogDeps["deliveries"];
   readonly #endpointId: string;
   #isBehind = true;
+  #isReading = false;
+  /** When nothing due was left last, ms. */
+  #levelMs: number;
   /** When the next retry that we know of is due. */
   #retryAtMs = never;
   /** The store has no other retries. */
@@ -19,14 +22,25 @@ export class Backlog {
   #readMs = 0;
   #rows = pageRows.least;
 
-  constructor({ deliveries }: BacklogDeps, endpointId: string) {
+  constructor({ deliveries }: BacklogDeps, endpointId: string, nowMs: number) {
     this.#deliveries = deliveries;
     this.#endpointId = endpointId;
+    this.#levelMs = nowMs;
   }
 
   /** Whether the store may have due deliveries that are not in memory. */
   get isBehind(): boolean {
     return this.#isBehind;
+  }
+
+  /** Whether nothing due is left in the store, as far as is known. */
+  get isLevel(): boolean {
+    return !this.#isBehind && !this.#isReading;
+  }
+
+  /** For how long it has been behind; a tick exact, and at least. */
+  behindMs(nowMs: number): number {
+    return nowMs - this.#levelMs;
   }
 
   /** The lane has stored what is due now. */
@@ -52,6 +66,7 @@ export class Backlog {
 
   /** To be called often. */
   tick(nowMs: number): void {
+    if (this.isLevel) this.#levelMs = nowMs;
     if (this.#retryAtMs > nowMs) return;
     this.#retryAtMs = never;
     this.lookAnew();
@@ -60,6 +75,7 @@ export class Backlog {
   /** Brings what is due into memory; what is stored while it reads, is read next time. */
   async read(queue: LaneQueue, now: Date): Promise<void> {
     this.#isBehind = false;
+    this.#isReading = true;
     try {
       const count = await this.#readPage(queue, now);
       if (count > 0) this.#isBehind = true;
@@ -67,6 +83,8 @@ export class Backlog {
     } catch (error) {
       this.lookAnew();
       throw error;
+    } finally {
+      this.#isReading = false;
     }
   }
 

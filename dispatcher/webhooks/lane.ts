@@ -9,6 +9,7 @@ import { type Patience, patience } from "./patience.ts";
 import type { SendWebhook, Sent } from "./send.ts";
 import { type StoreDeps, storeOutcome, storeWaiting } from "./store-item.ts";
 import { Tenure, type TenureDeps } from "./tenure.ts";
+import { waitingRoom } from "./waiting-room.ts";
 
 export type LaneDeps = TenureDeps &
   StoreDeps &
@@ -23,8 +24,6 @@ export type LaneDeps = TenureDeps &
     observe: (endpoint: WebhookRow, delivery: WebhookDeliveryRow, sent: Sent) => void;
   };
 
-/** So long a delivery may be in memory only when its endpoint failed last, or never answered. */
-const untrustedMs = 250;
 /** An idle lane is given back after so long: endpoints with some traffic stay. */
 const idleMs = 2_000;
 
@@ -45,6 +44,13 @@ export class Lane {
   #isGone = false;
   readonly #backlog: Backlog;
   readonly #patience: Patience;
+  readonly #waiting = waitingRoom({
+    nowMs: () => this.#nowMs(),
+    room: () => this.room(),
+    perSecond: () => this.#patience.perSecond(),
+    isHopeful: () =>
+      this.#isServing() && this.#patience.isHopeful(this.#nowMs(), this.#backlog.behindMs(this.#nowMs())),
+  });
   #isAttending = false;
   #failures = 0;
   #paceTimer: NodeJS.Timeout | undefined;
@@ -55,8 +61,8 @@ export class Lane {
     this.tenantId = held.row.tenant_id;
     this.#tenure = new Tenure(deps, held);
     this.#pace = pace(held.row.rate_per_second);
-    this.#patience = patience(this.#nowMs());
-    this.#backlog = new Backlog(deps, held.row._id);
+    this.#patience = patience(this.#tenure, this.#nowMs());
+    this.#backlog = new Backlog(deps, held.row._id, this.#nowMs());
   }
 
   get underWay(): number {
@@ -65,8 +71,16 @@ export class Lane {
 
   /** How many fresh deliveries it would take now. */
   room(): number {
-    if (!this.#isServing() || this.#backlog.isBehind || isOpen(this.#tenure.row.recovery)) return 0;
-    return (this.#tenure.isTrusted() ? this.#patience.room() : this.#tenure.row.max_in_flight) - this.#queue.size;
+    if (!this.#isServing() || !this.#backlog.isLevel || this.#tenure.isRecovering()) return 0;
+    return this.#patience.room() - this.#queue.size;
+  }
+
+  /**
+   * Waits for room for fresh deliveries, when it will come soon: to leave them to the store costs three times as much, so
+   * that a lane which fell behind would never catch up with those that keep coming.
+   */
+  whenRoom(count: number): Promise<void> | null {
+    return this.#waiting.enter(count, this.#patience.room());
   }
 
   /** Whether it has a delivery in memory. */
@@ -112,10 +126,11 @@ export class Lane {
   /** To be called every 100 ms or so. */
   tick(): void {
     const now = this.#nowMs();
-    const limitMs = this.#tenure.isTrusted() ? this.#patience.limitMs(now) : untrustedMs;
+    const limitMs = this.#patience.limitMs(now);
     this.#spill(now - limitMs);
     for (const item of this.#queue.unstoredUnderWay(now - limitMs)) void this.#storeWaiting(item);
     this.#backlog.tick(now);
+    this.#waiting.admit();
     void this.#attend();
   }
 
@@ -155,10 +170,11 @@ export class Lane {
   async #request(item: Item): Promise<void> {
     const { clock, send, observe } = this.#deps;
     const { endpoint } = this.#tenure;
+    const beganMs = this.#nowMs();
     const sent = await send(endpoint, item.row);
     const { status, due_at: dueAt } = sent.concluded;
     this.#queue.ended(item);
-    this.#patience.ended(this.#nowMs());
+    this.#patience.ended(this.#nowMs(), { beganMs, waiting: this.#queue.waiting });
     const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
     if (item.row.event_type !== "webhook.test") this.#tenure.tell(healthAfter(this.#tenure.health, end));
     if (dueAt !== null) this.#backlog.retryAt(dueAt);
@@ -203,6 +219,7 @@ export class Lane {
       if (this.#failures++ === 0) this.#deps.log.warn({ err, endpoint }, "webhook.lane_failed"); // the next tick tries again
     }
     this.#isAttending = false;
+    this.#waiting.admit();
     if (isMore) setImmediate(() => void this.#attend());
     else if (this.#failures === 0) this.#pump();
   }
@@ -215,7 +232,7 @@ export class Lane {
     const isDisabled = row.status === "disabled";
     if (this.#letsGo || this.#tenure.isResting()) this.#drain(); // also what a read brought in meanwhile
     if (isDisabled && (await this.#deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
-    const isRecovering = isOpen(row.recovery) && !isDisabled && !this.#letsGo;
+    const isRecovering = this.#tenure.isRecovering() && !isDisabled && !this.#letsGo;
     if (isRecovering) await this.#recover();
     if (this.#isShort()) await this.#backlog.read(this.#queue, this.#deps.clock.now());
     if (this.#isIdle() && !isRecovering) await this.#close();
@@ -257,10 +274,10 @@ export class Lane {
   }
 
   /** When somebody has to look at the endpoint again; null when not before it is woken. */
-  #nextAt(): Promise<Date | null> {
-    const { _id, paused, status, recovery } = this.#tenure.row;
-    if (paused || status === "disabled") return Promise.resolve(null);
-    return isOpen(recovery) ? Promise.resolve(this.#deps.clock.now()) : this.#deps.deliveries.nextDueAt(_id);
+  async #nextAt(): Promise<Date | null> {
+    const { _id, paused, status } = this.#tenure.row;
+    if (paused || status === "disabled") return null;
+    return this.#tenure.isRecovering() ? this.#deps.clock.now() : this.#deps.deliveries.nextDueAt(_id);
   }
 
   /** Another has taken over: it is called for what is left to it, and for outcomes that were stored after it looked. */
@@ -276,8 +293,7 @@ export class Lane {
   #end(): void {
     this.#state = "closed";
     clearTimeout(this.#paceTimer);
+    this.#waiting.admit();
     this.closed.resolve();
   }
 }
-
-const isOpen = (recovery: RecoveryRow | null): boolean => recovery !== null && recovery.completed_at === null;

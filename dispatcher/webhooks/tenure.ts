@@ -56,6 +56,11 @@ export class Tenure {
     return status === "disabled" || paused || this.#deps.suspensions.has(tenantId);
   }
 
+  /** Whether what failed or was missed is being brought back. */
+  isRecovering(): boolean {
+    return this.row.recovery !== null && this.row.recovery.completed_at === null;
+  }
+
   /** Whether the lease is ours for certain: a process that was stopped for long finds out here. */
   mayBegin(): boolean {
     return !this.#isLost && this.#nowMs() < this.#held.until.getTime();

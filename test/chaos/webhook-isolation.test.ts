@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { derivedIdAt } from "#core/domain/ids.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
@@ -89,6 +90,29 @@ describe("a healthy endpoint beside others of its app", function () {
     await until(() => inbox.arrivals("/beside").length >= 200, 30_000);
     await expectUnaffected("beside");
     expect(Math.max(...hanging.map((name) => inbox.mostUnderWay(`/${name}`)))).to.be.within(1, 10);
+  });
+
+  it("is not delayed by four that answer slowly, when five hundred events come for each at once", async () => {
+    const { system, inbox } = hooked;
+    const slow = Array.from({ length: 4 }, (_, n) => `slow_${n}`);
+    await addEndpoint(system, { url: `${inbox.url}/near`, names: ["near"] });
+    for (const name of slow) inbox.answer(`/${name}`, () => sleep(500, 200));
+    await Promise.all(slow.map((name) => addEndpoint(system, { url: `${inbox.url}/${name}`, names: [name] })));
+    await startPrograms();
+    const post = (name: string, first: number, count: number) =>
+      postEvents(
+        system,
+        api,
+        Array.from({ length: count }, (_, n) => anEvent(name, first + n)),
+      );
+    const few = 30;
+    for (const name of slow) await post(name, 0, few); // now it is known how slow they are
+    await until(() => slow.every((name) => inbox.arrivals(`/${name}`).length === few), 20_000);
+    stream = keepPosting(system, api, "near");
+    await until(() => inbox.arrivals("/near").length >= 50, 20_000);
+    for (const name of slow) await post(name, few, 500);
+    await until(() => inbox.arrivals("/near").length >= 300, 30_000);
+    await expectUnaffected("near");
   });
 
   const aHanging = (name: string) => {

@@ -44,6 +44,32 @@ describe("lanes", function () {
     expect(await endpointNow(endpoint)).to.include({ due_at: null, failure_count: 0 });
   });
 
+  it("have fresh deliveries wait until an endpoint that answers has caught up, and leave none to the store", async () => {
+    const endpoint = await anEndpoint();
+    await deliveries().keep(rowsFor(endpoint, 300));
+    const begun = Promise.withResolvers<void>();
+    const began = Date.now();
+    const slow = { now: () => new Date(began + (Date.now() - began) / 10) }; // on any machine it catches up in 2 s of it
+    const {
+      lanes: some,
+      sent,
+      stored,
+    } = await aDispatcher({
+      clock: slow,
+      send: async (...given) => {
+        if (sent.length > 50) await begun.promise;
+        return succeed(...given);
+      },
+    });
+    await some.answer(endpoint._id);
+    await until(() => sent.length > 50); // it is known how quick it is, and it is behind
+    const offered = Array.from({ length: 12 }, () => offer(some, endpoint, rowsFor(endpoint, 100)));
+    begun.resolve();
+    await Promise.all(offered);
+    expect(stored).to.deep.equal(Array.from({ length: 1_200 }, () => "success"));
+    expect(sent).to.have.length(1_500);
+  });
+
   it("ask once when the next retry is due, however often they look for what is due now", async () => {
     const endpoint = await anEndpoint({ last_success_at: null });
     const inAnHour = new Date(Date.now() + 3_600_000);
