@@ -92,15 +92,20 @@ export const answersHttp = async (url: string): Promise<boolean> => {
   }
 };
 
+const given = new Set<number>();
+
 /**
- * Ports nobody listens on now, all different. Below those that the system gives to outgoing connections (32768 and up),
- * or one of them might take a port while the server that has it is restarted.
+ * Ports nobody listens on now, and none that was given before: who asked for that may not listen yet. Below those that the
+ * system gives to outgoing connections (32768 and up), or one of them might take a port while the server that has it is
+ * restarted.
  */
 export const freePorts = async (count: number): Promise<number[]> => {
   const ports: number[] = [];
   for (let tries = 0; ports.length < count && tries < 1_000; tries++) {
     const port = randomInt(10_000, 27_000);
-    if (!ports.includes(port) && (await isFree(port))) ports.push(port);
+    if (given.has(port) || !(await isFree(port)) || given.has(port)) continue; // or somebody asked meanwhile
+    given.add(port);
+    ports.push(port);
   }
   return ports;
 };

@@ -18,12 +18,12 @@ describe("connections to stores that go away", function () {
   this.timeout(120_000);
   let mongodb: PrivateServer;
   let redis: PrivateServer;
-  let close: () => Promise<void>;
+  let close: (() => Promise<void>) | undefined;
   before(async () => {
     const servers = await privateServers({ mongodb: true, redis: true });
     ({ mongodb, redis, close } = servers);
   });
-  after(() => close());
+  after(() => close?.());
 
   it("MongoDB away fails within about 3 s as unavailable, and the same client works when it is back", async () => {
     const mongo = connectMongo({ url: mongodb.url, database: "test", appName: "test", maxPoolSize: 5 });
