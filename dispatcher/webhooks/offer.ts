@@ -36,7 +36,7 @@ export const offering = (deps: OfferDeps, registry: Pick<LaneRegistry, "laneOf" 
   const call = async (id: string): Promise<void> => {
     if (registry.get(id)?.nudge() !== true) await handOver(deps, id);
   };
-  /** What there is no room for now waits in the store. */
+  /** What finds no room waits in the store. */
   const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
     if (rows.length === 0) return;
     await keepAll(rows);
