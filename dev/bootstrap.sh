@@ -8,6 +8,13 @@ if ! command -v npm >/dev/null; then
   exit 2
 fi
 
+if [ -n "${HERALD_CACHE:-}" ]; then # several checkouts share what is built and installed there
+  mkdir -p .dev "$HERALD_CACHE/bin"
+  for part in bin debian; do
+    [ -e .dev/$part ] || ln -sfn "$HERALD_CACHE/$part" .dev/$part
+  done
+fi
+
 is_fresh() { # npm writes this file last
   [ -x node_modules/.bin/node ] && [ -e node_modules/.package-lock.json ] &&
     ! [ package-lock.json -nt node_modules/.package-lock.json ]

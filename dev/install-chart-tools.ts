@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { installChartTools } from "./install/chart-tools.ts";
 import { reportProgress, say } from "./install/progress.ts";
-import { devDir } from "./paths.ts";
+import { binDir } from "./paths.ts";
 import { withLock } from "./servers/lock.ts";
 
 // `make install-chart-tools`: what `make chart` needs beside the servers. Safe to kill and run again.
 const stop = reportProgress();
 try {
-  await withLock(join(devDir, "install.lock"), installChartTools);
+  await withLock(join(binDir, "install.lock"), installChartTools);
 } catch (error) {
   say((error as Error).message);
   process.exitCode = 1;

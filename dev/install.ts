@@ -109,7 +109,7 @@ const canMount = (): boolean => {
 };
 
 try {
-  await withLock(join(devDir, "install.lock"), install);
+  await withLock(join(binDir, "install.lock"), install);
 } catch (error) {
   say((error as Error).message);
   process.exit(1); // what still runs is tied to this process and ends with it

@@ -1,4 +1,4 @@
-import type { Db, IndexDescription, IndexDescriptionInfo } from "mongodb";
+import { type Db, type IndexDescription, type IndexDescriptionInfo, MongoServerError } from "mongodb";
 import { apiKeyCollection } from "./api-keys.ts";
 import { appCollection } from "./apps.ts";
 import { chunkCollection } from "./chunks.ts";
@@ -45,13 +45,15 @@ export const allCollections: readonly CollectionSpec[] = [
  * @throws IndexError naming every index that differs
  */
 export const ensureIndexes = async (db: Db, specs: readonly CollectionSpec[] = allCollections): Promise<void> => {
-  const faults: string[] = [];
-  for (const spec of specs) {
-    if (spec.indexes.length === 0) continue;
-    await createIndexes(db, spec);
-    faults.push(...(await differences(db, spec)));
-  }
-  if (faults.length > 0) throw new IndexError(faults);
+  const faults = await Promise.all(specs.filter(({ indexes }) => indexes.length > 0).map((spec) => ensure(db, spec)));
+  if (faults.flat().length > 0) throw new IndexError(faults.flat());
+};
+
+/** Most starts find all indexes there, and need only look. */
+const ensure = async (db: Db, spec: CollectionSpec): Promise<string[]> => {
+  if ((await differences(db, spec)).length === 0) return [];
+  await createIndexes(db, spec);
+  return differences(db, spec);
 };
 
 /** Indexes that are not what the source says; dropping them lets the next start make them anew. */
@@ -74,12 +76,22 @@ const isConflict = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === 85 || error.code === 86); // IndexOptionsConflict, IndexKeySpecsConflict
 
 const differences = async (db: Db, { name, indexes }: CollectionSpec): Promise<string[]> => {
-  const found = new Map((await db.collection(name).indexes()).map((index) => [index.name, index]));
+  const found = new Map((await indexesOf(db, name)).map((index) => [index.name, index]));
   return indexes.flatMap((wanted) => {
     const actual = found.get(wanted.name ?? "");
     if (actual === undefined) return [`${name}.${wanted.name} is missing`];
     return shape(wanted) === shape(actual) ? [] : [`${name}.${wanted.name} is ${shape(actual)}, not ${shape(wanted)}`];
   });
+};
+
+/** None of a collection that is not there yet. */
+const indexesOf = async (db: Db, name: string): Promise<IndexDescriptionInfo[]> => {
+  try {
+    return await db.collection(name).indexes();
+  } catch (error) {
+    if (error instanceof MongoServerError && error.code === 26) return []; // NamespaceNotFound
+    throw error;
+  }
 };
 
 /** What of an index decides what it promises. */

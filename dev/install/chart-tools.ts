@@ -1,7 +1,7 @@
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { findTool } from "../find-tool.ts";
-import { binDir, devDir } from "../paths.ts";
+import { binDir } from "../paths.ts";
 import { pinned } from "../servers/versions.ts";
 import { areBuilt, build, type GoTools } from "./go-tools.ts";
 import { command, say, step } from "./progress.ts";
@@ -26,10 +26,10 @@ const prometheus = ["prometheus", "promtool"] as const;
 
 /** Takes the programs out of the package; installing it would start a service. */
 const unpackPrometheus = async (): Promise<void> => {
-  const folder = join(devDir, "tmp", `prometheus-${process.pid}`);
+  const folder = join(binDir, ".prometheus");
   const options = { log: "install-prometheus", cwd: folder };
+  await rm(folder, { recursive: true, force: true }); // of a run that was cut short
   await mkdir(folder, { recursive: true });
-  await mkdir(binDir, { recursive: true });
   await command(["apt-get", "-q", "update"], options).catch(() => undefined); // another source's failure may not matter to us
   await command(["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", "prometheus"], options);
   await command(["sh", "-ec", "dpkg --extract prometheus_*.deb ."], options);

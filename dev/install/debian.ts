@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { existsSync, lstatSync, readFileSync, readlinkSync } from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { debianDir, devDir } from "../paths.ts";
+import { debianDir } from "../paths.ts";
 import { inDebian } from "../servers/debian.ts";
 import { settings } from "../servers/postgres.ts";
 import { command } from "./progress.ts";
@@ -19,15 +19,18 @@ export const isPostgresInstalled = (): boolean =>
 
 /** Makes the root folder with PostgreSQL, DocumentDB and the template of a data folder; in place only when complete. */
 export const installPostgres = async (): Promise<void> => {
-  const root = join(devDir, "tmp", `debian-${process.pid}`);
-  await mkdir(join(devDir, "tmp"), { recursive: true });
+  const isLink = lstatSync(debianDir, { throwIfNoEntry: false })?.isSymbolicLink();
+  const place = isLink ? readlinkSync(debianDir) : debianDir;
+  const root = `${place}.new`;
+  await rm(root, { recursive: true, force: true }); // of a run that was cut short
+  await mkdir(root, { recursive: true });
   await debootstrap(root);
   await configure(root);
   await inNamespaces(inDebian({ root, command: ["sh", "-ec", installPackages] }));
   await makeTemplate(root);
   await writeFile(recipePath(root), recipe());
-  if (existsSync(debianDir)) await rename(debianDir, join(devDir, "tmp", `replaced-${process.pid}`));
-  await rename(root, debianDir);
+  await rm(place, { recursive: true, force: true });
+  await rename(root, place);
 };
 
 /** Installs packages of the machine's own Debian. Never tied: a package manager that is killed leaves a mess. */

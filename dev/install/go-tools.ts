@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bin, binDir, devDir, rootDir } from "../paths.ts";
+import { bin, binDir, rootDir } from "../paths.ts";
 import { pinned } from "../servers/versions.ts";
 import { command } from "./progress.ts";
 
@@ -51,18 +51,17 @@ export const areBuilt = (tools: GoTools): boolean =>
 /** Builds the programs into .dev/bin. The key is written last: a build that was cut short is made again. */
 export const build = async (tools: GoTools): Promise<void> => {
   const { module, packages, ldflags } = tools;
-  const target = join(devDir, "tmp", module);
   await rm(keyPath(tools), { force: true });
   await mkdir(binDir, { recursive: true });
   for (const [name, path] of Object.entries(packages)) {
     const noDebug = "-gcflags=all=-dwarf=false"; // a seventh less to do
     const options = ["-mod=readonly", "-buildvcs=false", noDebug, "-ldflags", ldflags];
-    await command(["go", "build", ...options, "-o", join(target, name), path], {
+    await command(["go", "build", ...options, "-o", `${bin(name)}.new`, path], {
       log: `build-${module}`,
       cwd: moduleDir(module),
       env: { CGO_ENABLED: "0" }, // one setting for all, so that the builds share one cache
     });
-    await rename(join(target, name), bin(name));
+    await rename(`${bin(name)}.new`, bin(name));
   }
   await writeFile(keyPath(tools), key(tools));
 };

@@ -3,8 +3,8 @@ import { chown, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { inDebian, postgresIds } from "../servers/debian.ts";
+import { freePorts } from "../servers/free-ports.ts";
 import { programs, startPostgres, templateDir } from "../servers/postgres.ts";
-import { freePorts } from "../servers/process.ts";
 
 const run = promisify(execFile);
 const name = "new-template";

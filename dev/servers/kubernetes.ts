@@ -23,8 +23,8 @@ export type Kubernetes = Server & {
  * namespace stays Terminating. ServiceAccounts get tokens (`kubectl create token`), RBAC is on.
  */
 export const startKubernetes = async (options: ServerOptions & KubernetesPorts): Promise<Kubernetes> => {
-  const { dir, port, etcdPort, etcdPeerPort, name = "kubernetes", detached = false } = options;
-  const started = { dir, name, detached };
+  const { dir, port, etcdPort, etcdPeerPort, name = "kubernetes", detached = false, throwaway = false } = options;
+  const started = { dir, name, detached, throwaway };
   const files = makeCredentials(join(dir, name));
   const etcd = await startEtcd(started, etcdPort, etcdPeerPort);
   const url = `https://127.0.0.1:${port}`;
@@ -69,10 +69,11 @@ const startEtcd = (options: Required<ServerOptions>, port: number, peerPort: num
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=default=${peer}`,
   ];
+  const quick = options.throwaway ? ["--unsafe-no-fsync"] : [];
   return launch({
     ...options,
     name: `${name}-etcd`,
-    command: [bin("etcd"), `--data-dir=${join(dir, name, "etcd")}`, ...clients, ...peers],
+    command: [bin("etcd"), `--data-dir=${join(dir, name, "etcd")}`, ...clients, ...peers, ...quick],
     ports: [port, peerPort],
     marker: `--listen-client-urls=${client}`,
     isReady: () => answersHttp(`${client}/health`),

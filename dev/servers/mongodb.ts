@@ -12,8 +12,8 @@ export type MongodbPorts = { port: number; postgresPort: number; debugPort: numb
  * together; paused, FerretDB alone stands still, which is what a client sees of it.
  */
 export const startMongodb = async (options: ServerOptions & MongodbPorts): Promise<Server> => {
-  const { dir, port, postgresPort, debugPort, name = "mongodb", detached = false } = options;
-  const postgres = await startPostgres({ dir, port: postgresPort, name: `${name}-postgres`, detached });
+  const { dir, port, postgresPort, debugPort, name = "mongodb", detached = false, throwaway = false } = options;
+  const postgres = await startPostgres({ dir, port: postgresPort, name: `${name}-postgres`, detached, throwaway });
   const ferretdb = await startFerretdb({ dir, name, detached }, { port, postgresPort, debugPort }).catch(
     async (error: unknown) => {
       await postgres.stop();
@@ -23,7 +23,9 @@ export const startMongodb = async (options: ServerOptions & MongodbPorts): Promi
   return { ...together(ferretdb, postgres), url: `mongodb://127.0.0.1:${port}/?directConnection=true` };
 };
 
-const startFerretdb = (options: Required<ServerOptions>, ports: MongodbPorts): Promise<ServerProcess> => {
+type Started = Required<Pick<ServerOptions, "dir" | "name" | "detached">>;
+
+const startFerretdb = (options: Started, ports: MongodbPorts): Promise<ServerProcess> => {
   const { dir, name } = options;
   const { port, postgresPort, debugPort } = ports;
   const stateDir = join(dir, name);

@@ -19,6 +19,9 @@ export const settings = [
   "enable_bitmapscan=off",
 ] as const;
 
+/** For data that nobody misses; and so that plans of queries follow soon after a table has grown. */
+const throwawaySettings = ["fsync=off", "autovacuum_naptime=2s"] as const;
+
 /** Where PostgreSQL's programs are, inside the root folder. */
 export const programs = "/usr/lib/postgresql/18/bin";
 
@@ -35,10 +38,10 @@ export const documentdbVersion = (root = debianDir): string => {
 export const startPostgres = async (
   options: ServerOptions & { port: number; root?: string },
 ): Promise<ServerProcess> => {
-  const { dir, port, root = debianDir, name = "postgres", detached = false } = options;
+  const { dir, port, root = debianDir, name = "postgres", detached = false, throwaway = false } = options;
   const data = join(dir, name);
   await copyTemplate(root, data);
-  const chosen = settings.flatMap((setting) => ["-c", setting]);
+  const chosen = [...settings, ...(throwaway ? throwawaySettings : [])].flatMap((setting) => ["-c", setting]);
   const network = ["-p", `${port}`, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="];
   return launch({
     name,

@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isFree } from "./free-ports.ts";
 import {
   endProcess,
   forgetProcess,
@@ -16,9 +15,10 @@ import {
 
 /**
  * How a server is started. `dir` keeps its data, log and pid, `name` sets it apart there. A `detached` server outlives
- * the program that started it (`make up`); another one is killed with it, however it ends.
+ * the program that started it (`make up`); another one is killed with it, however it ends. What a `throwaway` one holds
+ * survives its own end, but not the machine's: it does not wait for the disk.
  */
-export type ServerOptions = { dir: string; name?: string; detached?: boolean };
+export type ServerOptions = { dir: string; name?: string; detached?: boolean; throwaway?: boolean };
 
 /** What to run and how to tell that it serves. `marker` are words of its command line that no other process has. */
 export type Launch = {
@@ -91,30 +91,6 @@ export const answersHttp = async (url: string): Promise<boolean> => {
     return false; // refused, reset or late: not ready
   }
 };
-
-const given = new Set<number>();
-
-/**
- * Ports nobody listens on now, and none that was given before: who asked for that may not listen yet. Below those that the
- * system gives to outgoing connections (32768 and up), or one of them might take a port while the server that has it is
- * restarted.
- */
-export const freePorts = async (count: number): Promise<number[]> => {
-  const ports: number[] = [];
-  for (let tries = 0; ports.length < count && tries < 1_000; tries++) {
-    const port = randomInt(10_000, 27_000);
-    if (given.has(port) || !(await isFree(port)) || given.has(port)) continue; // or somebody asked meanwhile
-    given.add(port);
-    ports.push(port);
-  }
-  return ports;
-};
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((done) => {
-    const listener = createServer().listen(port, "127.0.0.1", () => listener.close(() => done(true)));
-    listener.once("error", () => done(false));
-  });
 
 /** What was killed lets go of its port a moment after its end, when the last of its threads is gone. */
 const becomesFree = async (port: number): Promise<void> => {

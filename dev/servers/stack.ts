@@ -30,6 +30,8 @@ export type StackOptions = {
   portBase: number;
   which?: readonly ServerKind[];
   env?: NodeJS.ProcessEnv;
+  /** See `ServerOptions`. */
+  throwaway?: boolean;
 };
 
 export type Stack = {
@@ -42,11 +44,17 @@ export type Stack = {
  * Finds or starts the servers, all at once. Each is the first of: the address in the environment, the one this folder
  * already runs, a new one, which outlives the caller. Waits while another program does the same in this folder.
  */
-export const startStack = ({ dir, portBase, which = serverKinds, env = process.env }: StackOptions): Promise<Stack> =>
+export const startStack = ({
+  dir,
+  portBase,
+  which = serverKinds,
+  env = process.env,
+  throwaway = false,
+}: StackOptions): Promise<Stack> =>
   withLock(join(dir, "lock"), async () => {
     const state = readState(dir);
     const outcomes = await Promise.allSettled(
-      which.map(async (kind) => [kind, await findOrStart(kind, { dir, portBase, env, state })] as const),
+      which.map(async (kind) => [kind, await findOrStart(kind, { dir, portBase, env, state, throwaway })] as const),
     );
     const entries = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
     const found: Partial<Record<ServerKind, Found>> = Object.fromEntries(entries);
@@ -73,7 +81,7 @@ export const stopStack = (dir: string): Promise<string[]> =>
 export const isStackRunning = (dir: string): boolean => recordedNames(dir).some((name) => runs(dir, name));
 
 type State = Partial<Record<ServerKind, string>>;
-type Search = { dir: string; portBase: number; env: NodeJS.ProcessEnv; state: State };
+type Search = { dir: string; portBase: number; env: NodeJS.ProcessEnv; state: State; throwaway: boolean };
 
 /** Names under which a server's processes are recorded, in the order in which they are ended. */
 const recordNames: Record<ServerKind, string[]> = {
@@ -83,18 +91,19 @@ const recordNames: Record<ServerKind, string[]> = {
   kubernetes: ["kubernetes", "kubernetes-etcd"],
 };
 
-const findOrStart = async (kind: ServerKind, { dir, portBase, env, state }: Search): Promise<Found> => {
+const findOrStart = async (kind: ServerKind, search: Search): Promise<Found> => {
+  const { dir, portBase, env, state, throwaway } = search;
   const given = env[addressVariables[kind]];
   if (given) return { address: given, origin: "environment" };
   const known = state[kind];
   if (known && recordNames[kind].every((name) => runs(dir, name))) return { address: known, origin: "running" };
   await endServers(dir, [kind]); // half of it may be left of a start that was cut short
-  const address = await starts[kind]({ dir, detached: true }, (name) => portBase + portOffsets[name]);
+  const address = await starts[kind]({ dir, detached: true, throwaway }, (name) => portBase + portOffsets[name]);
   return { address, origin: "started" };
 };
 
 type Start = (
-  options: { dir: string; detached: true },
+  options: { dir: string; detached: true; throwaway: boolean },
   port: (name: keyof typeof portOffsets) => number,
 ) => Promise<string>;
 

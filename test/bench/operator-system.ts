@@ -5,8 +5,9 @@ import { parse } from "yaml";
 import { mapBounded } from "#core/runtime/bounded.ts";
 import { rootDir, testDir } from "../../dev/paths.ts";
 import { startProgram } from "../../dev/programs.ts";
+import { freePorts } from "../../dev/servers/free-ports.ts";
 import { startKubernetes } from "../../dev/servers/kubernetes.ts";
-import { freePorts, type ServerProcess } from "../../dev/servers/process.ts";
+import { type ServerProcess } from "../../dev/servers/process.ts";
 import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
 import { connection } from "../../operator/kube/connection.ts";
 import type { Manifest } from "../integration/operator/harness.ts";
@@ -36,7 +37,7 @@ const posting = 48; // requests at a time
 export const onOperatorBench = async <T>(run: (bench: OperatorBench) => Promise<T>): Promise<T> => {
   await mkdir(testDir, { recursive: true });
   const dir = await mkdtemp(join(testDir, "operator-"));
-  const stores = await privateServers({ mongodb: true, nats: true });
+  const stores = await privateServers({ mongodb: true, nats: true }, { durable: true });
   const [port = 0, etcdPort = 0, etcdPeerPort = 0] = await freePorts(3);
   const kubernetes = await startKubernetes({ dir, port, etcdPort, etcdPeerPort });
   const client = kubeClient({ connection: connection({ KUBECONFIG: kubernetes.kubeconfig }) });

@@ -8,8 +8,9 @@ import { findTool } from "../../dev/find-tool.ts";
 import { bin, rootDir, testDir } from "../../dev/paths.ts";
 import { startProgram } from "../../dev/programs.ts";
 import { command } from "../../dev/run-command.ts";
+import { freePorts } from "../../dev/servers/free-ports.ts";
 import { type Kubernetes, startKubernetes } from "../../dev/servers/kubernetes.ts";
-import { freePorts, type ServerProcess } from "../../dev/servers/process.ts";
+import { type ServerProcess } from "../../dev/servers/process.ts";
 import { testKeyRing } from "../support/fixtures.ts";
 import { blocksOf } from "../support/pages.ts";
 import { type TestServers, testServers } from "../support/servers.ts";
@@ -53,7 +54,7 @@ describe("the pages on running Herald in a cluster", function () {
   /** A Kubernetes API of the test's own: what the pages install is the whole cluster's. */
   const startCluster = async (name: string): Promise<void> => {
     const [port = 0, etcdPort = 0, etcdPeerPort = 0] = await freePorts(3);
-    cluster = await startKubernetes({ dir: join(dir, name), name: "kubernetes", port, etcdPort, etcdPeerPort });
+    cluster = await startKubernetes({ dir: join(dir, name), throwaway: true, port, etcdPort, etcdPeerPort });
     await run("kubectl apply -f -", JSON.stringify(othersKind));
     await run("kubectl wait crd/tenants.a.example --for=condition=Established --timeout=20s");
     await run("kubectl apply -f -", JSON.stringify(othersTenant));

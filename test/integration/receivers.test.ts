@@ -7,7 +7,7 @@ import { addressGuard } from "#core/runtime/address-guard.ts";
 import { bodyTemplates } from "#core/runtime/body-template.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
 import { type ReceivedWebhook, startReceiver } from "../../dev/receiver.ts";
-import { freePorts } from "../../dev/servers/process.ts";
+import { freePorts } from "../../dev/servers/free-ports.ts";
 import { guardedClient } from "../../dispatcher/outgoing/guarded-client.ts";
 import { deliveryOf, written } from "../../dispatcher/webhooks/delivery.ts";
 import { prepare } from "../../dispatcher/webhooks/prepare.ts";

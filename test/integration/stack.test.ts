@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { portOffsets } from "../../dev/paths.ts";
-import { freePorts } from "../../dev/servers/process.ts";
+import { freePorts } from "../../dev/servers/free-ports.ts";
 import { endRecorded, isRunning, killProcess, readRecord, recordProcess } from "../../dev/servers/records.ts";
 import { isStackRunning, startStack, stopStack } from "../../dev/servers/stack.ts";
 

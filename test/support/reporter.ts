@@ -1,36 +1,55 @@
 import { writeFileSync } from "node:fs";
+import { relative } from "node:path";
 import Mocha from "mocha";
 
 /** What a run of tests came to. */
 export type Tally = { passed: number; failed: number };
 
-/** Names the file into which the tally is written. */
-export const tallyVariable = "HERALD_TEST_TALLY";
+/** A test that ran, and how long it took together with the hooks before it. */
+export type TimedTest = { title: string; file: string; tookMs: number };
+
+/** What the tests of one process came to. `failures` names each test and hook that failed. */
+export type Report = Tally & { failures: string[]; tests: TimedTest[] };
+
+/** Names the file into which the report is written, as JSON. */
+export const reportVariable = "HERALD_TEST_REPORT";
 
 const exitGraceMs = 10_000;
 
-/** Mocha's `spec`, which also leaves the tally in a file, and fails a run that leaves something open behind it. */
-class TallyReporter extends Mocha.reporters.Spec {
+/** Mocha's `spec`, which also leaves a report in a file, and fails a run that leaves something open behind it. */
+class FileReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
+    const report: Report = { passed: 0, failed: 0, failures: [], tests: [] };
+    let endedMs = performance.now();
+    runner.on("pass", () => report.passed++);
+    runner.on("fail", (failed) => {
+      report.failed++;
+      report.failures.push(failed.fullTitle());
+    });
+    runner.on("test end", (test) => {
+      const tookMs = Math.round(performance.now() - endedMs);
+      endedMs = performance.now();
+      report.tests.push({ title: test.fullTitle(), file: relative(process.cwd(), test.file ?? ""), tookMs });
+    });
     runner.once("end", () => {
-      const { passes = 0, failures = 0 } = runner.stats ?? {};
-      writeTally({ passed: passes, failed: failures });
-      setTimeout(() => failOpenEnded({ passed: passes, failed: failures + 1 }), exitGraceMs).unref(); // fires only if something is open
+      writeReport(report);
+      setTimeout(() => failOpenEnded(report), exitGraceMs).unref(); // fires only if something is open
     });
   }
 }
 
-const writeTally = (tally: Tally): void => {
-  const file = process.env[tallyVariable];
-  if (file) writeFileSync(file, JSON.stringify(tally));
+const writeReport = (report: Report): void => {
+  const file = process.env[reportVariable];
+  if (file) writeFileSync(file, JSON.stringify(report));
 };
 
-const failOpenEnded = (tally: Tally): void => {
-  console.error(`The tests ended but left open: ${process.getActiveResourcesInfo().join(", ")}`);
-  writeTally(tally);
+const failOpenEnded = (report: Report): void => {
+  const what = `The tests ended but left open: ${process.getActiveResourcesInfo().join(", ")}`;
+  console.error(what);
+  writeReport({ ...report, failed: report.failed + 1, failures: [...report.failures, what] });
   process.exit(1);
 };
 
 // oxlint-disable-next-line import/no-default-export -- mocha takes a reporter from a file's default export only
-export default TallyReporter;
+export default FileReporter;

@@ -1,9 +1,10 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { testDir, testPortBase } from "../../dev/paths.ts";
+import { freePorts } from "../../dev/servers/free-ports.ts";
 import { startMongodb } from "../../dev/servers/mongodb.ts";
 import { startNats } from "../../dev/servers/nats.ts";
-import { freePorts, type Server } from "../../dev/servers/process.ts";
+import { type Server } from "../../dev/servers/process.ts";
 import { startRedis } from "../../dev/servers/redis.ts";
 import { type ServerKind, serverKinds, startStack } from "../../dev/servers/stack.ts";
 
@@ -46,14 +47,20 @@ export type PrivateServer = {
 
 type PrivateKind = Exclude<ServerKind, "kubernetes">;
 
-/** Starts the wanted servers on free ports in a new folder. They end with the test process, at the latest. */
+/**
+ * Starts the wanted servers on free ports in a new folder. They end with the test process, at the latest. They do not
+ * wait for the disk, unless they are to be `durable`, as those of an installation are.
+ */
 export const privateServers = async <K extends PrivateKind>(
   wanted: Record<K, true>,
+  { durable = false } = {},
 ): Promise<Record<K, PrivateServer> & { close: () => Promise<void> }> => {
   await mkdir(testDir, { recursive: true });
   const dir = await mkdtemp(join(testDir, "private-"));
   const kinds = Object.keys(wanted) as K[]; // the record has no other keys
-  const servers = await Promise.all(kinds.map(async (kind) => [kind, await privateServer(kind, dir)] as const));
+  const servers = await Promise.all(
+    kinds.map(async (kind) => [kind, await privateServer(kind, { dir, throwaway: !durable })] as const),
+  );
   const close = async () => {
     await Promise.all(servers.map(([, server]) => server.kill()));
     await rm(dir, { recursive: true, force: true });
@@ -69,17 +76,17 @@ const addressesFrom = (env: NodeJS.ProcessEnv): Record<ServerKind, string> | nul
 };
 
 const startTestServers = async (): Promise<Record<ServerKind, string>> => {
-  const { found } = await startStack({ dir: testDir, portBase: testPortBase() });
+  const { found } = await startStack({ dir: testDir, portBase: testPortBase(), throwaway: true });
   const entries = serverKinds.map((kind) => [kind, found[kind]?.address]);
   return Object.fromEntries(entries) as Record<ServerKind, string>; // startStack finds all it is asked for, or throws
 };
 
-const privateServer = async (kind: PrivateKind, dir: string): Promise<PrivateServer> => {
+const privateServer = async (kind: PrivateKind, place: { dir: string; throwaway: boolean }): Promise<PrivateServer> => {
   const [port = 0, second = 0, third = 0] = await freePorts(3);
   const starts: Record<PrivateKind, () => Promise<Server>> = {
-    mongodb: () => startMongodb({ dir, port, postgresPort: second, debugPort: third }),
-    nats: () => startNats({ dir, port, monitorPort: second }),
-    redis: () => startRedis({ dir, port }),
+    mongodb: () => startMongodb({ ...place, port, postgresPort: second, debugPort: third }),
+    nats: () => startNats({ ...place, port, monitorPort: second }),
+    redis: () => startRedis({ ...place, port }),
   };
   let server = await starts[kind]();
   return {

@@ -11,7 +11,8 @@ import type { MessageRow } from "#core/storage/messages.ts";
 import type { PlanRow } from "#core/storage/plans.ts";
 import { testDir } from "../../dev/paths.ts";
 import { type ProgramName, startProgram } from "../../dev/programs.ts";
-import { freePorts, type ServerProcess } from "../../dev/servers/process.ts";
+import { freePorts } from "../../dev/servers/free-ports.ts";
+import { type ServerProcess } from "../../dev/servers/process.ts";
 import type { Credentials } from "../../dev/simulators/credentials.ts";
 import { seedTenant, testKeyRing } from "./fixtures.ts";
 

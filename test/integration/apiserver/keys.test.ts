@@ -7,7 +7,7 @@ import { collectionOf } from "#core/storage/collection.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { anApiKey, anApp, hashOf, seed, seedTenant } from "../../support/fixtures.ts";
-import { until } from "../../support/until.ts";
+import { announcedMs, until } from "../../support/until.ts";
 
 describe("API keys", () => {
   let site: Installation;
@@ -74,7 +74,7 @@ describe("API keys", () => {
     expect((await list(token)).status).to.equal(200);
     await keys().updateOne({ _id: row._id }, { $set: { revoked_at: new Date() } });
     announce("api_keys", row._id);
-    await until(async () => (await list(token)).status === 401, 1_000);
+    await until(async () => (await list(token)).status === 401, announcedMs);
   });
 
   it("is answered 403 while its organisation is suspended", async () => {
@@ -83,7 +83,7 @@ describe("API keys", () => {
     const suspended = { suspended: true, suspended_reason: "unpaid" };
     await collectionOf<TenantRow>(site.db, tenantCollection).updateOne({ _id: other.tenant._id }, { $set: suspended });
     announce("tenants", other.tenant._id);
-    await until(async () => (await list(other.token, other.app._id)).status === 403, 1_000);
+    await until(async () => (await list(other.token, other.app._id)).status === 403, announcedMs);
     const { body } = await list(other.token, other.app._id);
     expect(body.error).to.deep.include({ code: "HS_ORGANIZATION_SUSPENDED", details: { reason: "unpaid" } });
   });

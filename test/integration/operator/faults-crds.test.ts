@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
 import { rootDir, testDir } from "../../../dev/paths.ts";
+import { freePorts } from "../../../dev/servers/free-ports.ts";
 import { type Kubernetes, startKubernetes } from "../../../dev/servers/kubernetes.ts";
-import { freePorts } from "../../../dev/servers/process.ts";
 import { until } from "../../support/until.ts";
 import { differences } from "./audit.ts";
 import { type Installation, installation, type Manifest } from "./harness.ts";
@@ -44,7 +44,7 @@ describe("operator: custom resource definitions of a former release", function (
     await mkdir(testDir, { recursive: true });
     dir = await mkdtemp(join(testDir, "crds-"));
     const [port = 0, etcdPort = 0, etcdPeerPort = 0] = await freePorts(3);
-    kubernetes = await startKubernetes({ dir, port, etcdPort, etcdPeerPort }); // others share the other one's
+    kubernetes = await startKubernetes({ dir, throwaway: true, port, etcdPort, etcdPeerPort }); // others share the other one's
     const files = await readdir(join(rootDir, "crds"));
     crds = await Promise.all(
       files.map(async (file) => parse(await readFile(join(rootDir, "crds", file), "utf8")) as Manifest),

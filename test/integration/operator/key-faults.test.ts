@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ApiKeyRow } from "#core/storage/api-keys.ts";
 import { type Api, startApi } from "../../support/api.ts";
-import { until } from "../../support/until.ts";
+import { announcedMs, until } from "../../support/until.ts";
 import { type Installation, installation, type Manifest } from "./harness.ts";
 import { type Asked, type HttpLink, httpLinkTo } from "./http-link.ts";
 import { manifests, textOf } from "./manifests.ts";
@@ -89,7 +89,7 @@ describe("operator: a token whose Secret cannot be written", function () {
       expect(await answer(token)).to.equal(200);
       link.allow();
       await until(async () => (await tokenOf(key)) !== token, 20_000);
-      await until(async () => (await answer(token)) === then, 2_000);
+      await until(async () => (await answer(token)) === then, announcedMs);
       expect(await answer(await tokenOf(key))).to.equal(200);
       const { hashes } = (await rows().findOne({ _id: id })) ?? { hashes: [] };
       expect(hashes, "of no token that nobody has").to.have.lengthOf(then === 200 ? 2 : 1);
@@ -123,7 +123,7 @@ describe("operator: a token whose Secret cannot be written", function () {
     await refused(key, 2);
     link.allow();
     await until(async () => (await tokenOf(key)) !== token, 20_000);
-    await until(async () => (await answer(await tokenOf(key))) === 200, 2_000);
+    await until(async () => (await answer(await tokenOf(key))) === 200, announcedMs);
     expect(await answer(token)).to.equal(401);
     expect(await rows().findOne({ _id: id })).to.include({ revoked_at: null });
   });

@@ -3,7 +3,7 @@ import type { ApiKeyRow } from "#core/storage/api-keys.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { type Api, startApi } from "../../support/api.ts";
-import { until } from "../../support/until.ts";
+import { announcedMs, until } from "../../support/until.ts";
 import { type Installation, installation, type Manifest } from "./harness.ts";
 import { manifests, textOf } from "./manifests.ts";
 
@@ -128,7 +128,7 @@ describe("operator: a namespace and the tenant that it is of", function () {
     for (const object of [...late, webhook, type, key]) await herald.gone(object);
   });
 
-  it("is refused by REST within a second of its suspension in git, and let in within one of its end", async () => {
+  it("is refused by REST once its suspension in git is announced, and let in after its end", async () => {
     const token = await tokenOf(ours.apiKey({}, "suspended"));
     const path = types(await idOf(ours.app()));
     const answer = async () => (await call("GET", path, token)).status;
@@ -138,7 +138,7 @@ describe("operator: a namespace and the tenant that it is of", function () {
       [false, 200],
     ] as const) {
       await herald.patch(tenants.ours, { spec: { suspended } });
-      await until(async () => (await answer()) === status, 1_000);
+      await until(async () => (await answer()) === status, announcedMs);
     }
   });
 

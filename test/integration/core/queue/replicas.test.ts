@@ -6,8 +6,9 @@ import { publisher } from "#core/queue/publish.ts";
 import { ensureStream } from "#core/queue/streams.ts";
 import { planStream } from "#core/queue/topology.ts";
 import { testDir } from "../../../../dev/paths.ts";
+import { freePorts } from "../../../../dev/servers/free-ports.ts";
 import { startNats } from "../../../../dev/servers/nats.ts";
-import { freePorts, type Server } from "../../../../dev/servers/process.ts";
+import { type Server } from "../../../../dev/servers/process.ts";
 import { testServers } from "../../../support/servers.ts";
 import { until } from "./helpers.ts";
 

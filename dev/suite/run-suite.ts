@@ -1,0 +1,66 @@
+import { rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Tally } from "../../test/support/reporter.ts";
+import { testVariables } from "../../test/support/servers.ts";
+import { runMocha } from "../mocha.ts";
+import { devDir, testDir, testPortBase } from "../paths.ts";
+import { withLock } from "../servers/lock.ts";
+import { isStackRunning, serverKinds, startStack } from "../servers/stack.ts";
+import { alone } from "./alone.ts";
+import { type Ended, runAll } from "./run-all.ts";
+import { keepTimes, runsOf } from "./runs.ts";
+import { summaryOf } from "./summary.ts";
+
+/**
+ * Runs a suite, or the part of it that the command line names, on real servers: `--filter words`, paths of files,
+ * `--jobs number`, `--keep-times`. The last line says `N passed, N failed`; gives the code to end with.
+ */
+export const runSuite = async (wholeSuite: () => string[]): Promise<number> => {
+  const tally = await withLock(join(devDir, "test.lock"), () => run(wholeSuite)).catch((error: unknown): Tally => {
+    console.error(error);
+    return { passed: 0, failed: 1 };
+  });
+  console.log(`${tally.passed} passed, ${tally.failed} failed`);
+  return tally.failed === 0 ? 0 : 1;
+};
+
+const jobsPerCore = 3; // much of a test's time is waiting
+
+const run = async (wholeSuite: () => string[]): Promise<Tally> => {
+  const { values, positionals } = parseArgs({
+    options: {
+      filter: { type: "string" },
+      jobs: { type: "string", default: String(availableParallelism() * jobsPerCore) },
+      "keep-times": { type: "boolean", default: false },
+    },
+    allowPositionals: true,
+  });
+  const { filter, jobs, "keep-times": isKept } = values;
+  const files = positionals.length > 0 ? positionals : wholeSuite();
+  return withServers(async (env) => {
+    if (filter) return runMocha({ name: "part", args: ["--grep", filter, ...files], env });
+    if (files.length === 1) return runMocha({ name: "part", args: files, env });
+    const ended = await runAll(runsOf(files, alone), { jobs: Number(jobs), env });
+    console.log(summaryOf(ended));
+    if (isKept) keepTimes(Object.fromEntries(ended.map(({ run: { name }, tookMs }) => [name, tookMs])));
+    return tallyOf(ended);
+  });
+};
+
+/** Starts the servers, unless they run, and gives their addresses as tests look for them. */
+const withServers = async <T>(work: (env: NodeJS.ProcessEnv) => Promise<T>): Promise<T> => {
+  if (!isStackRunning(testDir)) rmSync(testDir, { recursive: true, force: true }); // each run begins with no data
+  const stack = await startStack({ dir: testDir, portBase: testPortBase(), throwaway: true });
+  try {
+    return await work(Object.fromEntries(serverKinds.map((kind) => [testVariables[kind], stack.found[kind]?.address])));
+  } finally {
+    await stack.stop();
+  }
+};
+
+const tallyOf = (ended: readonly Ended[]): Tally => ({
+  passed: ended.reduce((sum, { report }) => sum + report.passed, 0),
+  failed: ended.reduce((sum, { report }) => sum + report.failed, 0),
+});
