@@ -65,10 +65,9 @@ const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
   const which = ["mongodb", "nats", "redis"] as const;
   const stack = await startStack({ dir: stores, portBase, which, env: {} });
   try {
-    return await runMocha({
-      name: "e2e",
-      args: ["--require", "test/e2e/support/hooks.ts", install, ...(positionals.length > 0 ? positionals : files)],
-      env: {
+    return await runMocha(
+      ["--require", "test/e2e/support/hooks.ts", install, ...(positionals.length > 0 ? positionals : files)],
+      {
         KUBECONFIG: cluster.kubeconfig,
         E2E_HOST: cluster.host,
         E2E_DIR: dir,
@@ -76,7 +75,7 @@ const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
         E2E_IMAGES: images.join(" "),
         ...cluster.nodeCommands,
       },
-    });
+    );
   } finally {
     await stack.stop();
   }

@@ -20,7 +20,7 @@ export const settings = [
 ] as const;
 
 /** For data that nobody misses; and so that plans of queries follow soon after a table has grown. */
-const throwawaySettings = ["fsync=off", "autovacuum_naptime=2s"] as const;
+const throwawaySettings = ["fsync=off", "autovacuum_naptime=2s", "autovacuum_vacuum_cost_delay=0"] as const;
 
 /** Where PostgreSQL's programs are, inside the root folder. */
 export const programs = "/usr/lib/postgresql/18/bin";

@@ -1,34 +1,43 @@
 import type { Report } from "../../test/support/reporter.ts";
-import { runMocha } from "../mocha.ts";
 import { portsVariable } from "../servers/free-ports.ts";
 import { inPlaces } from "./pool.ts";
 import type { Run } from "./runs.ts";
+import { startWorker, type Worker } from "./worker.ts";
 
 /** What a run came to. */
 export type Ended = { run: Run; report: Report; tookMs: number };
 
-export type SuiteOptions = {
-  /** How many runs there are at a time, each with ports of its own. */
-  jobs: number;
-  env: NodeJS.ProcessEnv;
-};
+/** `jobs`: how many processes there are, each with ports of its own. */
+export type SuiteOptions = { jobs: number; env: NodeJS.ProcessEnv };
 
-/** Runs what can share the machine, then one after the other what judges time. Shows each as it ends. */
-export const runAll = async (runs: readonly Run[], suite: SuiteOptions): Promise<Ended[]> => {
+/**
+ * Runs what can share the machine, then one after the other what judges time. Shows each as it ends. When `signal` aborts,
+ * what runs has failed and the rest is left.
+ */
+export const runAll = async (
+  runs: readonly Run[],
+  { jobs, env }: SuiteOptions,
+  signal: AbortSignal,
+): Promise<Ended[]> => {
+  const workers = Array.from({ length: jobs }, (_, place) =>
+    startWorker(`worker-${place}`, { ...env, [portsVariable]: `${place}/${jobs}` }),
+  );
   const shared = runs.filter(({ isAlone }) => !isAlone);
   const alone = runs.filter(({ isAlone }) => isAlone);
-  const work = (run: Run, place: number) => runOne(run, place, suite);
-  return [...(await inPlaces(shared, suite.jobs, work)), ...(await inPlaces(alone, 1, work))];
+  const work = (run: Run, place: number) => runOne(run, workers[place]!); // there is one for each place
+  const endAll = () => Promise.all(workers.map((worker) => worker.end()));
+  signal.addEventListener("abort", endAll);
+  const ended = [
+    ...(await inPlaces(shared, jobs, work, signal)),
+    ...(await inPlaces(alone, 1, work, signal)), // in the first worker
+  ];
+  await endAll();
+  return ended;
 };
 
-const runOne = async (run: Run, place: number, { jobs, env }: SuiteOptions): Promise<Ended> => {
+const runOne = async (run: Run, worker: Worker): Promise<Ended> => {
   const beganMs = performance.now();
-  const { output, ...report } = await runMocha({
-    name: run.name.replaceAll("/", "."),
-    args: run.files,
-    env: { ...env, [portsVariable]: `${place}/${jobs}` },
-    isQuiet: true,
-  });
+  const { report, output } = await worker.run(run.files);
   const ended = { run, report, tookMs: Math.round(performance.now() - beganMs) };
   console.log(lineOf(ended));
   if (report.failed > 0) console.log(output);

@@ -8,7 +8,6 @@ import { runMocha } from "../mocha.ts";
 import { devDir, testDir, testPortBase } from "../paths.ts";
 import { withLock } from "../servers/lock.ts";
 import { isStackRunning, serverKinds, startStack } from "../servers/stack.ts";
-import { alone } from "./alone.ts";
 import { type Ended, runAll } from "./run-all.ts";
 import { keepTimes, runsOf } from "./runs.ts";
 import { summaryOf } from "./summary.ts";
@@ -40,9 +39,9 @@ const run = async (wholeSuite: () => string[]): Promise<Tally> => {
   const { filter, jobs, "keep-times": isKept } = values;
   const files = positionals.length > 0 ? positionals : wholeSuite();
   return withServers(async (env) => {
-    if (filter) return runMocha({ name: "part", args: ["--grep", filter, ...files], env });
-    if (files.length === 1) return runMocha({ name: "part", args: files, env });
-    const ended = await runAll(runsOf(files, alone), { jobs: Number(jobs), env });
+    if (filter) return runMocha(["--grep", filter, ...files], env);
+    if (files.length === 1) return runMocha(files, env);
+    const ended = await runAll(runsOf(files), { jobs: Number(jobs), env }, toldToEnd());
     console.log(summaryOf(ended));
     if (isKept) keepTimes(Object.fromEntries(ended.map(({ run: { name }, tookMs }) => [name, tookMs])));
     return tallyOf(ended);
@@ -58,6 +57,13 @@ const withServers = async <T>(work: (env: NodeJS.ProcessEnv) => Promise<T>): Pro
   } finally {
     await stack.stop();
   }
+};
+
+/** Aborts at the first signal, so that the servers are stopped all the same. */
+const toldToEnd = (): AbortSignal => {
+  const told = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => told.abort());
+  return told.signal;
 };
 
 const tallyOf = (ended: readonly Ended[]): Tally => ({

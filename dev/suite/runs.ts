@@ -1,8 +1,9 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rootDir } from "../paths.ts";
+import { alone, together } from "./neighbours.ts";
 
-/** Test files that share one process. */
+/** Test files that run in one process, one after the other. */
 export type Run = {
   name: string;
   files: readonly string[];
@@ -18,11 +19,10 @@ const timesPath = join(rootDir, "test/times.json");
 export const filesIn = (folder: string): string[] =>
   globSync(`test/${folder}/**/*.test.ts`, { cwd: rootDir }).toSorted();
 
-/** A process for each file, but one for each folder of unit tests: those take less time than a process. Longest first. */
-export const runsOf = (files: readonly string[], alone: readonly string[]): Run[] => {
+/** Each file by itself; unit tests by their folder, and those together that must be. Longest first. */
+export const runsOf = (files: readonly string[]): Run[] => {
   const times = readTimes();
-  const groups = Map.groupBy(files, nameOf);
-  const runs = [...groups].map(([name, group]) => ({
+  const runs = [...Map.groupBy(files, nameOf)].map(([name, group]) => ({
     name,
     files: group,
     expectedMs: times[name] ?? Number.MAX_SAFE_INTEGER,
@@ -38,6 +38,8 @@ export const keepTimes = (times: Readonly<Record<string, number>>): void => {
 };
 
 const nameOf = (file: string): string => {
+  const [first = file] = together.find(({ files }) => files.includes(file))?.files ?? [];
+  if (first !== file) return nameOf(first);
   const [, unit] = /^test\/(unit\/[^/]+)\//.exec(file) ?? [];
   return unit ?? file.replace(/^test\//, "").replace(/\.test\.ts$/, "");
 };

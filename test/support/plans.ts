@@ -59,7 +59,7 @@ export const faultsOf = async (
     faults = await faultsNow(db, asked);
     return faults.length === 0;
   };
-  if (faults.length > 0) await until(areNone, statisticsMs).catch(() => undefined); // the caller tells of what is left
+  if (faults.length > 0) await until(areNone, statisticsMs, 1_000).catch(() => undefined); // the caller tells of what is left
   return faults;
 };
 

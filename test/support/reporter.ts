@@ -16,22 +16,28 @@ export const reportVariable = "HERALD_TEST_REPORT";
 
 const exitGraceMs = 10_000;
 
+/** Gathers the report of a run while it goes on. */
+export const reportOf = (runner: Mocha.Runner): Report => {
+  const report: Report = { passed: 0, failed: 0, failures: [], tests: [] };
+  let endedMs = performance.now();
+  runner.on("pass", () => report.passed++);
+  runner.on("fail", (failed) => {
+    report.failed++;
+    report.failures.push(failed.fullTitle());
+  });
+  runner.on("test end", (test) => {
+    const tookMs = Math.round(performance.now() - endedMs);
+    endedMs = performance.now();
+    report.tests.push({ title: test.fullTitle(), file: relative(process.cwd(), test.file ?? ""), tookMs });
+  });
+  return report;
+};
+
 /** Mocha's `spec`, which also leaves a report in a file, and fails a run that leaves something open behind it. */
 class FileReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
-    const report: Report = { passed: 0, failed: 0, failures: [], tests: [] };
-    let endedMs = performance.now();
-    runner.on("pass", () => report.passed++);
-    runner.on("fail", (failed) => {
-      report.failed++;
-      report.failures.push(failed.fullTitle());
-    });
-    runner.on("test end", (test) => {
-      const tookMs = Math.round(performance.now() - endedMs);
-      endedMs = performance.now();
-      report.tests.push({ title: test.fullTitle(), file: relative(process.cwd(), test.file ?? ""), tookMs });
-    });
+    const report = reportOf(runner);
     runner.once("end", () => {
       writeReport(report);
       setTimeout(() => failOpenEnded(report), exitGraceMs).unref(); // fires only if something is open
@@ -45,11 +51,14 @@ const writeReport = (report: Report): void => {
 };
 
 const failOpenEnded = (report: Report): void => {
-  const what = `The tests ended but left open: ${process.getActiveResourcesInfo().join(", ")}`;
+  const what = leftOpen(process.getActiveResourcesInfo());
   console.error(what);
   writeReport({ ...report, failed: report.failed + 1, failures: [...report.failures, what] });
   process.exit(1);
 };
+
+/** What is said of tests that ended while something of theirs goes on. */
+export const leftOpen = (what: readonly string[]): string => `The tests ended but left open: ${what.join(", ")}`;
 
 // oxlint-disable-next-line import/no-default-export -- mocha takes a reporter from a file's default export only
 export default FileReporter;

@@ -4,11 +4,23 @@
  */
 export const announcedMs = 8_000;
 
-/** Waits until a condition holds; fails after `mostMs`. */
-export const until = async (holds: () => boolean | Promise<boolean>, mostMs = 5000): Promise<void> => {
-  const endsAtMs = performance.now() + mostMs;
+const firstPauseMs = 10;
+const longestPauseMs = 200;
+
+/**
+ * Waits until a condition holds; fails after `mostMs`. It is looked at more and more rarely, never later than a fifth of
+ * the time that has passed and `everyMs`: what is asked for all the time keeps busy who is to answer.
+ */
+export const until = async (
+  holds: () => boolean | Promise<boolean>,
+  mostMs = 5000,
+  everyMs = longestPauseMs,
+): Promise<void> => {
+  const beganMs = performance.now();
   while (!(await holds())) {
-    if (performance.now() > endsAtMs) throw new Error(`a condition did not come true within ${mostMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    const passedMs = performance.now() - beganMs;
+    if (passedMs > mostMs) throw new Error(`a condition did not come true within ${mostMs} ms`);
+    const pauseMs = Math.max(firstPauseMs, Math.min(passedMs / 5, everyMs));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 };

@@ -203,13 +203,15 @@ const clusterOf = (client: KubeClient, id: string) => {
   };
   const patch = (object: Manifest, body: object): Promise<Seen> =>
     client.call<Seen>({ method: "PATCH", path: `${pathOf(object)}/${object.metadata.name}`, body }, soon());
-  const apply = async (object: Manifest): Promise<Seen> => {
+  const apply = (object: Manifest): Promise<Seen> => {
     const labels = { ...object.metadata.labels, [label]: id };
-    const body = { ...object, metadata: { ...object.metadata, labels } };
-    const create = () => client.call<Seen>({ method: "POST", path: pathOf(object), body }, soon());
+    return put({ ...object, metadata: { ...object.metadata, labels } });
+  };
+  const put = async (object: Manifest): Promise<Seen> => {
+    const create = () => client.call<Seen>({ method: "POST", path: pathOf(object), body: object }, soon());
     return create()
       .catch((error: unknown) => {
-        if (isConflict(error)) return patch(object, body);
+        if (isConflict(error)) return patch(object, object);
         throw error;
       })
       .catch((error: unknown) => {
@@ -246,11 +248,11 @@ const clusterOf = (client: KubeClient, id: string) => {
   };
   const gone = (object: Manifest, mostMs = 15_000): Promise<void> =>
     until(async () => (await get(object)) === null, mostMs);
-  /** Establishes the committed CRDs. */
+  /** Establishes the committed CRDs, unless they are: they are all installations', and each change costs the server much. */
   const applyCrds = async (): Promise<void> => {
     const dir = join(rootDir, "crds");
     const crds = readdirSync(dir).map((file) => parse(readFileSync(join(dir, file), "utf8")) as Manifest);
-    for (const crd of crds) await apply(crd);
+    for (const crd of crds) await put(crd);
     await until(async () => (await Promise.all(crds.map((crd) => conditionOfCrd(get, crd)))).every(Boolean), 15_000);
     await until(async () => (await Promise.all(kinds.map(isServed))).every(Boolean), 30_000);
   };

@@ -45,12 +45,3 @@ export const openQueue = async (url: string, spec: StreamSpec): Promise<Nats> =>
   await ensureStream(nats.jsm, spec);
   return nats;
 };
-
-/** Waits until something is true, at most `ms`. */
-export const until = async (what: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> => {
-  const end = Date.now() + ms;
-  while (!(await what())) {
-    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${what.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};

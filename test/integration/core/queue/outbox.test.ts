@@ -7,7 +7,8 @@ import { type Outbox, outbox, type WithOutbox } from "#core/queue/outbox.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
 import { connectMongo, type Mongo } from "#core/storage/connect.ts";
 import { testServers } from "../../../support/servers.ts";
-import { keptLog, testMetrics, until } from "./helpers.ts";
+import { until } from "../../../support/until.ts";
+import { keptLog, testMetrics } from "./helpers.ts";
 
 type Row = WithOutbox & { status: string };
 

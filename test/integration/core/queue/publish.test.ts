@@ -10,7 +10,8 @@ import { subjects } from "#core/queue/subjects.ts";
 import { eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers.ts";
-import { aQueue, openQueue, until } from "./helpers.ts";
+import { until } from "../../../support/until.ts";
+import { aQueue, openQueue } from "./helpers.ts";
 
 describe("queue over NATS", function () {
   this.timeout(60_000);

@@ -10,7 +10,7 @@ import { freePorts } from "../../../../dev/servers/free-ports.ts";
 import { startNats } from "../../../../dev/servers/nats.ts";
 import { type Server } from "../../../../dev/servers/process.ts";
 import { testServers } from "../../../support/servers.ts";
-import { until } from "./helpers.ts";
+import { until } from "../../../support/until.ts";
 
 const specOf = (plan: string) => planStream("copies", { name: plan, backlogPerTenant: 100 });
 

@@ -9,7 +9,8 @@ import { connectMongo, type Mongo } from "#core/storage/connect.ts";
 import { type Leasable, settle, takeLease } from "#core/storage/leases.ts";
 import { dueIndex } from "#core/storage/wake.ts";
 import { testServers } from "../../../support/servers.ts";
-import { keptLog, type Line, testMetrics, until } from "./helpers.ts";
+import { until } from "../../../support/until.ts";
+import { keptLog, type Line, testMetrics } from "./helpers.ts";
 
 type Row = Leasable & { tenant_id: string };
 

@@ -6,7 +6,8 @@ import { ensureStream } from "#core/queue/streams.ts";
 import { type HandlerContext, type Settlement, type WorkerOptions, worker } from "#core/queue/worker.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers.ts";
-import { aQueue, keptLog, type Line, openQueue, testMetrics, until } from "./helpers.ts";
+import { until } from "../../../support/until.ts";
+import { aQueue, keptLog, type Line, openQueue, testMetrics } from "./helpers.ts";
 
 type Body = { n: number };
 const never = (): AbortSignal => new AbortController().signal;

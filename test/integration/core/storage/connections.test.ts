@@ -3,7 +3,7 @@ import { Unavailable } from "#core/errors.ts";
 import { connectMongo, isUnreachable, unavailable } from "#core/storage/connect.ts";
 import { connectRedis } from "#core/storage/redis.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers.ts";
-import { until } from "../queue/helpers.ts";
+import { until } from "../../../support/until.ts";
 
 const failureOf = async (call: () => Promise<unknown>): Promise<{ error: unknown; ms: number }> => {
   const beganMs = Date.now();

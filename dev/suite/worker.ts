@@ -1,0 +1,61 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Report } from "../../test/support/reporter.ts";
+import type { Order } from "../../test/support/worker.ts";
+import { devDir, rootDir } from "../paths.ts";
+
+/** A process that runs sets of test files, one after another. */
+export type Worker = {
+  /** Runs the files; a process that dies of them has failed, and another one takes its place. */
+  run: (files: readonly string[]) => Promise<{ report: Report; output: string }>;
+  end: () => Promise<void>;
+};
+
+/** Starts a process when it is first needed. What it prints is kept in `.dev/reports`. */
+export const startWorker = (name: string, env: NodeJS.ProcessEnv): Worker => {
+  mkdirSync(join(devDir, "reports"), { recursive: true });
+  const outputPath = join(devDir, "reports", `${name}.log`);
+  closeSync(openSync(outputPath, "w"));
+  let child: ChildProcess | null = null;
+  return {
+    run: async (files) => {
+      child ??= begin(outputPath, env);
+      const from = statSync(outputPath).size;
+      const report = await answerOf(child, { files });
+      if (report === null) child = null;
+      const output = readFileSync(outputPath).subarray(from).toString();
+      return { report: report ?? { passed: 0, failed: 1, failures: ["the process ended"], tests: [] }, output };
+    },
+    end: async () => {
+      if (child === null) return;
+      const ended = once(child, "exit");
+      child.kill();
+      await ended;
+    },
+  };
+};
+
+const begin = (outputPath: string, env: NodeJS.ProcessEnv): ChildProcess => {
+  const output = openSync(outputPath, "a");
+  const child = fork("test/support/worker.ts", {
+    cwd: rootDir,
+    env: { ...process.env, NODE_COMPILE_CACHE: join(devDir, "compile-cache"), ...env },
+    stdio: ["ignore", output, output, "ipc"],
+  });
+  closeSync(output);
+  return child;
+};
+
+/** Null when the process ends instead. */
+const answerOf = (child: ChildProcess, order: Order): Promise<Report | null> =>
+  new Promise((done) => {
+    const end = () => done(null);
+    child.once("exit", end);
+    child.once("message", (report: Report) => {
+      child.off("exit", end);
+      done(report);
+    });
+    child.send(order);
+  });

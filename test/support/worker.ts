@@ -1,0 +1,57 @@
+// A process of `make test`: runs the test files that it is told of, one set after another, and answers with a report of
+// each. Sets share what they import; each must leave nothing open.
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import Mocha from "mocha";
+import { parse } from "yaml";
+import { leftOpen, type Report, reportOf } from "./reporter.ts";
+
+/** What a process is told: the paths of test files. */
+export type Order = { files: readonly string[] };
+
+const exitGraceMs = 10_000;
+const { timeout } = parse(readFileSync(".mocharc.yaml", "utf8")) as { timeout: number };
+
+const run = async ({ files }: Order): Promise<Report> => {
+  const before = process.getActiveResourcesInfo();
+  const mocha = new Mocha({ timeout, forbidOnly: true, failZero: true, reporter: "spec" });
+  for (const file of files) mocha.addFile(file);
+  await mocha.loadFilesAsync();
+  const runner = mocha.run();
+  const report = reportOf(runner);
+  await once(runner, "end");
+  const open = await stillOpen(before);
+  if (open.length === 0) return report;
+  console.error(leftOpen(open));
+  return { ...report, failed: report.failed + 1, failures: [...report.failures, leftOpen(open)] };
+};
+
+/** What keeps the process alive that did not before, at the end of the grace. */
+const stillOpen = async (before: readonly string[]): Promise<string[]> => {
+  const endsAtMs = performance.now() + exitGraceMs;
+  for (;;) {
+    const open = beyond(process.getActiveResourcesInfo(), before);
+    if (open.length === 0 || performance.now() > endsAtMs) return open;
+    await new Promise((resolve) => setTimeout(resolve, 10).unref());
+  }
+};
+
+const beyond = (now: readonly string[], before: readonly string[]): string[] => {
+  const known = [...before];
+  return now.filter((what) => {
+    const at = known.indexOf(what);
+    if (at >= 0) known.splice(at, 1);
+    return at < 0;
+  });
+};
+
+process.on("disconnect", () => process.exit(1)); // whoever waits for the reports is gone
+process.on("message", (order: Order) => {
+  run(order).then(
+    (report) => process.send?.(report),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
