@@ -25,7 +25,7 @@ export const runSuite = async (wholeSuite: () => string[]): Promise<number> => {
   return tally.failed === 0 ? 0 : 1;
 };
 
-const jobsPerCore = 3; // much of a test's time is waiting
+const jobsPerCore = 2; // much of a test's time is waiting
 
 const run = async (wholeSuite: () => string[]): Promise<Tally> => {
   const { values, positionals } = parseArgs({

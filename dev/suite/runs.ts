@@ -33,7 +33,7 @@ export const runsOf = (files: readonly string[]): Run[] => {
 
 /** Writes down how long the runs took, for the order of the next ones. */
 export const keepTimes = (times: Readonly<Record<string, number>>): void => {
-  const sorted = Object.entries(times).toSorted(([a], [b]) => a.localeCompare(b));
+  const sorted = Object.entries({ ...readTimes(), ...times }).toSorted(([a], [b]) => a.localeCompare(b));
   writeFileSync(timesPath, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
 };
 

@@ -26,7 +26,10 @@ export const startWorker = (name: string, env: NodeJS.ProcessEnv): Worker => {
       const report = await answerOf(child, { files });
       if (report === null) child = null;
       const output = readFileSync(outputPath).subarray(from).toString();
-      return { report: report ?? { passed: 0, failed: 1, failures: ["the process ended"], tests: [] }, output };
+      return {
+        report: report ?? { passed: 0, failed: 1, failures: ["the process ended"], tests: [], cpuMs: 0 },
+        output,
+      };
     },
     end: async () => {
       if (child === null) return;

@@ -17,10 +17,18 @@ export type WebPushDeps = {
   client: GuardedClient;
   clock: Clock;
   timeoutMs?: number;
+  /** Within `timeoutMs`. */
+  connectTimeoutMs?: number;
 };
 
 /** Sends to browsers: RFC 8030 with VAPID (RFC 8292) and aes128gcm (RFC 8291). */
-export const webPush = ({ account, client, clock, timeoutMs = 10_000 }: WebPushDeps): Provider<WebPushMessage> => {
+export const webPush = ({
+  account,
+  client,
+  clock,
+  timeoutMs = 10_000,
+  connectTimeoutMs = Math.min(timeoutMs, 5_000),
+}: WebPushDeps): Provider<WebPushMessage> => {
   const authorization = vapid(account, clock);
   const pushes = underWay();
   const places = semaphore(maxRequests);
@@ -31,7 +39,7 @@ export const webPush = ({ account, client, clock, timeoutMs = 10_000 }: WebPushD
     const token = authorization(url.origin);
     if (token === null) return refusal("config_error", "PROVIDER_AUTH", "the VAPID keys or subject cannot be used");
     const headers = { ...headersOf(message), authorization: token };
-    const limits = { timeoutMs, connectTimeoutMs: Math.min(timeoutMs, 5_000), maxReplyBytes: 16_384 };
+    const limits = { timeoutMs, connectTimeoutMs, maxReplyBytes: 16_384 };
     const pool = { poolKey: account.publicKey, maxConnections: maxRequests, mayRepeat: false }; // a repetition is shown twice
     const wanted: GuardedRequest = { url, method: "POST", headers, body, ...limits, ...pool };
     const reply = await places.run(() => client.request(wanted, signal), signal);

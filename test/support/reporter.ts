@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import Mocha from "mocha";
 
@@ -8,8 +8,11 @@ export type Tally = { passed: number; failed: number };
 /** A test that ran, and how long it took together with the hooks before it. */
 export type TimedTest = { title: string; file: string; tookMs: number };
 
-/** What the tests of one process came to. `failures` names each test and hook that failed. */
-export type Report = Tally & { failures: string[]; tests: TimedTest[] };
+/**
+ * What some tests came to. `failures` names each test and hook that failed; `cpuMs` is what this process and those that it
+ * started and saw end have used.
+ */
+export type Report = Tally & { failures: string[]; tests: TimedTest[]; cpuMs: number };
 
 /** Names the file into which the report is written, as JSON. */
 export const reportVariable = "HERALD_TEST_REPORT";
@@ -18,7 +21,8 @@ const exitGraceMs = 10_000;
 
 /** Gathers the report of a run while it goes on. */
 export const reportOf = (runner: Mocha.Runner): Report => {
-  const report: Report = { passed: 0, failed: 0, failures: [], tests: [] };
+  const report: Report = { passed: 0, failed: 0, failures: [], tests: [], cpuMs: 0 };
+  const beganCpuMs = cpuMs();
   let endedMs = performance.now();
   runner.on("pass", () => report.passed++);
   runner.on("fail", (failed) => {
@@ -30,7 +34,18 @@ export const reportOf = (runner: Mocha.Runner): Report => {
     endedMs = performance.now();
     report.tests.push({ title: test.fullTitle(), file: relative(process.cwd(), test.file ?? ""), tookMs });
   });
+  runner.once("end", () => {
+    report.cpuMs = cpuMs() - beganCpuMs;
+  });
   return report;
+};
+
+const msPerTick = 10; // the kernel's clock has 100 ticks a second
+
+const cpuMs = (): number => {
+  const [, fields = ""] = readFileSync("/proc/self/stat", "utf8").split(") ");
+  const ticks = fields.split(" ").slice(11, 15); // utime, stime, cutime, cstime of proc(5)
+  return ticks.reduce((sum, each) => sum + Number(each) * msPerTick, 0);
 };
 
 /** Mocha's `spec`, which also leaves a report in a file, and fails a run that leaves something open behind it. */

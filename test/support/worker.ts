@@ -14,16 +14,20 @@ const { timeout } = parse(readFileSync(".mocharc.yaml", "utf8")) as { timeout: n
 
 const run = async ({ files }: Order): Promise<Report> => {
   const before = process.getActiveResourcesInfo();
-  const mocha = new Mocha({ timeout, forbidOnly: true, failZero: true, reporter: "spec" });
+  const mocha = new Mocha({ timeout, forbidOnly: true, reporter: "spec" });
   for (const file of files) mocha.addFile(file);
   await mocha.loadFilesAsync();
   const runner = mocha.run();
   const report = reportOf(runner);
   await once(runner, "end");
+  if (report.tests.length === 0 && report.failed === 0) return withFault(report, "There is no test");
   const open = await stillOpen(before);
-  if (open.length === 0) return report;
-  console.error(leftOpen(open));
-  return { ...report, failed: report.failed + 1, failures: [...report.failures, leftOpen(open)] };
+  return open.length === 0 ? report : withFault(report, leftOpen(open));
+};
+
+const withFault = (report: Report, fault: string): Report => {
+  console.error(fault);
+  return { ...report, failed: report.failed + 1, failures: [...report.failures, fault] };
 };
 
 /** What keeps the process alive that did not before, at the end of the grace. */

@@ -23,13 +23,13 @@ export type ProviderSuiteOptions<Push> = {
   start: (sendTimeoutMs: number) => Promise<ProviderUnderTest<Push>>;
 };
 
-const patientMs = 8_000; // no send of the suite is to be cut short by a busy machine
+const patientMs = 20_000; // no send of the suite is to be cut short by a busy machine
 const hastyMs = 1_500;
 
 /** What every provider promises, whatever its protocol. Run it over each implementation of {@link Provider}. */
 export const providerSuite = <Push>({ name, start }: ProviderSuiteOptions<Push>): void => {
   describe(`${name} keeps the promises of a provider`, function () {
-    this.timeout(30_000);
+    this.timeout(60_000);
     let given: ProviderUnderTest<Push>;
     const send = (n: number, signal = new AbortController().signal) =>
       given.provider.send(given.push, given.recipient(n), signal);

@@ -47,7 +47,7 @@ providerSuite({
   start: async (sendTimeoutMs) => {
     const simulator = await startWebPush({ port: 0, tls });
     return {
-      provider: webPush({ account, client, clock, timeoutMs: sendTimeoutMs }),
+      provider: webPush({ account, client, clock, timeoutMs: sendTimeoutMs, connectTimeoutMs: sendTimeoutMs }),
       simulator,
       push,
       recipient: recipients(simulator),

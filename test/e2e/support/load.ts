@@ -12,7 +12,7 @@ export type LoadOptions = { url: string; token: string; body: (n: number) => obj
 
 const clients = 8;
 /** After so long a client gives a request up. */
-export const clientTimeoutMs = 5_000;
+export const clientTimeoutMs = 10_000;
 
 /**
  * Sends notifications at a steady pace from several clients, each with one connection that it keeps, and gives up when

@@ -95,7 +95,8 @@ describe("lanes", function () {
     });
     for (let i = 1; i <= 4; i++) {
       await offer(some, endpoint, rowsFor(endpoint, 5));
-      await until(async () => (await deliveriesOf(endpoint)).filter(({ attempt }) => attempt === 1).length === i * 5);
+      const attempted = async () => (await deliveriesOf(endpoint)).filter(({ attempt }) => attempt === 1).length;
+      await until(async () => (await attempted()) === i * 5, 5_000, 10); // the lane is not to become idle meanwhile
     }
     await isLetGo(endpoint);
     expect(await endpointNow(endpoint)).to.deep.include({ due_at: inAnHour });

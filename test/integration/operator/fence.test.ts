@@ -49,7 +49,7 @@ describe("operator: a leader that stood still", function () {
     const lines: string[] = [];
     child.stdout.on("data", (chunk) => lines.push(String(chunk)));
     const output = (): string => lines.join("");
-    await until(() => output().includes("leadership.taken"), 20_000);
+    await until(() => output().includes("leadership.taken"), 60_000); // a cold start, with a new database's indexes
     return { child, output };
   };
 

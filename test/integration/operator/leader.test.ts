@@ -47,11 +47,11 @@ describe("operator: one of several leads", function () {
 
   it("hands over within two seconds of a SIGTERM, and exits with 0", async () => {
     const first = spawnOperator();
-    await until(async () => (await holder()) !== "", 20_000);
+    await until(async () => (await holder()) !== "", 40_000);
     const firstHolder = await holder();
     const [healthPort = 0] = await freePorts(1);
     const second = spawnOperator({ HERALD_HEALTH_PORT: String(healthPort) });
-    await until(() => answersHttp(`http://127.0.0.1:${healthPort}/readyz`), 20_000); // it has listed everything
+    await until(() => answersHttp(`http://127.0.0.1:${healthPort}/readyz`), 40_000); // it has listed everything
     const toldAt = Date.now();
     first.kill("SIGTERM");
     const [code] = (await once(first, "exit")) as [number];
@@ -68,7 +68,7 @@ describe("operator: one of several leads", function () {
   it("goes on where a killed one stopped: every key has the token that is in its Secret", async () => {
     const names = Array.from({ length: 40 }, (_, index) => `key-${index}`);
     const first = spawnOperator();
-    await until(async () => (await holder()) !== "", 20_000);
+    await until(async () => (await holder()) !== "", 40_000);
     await herald.apply(make.tenant());
     await herald.ready(make.tenant());
     await Promise.all(names.map((name) => herald.apply(make.apiKey({ appRefs: undefined }, name))));
