@@ -5,7 +5,7 @@ NODE := node_modules/.bin/node
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
 
-install: bootstrap ## get what is missing: packages and the real servers
+install: bootstrap ## get what is missing: packages and the real servers; HERALD_CACHE names a folder to share them
 	@$(NODE) dev/install.ts
 
 up: install ## start the real servers and print their addresses

@@ -60,7 +60,7 @@ export const becomes = async (
   wanted: boolean,
 ): Promise<void> => {
   const what = `${from.namespace}/${from.pod} ${wanted ? "reaches" : "does not reach"} ${to.what}`;
-  await eventually(what, 10_000, async () =>
+  await eventually(what, 30_000, async () =>
     (await connects(cluster, from, to.host, to.port)) === wanted ? true : null,
   );
 };
