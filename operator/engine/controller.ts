@@ -11,7 +11,8 @@ import { pause } from "../kube/watch.ts";
 import type { Note, Tell } from "./events.ts";
 import type { Term } from "./leader.ts";
 import type { ControllerMetrics } from "./metrics.ts";
-import { type Handler, type Result, reconcileOnce } from "./reconcile.ts";
+import { type Handler, type Passes, type Result, reconcileOnce } from "./reconcile.ts";
+import { type Vanished, vanished } from "./vanished.ts";
 import { type Lane, type Work, type WorkQueue, workQueue } from "./work-queue.ts";
 
 export type ControllerDeps<R extends Resource> = {
@@ -53,18 +54,23 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
   const log = deps.log.child({ kind: definition.kind });
   const queue: WorkQueue = workQueue(metrics.queueHooks(() => queue));
   const open = new Set<string>();
+  const gone = vanished<R>();
   let isLed = false;
   const tell = (resource: R, note: Note): void => deps.tell(definition.kind, resource, note);
 
   const onEvents = (events: readonly StoreEvent<R>[]): void => {
     for (const event of events) {
-      const lane = laneOf(event);
+      const lane = gone.note(event) ? "deleted" : laneOf(event);
       if (lane !== null) queue.add(keyOf(event.object), lane);
       if (isNews(event)) deps.onEvent(event);
     }
   };
   /** A write of ours wakes those that depend on the object, not itself: it would have failed on another's change. */
-  const onWritten = (resource: R): void => store.put(resource).filter(isNews).forEach(deps.onEvent);
+  const onWritten = (resource: R): boolean => {
+    if (store.get(keyOf(resource))?.metadata.uid !== resource.metadata.uid) return false; // gone by now: it must not come back
+    store.put(resource).filter(isNews).forEach(deps.onEvent);
+    return true;
+  };
   const { run: watch, synced } = reflector<R>({
     ...deps,
     path: collectionPath(definition),
@@ -72,21 +78,23 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
     onRestart: metrics.restarted,
     log,
   });
-  const pass = reconcileOnce<R>({
+  const passes = reconcileOnce<R>({
     definition,
     handler: deps.handler,
     api: resourceApi<R>(deps.writes, definition),
+    onGuard: gone.guard,
     onWritten,
     tell,
     clock: deps.clock,
     log,
   });
 
-  const work = workOn<R>({ ...deps, queue, open, pass, tell });
+  const work = workOn<R>({ ...deps, queue, open, gone, passes, tell });
 
   const lead = async (term: Term): Promise<void> => {
     queue.open(); // until now it took nothing: what hurries must not wait behind what was once seen to happen
     for (const object of store.all()) queue.add(keyOf(object), firstLane(object));
+    for (const object of gone.all()) queue.add(keyOf(object), "deleted");
     isLed = true;
     const ticker = setInterval(() => metrics.tick(queue), 5_000);
     await Promise.all(Array.from({ length: deps.concurrency }, () => workOff(term, { queue, work, log })));
@@ -120,21 +128,25 @@ type WorkDeps<R extends Resource> = {
   queue: WorkQueue;
   /** Keys of objects on which the last word is still out. */
   open: Set<string>;
-  pass: (resource: R, signal: AbortSignal) => Promise<Result>;
+  gone: Vanished<R>;
+  passes: Passes<R>;
   onEvent: (event: StoreEvent<R>) => void;
   metrics: ControllerMetrics;
   tell: (resource: R, note: Note) => void;
 };
 
 /** One pass, and when the next is to come. */
-const workOn =
-  <R extends Resource>({ store, queue, open, pass, onEvent, metrics, tell }: WorkDeps<R>) =>
-  async ({ key, lane }: Work, lost: AbortSignal): Promise<void> => {
-    const resource = store.get(key);
+const workOn = <R extends Resource>(deps: WorkDeps<R>) => {
+  const { store, queue, open, passes, onEvent, metrics, tell } = deps;
+  return async ({ key, lane }: Work, lost: AbortSignal): Promise<void> => {
     open.delete(key);
+    const signal = AbortSignal.any([lost, AbortSignal.timeout(passDeadlineMs)]);
+    const isUndone = await undoGone(deps, key, signal);
+    if (!isUndone) return;
+    const resource = store.get(key);
     if (resource === undefined) return queue.forget(key);
     const startedAt = performance.now();
-    const result = await pass(resource, AbortSignal.any([lost, AbortSignal.timeout(passDeadlineMs)]));
+    const result = await passes.pass(resource, signal);
     report(metrics, result, (performance.now() - startedAt) / 1000);
     if (isOpen(result)) open.add(key);
     if (result.kind === "failed") return retry(queue, key, result.error);
@@ -146,6 +158,33 @@ const workOn =
     metrics.repaired();
     tell(resource, repaired);
   };
+};
+
+/**
+ * Takes away what was made for objects of the key that went although they had our finalizer; false when that failed. One
+ * that has to wait does not hold up the object that has its name now.
+ */
+const undoGone = async <R extends Resource>(
+  { queue, open, gone, passes, onEvent }: WorkDeps<R>,
+  key: string,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  for (const object of gone.of(key)) {
+    const result = await passes.undo(object, signal);
+    if (result.kind === "failed") {
+      open.add(key);
+      retry(queue, key, result.error);
+      return false;
+    }
+    if (result.kind === "again") {
+      queue.addAfter(key, result.afterMs);
+      continue;
+    }
+    gone.forget(object);
+    onEvent({ kind: "deleted", object }); // what waits for its record or name may have it now
+  }
+  return true;
+};
 
 /** The API server's own word on when to come again goes before our back-off. */
 const retry = (queue: WorkQueue, key: string, error: unknown): void => {

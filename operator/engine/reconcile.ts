@@ -39,8 +39,10 @@ export type ReconcileDeps<R extends Resource> = {
   definition: ResourceDefinition;
   handler: Handler<R>;
   api: ResourceApi<R>;
-  /** Takes note of an object that a write of ours gave back. */
-  onWritten: (resource: R) => void;
+  /** Told that our finalizer is about to be written. */
+  onGuard: (resource: R) => void;
+  /** Takes note of an object that a write of ours gave back; false when it has gone since. */
+  onWritten: (resource: R) => boolean;
   /** Tells people, by Kubernetes Events. */
   tell: (resource: R, note: Note) => void;
   clock: Clock;
@@ -50,14 +52,23 @@ export type ReconcileDeps<R extends Resource> = {
 export const finalizer = "herald.dev/finalizer";
 const blockedRetryMs = 2_000; // a deletion that waits for others to go first
 
-/** One pass over one object. The only place that turns errors into conditions. */
-export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>) => {
+/** What is done about an object. Neither rejects. */
+export type Passes<R extends Resource> = {
+  /** One pass over one object. */
+  pass: (resource: R, signal: AbortSignal) => Promise<Result>;
+  /** Takes away what was made for an object that went although it had our finalizer; of one that is still there, nothing. */
+  undo: (resource: R, signal: AbortSignal) => Promise<Result>;
+};
+
+/** The only place that turns errors into conditions. */
+export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>): Passes<R> => {
   const { handler, log } = deps;
   const write = writer(deps);
   const specFault = specCheck(deps.definition);
 
   const make = async (resource: R, signal: AbortSignal): Promise<Result> => {
     const current = await write.finalizer(resource, true, signal);
+    if (current === null) return { kind: "done" }; // it went meanwhile: nothing is to be made for it
     const verdict = specFault(current) ?? (await handler.reconcile(current, signal));
     const { status, ready } = verdict;
     await write.status(current, { ready, synced: went, ...(status && { status }) }, signal);
@@ -85,15 +96,35 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>) => {
     await write.status(resource, onError(resource, error), signal).catch(() => {}); // told again next time
   };
 
-  return async (resource: R, signal: AbortSignal): Promise<Result> => {
-    try {
-      return await (resource.metadata.deletionTimestamp === undefined ? make : unmake)(resource, signal);
-    } catch (error) {
-      if (!signal.aborted && !isRace(error)) await tellFault(resource, error, signal);
-      return { kind: "failed", error };
-    }
+  const settled =
+    (work: Passes<R>["pass"]): Passes<R>["pass"] =>
+    async (resource, signal) => {
+      try {
+        return await work(resource, signal);
+      } catch (error) {
+        if (!signal.aborted && !isRace(error)) await tellFault(resource, error, signal);
+        return { kind: "failed", error };
+      }
+    };
+
+  return {
+    pass: settled((resource, signal) =>
+      (resource.metadata.deletionTimestamp === undefined ? make : unmake)(resource, signal),
+    ),
+    undo: settled(undoing(deps)),
   };
 };
+
+const undoing =
+  <R extends Resource>({ api, handler, log }: ReconcileDeps<R>): Passes<R>["undo"] =>
+  async (resource, signal) => {
+    if (await api.isThere(resource, signal)) return { kind: "done" }; // it only lost its label
+    const blocked = await handler.remove(resource, signal);
+    if (blocked !== null) return { kind: "again", afterMs: blockedRetryMs };
+    const { namespace, name } = resource.metadata;
+    log.warn({ namespace, name }, "resource.vanished");
+    return { kind: "done" };
+  };
 
 /** Somebody, or the next leader, wrote or removed an object since it was read: no fault, and it is read anew. */
 const isRace = (error: unknown): boolean => isConflict(error) || isNotFound(error) || error instanceof Deposed;
@@ -111,13 +142,14 @@ const went: Finding = { status: "True", reason: "Reconciled", message: "the last
 
 type StatusChange = { status?: Record<string, unknown>; ready?: Finding; synced: Finding };
 
-const writer = <R extends Resource>({ api, onWritten, tell, clock }: ReconcileDeps<R>) => ({
-  finalizer: async (resource: R, isWanted: boolean, signal: AbortSignal): Promise<R> => {
+const writer = <R extends Resource>({ api, onGuard, onWritten, tell, clock }: ReconcileDeps<R>) => ({
+  /** Gives the object as it is now; null when it is gone. */
+  finalizer: async (resource: R, isWanted: boolean, signal: AbortSignal): Promise<R | null> => {
     if (hasFinalizer(resource) === isWanted) return resource;
+    if (isWanted) onGuard(resource);
     const others = (resource.metadata.finalizers ?? []).filter((name) => name !== finalizer);
     const written = await api.setFinalizers(resource, isWanted ? [...others, finalizer] : others, signal);
-    if (isWanted) onWritten(written);
-    return written;
+    return !isWanted || onWritten(written) ? written : null;
   },
   /** Written only when something is new. Without `status` the kind's own members stay as they are. */
   status: async (resource: R, { status, ready, synced }: StatusChange, signal: AbortSignal): Promise<void> => {
@@ -155,7 +187,8 @@ const specCheck = ({ spec }: ResourceDefinition) => {
   };
 };
 
-const hasFinalizer = ({ metadata }: Resource): boolean => metadata.finalizers?.includes(finalizer) ?? false;
+/** Whether an object waits for us when it is deleted. */
+export const hasFinalizer = ({ metadata }: Resource): boolean => metadata.finalizers?.includes(finalizer) ?? false;
 
 /** Ready keeps what it said of this generation; of a new one nothing is known yet. */
 const onError = (resource: Resource, error: unknown): StatusChange => {

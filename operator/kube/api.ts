@@ -7,8 +7,8 @@ export const collectionPath = ({ plural }: ResourceDefinition): string =>
   `/apis/${resourceGroup}/${resourceVersion}/${plural}`;
 
 /**
- * Writes of a resource of ours. Each names the uid, so that none reaches another object of the same name, and the version
- * that it was made from: it fails with 409 when the object has changed since, whoever changed it.
+ * Calls about a resource of ours. Each write names the uid, so that none reaches another object of the same name, and the
+ * version that it was made from: it fails with 409 when the object has changed since, whoever changed it.
  */
 export const resourceApi = <R extends Resource>(client: KubeClient, definition: ResourceDefinition) => {
   const patch = async (resource: R, suffix: string, change: Change, signal: AbortSignal): Promise<R> => {
@@ -18,6 +18,12 @@ export const resourceApi = <R extends Resource>(client: KubeClient, definition: 
     return trimmed(await client.call<R>({ method: "PATCH", path, body }, signal));
   };
   return {
+    /** Whether there is still this object, and not only another of its name. */
+    isThere: async ({ metadata }: R, signal: AbortSignal): Promise<boolean> => {
+      const path = `${collectionPath(definition)}?fieldSelector=metadata.name%3D${metadata.name}`;
+      const { items } = await client.call<{ items: R[] }>({ method: "GET", path }, signal);
+      return items.some((one) => one.metadata.uid === metadata.uid);
+    },
     setFinalizers: (resource: R, finalizers: readonly string[], signal: AbortSignal): Promise<R> =>
       patch(resource, "", { metadata: { finalizers } }, signal),
     patchStatus: (resource: R, status: object, signal: AbortSignal): Promise<R> =>

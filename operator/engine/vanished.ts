@@ -1,0 +1,57 @@
+import { keyOf, type Resource } from "../kube/objects.ts";
+import type { StoreEvent } from "../kube/store.ts";
+import { hasFinalizer } from "./reconcile.ts";
+
+/**
+ * Objects that went although they had our finalizer, so that nobody was asked to take away what was made for them. The API
+ * server reads the finalizers of an object once when it deletes it: one that is written a moment later does not hold the
+ * deletion up (kubernetes/kubernetes#77988, open in November 2026).
+ */
+export type Vanished<R extends Resource> = {
+  /** Takes note that our finalizer is about to be written. */
+  guard: (resource: R) => void;
+  /** Takes note of an event; true when it tells of such an object, which is then kept until `forget`. */
+  note: (event: StoreEvent<R>) => boolean;
+  all: () => Iterable<R>;
+  /** Those that had this key. There may be another object of the same name by now. */
+  of: (key: string) => R[];
+  forget: (resource: R) => void;
+};
+
+/**
+ * How long after our finalizer was written such a deletion may still be heard of: a request lasts 60 s at most, and a
+ * watch that was cut is back within half a minute. What is missing later was removed in another way, and its record stays
+ * (docs/decisions/0051).
+ */
+const lateMs = 120_000;
+
+export const vanished = <R extends Resource>(nowMs: () => number = () => performance.now()): Vanished<R> => {
+  const guardedAt = new Map<string, number>(); // by uid, the oldest first
+  const found = new Map<string, R>(); // by uid
+
+  const forgetOld = (): void => {
+    for (const [uid, at] of guardedAt) {
+      if (nowMs() - at < lateMs) return;
+      guardedAt.delete(uid);
+    }
+  };
+  return {
+    guard: ({ metadata: { uid } }) => {
+      forgetOld();
+      guardedAt.delete(uid);
+      guardedAt.set(uid, nowMs());
+    },
+    note: ({ kind, object }) => {
+      if (kind !== "deleted") return false;
+      forgetOld();
+      const { uid, deletionTimestamp } = object.metadata;
+      const isRecent = guardedAt.delete(uid);
+      const isOne = isRecent && deletionTimestamp === undefined && hasFinalizer(object);
+      if (isOne) found.set(uid, object);
+      return isOne;
+    },
+    all: () => found.values(),
+    of: (key) => [...found.values()].filter((object) => keyOf(object) === key),
+    forget: ({ metadata }) => void found.delete(metadata.uid),
+  };
+};
