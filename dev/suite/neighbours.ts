@@ -7,4 +7,10 @@ export const together: readonly { files: readonly string[]; because: string }[] 
     files: ["test/integration/operator/gitops.test.ts", "test/integration/operator/samples.test.ts"],
     because: "both apply config/samples, whose names are the whole cluster's",
   },
+  {
+    files: ["manifests", "argocd/health", "permissions", "plans", "release"].map(
+      (name) => `test/chart/${name}.test.ts`,
+    ),
+    because: "they give the cluster kinds of others and the chart's roles, and take them away",
+  },
 ];

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeClient } from "../../../operator/kube/client.ts";
+import { KubeError } from "../../../operator/kube/errors.ts";
 
 /** A JSON Schema as the API server describes it. */
 type Schema = {
@@ -35,9 +36,15 @@ export const isDescribed = async (
   { group, kind }: { group: string; kind: string },
 ): Promise<boolean> => {
   const signal = AbortSignal.timeout(10_000);
-  const documents = await documentsOf(client, signal, (name) => name.startsWith(`apis/${group}/`));
+  const documents = await documentsOf(client, signal, (name) => name.startsWith(`apis/${group}/`)).catch(noneWhenMoved);
   const schemas = documents.flatMap(([, { components }]) => Object.values(components?.schemas ?? {}));
   return schemas.some((schema) => schema["x-kubernetes-group-version-kind"]?.some((one) => one.kind === kind));
+};
+
+/** A document's address holds its hash: it redirects when the document has changed since the index was read. */
+const noneWhenMoved = (error: unknown): [] => {
+  if (error instanceof KubeError && error.status === 301) return [];
+  throw error;
 };
 
 /** What the API server says of each group and version, e.g. `apis/apps/v1`. */
