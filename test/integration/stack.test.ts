@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,6 +10,7 @@ import { portOffsets } from "../../dev/paths.ts";
 import { freePorts } from "../../dev/servers/free-ports.ts";
 import { endRecorded, isRunning, killProcess, readRecord, recordProcess } from "../../dev/servers/records.ts";
 import { isStackRunning, startStack, stopStack } from "../../dev/servers/stack.ts";
+import { until } from "../support/until.ts";
 
 describe("the stack of servers", function () {
   this.timeout(30_000);
@@ -67,6 +69,7 @@ describe("the stack of servers", function () {
   it("leaves a process alone that got the pid of a recorded one", async () => {
     const stranger = spawn("sleep", ["60"]);
     const pid = stranger.pid ?? 0;
+    await until(() => readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith("sleep")); // it has none while it begins
     recordProcess(dir, "program", { pid, marker: "node program.ts" });
     expect(await endRecorded(dir, "program")).to.equal(false);
     expect(isRunning({ pid, marker: "sleep 60" })).to.equal(true);
