@@ -9,6 +9,10 @@ if ! command -v npm >/dev/null; then
 fi
 
 if [ -n "${HERALD_CACHE:-}" ]; then # several checkouts share what is built and installed there
+  case $HERALD_CACHE in
+    /*) ;;
+    *) echo "herald: HERALD_CACHE must be an absolute path, not $HERALD_CACHE" >&2; exit 2 ;;
+  esac
   mkdir -p .dev "$HERALD_CACHE/bin"
   for part in bin debian; do
     [ -e .dev/$part ] || ln -sfn "$HERALD_CACHE/$part" .dev/$part

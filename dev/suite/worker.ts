@@ -21,7 +21,7 @@ export const startWorker = (name: string, env: NodeJS.ProcessEnv): Worker => {
   let child: ChildProcess | null = null;
   return {
     run: async (files) => {
-      child ??= begin(outputPath, env);
+      if (child === null || hasEnded(child)) child = begin(outputPath, env);
       const from = statSync(outputPath).size;
       const report = await answerOf(child, { files });
       if (report === null) child = null;
@@ -32,13 +32,16 @@ export const startWorker = (name: string, env: NodeJS.ProcessEnv): Worker => {
       };
     },
     end: async () => {
-      if (child === null) return;
+      if (child === null || hasEnded(child)) return;
       const ended = once(child, "exit");
       child.kill();
       await ended;
     },
   };
 };
+
+/** Also between two sets of files: of what the last one had begun. */
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
 const begin = (outputPath: string, env: NodeJS.ProcessEnv): ChildProcess => {
   const output = openSync(outputPath, "a");
