@@ -18,10 +18,7 @@ describe("the HorizontalPodAutoscaler", function () {
     }
   });
 
-  after(async () => {
-    await at.release.upgrade("apiserver.autoscaling.enabled=false");
-    await at.release.spread();
-  });
+  after(() => at.release.upgrade("apiserver.autoscaling.enabled=false"));
 
   it("adds apiservers while there is load, takes them away after it, and fails no request", async () => {
     await at.release.upgrade(

@@ -13,7 +13,7 @@ describe("under load", function () {
 
   it("an upgrade and its rollback fail no request and lose no message", async () => {
     const [from, to] = at.env.images.tags;
-    const { accepted, failures } = await at.underLoad(25, async () => {
+    const { accepted, failures } = await at.underLoad(10, async () => {
       await at.release.upgrade(`image.tag=${to}`);
       await at.release.settled();
       expect(await images(at)).to.deep.equal([to]);

@@ -3,7 +3,7 @@ import { eventually, isReady } from "./cluster.ts";
 import type { NodeVerb } from "./environment.ts";
 import { leader, nextReconcile } from "./leader.ts";
 import { clientTimeoutMs } from "./load.ts";
-import { programs, releaseName } from "./release.ts";
+import { releaseName } from "./release.ts";
 import type { System } from "./system.ts";
 
 /** The node that is lost: not the control plane's. */
@@ -17,16 +17,19 @@ const deliveredWithinMs = 120_000;
  */
 export const loseNode = async (at: System, [away, back]: readonly [NodeVerb, NodeVerb]): Promise<void> => {
   const node = (await at.cluster.nodes())[number]?.metadata.name ?? "";
+  await at.release.spread();
   await leadOn(at, node);
   const told = { ledMs: Infinity, noticedAtMs: Infinity };
-  const { accepted, failures } = await at.underLoad(20, async () => {
+  const { accepted, failures } = await at.underLoad(10, async () => {
     const lostMs = await at.cluster.toNode(away, number);
     told.ledMs = await nextReconcile(at, lostMs);
     told.noticedAtMs = await noticed(at, node);
     await rescheduled(at, node);
   });
   await at.cluster.toNode(back, number);
-  await returned(at, node);
+  await at.cluster.kubectl(["wait", "node", node, "--for=condition=Ready", "--timeout=240s"], {
+    timeoutMs: 250_000, // far above the 14 s of an idle machine that boots it
+  });
   const late = failures.filter(({ atMs }) => atMs > told.noticedAtMs);
   console.log(
     `      lost → a change reconciled: ${Math.round(told.ledMs)} ms; ${accepted.length} requests accepted, ` +
@@ -77,15 +80,8 @@ type Endpoint = { nodeName?: string; conditions: { ready?: boolean } };
 
 const rescheduled = async (at: System, node: string): Promise<void> => {
   await eventually("two ready pods of each program on other nodes", 240_000, async () => {
-    const all = await Promise.all(programs.map(at.release.pods));
+    const all = await at.release.allPods();
     const elsewhere = all.map((pods) => pods.filter((pod) => isReady(pod) && pod.spec.nodeName !== node));
     return elsewhere.every(({ length }) => length === 2) ? true : null;
   });
-};
-
-const returned = async (at: System, node: string): Promise<void> => {
-  await at.cluster.kubectl(["wait", "node", node, "--for=condition=Ready", "--timeout=240s"], {
-    timeoutMs: 250_000, // far above the 14 s of an idle machine that boots it
-  });
-  await at.release.spread();
 };

@@ -30,10 +30,14 @@ export const releaseOf = (env: Environment, cluster: Cluster) => {
   const set = (changes: readonly string[]) => changes.flatMap((change) => ["--set", change]);
   const pods = async (program: ProgramName): Promise<KubeObject[]> =>
     cluster.list(["pods", "--namespace", releaseName, "--selector", selector(program)]);
+  const allPods = async (): Promise<KubeObject[][]> => {
+    const all = await cluster.list(["pods", "--namespace", releaseName, "--selector", instance]);
+    return programs.map((program) => all.filter(({ metadata }) => metadata.labels?.[component] === program));
+  };
   /** Waits until two pods of each program are ready and no other is left. */
   const settled = async (): Promise<void> => {
     await eventually("two ready pods of each program and no other", settledWithinMs, async () => {
-      const all = await Promise.all(programs.map(pods));
+      const all = await allPods();
       return all.every((some) => some.length === 2 && some.every(isReady)) ? true : null;
     });
   };
@@ -48,12 +52,13 @@ export const releaseOf = (env: Environment, cluster: Cluster) => {
     test: () => helm(["test", ...named, "--timeout", "2m"]),
     uninstall: () => helm(["uninstall", ...named, ...wait]),
     pods,
+    allPods,
     settled,
     /** Has the pods of each program on different nodes again: those that were moved stay together by themselves. */
     spread: async () => {
       await eventually("the pods of each program on different nodes", spreadWithinMs, async () => {
         await settled();
-        const all = await Promise.all(programs.map(pods));
+        const all = await allPods();
         const together = all.filter(([one, other]) => one?.spec.nodeName === other?.spec.nodeName);
         const names = together.map(([one]) => one?.metadata.name ?? "");
         if (names.length > 0)
@@ -64,8 +69,9 @@ export const releaseOf = (env: Environment, cluster: Cluster) => {
   };
 };
 
-export const selector = (program: ProgramName): string =>
-  `app.kubernetes.io/instance=${releaseName},app.kubernetes.io/component=${program}`;
+const instance = `app.kubernetes.io/instance=${releaseName}`;
+const component = "app.kubernetes.io/component";
+export const selector = (program: ProgramName): string => `${instance},${component}=${program}`;
 
 /** The stores and the providers' simulators are on this machine, and the programs may go to nothing else on it. */
 const valuesOf = ({ host, portBase, images }: Environment, publicUrl: string): object => {
