@@ -9,7 +9,8 @@ import { leftOpen, type Report, reportOf } from "./reporter.ts";
 /** What a process is told: the paths of test files. */
 export type Order = { files: readonly string[] };
 
-const exitGraceMs = 10_000;
+/** How long a file may take to close what it opened, in ms. */
+const exitGraceMs = Number(process.env["TEST_EXIT_GRACE_MS"] ?? 10_000);
 const { timeout } = parse(readFileSync(".mocharc.yaml", "utf8")) as { timeout: number };
 
 const run = async ({ files }: Order): Promise<Report> => {

@@ -12,7 +12,7 @@ describe("a process of the suite", function () {
 
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), "herald-worker-"));
-    worker = startWorker(`worker-test-${process.pid}`, {});
+    worker = startWorker(`worker-test-${process.pid}`, { TEST_EXIT_GRACE_MS: "500" });
   });
   after(async () => {
     await worker.end();
@@ -50,5 +50,19 @@ describe("a process of the suite", function () {
   it("fails a file that cannot be read, and runs the next", async () => {
     expect((await run("this is no JavaScript")).report.failed).to.equal(1);
     expect((await run(`it("holds", () => undefined);`)).report).to.include({ passed: 1, failed: 0 });
+  });
+
+  it("fails a file that leaves something open, and not the next for it", async () => {
+    const { report } = await run(`
+      import { createServer } from "node:net";
+      it("leaves a server", (done) => void createServer().listen(0, "127.0.0.1", done));`);
+    expect(report).to.include({ passed: 1, failed: 1 });
+    expect(report.failures.join()).to.include("TCPServerWrap");
+    expect((await run(`it("holds", () => undefined);`)).report).to.include({ passed: 1, failed: 0 });
+  });
+
+  it("waits for what closes a moment later", async () => {
+    const { report } = await run(`it("leaves a timer", () => void setTimeout(() => undefined, 100));`);
+    expect(report).to.include({ passed: 1, failed: 0 });
   });
 });
