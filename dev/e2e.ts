@@ -18,9 +18,10 @@ const portBase = testPortBase() + 50;
 const nothingToRunOn = 3;
 
 const install = "test/e2e/install.test.ts"; // what it installs is used by the rest
-/** In this order: the last takes everything away. */
+/** Those that wait most come first, since the chart's suite may run beside them; the last takes everything away. */
 const files = [
-  "delivery",
+  "partition",
+  "power",
   "managed",
   "security",
   "network",
@@ -29,8 +30,7 @@ const files = [
   "leader",
   "drain",
   "scale",
-  "partition",
-  "power",
+  "delivery",
   "uninstall",
 ].map((name) => `test/e2e/${name}.test.ts`);
 
