@@ -2,7 +2,7 @@ import type { Random } from "#core/domain/backoff.ts";
 import type { SendableChannel } from "#core/domain/channels.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { maskAddress } from "#core/domain/mask.ts";
-import type { Outcome, Recipient } from "#core/domain/outcome.ts";
+import type { DeliveryErrorCode, Outcome, Recipient } from "#core/domain/outcome.ts";
 import { mapBounded } from "#core/runtime/bounded.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import type { Reached } from "#core/storage/audience.ts";
@@ -11,6 +11,7 @@ import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { Gone } from "#core/storage/invalidated.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import { type Attempt, conclude, deliveryIdOf, expire, type SuppressionReason, suppress } from "./conclude.ts";
+import type { InvalidationGuard } from "./invalidation-guard.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
 
@@ -19,6 +20,7 @@ export type Sender = {
   name: string;
   /** The content rendered for one language, with what is left of its ttl; returns the call that sends it. */
   prepare: (message: MessageRow, language: string | null, ttlSeconds: number) => Send;
+  believes: InvalidationGuard["believes"];
 };
 
 export type Send = (to: Recipient, signal: AbortSignal) => Promise<Outcome>;
@@ -45,13 +47,15 @@ export type Work = {
 
 /**
  * What a run left behind: every delivery that is stored, those among them that this run stored, whom to try again,
- * whose address is gone, and whether it was halted before it reached everyone.
+ * whose address is gone, how many more would be if that could be believed, and whether it was halted before it reached
+ * everyone.
  */
 export type Delivered = {
   stored: DeliveryRow[];
   fresh: DeliveryRow[];
   again: Again[];
   invalid: Gone[];
+  doubted: number;
   halted: boolean;
 };
 
@@ -75,28 +79,40 @@ export const deliver =
       work.rows ?? deps.load(chunk.recipients),
       deps.sender(app, chunk.channel),
     ]);
-    const invalid = goneBefore(stored, subscriptions);
-    const delivered: Delivered = { stored, fresh: [], again: [], invalid, halted: false };
+    const delivered: Delivered = { stored, fresh: [], again: [], invalid: [], doubted: 0, halted: false };
     const done = new Set(stored.map((row) => row.subscription_id));
     const expiresAt = expiry(chunk, message, deps.clock.now());
     const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
     const prepare = perLanguage((language) => sender.prepare(message, language, ttlSeconds));
-    const run: Run = { deps, work, halt, delivered, ids, prepare, provider: sender.name, expiresAt };
+    const gone = goneBefore(stored, subscriptions);
+    const run: Run = { deps, work, halt, delivered, ids, prepare, provider: sender.name, expiresAt, gone };
 
     const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
     await mapBounded(rest, chunkConcurrency, (subscription) => serve(run, subscription));
-    return delivered;
+    return { ...delivered, ...judged(run, sender) };
   };
 
+/** Which of the addresses that were found gone are to be invalidated, by all that the run came to. */
+const judged = ({ gone, delivered }: Run, sender: Sender): Pick<Delivered, "invalid" | "doubted"> => {
+  if (gone.length === 0) return { invalid: [], doubted: 0 };
+  const accepted = delivered.stored.filter(({ status, uncertain }) => status === "sent" && uncertain !== true).length;
+  const believed = gone.filter(({ code }) => sender.believes({ accepted, gone: gone.length }, code));
+  return { invalid: believed.map(({ address }) => address), doubted: gone.length - believed.length };
+};
+
+/** An address that the provider says is gone, and how. */
+type FoundGone = { address: Gone; code: DeliveryErrorCode };
+
 /** Addresses that an earlier run found gone: it may have been killed before it marked them. */
-const goneBefore = (stored: readonly DeliveryRow[], subscriptions: readonly Reached[]): Gone[] => {
+const goneBefore = (stored: readonly DeliveryRow[], subscriptions: readonly Reached[]): FoundGone[] => {
   const gone = stored.filter((row) => row.gone_since !== undefined);
   if (gone.length === 0) return [];
   const known = new Map(subscriptions.map((row) => [row._id, row]));
-  return gone.flatMap(({ subscription_id: id, address_masked: address, gone_since: since }) => {
+  return gone.flatMap(({ subscription_id: id, address_masked: address, gone_since: since, error_code: code }) => {
     const row = known.get(id);
     const isSame = row !== undefined && maskAddress(row.channel, row.token) === address;
-    return isSame && since !== undefined ? [{ _id: id, token: row.token, since }] : [];
+    if (!isSame || since === undefined || code === undefined) return [];
+    return [{ address: { _id: id, token: row.token, since }, code }];
   });
 };
 
@@ -113,6 +129,7 @@ type Run = {
   prepare: (language: string | null) => Send;
   provider: string;
   expiresAt: Date;
+  gone: FoundGone[];
 };
 
 /** Brings one recipient to its end: suppressed, expired, or attempted and stored within the window of unsaved ones. */
@@ -130,11 +147,14 @@ const serve = async (run: Run, subscription: Reached): Promise<void> => {
 };
 
 const attempt = async (run: Run, subscription: Reached): Promise<void> => {
-  const { deps, work, delivered, prepare } = run;
+  const { deps, work, delivered, prepare, gone } = run;
   const made = attemptOf(run, subscription);
   const outcome = await prepare(subscription.language)(recipientOf(subscription, made.deliveryId), never);
   const now = deps.clock.now();
-  if (outcome.kind === "token_invalid") delivered.invalid.push({ ...subscription, since: outcome.since ?? now });
+  if (outcome.kind === "token_invalid") {
+    const { _id, token } = subscription;
+    gone.push({ address: { _id, token, since: outcome.since ?? now }, code: outcome.code });
+  }
   const conclusion = conclude(outcome, { ...made, now });
   if (conclusion.kind === "final") return store(run, conclusion.row);
   const at = nextTry(conclusion.at, work.chunk.attempt, now, deps.random);

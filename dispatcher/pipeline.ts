@@ -168,8 +168,9 @@ const observed =
     const delivered = await run(work, halt);
     const durationMs = clock.now().getTime() - startedMs;
     const { chunk } = work;
-    const { stored, fresh, again, invalid, halted } = delivered;
+    const { stored, fresh, again, invalid, doubted, halted } = delivered;
     metrics.chunkSeconds.observe({ channel: chunk.channel }, durationMs / 1000);
+    metrics.invalidationsHeld.inc({ channel: chunk.channel }, doubted);
     log.info(
       {
         tenant: chunk.tenant_id,
@@ -184,6 +185,7 @@ const observed =
         counts: countsOf(fresh),
         again: again.length,
         invalid: invalid.length,
+        doubted,
         halted,
         durationMs,
       },

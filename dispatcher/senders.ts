@@ -5,8 +5,10 @@ import type { Rendering } from "#core/domain/render/rendering.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics-dispatcher.ts";
 import type { AppRow } from "#core/storage/apps.ts";
-import { type Breaker, breaker } from "./breaker.ts";
+import { type Breaker, breaker as makeBreaker } from "./breaker.ts";
 import type { Send, Sender } from "./deliver.ts";
+import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
+import { recent } from "./recent.ts";
 
 /** A provider account that is open: what `Provider` sends, rendered by the channel's own renderer. */
 export type Account = {
@@ -42,14 +44,23 @@ export type Senders = {
   openBreakers: () => Record<string, number>;
 };
 
-type Opened = { account: Account; breaker: Breaker; revision: number; usedAt: Date; channel: SendableChannel };
+type Opened = {
+  account: Account;
+  breaker: Breaker;
+  guard: InvalidationGuard;
+  revision: number;
+  usedAt: Date;
+  channel: SendableChannel;
+};
 
 const mostAccounts = 500; // each holds a few connections
+const mostGuards = 10_000; // kept longer than their accounts are open: what they know is small, and takes days to learn
 const idleMs = 600_000;
 
 /** The open provider accounts of this process, one for each (app, channel), each behind its breaker. */
 export const senders = (deps: SendersDeps): Senders => {
   const opened = new Map<string, Opened>(); // in the order of use
+  const guardOf = recent(mostGuards, invalidationGuard);
 
   const closeOne = async (key: string, one: Opened): Promise<void> => {
     opened.delete(key);
@@ -68,7 +79,8 @@ export const senders = (deps: SendersDeps): Senders => {
         ? kept
         : {
             account: openOr(deps, app, channel),
-            breaker: breaker(deps.clock),
+            breaker: makeBreaker(deps.clock),
+            guard: guardOf(`${key}/${app.channels_revision}`),
             revision: app.channels_revision,
             channel,
           };
@@ -98,14 +110,16 @@ export const senders = (deps: SendersDeps): Senders => {
 };
 
 /** The account behind its breaker, every call measured. */
-const guarded = ({ account: { name, prepare }, breaker: guard, channel }: Opened, deps: SendersDeps): Sender => ({
+const guarded = ({ account: { name, prepare }, breaker, guard, channel }: Opened, deps: SendersDeps): Sender => ({
   name,
+  believes: guard.believes,
   prepare: (message, language, ttlSeconds) => {
     const { _id: messageId, content, options } = message;
     const send = prepare({ messageId, content, options, language, ttlSeconds });
     return async (to, signal) => {
       const startedMs = performance.now();
-      const outcome = guard.verdict() ?? (await observed(guard, send(to, signal)));
+      const outcome = breaker.verdict() ?? (await observed(breaker, send(to, signal)));
+      guard.observe(outcome);
       deps.metrics.deliveries.inc({ channel, provider: name, outcome: outcome.kind });
       deps.metrics.providerSeconds.observe({ channel, provider: name }, (performance.now() - startedMs) / 1000);
       return outcome;
@@ -113,9 +127,9 @@ const guarded = ({ account: { name, prepare }, breaker: guard, channel }: Opened
   },
 });
 
-const observed = async (guard: Breaker, sending: Promise<Outcome>): Promise<Outcome> => {
+const observed = async (breaker: Breaker, sending: Promise<Outcome>): Promise<Outcome> => {
   const outcome = await sending;
-  guard.observe(outcome);
+  breaker.observe(outcome);
   return outcome;
 };
 

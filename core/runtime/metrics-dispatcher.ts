@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { sendableChannels } from "../domain/channels.ts";
 import { webhookMetrics } from "./metrics-webhooks.ts";
 
 export type DispatcherMetrics = ReturnType<typeof dispatcherMetrics>;
@@ -7,7 +8,20 @@ export type DispatcherMetrics = ReturnType<typeof dispatcherMetrics>;
 export const dispatcherMetrics = (registry: Registry) => ({
   ...deliveryMetrics(registry),
   ...webhookMetrics(registry),
+  invalidationsHeld: invalidationsHeld(registry),
 });
+
+/** There from the start: the first run may already doubt hundreds of addresses. */
+const invalidationsHeld = (registry: Registry) => {
+  const held = new Counter({
+    name: "herald_invalidations_held_total",
+    help: "addresses that a provider called gone and that stay, because it said so of nearly all of an account",
+    labelNames: ["channel"] as const,
+    registers: [registry],
+  });
+  for (const channel of sendableChannels) held.inc({ channel }, 0);
+  return held;
+};
 
 const deliveryMetrics = (registry: Registry) => {
   const registers = [registry];

@@ -3,7 +3,6 @@ import type { Outcome, Provider, Recipient } from "#core/domain/outcome.ts";
 import { type ApnsPush, apnsBody } from "#core/domain/render/apns.ts";
 import { apnsOutcome } from "./apns-outcomes.ts";
 import type { ApnsSigner, ApnsTokens } from "./apns-tokens.ts";
-import { tokenGuard } from "./token-guard.ts";
 import { notAnswered, type OpenTransport, providerOrigin, type TransportResult } from "./transport.ts";
 
 export type ApnsAccount = ApnsSigner & { bundleId: string };
@@ -28,7 +27,6 @@ const expired = "ExpiredProviderToken";
 export const apns = ({ account, baseUrl, open, tokens, clock, timeoutMs = 20_000 }: ApnsDeps): Provider<ApnsPush> => {
   // APNs admits one stream until it has checked the token of the first request.
   const transport = open({ origin: providerOrigin(baseUrl), initialStreams: 1 });
-  const guard = tokenGuard();
   const send = async (push: ApnsPush, to: Recipient, signal: AbortSignal): Promise<Outcome> => {
     const token = tokens.current(account);
     if (token === null) return unusableKey;
@@ -43,7 +41,7 @@ export const apns = ({ account, baseUrl, open, tokens, clock, timeoutMs = 20_000
       });
     const first = await post(token);
     const other = isExpired(first) ? tokens.renewed(account, token) : null;
-    return guard(outcomeOf(other === null ? first : await post(other), id, clock.now()));
+    return outcomeOf(other === null ? first : await post(other), id, clock.now());
   };
   return { name: "apns", send, close: transport.close };
 };

@@ -3,7 +3,6 @@ import type { Outcome, Provider, Recipient } from "#core/domain/outcome.ts";
 import { type FcmPush, fcmBody } from "#core/domain/render/fcm.ts";
 import { fcmOutcome } from "./fcm-outcomes.ts";
 import { googleToken, type ServiceAccount } from "./google-token.ts";
-import { tokenGuard } from "./token-guard.ts";
 import { notAnswered, type OpenTransport, providerOrigin, type Transport, type TransportResult } from "./transport.ts";
 import { underWay } from "./under-way.ts";
 
@@ -29,7 +28,6 @@ export const fcm = ({ account, baseUrl, open, clock, timeoutMs = 20_000 }: FcmDe
   if (tokens === null) return { name: "fcm", send: async () => foreignTokenUri, close: transport.close };
 
   const token = googleToken({ account, transport: tokens, clock });
-  const guard = tokenGuard();
   const path = `/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`;
   const post = (push: FcmPush, to: Recipient, accessToken: string, signal: AbortSignal): Promise<TransportResult> =>
     transport.request({
@@ -50,7 +48,7 @@ export const fcm = ({ account, baseUrl, open, clock, timeoutMs = 20_000 }: FcmDe
   const send = async (push: FcmPush, to: Recipient, signal: AbortSignal): Promise<Outcome> => {
     const first = await attempt(push, to, signal);
     const result = isRefusedToken(first) ? await attempt(push, to, signal) : first;
-    return guard(outcomeOf(result, clock.now()));
+    return outcomeOf(result, clock.now());
   };
   const pushes = underWay();
   return {

@@ -13,17 +13,53 @@ export type SmtpError = {
 type Rule = {
   /** Matched against `<command>|<reply> <enhanced>`, e.g. `RCPT TO|550 5.1.1`; the enhanced part may be missing. */
   when: RegExp;
-  /** Also wanted in the server's text. */
-  says?: RegExp;
+  /** What the server's text, from which addresses are removed, must be about besides. */
+  says?: readonly (keyof typeof words)[];
   kind: Exclude<OutcomeKind, "sent" | "uncertain">;
   code: DeliveryErrorCode;
   reason: string;
 };
 
+/** Replies with a code of the mailbox, and those with no more than a number: many servers give both for anything. */
+const vague = /\|5.. 5\.(1\.|2\.1\b)|^(RCPT TO|DATA)\|(550|551|553)$/;
+
+/** What a text is about. A server's own words say more than the code beside them. */
+const words = {
+  relay: /\brelay(ing|ed)?\b|rcpthosts/i,
+  sender: /\bsender|\bfrom address|return.?path|out(going|bound)|\b(helo|ehlo)\b|\bspf\b|dkim|dmarc|authenticat/i,
+  sendingQuota: /\b(sending|daily|hourly)\b.{0,40}\b(limit|quota|rate)/i,
+  rate: /\brate\b|too (quick|fast|many)/i,
+  policy:
+    /(black|block|deny).?list|(?<!not )\blisted\b|\brbl\b|dnsbl|spam|barracuda|reputation|policy|block(ed|ing)|\bbanned|denied|prohibited|abuse/i,
+  mailbox: /\b(mail ?box|user|recipient|account|address(ee)?|alias)\b/i,
+  absent:
+    /unknown|no such|not (found|exist|local|allowed|valid|listed)|n[o']t exist|invalid|unavailable|unrout|disabled|inactive|no longer|\bno (mail ?box|user|account)|closed|deleted|moved/i,
+};
+
+const mailboxGone = { kind: "token_invalid", code: "HARD_BOUNCE", reason: "there is no such mailbox" } as const;
+const senderRefused = {
+  kind: "config_error",
+  code: "PROVIDER_REJECTED",
+  reason: "the server refused the sender",
+} as const;
+const refusedByPolicy = {
+  kind: "payload_error",
+  code: "SPAM_REJECTED",
+  reason: "refused by policy or as spam",
+} as const;
+const sendingLimited = {
+  kind: "retry_at",
+  code: "PROVIDER_RATE_LIMITED",
+  reason: "the account may send no more for now",
+} as const;
+const loginRefused = { kind: "config_error", code: "PROVIDER_AUTH", reason: "the server refused the login" } as const;
+
 /**
- * The first rule that matches a refusal decides. Sources: RFC 5321 4.2.3 and 4.3.2 (replies by command), RFC 3463 3
- * (enhanced codes: 1 address, 2 mailbox, 3 system, 4 network, 5 protocol, 6 content, 7 policy), RFC 4954 6 (login),
- * RFC 7504 (521, 556), RFC 7372 (failed SPF, DKIM, DMARC), RFC 7505 (null MX).
+ * The first rule that matches a refusal decides. Only an answer that names the mailbox invalidates its address; what is
+ * about the sender, a policy or the server leaves it alone. Sources: RFC 5321 4.2.3 and 4.3.2 (replies by command),
+ * RFC 3463 3 (enhanced codes: 1 address, 2 mailbox, 3 system, 4 network, 5 protocol, 6 content, 7 policy), RFC 4954 6
+ * (login), RFC 7372 (failed SPF, DKIM, DMARC), RFC 7505 (null MX); Google "SMTP error reference" (5.2.1 and 5.4.5 of
+ * rates).
  */
 const rules: Rule[] = [
   { when: /\|4.. 4\.2\.2/, kind: "retry_at", code: "MAILBOX_FULL", reason: "the mailbox is full" },
@@ -32,13 +68,7 @@ const rules: Rule[] = [
   { when: /\|(421|452|454)/, kind: "retry_at", code: "PROVIDER_UNAVAILABLE", reason: "the server has no room now" },
   { when: /\|4/, kind: "retry_at", code: "SOFT_BOUNCE", reason: "deferred by the server" },
 
-  {
-    when: /\|(530|534|535|538)|\|5.. 5\.7\.[89]\b/,
-    kind: "config_error",
-    code: "PROVIDER_AUTH",
-    reason: "the server refused the login",
-  },
-  { when: /^AUTH/, kind: "config_error", code: "PROVIDER_AUTH", reason: "the server refused the login" },
+  { when: /^AUTH|\|(530|534|535|538)|\|5.. 5\.7\.[89]\b/, ...loginRefused },
   {
     when: /^(CONN|EHLO|HELO|STARTTLS)\|5/,
     kind: "config_error",
@@ -52,36 +82,33 @@ const rules: Rule[] = [
     reason: "the sender's SPF, DKIM or DMARC fails",
   },
   {
-    when: /^(MAIL FROM|RCPT TO)\|5/,
-    says: /relay/i,
+    when: /\|5/,
+    says: ["relay"],
     kind: "config_error",
     code: "PROVIDER_REJECTED",
     reason: "the server does not relay for this account",
   },
+  { when: /\|5.. 5\.4\.5\b/, ...sendingLimited },
+  { when: /\|5/, says: ["sendingQuota"], ...sendingLimited },
 
   { when: /\|5.. 5\.(2\.3|3\.4)\b/, kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the mail is too large" },
   { when: /^MAIL FROM\|552/, kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the mail is too large" },
-  { when: /^MAIL FROM\|5/, kind: "config_error", code: "PROVIDER_REJECTED", reason: "the server refused the sender" },
-  { when: /\|5.. 5\.2\.2\b|\|552(?! 5)/, kind: "payload_error", code: "MAILBOX_FULL", reason: "the mailbox is full" },
-  { when: /\|5.. 5\.1\.[37]\b/, kind: "token_invalid", code: "RECIPIENT_INVALID", reason: "not a valid mail address" },
-  { when: /\|5.. 5\.(1|2\.1|4\.4)\b/, kind: "token_invalid", code: "HARD_BOUNCE", reason: "there is no such mailbox" },
+  { when: /^MAIL FROM\|5|\|5.. 5\.1\.[78]\b/, ...senderRefused },
+  { when: vague, says: ["sender"], ...senderRefused },
+  { when: vague, says: ["policy"], ...refusedByPolicy },
+  {
+    when: /\|5.. 5\.2\.1\b/,
+    says: ["rate"],
+    kind: "retry_at",
+    code: "PROVIDER_RATE_LIMITED",
+    reason: "too much mail for this mailbox for now",
+  },
+  { when: /\|5.. 5\.1\.3\b/, kind: "token_invalid", code: "RECIPIENT_INVALID", reason: "not a valid mail address" },
+  { when: /\|5.. 5\.(1\.([126]|10)|2\.1)\b/, ...mailboxGone },
+  { when: /\|(550|551|553)$/, says: ["mailbox", "absent"], ...mailboxGone },
+  { when: /\|5.. 5\.2\.2\b|\|552$/, kind: "payload_error", code: "MAILBOX_FULL", reason: "the mailbox is full" },
   { when: /\|5.. 5\.6/, kind: "payload_error", code: "CONTENT_BLOCKED", reason: "the server refused the content" },
-  { when: /\|5.. 5\.7/, kind: "payload_error", code: "SPAM_REJECTED", reason: "refused by policy or as spam" },
-  {
-    when: /\|5.. 5\.[345]/,
-    kind: "payload_error",
-    code: "PROVIDER_REJECTED",
-    reason: "the server cannot deliver to this recipient",
-  },
-
-  { when: /^RCPT TO\|(501|553)/, kind: "token_invalid", code: "RECIPIENT_INVALID", reason: "not a valid mail address" },
-  {
-    when: /^RCPT TO\|(521|550|551|556)/,
-    kind: "token_invalid",
-    code: "HARD_BOUNCE",
-    reason: "there is no such mailbox",
-  },
-  { when: /^DATA\|(550|554)/, kind: "payload_error", code: "SPAM_REJECTED", reason: "refused by policy or as spam" },
+  { when: /\|5.. 5\.7|^DATA\|(550|554)$/, ...refusedByPolicy },
   { when: /\|5/, kind: "payload_error", code: "PROVIDER_REJECTED", reason: "the server refused the mail" },
 ];
 
@@ -89,12 +116,20 @@ const rules: Rule[] = [
 export const smtpOutcome = (error: SmtpError, handedOver: boolean, now: Date): Outcome => {
   if (error.responseCode === undefined) return brokenOutcome(error, handedOver, now);
   const { command = "", responseCode, response = "" } = error;
-  const enhanced = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1];
+  const enhanced = enhancedOf(response);
   const providerCode = enhanced === undefined ? String(responseCode) : `${responseCode} ${enhanced}`;
   const subject = `${command}|${providerCode}`;
-  const rule = rules.find(({ when, says }) => when.test(subject) && (says?.test(response) ?? true)) ?? unreadable;
+  const text = response.slice(0, mostCharacters).replace(/<[^>]*>|\S+@\S+/g, "");
+  const isAbout = (subjects: Rule["says"] = []): boolean => subjects.every((one) => words[one].test(text));
+  const rule = rules.find(({ when, says }) => when.test(subject) && isAbout(says)) ?? unreadable;
   return outcome(rule, providerCode, now);
 };
+
+const mostCharacters = 1_000; // of a server's text: what it means stands at its beginning
+
+/** The enhanced code behind the reply's number; qmail and its relatives write it at the end, as `(#5.1.1)`. */
+const enhancedOf = (response: string): string | undefined =>
+  (/^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response) ?? /\(#(\d\.\d{1,3}\.\d{1,3})\)\s*$/.exec(response))?.[1];
 
 const unreadable: Omit<Rule, "when"> = {
   kind: "retry_at",

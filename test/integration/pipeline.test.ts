@@ -1,12 +1,27 @@
 import { expect } from "chai";
+import type { AppRow } from "#core/storage/apps.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import { selfSigned } from "../../dev/simulators/certificate.ts";
+import type { Simulator } from "../../dev/simulators/control.ts";
+import { startSmtp } from "../../dev/simulators/smtp.ts";
 import { type ReadEvents, readEvents } from "../support/events.ts";
-import { aUser, seed } from "../support/fixtures.ts";
+import { aSubscription, aUser, seed } from "../support/fixtures.ts";
 import { aToken, deliveriesOf, nobody, type Sending, seedDevices, send, startSending } from "../support/sending.ts";
 import { testServers } from "../support/servers.ts";
 import type { SystemProgram } from "../support/system.ts";
 import { until } from "../support/until.ts";
+
+/** A mail account whose server asks for no login. */
+const noLogin = {
+  host: "127.0.0.1",
+  security: "none",
+  from_name: null,
+  from_address: "from@example.test",
+  username: null,
+  password: null,
+  dkim: null,
+} as const;
 
 const sweptMs = 25_000; // a hint that is lost is rung again after 10 s
 
@@ -14,6 +29,8 @@ describe("a message on its way from the REST call to the provider", function () 
   this.timeout(60_000);
   let sending: Sending;
   let api: SystemProgram;
+  let dispatchers: SystemProgram[];
+  let mail: Simulator;
   let events: ReadEvents;
 
   before(async function () {
@@ -21,16 +38,29 @@ describe("a message on its way from the REST call to the provider", function () 
     const servers = await testServers();
     sending = await startSending(servers);
     const { system } = sending;
-    [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")]);
+    mail = await startSmtp({ port: 0, tls: selfSigned() });
+    const email = { ...noLogin, port: Number(new URL(mail.url).port) };
+    await system.db
+      .collection<AppRow>("apps")
+      .updateOne({ _id: system.app._id }, { $set: { "channels.email": email } });
+    [api, ...dispatchers] = await Promise.all([
+      system.start("apiserver"),
+      system.start("dispatcher"),
+      system.start("dispatcher"),
+    ]);
     events = await readEvents(servers.natsUrl, system.prefix);
   });
 
   after(async () => {
     await events?.close();
     await sending?.close();
+    await mail?.stop();
   });
 
-  afterEach(() => sending.apns.script({}));
+  afterEach(() => {
+    sending.apns.script({});
+    mail.script({});
+  });
 
   const sendTo = (target: object, more: object = {}): Promise<string> => send(sending.system, api, { target, ...more });
   const sendToDevice = (device: SubscriptionRow | undefined, more: object = {}): Promise<string> =>
@@ -133,6 +163,50 @@ describe("a message on its way from the REST call to the provider", function () 
     const delivery = (await deliveriesOf(sending.system, message._id)).find((one) => one.subscription_id === gone._id);
     expect(delivery).to.include({ status: "failed", error_code: "TOKEN_UNREGISTERED" });
   });
+
+  for (const { it: name, row, refuse } of [
+    {
+      it: "APNs refuses all of many tokens",
+      row: (n: number) => ({ channel: "ios_push" as const, token: aToken(`bad${n % 10}`) }),
+      refuse: () =>
+        sending.apns.script({ answers: [{ address_prefix: "bad", status: 400, reason: "BadDeviceToken" }] }),
+    },
+    {
+      it: "a mail server knows none of many mailboxes",
+      row: (n: number) => ({ channel: "email" as const, token: `user${n}@example.test` }),
+      refuse: () => mail.script({ answers: [{ status: 550, reason: "5.1.1 no such user" }] }),
+    },
+    {
+      it: "a mail server has us on its black list",
+      row: (n: number) => ({ channel: "email" as const, token: `user${n}@other.test` }),
+      refuse: () => mail.script({ answers: [{ status: 550, reason: "your address is on our black list" }] }),
+    },
+  ])
+    it(`invalidates nobody when ${name}`, async () => {
+      const { system } = sending;
+      const heldBefore = await held();
+      const rows = Array.from({ length: 60 }, (_, n) =>
+        aSubscription({ tenant_id: system.tenantId, app_id: system.app._id, ...row(n) }),
+      );
+      await seed(system.db, { subscriptions: rows });
+      const ids = rows.map(({ _id }) => _id);
+      refuse();
+      const body = { target: { include_subscription_ids: ids }, email_subject: "Hello", email_body: "<p>Hello</p>" };
+      const message = await ended(await send(system, api, body));
+      expect((message.counts.failed ?? 0) + (message.counts.errored ?? 0)).to.equal(60);
+      const left = { _id: { $in: ids }, status: "subscribed" as const };
+      expect(await system.db.collection<SubscriptionRow>("subscriptions").countDocuments(left)).to.equal(60);
+      expect((await held()) - heldBefore).to.equal(message.counts.failed ?? 0);
+    });
+
+  /** Addresses that the dispatchers doubted to be gone. */
+  const held = async (): Promise<number> => {
+    const pages = await Promise.all(
+      dispatchers.map(async ({ healthUrl }) => (await fetch(`${healthUrl}/metrics`)).text()),
+    );
+    const counts = pages.flatMap((page) => [...page.matchAll(/^herald_invalidations_held_total\{.*\} (\d+)$/gm)]);
+    return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+  };
 
   it("ends as failed, with the most frequent error, a message that reached nobody", async () => {
     const gone = await aDevice({ token: aToken("dead") });

@@ -8,7 +8,7 @@ import { aChunk, aMessage, anApp, aSubscription, handClock, noon } from "../../s
 
 const never = new AbortController().signal;
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `sub_${String(n).padStart(5, "0")}`);
-const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], halted: false };
+const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
 
 const given = (audience: string[], change: Partial<AdvanceDeps> = {}, chunks: Partial<AdvanceDeps["chunks"]> = {}) => {
   const did: string[] = [];

@@ -19,6 +19,7 @@ const given = (
     record: async () => "new",
     sender: async () => ({
       name: "apns",
+      believes: (_run, code) => code === "TOKEN_UNREGISTERED",
       prepare: (_message, language) => {
         languages.push(language);
         return async (to) => {
@@ -145,8 +146,22 @@ describe("deliver", () => {
     expect(invalid.map(({ _id }) => _id)).to.deep.equal(["sub_1"]);
   });
 
+  it("leaves addresses alone that the account cannot be believed about, and counts them", async () => {
+    const { run } = given({}, () => ({
+      kind: "token_invalid",
+      code: "HARD_BOUNCE",
+      providerCode: "550",
+      reason: "no",
+    }));
+    const { invalid, doubted, stored } = await run(work(["sub_1", "sub_2"]), never);
+    expect(invalid).to.deep.equal([]);
+    expect(doubted).to.equal(2);
+    expect(stored.map(({ status }) => status)).to.deep.equal(["failed", "failed"]);
+  });
+
   it("names the addresses that a killed run found gone, unless they are others by now", async () => {
-    const gone = { ...storedDelivery("sub_1"), status: "failed" as const, gone_since: noon };
+    const failed = { status: "failed", error_code: "TOKEN_UNREGISTERED", gone_since: noon } as const;
+    const gone = { ...storedDelivery("sub_1"), ...failed };
     const changed = { ...gone, _id: "dlv_2", subscription_id: "sub_2", address_masked: "•••bbbbbbbb" };
     const { run, sent } = given({ existing: async () => [gone, changed, storedDelivery("sub_3")] });
     const { invalid } = await run(work(["sub_1", "sub_2", "sub_3"], aMessage(), { fence: 2 }), never);

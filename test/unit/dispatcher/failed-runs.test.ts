@@ -6,7 +6,7 @@ import { type PlanDeps, plan } from "../../../dispatcher/plan.ts";
 import { aChunk, aMessage, anApp, handClock, noon, suspensionsOf } from "../../support/work.ts";
 
 const broken = new Error("the disk is full");
-const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], halted: false };
+const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
 const running = new AbortController().signal;
 const reasonOf = (run: Promise<unknown>): Promise<unknown> => run.catch((error: unknown) => error);
 

@@ -37,7 +37,7 @@ const eventsOf = async (row: DeliveryRow): Promise<EventEnvelope[]> => {
     },
     clock: handClock(),
   });
-  const delivered = { stored: [row], fresh: [row], again: [], invalid: [], halted: false };
+  const delivered = { stored: [row], fresh: [row], again: [], invalid: [], doubted: 0, halted: false };
   await follow({ chunk: aChunk(), message: aMessage() }, delivered);
   return published;
 };

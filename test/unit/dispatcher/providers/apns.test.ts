@@ -94,22 +94,6 @@ describe("apns", () => {
     expect(requests).to.have.length(0);
   });
 
-  it("doubts the set-up rather than the tokens when more than 20 in a row are refused", async () => {
-    const { provider } = given([answer(400, "BadDeviceToken")]);
-    const kinds: string[] = [];
-    for (let n = 0; n < 22; n++) kinds.push((await provider.send(push, to, never)).kind);
-    expect(kinds.slice(0, 20)).to.deep.equal(Array.from({ length: 20 }, () => "token_invalid"));
-    expect(kinds.slice(20)).to.deep.equal(["payload_error", "payload_error"]);
-  });
-
-  it("believes refusals again once a push was accepted or a token found gone", async () => {
-    const refusals = Array.from({ length: 20 }, () => answer(400, "BadDeviceToken"));
-    const { provider } = given([...refusals, answer(410, "Unregistered"), answer(400, "BadDeviceToken")]);
-    const kinds = new Set<string>();
-    for (let n = 0; n < 22; n++) kinds.add((await provider.send(push, to, never)).kind);
-    expect([...kinds]).to.deep.equal(["token_invalid"]);
-  });
-
   it("sends only to https addresses, or to loopback", () => {
     expect(() => given([], {}, "http://push.example.com")).to.throw("must be https");
   });
