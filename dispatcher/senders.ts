@@ -1,11 +1,11 @@
 import { type SendableChannel, sendableChannels } from "#core/domain/channels.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import type { Outcome, Provider } from "#core/domain/outcome.ts";
+import type { Origins, Provider } from "#core/domain/outcome.ts";
 import type { Rendering } from "#core/domain/render/rendering.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics-dispatcher.ts";
 import type { AppRow } from "#core/storage/apps.ts";
-import { type Breaker, breaker as makeBreaker } from "./breaker.ts";
+import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
 import type { Send, Sender } from "./deliver.ts";
 import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
 import { recent } from "./recent.ts";
@@ -13,6 +13,7 @@ import { recent } from "./recent.ts";
 /** A provider account that is open: what `Provider` sends, rendered by the channel's own renderer. */
 export type Account = {
   name: string;
+  origins?: Origins | undefined;
   prepare: (rendering: Rendering) => Send;
   close: () => Promise<void>;
 };
@@ -20,6 +21,7 @@ export type Account = {
 /** Joins a provider and the renderer of its channel. */
 export const account = <Push>(provider: Provider<Push>, render: (rendering: Rendering) => Push): Account => ({
   name: provider.name,
+  origins: provider.origins,
   prepare: (rendering) => {
     const push = render(rendering);
     return (to, signal) => provider.send(push, to, signal);
@@ -40,13 +42,13 @@ export type Senders = {
   /** Closes accounts that were not used for a while. */
   closeIdle: () => Promise<void>;
   close: () => Promise<void>;
-  /** Breakers that are open, by channel. */
+  /** Accounts whose provider is cut off, by channel. */
   openBreakers: () => Record<string, number>;
 };
 
 type Opened = {
   account: Account;
-  breaker: Breaker;
+  breakers: AccountBreakers;
   guard: InvalidationGuard;
   revision: number;
   usedAt: Date;
@@ -57,7 +59,7 @@ const mostAccounts = 500; // each holds a few connections
 const mostGuards = 10_000; // kept longer than their accounts are open: what they know is small, and takes days to learn
 const idleMs = 600_000;
 
-/** The open provider accounts of this process, one for each (app, channel), each behind its breaker. */
+/** The open provider accounts of this process, one for each (app, channel), each behind its breakers. */
 export const senders = (deps: SendersDeps): Senders => {
   const opened = new Map<string, Opened>(); // in the order of use
   const guardOf = recent(mostGuards, invalidationGuard);
@@ -70,20 +72,18 @@ export const senders = (deps: SendersDeps): Senders => {
     await Promise.all([...opened].filter(([, one]) => isOver(one)).map(([key, one]) => closeOne(key, one)));
   };
 
+  const open = (key: string, app: AppRow, channel: SendableChannel): Omit<Opened, "usedAt"> => {
+    const made = openOr(deps, app, channel);
+    const revision = app.channels_revision;
+    const breakers = accountBreakers(deps.clock, made.origins);
+    return { account: made, breakers, guard: guardOf(`${key}/${revision}`), revision, channel };
+  };
+
   const use = (key: string, app: AppRow, channel: SendableChannel): Opened => {
     const kept = opened.get(key);
     opened.delete(key);
     if (kept !== undefined && kept.revision !== app.channels_revision) void kept.account.close();
-    const one =
-      kept?.revision === app.channels_revision
-        ? kept
-        : {
-            account: openOr(deps, app, channel),
-            breaker: makeBreaker(deps.clock),
-            guard: guardOf(`${key}/${app.channels_revision}`),
-            revision: app.channels_revision,
-            channel,
-          };
+    const one = kept?.revision === app.channels_revision ? kept : open(key, app, channel);
     const used = { ...one, usedAt: deps.clock.now() };
     opened.set(key, used);
     return used;
@@ -103,14 +103,14 @@ export const senders = (deps: SendersDeps): Senders => {
     closeIdle: () => closeAll(({ usedAt }) => deps.clock.now().getTime() - usedAt.getTime() > idleMs),
     close: () => closeAll(() => true),
     openBreakers: () => {
-      const open = [...opened.values()].filter((one) => one.breaker.isOpen());
-      return Object.fromEntries(sendableChannels.map((of) => [of, open.filter((one) => one.channel === of).length]));
+      const cutOff = [...opened.values()].filter(({ breakers }) => breakers.isOpen());
+      return Object.fromEntries(sendableChannels.map((of) => [of, cutOff.filter((one) => one.channel === of).length]));
     },
   };
 };
 
-/** The account behind its breaker, every call measured. */
-const guarded = ({ account: { name, prepare }, breaker, guard, channel }: Opened, deps: SendersDeps): Sender => ({
+/** The account behind its breakers, every call measured. */
+const guarded = ({ account: { name, prepare }, breakers, guard, channel }: Opened, deps: SendersDeps): Sender => ({
   name,
   believes: guard.believes,
   prepare: (message, language, ttlSeconds) => {
@@ -118,7 +118,7 @@ const guarded = ({ account: { name, prepare }, breaker, guard, channel }: Opened
     const send = prepare({ messageId, content, options, language, ttlSeconds });
     return async (to, signal) => {
       const startedMs = performance.now();
-      const outcome = breaker.verdict() ?? (await observed(breaker, send(to, signal)));
+      const outcome = await breakers.run(to, () => send(to, signal));
       guard.observe(outcome);
       deps.metrics.deliveries.inc({ channel, provider: name, outcome: outcome.kind });
       deps.metrics.providerSeconds.observe({ channel, provider: name }, (performance.now() - startedMs) / 1000);
@@ -126,12 +126,6 @@ const guarded = ({ account: { name, prepare }, breaker, guard, channel }: Opened
     };
   },
 });
-
-const observed = async (breaker: Breaker, sending: Promise<Outcome>): Promise<Outcome> => {
-  const outcome = await sending;
-  breaker.observe(outcome);
-  return outcome;
-};
 
 const openOr = ({ open, log }: SendersDeps, app: AppRow, channel: SendableChannel): Account => {
   try {
@@ -145,6 +139,12 @@ const openOr = ({ open, log }: SendersDeps, app: AppRow, channel: SendableChanne
 /** An account that cannot send: every recipient is told why. */
 const refusing = (reason: string): Account => ({
   name: "none",
-  prepare: () => async () => ({ kind: "config_error", code: "PROVIDER_AUTH", providerCode: null, reason }),
+  prepare: () => async () => ({
+    kind: "config_error",
+    code: "PROVIDER_AUTH",
+    providerCode: null,
+    reason,
+    fault: "provider",
+  }),
   close: async () => undefined,
 });

@@ -27,6 +27,14 @@ export type DeliveryErrorCode = (typeof deliveryErrorCodes)[number];
 export type Refusal = { code: DeliveryErrorCode; providerCode: string | null; reason: string };
 
 /**
+ * Whose fault a failure is, where others will meet it too. Left out: of this recipient, of this mail or push, or a limit
+ * of rates.
+ * - `provider`: of the account's server or login: every recipient meets it.
+ * - `origin`: of what the recipient's address leads to (see {@link Origins}): those of the same origin meet it.
+ */
+export type Fault = "provider" | "origin";
+
+/**
  * What became of one send. Closed: every documented answer of every provider maps to one of these.
  * - `sent`: the provider accepted it.
  * - `token_invalid`: the address is gone; the subscription becomes invalid, unless it was registered after `since`.
@@ -38,12 +46,15 @@ export type Refusal = { code: DeliveryErrorCode; providerCode: string | null; re
 export type Outcome =
   | { kind: "sent"; providerId: string | null }
   | ({ kind: "token_invalid"; since?: Date } & Refusal)
-  | ({ kind: "retry_at"; at: Date } & Refusal)
-  | ({ kind: "config_error" } & Refusal)
+  | ({ kind: "retry_at"; at: Date; fault?: Fault } & Refusal)
+  | ({ kind: "config_error"; fault?: Fault } & Refusal)
   | ({ kind: "payload_error" } & Refusal)
-  | { kind: "uncertain"; reason: string };
+  | { kind: "uncertain"; reason: string; fault?: Fault };
 
 export type OutcomeKind = Outcome["kind"];
+
+/** Whose fault an outcome is that others will meet too; null when it tells them nothing, or that the provider works. */
+export const faultOf = (outcome: Outcome): Fault | null => ("fault" in outcome ? (outcome.fault ?? null) : null);
 
 /** Whom one send goes to. `address` is the device token, push endpoint or mail address. */
 export type Recipient = {
@@ -53,9 +64,17 @@ export type Recipient = {
   webKeys?: { p256dh: string; auth: string };
 };
 
+/** What addresses lead to when that is not the provider's own server: the hosts of push endpoints, the domains of mail. */
+export type Origins = {
+  of: (to: Recipient) => string;
+  /** Calls under way at once to all origins that failed last: a small part of what the account can do at once. */
+  spare: number;
+};
+
 /** One provider account of one app and channel. `Push` is the rendered content, shared by all recipients of a language. */
 export type Provider<Push> = {
   name: string;
+  origins?: Origins;
   /** Never rejects for an answer of the provider or a broken link: those are outcomes. Rejects only when `signal` aborts. */
   send: (push: Push, to: Recipient, signal: AbortSignal) => Promise<Outcome>;
   /** Finishes what is under way (bounded by its own deadline), then closes its connections. */

@@ -67,7 +67,7 @@ export type DispatcherLevels = {
   unsaved: () => number;
   /** The most that may be. */
   unsavedLimit: number;
-  /** Open breakers by channel. */
+  /** Accounts whose provider is cut off, by channel. */
   openBreakers: () => Record<string, number>;
 };
 
@@ -87,7 +87,7 @@ export const watchLevels = (registry: Registry, levels: DispatcherLevels): void 
   limit.set(levels.unsavedLimit);
   const breakers = new Gauge({
     name: "herald_open_breakers",
-    help: "circuit breakers of (app, channel) that are open, by channel",
+    help: "accounts of an app and channel that are cut off because their provider fails, by channel",
     labelNames: ["channel"] as const,
     registers: [],
     collect: (): void => {

@@ -1,20 +1,25 @@
-import type { DeliveryErrorCode, Outcome } from "#core/domain/outcome.ts";
+import type { DeliveryErrorCode, Fault, Outcome } from "#core/domain/outcome.ts";
 import { retryAfter } from "#core/domain/retry-after.ts";
 
 /** What APNs answered. */
 export type ApnsReply = { status: number; body: string; retryAfter?: string };
 
-type Rule = { kind: Exclude<Outcome["kind"], "sent" | "uncertain">; code: DeliveryErrorCode; pauseMs?: number };
+type Rule = {
+  kind: Exclude<Outcome["kind"], "sent" | "uncertain">;
+  code: DeliveryErrorCode;
+  pauseMs?: number;
+  fault?: Fault;
+};
 
 const tokenInvalid: Rule = { kind: "token_invalid", code: "TOKEN_INVALID" };
 const tokenGone: Rule = { kind: "token_invalid", code: "TOKEN_UNREGISTERED" };
-const setUp: Rule = { kind: "config_error", code: "PROVIDER_AUTH" };
+const setUp: Rule = { kind: "config_error", code: "PROVIDER_AUTH", fault: "provider" };
 const rejected: Rule = { kind: "payload_error", code: "PROVIDER_REJECTED" };
 const tooLarge: Rule = { kind: "payload_error", code: "PAYLOAD_TOO_LARGE" };
 const limited: Rule = { kind: "retry_at", code: "PROVIDER_RATE_LIMITED", pauseMs: 60_000 };
 // Apple: "After 15 minutes, you can retry" 5xx, and "may employ a back-off technique". Most such answers come from one
 // host that restarts, so the first retry may come soon; the pauses between retries of a recipient grow to 30 minutes.
-const unavailable: Rule = { kind: "retry_at", code: "PROVIDER_UNAVAILABLE", pauseMs: 10_000 };
+const unavailable: Rule = { kind: "retry_at", code: "PROVIDER_UNAVAILABLE", pauseMs: 10_000, fault: "provider" };
 
 /**
  * Every documented reason. Source: Apple, "Handling notification responses from APNs"
@@ -70,12 +75,14 @@ export const apnsOutcome = (reply: ApnsReply, apnsId: string, now: Date): Outcom
     providerCode: `${status} ${reason}`.trim(),
     reason: `APNs refused the push: ${reason || status}`,
   };
+  const fault = rule.fault === undefined ? {} : { fault: rule.fault };
   switch (rule.kind) {
     case "retry_at":
-      return { kind: rule.kind, ...refusal, at: retryInstant(reply, rule, now) };
+      return { kind: rule.kind, ...refusal, ...fault, at: retryInstant(reply, rule, now) };
     case "token_invalid":
       return { kind: rule.kind, ...refusal, ...(timestamp === null ? {} : { since: timestamp }) };
     case "config_error":
+      return { kind: rule.kind, ...refusal, ...fault };
     case "payload_error":
       return { kind: rule.kind, ...refusal };
   }

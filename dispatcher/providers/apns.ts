@@ -74,6 +74,7 @@ const unusableKey: Outcome = {
   code: "PROVIDER_AUTH",
   providerCode: null,
   reason: "the private key is not an ES256 key in PEM form",
+  fault: "provider",
 };
 
 type Own = { token: string; id: string; topic: string; now: Date };

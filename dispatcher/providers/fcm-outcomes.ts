@@ -1,18 +1,28 @@
-import type { DeliveryErrorCode, Outcome } from "#core/domain/outcome.ts";
+import type { DeliveryErrorCode, Fault, Outcome } from "#core/domain/outcome.ts";
 import { retryAfter } from "#core/domain/retry-after.ts";
 
 /** What FCM answered. */
 export type FcmReply = { status: number; body: string; retryAfter?: string };
 
-type Rule = { kind: Exclude<Outcome["kind"], "sent" | "uncertain">; code: DeliveryErrorCode; pauseMs?: number };
+type Rule = {
+  kind: Exclude<Outcome["kind"], "sent" | "uncertain">;
+  code: DeliveryErrorCode;
+  pauseMs?: number;
+  fault?: Fault;
+};
 
 const tokenInvalid: Rule = { kind: "token_invalid", code: "TOKEN_INVALID" };
 const tokenGone: Rule = { kind: "token_invalid", code: "TOKEN_UNREGISTERED" };
-const setUp: Rule = { kind: "config_error", code: "PROVIDER_AUTH" };
+const setUp: Rule = { kind: "config_error", code: "PROVIDER_AUTH", fault: "provider" };
 const rejected: Rule = { kind: "payload_error", code: "PROVIDER_REJECTED" };
 const tooLarge: Rule = { kind: "payload_error", code: "PAYLOAD_TOO_LARGE" };
 const limited: Rule = { kind: "retry_at", code: "PROVIDER_RATE_LIMITED", pauseMs: 60_000 }; // "no earlier than 1 minute"
-const unavailable: Rule = { kind: "retry_at", code: "PROVIDER_UNAVAILABLE", pauseMs: 10_000 }; // "at least 10 seconds"
+const unavailable: Rule = {
+  kind: "retry_at",
+  code: "PROVIDER_UNAVAILABLE",
+  pauseMs: 10_000, // "at least 10 seconds"
+  fault: "provider",
+};
 
 /**
  * Every documented error code, and the general ones of Google's interfaces that FCM answers with.
@@ -27,7 +37,7 @@ export const fcmRules: Readonly<Record<string, Rule>> = {
   QUOTA_EXCEEDED: limited,
   UNAVAILABLE: unavailable,
   INTERNAL: unavailable,
-  THIRD_PARTY_AUTH_ERROR: setUp,
+  THIRD_PARTY_AUTH_ERROR: { kind: "config_error", code: "PROVIDER_AUTH" }, // of Apple's devices and browsers only
   UNAUTHENTICATED: setUp, // after a new access token was tried
   PERMISSION_DENIED: setUp,
   NOT_FOUND: setUp, // of the project; a token's has its own words
@@ -52,19 +62,17 @@ const maxRetryAfterMs = 86_400_000;
 export const fcmOutcome = (reply: FcmReply, now: Date): Outcome => {
   if (reply.status === 200) return { kind: "sent", providerId: messageIdOf(reply.body) };
   const { code, words } = parse(reply.body);
-  const { pauseMs = 0, ...rule } = ruleFor(reply.status, code, words);
+  const { kind, code: ownCode, pauseMs = 0, fault: blamed } = ruleFor(reply.status, code, words);
   const refusal = {
-    ...rule,
+    code: ownCode,
     providerCode: `${reply.status} ${code}`.trim(),
     reason: `FCM refused the push: ${code || reply.status}`,
   };
-  const { kind } = refusal;
-  if (kind !== "retry_at") return { ...refusal, kind };
-  return {
-    ...refusal,
-    kind,
-    at: retryAfter(reply.retryAfter, now, maxRetryAfterMs) ?? new Date(now.getTime() + pauseMs),
-  };
+  const fault = blamed === undefined ? {} : { fault: blamed };
+  if (kind === "config_error") return { kind, ...refusal, ...fault };
+  if (kind !== "retry_at") return { kind, ...refusal };
+  const at = retryAfter(reply.retryAfter, now, maxRetryAfterMs) ?? new Date(now.getTime() + pauseMs);
+  return { kind, ...refusal, ...fault, at };
 };
 
 const ruleFor = (status: number, code: string, words: string): Rule => {

@@ -82,6 +82,7 @@ const foreignTokenUri: Outcome = {
   code: "PROVIDER_AUTH",
   providerCode: null,
   reason: "the service account's token_uri is not an address of googleapis.com",
+  fault: "provider",
 };
 
 /** Not 401 THIRD_PARTY_AUTH_ERROR: that is Apple's or a browser's credentials, kept in the Firebase project. */

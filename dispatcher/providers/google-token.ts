@@ -82,6 +82,7 @@ const authFailed = (reason: string): Outcome => ({
   code: "PROVIDER_AUTH",
   providerCode: null,
   reason,
+  fault: "provider",
 });
 
 const parse = (body: string): { access_token?: unknown; expires_in?: unknown } => {

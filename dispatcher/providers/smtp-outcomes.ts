@@ -1,4 +1,5 @@
-import type { DeliveryErrorCode, Outcome, OutcomeKind } from "#core/domain/outcome.ts";
+import type { DeliveryErrorCode, Fault, Outcome, OutcomeKind } from "#core/domain/outcome.ts";
+import type { Reached } from "./smtp-sessions.ts";
 
 /** The members of nodemailer's errors that tell what went wrong. */
 export type SmtpError = {
@@ -52,6 +53,7 @@ const sendingLimited = {
   code: "PROVIDER_RATE_LIMITED",
   reason: "the account may send no more for now",
 } as const;
+const tooLarge = { kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the mail is too large" } as const;
 const loginRefused = { kind: "config_error", code: "PROVIDER_AUTH", reason: "the server refused the login" } as const;
 
 /**
@@ -68,7 +70,7 @@ const rules: Rule[] = [
   { when: /\|(421|452|454)/, kind: "retry_at", code: "PROVIDER_UNAVAILABLE", reason: "the server has no room now" },
   { when: /\|4/, kind: "retry_at", code: "SOFT_BOUNCE", reason: "deferred by the server" },
 
-  { when: /^AUTH|\|(530|534|535|538)|\|5.. 5\.7\.[89]\b/, ...loginRefused },
+  { when: /^AUTH|\|(530|534|535|538)|^MAIL FROM\|5.. 5\.7\.[89]\b/, ...loginRefused },
   {
     when: /^(CONN|EHLO|HELO|STARTTLS)\|5/,
     kind: "config_error",
@@ -91,8 +93,7 @@ const rules: Rule[] = [
   { when: /\|5.. 5\.4\.5\b/, ...sendingLimited },
   { when: /\|5/, says: ["sendingQuota"], ...sendingLimited },
 
-  { when: /\|5.. 5\.(2\.3|3\.4)\b/, kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the mail is too large" },
-  { when: /^MAIL FROM\|552/, kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the mail is too large" },
+  { when: /\|5.. 5\.(2\.3|3\.4)\b|^MAIL FROM\|552/, ...tooLarge },
   { when: /^MAIL FROM\|5|\|5.. 5\.1\.[78]\b/, ...senderRefused },
   { when: vague, says: ["sender"], ...senderRefused },
   { when: vague, says: ["policy"], ...refusedByPolicy },
@@ -112,9 +113,9 @@ const rules: Rule[] = [
   { when: /\|5/, kind: "payload_error", code: "PROVIDER_REJECTED", reason: "the server refused the mail" },
 ];
 
-/** What a failed try means; `handedOver` when the whole message had gone out before the link broke. */
-export const smtpOutcome = (error: SmtpError, handedOver: boolean, now: Date): Outcome => {
-  if (error.responseCode === undefined) return brokenOutcome(error, handedOver, now);
+/** What a failed try means. */
+export const smtpOutcome = (error: SmtpError, reached: Reached, now: Date): Outcome => {
+  if (error.responseCode === undefined) return brokenOutcome(error, reached, now);
   const { command = "", responseCode, response = "" } = error;
   const enhanced = enhancedOf(response);
   const providerCode = enhanced === undefined ? String(responseCode) : `${responseCode} ${enhanced}`;
@@ -122,8 +123,11 @@ export const smtpOutcome = (error: SmtpError, handedOver: boolean, now: Date): O
   const text = response.slice(0, mostCharacters).replace(/<[^>]*>|\S+@\S+/g, "");
   const isAbout = (subjects: Rule["says"] = []): boolean => subjects.every((one) => words[one].test(text));
   const rule = rules.find(({ when, says }) => when.test(subject) && isAbout(says)) ?? unreadable;
-  return outcome(rule, providerCode, now);
+  return outcome(everyMail.test(subject) ? { ...rule, fault: "provider" } : rule, providerCode, now);
 };
+
+/** What every mail would be answered: while the session is made, that it ends, or that it needs another login. */
+const everyMail = /^(CONN|EHLO|HELO|STARTTLS|AUTH)|\|(421|530|534|535|538)|^MAIL FROM\|4.. 4\.3/;
 
 const mostCharacters = 1_000; // of a server's text: what it means stands at its beginning
 
@@ -131,16 +135,22 @@ const mostCharacters = 1_000; // of a server's text: what it means stands at its
 const enhancedOf = (response: string): string | undefined =>
   (/^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response) ?? /\(#(\d\.\d{1,3}\.\d{1,3})\)\s*$/.exec(response))?.[1];
 
-const unreadable: Omit<Rule, "when"> = {
+const unreadable: Judged = {
   kind: "retry_at",
   code: "PROVIDER_UNAVAILABLE",
   reason: "the server answered out of turn",
+  fault: "provider",
 };
 
-const outcome = ({ kind, code, reason }: Omit<Rule, "when">, providerCode: string | null, now: Date): Outcome =>
-  kind === "retry_at"
-    ? { kind, code, providerCode, reason, at: new Date(now.getTime() + (pausesMs[code] ?? 10_000)) }
-    : { kind, code, providerCode, reason };
+type Judged = Omit<Rule, "when" | "says"> & { fault?: Fault };
+
+const outcome = ({ kind, code, reason, fault: blamed }: Judged, providerCode: string | null, now: Date): Outcome => {
+  const refusal = { code, providerCode, reason };
+  const fault = blamed === undefined ? {} : { fault: blamed };
+  if (kind === "config_error") return { kind, ...refusal, ...fault };
+  if (kind !== "retry_at") return { kind, ...refusal };
+  return { kind, ...refusal, ...fault, at: new Date(now.getTime() + (pausesMs[code] ?? 10_000)) };
+};
 
 /** Before a retry: greylisting opens after 5 minutes as a rule, a full mailbox is not emptied in seconds. */
 const pausesMs: Partial<Record<DeliveryErrorCode, number>> = {
@@ -150,35 +160,42 @@ const pausesMs: Partial<Record<DeliveryErrorCode, number>> = {
 };
 
 /** Errors without a reply of the server, by nodemailer's code. */
-const brokenOutcome = (
-  { code = "", originalCode = "", command }: SmtpError,
-  handedOver: boolean,
-  now: Date,
-): Outcome => {
-  if (code === "EENVELOPE") {
-    return outcome({ kind: "token_invalid", code: "RECIPIENT_INVALID", reason: "not a valid mail address" }, null, now);
+const brokenOutcome = ({ code = "", originalCode = "", command }: SmtpError, reached: Reached, now: Date): Outcome => {
+  if (code === "EENVELOPE") return outcome(unusableAddress, null, now);
+  if (code === "EMESSAGE" && command === "MAIL FROM") return outcome(tooLarge, null, now);
+  if (code === "EAUTH" || code === "ENOAUTH") return outcome(noLogin, null, now);
+  if (isCertificateError(originalCode)) return outcome(untrusted, originalCode, now);
+  if (reached === "end") {
+    return { kind: "uncertain", reason: "the connection was lost before the server's answer", fault: "provider" };
   }
-  if (code === "EMESSAGE" && command === "MAIL FROM") {
-    return outcome({ kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the mail is too large" }, null, now);
-  }
-  if (code === "EAUTH" || code === "ENOAUTH") {
-    return outcome(
-      { kind: "config_error", code: "PROVIDER_AUTH", reason: "the server offers no usable login" },
-      null,
-      now,
-    );
-  }
-  if (isCertificateError(originalCode)) {
-    return outcome(
-      { kind: "config_error", code: "PROVIDER_REJECTED", reason: "the server's certificate is not trusted" },
-      originalCode,
-      now,
-    );
-  }
-  if (handedOver) return { kind: "uncertain", reason: "the connection was lost before the server's answer" };
-  const timedOut = code === "ETIMEDOUT";
-  const reason = timedOut ? "the server did not answer in time" : "the server cannot be reached";
-  return outcome({ kind: "retry_at", code: timedOut ? "TIMEOUT" : "PROVIDER_UNAVAILABLE", reason }, code || null, now);
+  if (code !== "ETIMEDOUT") return outcome(unreachable, code || null, now);
+  return outcome({ ...silent, fault: reached === "recipient" ? "origin" : "provider" }, code, now);
 };
+
+const unusableAddress: Judged = {
+  kind: "token_invalid",
+  code: "RECIPIENT_INVALID",
+  reason: "not a valid mail address",
+};
+const noLogin: Judged = {
+  kind: "config_error",
+  code: "PROVIDER_AUTH",
+  reason: "the server offers no usable login",
+  fault: "provider",
+};
+const untrusted: Judged = {
+  kind: "config_error",
+  code: "PROVIDER_REJECTED",
+  reason: "the server's certificate is not trusted",
+  fault: "provider",
+};
+const unreachable: Judged = {
+  kind: "retry_at",
+  code: "PROVIDER_UNAVAILABLE",
+  reason: "the server cannot be reached",
+  fault: "provider",
+};
+/** One that answered MAIL FROM and not RCPT TO asks the recipient's own server, as many relays do. */
+const silent: Judged = { kind: "retry_at", code: "TIMEOUT", reason: "the server did not answer in time" };
 
 const isCertificateError = (code: string): boolean => /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);

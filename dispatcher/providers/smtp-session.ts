@@ -19,6 +19,8 @@ export type SmtpSession = {
   /** Makes the session ready for the next message after a refused one. */
   reset: (limit: AbortSignal) => Promise<void>;
   isOpen: () => boolean;
+  /** Whether the server has answered since the last message was begun. */
+  hasAnswered: () => boolean;
   /** Says goodbye. */
   quit: () => void;
   close: () => void;
@@ -39,6 +41,7 @@ export const openSession = async (server: SmtpServer, limit: AbortSignal): Promi
 
 const session = (connection: SmtpConnection): SmtpSession => ({
   hand: async (envelope, message, limit) => {
+    connection.lastServerResponse = false;
     const info = await bounded<{ response: string }>(connection, limit, (done) =>
       connection.send(envelope, message, done),
     );
@@ -46,6 +49,7 @@ const session = (connection: SmtpConnection): SmtpSession => ({
   },
   reset: async (limit) => void (await bounded<boolean>(connection, limit, (done) => connection.reset(done))),
   isOpen: () => !connection.destroyed,
+  hasAnswered: () => connection.lastServerResponse !== false,
   quit: () => connection.quit(),
   close: () => connection.close(),
 });

@@ -3,8 +3,17 @@ import type { SMTPEnvelope } from "nodemailer/lib/smtp-connection";
 import { semaphore } from "#core/runtime/bounded.ts";
 import { openSession, type SmtpServer, type SmtpSession } from "./smtp-session.ts";
 
-/** What became of one message. `handedOver`: all of it had gone out, so a server that fell silent may have taken it. */
-export type Handing = { kind: "accepted"; response: string } | { kind: "failed"; error: unknown; handedOver: boolean };
+/** What became of one message. */
+export type Handing = { kind: "accepted"; response: string } | { kind: "failed"; error: unknown; reached: Reached };
+
+/**
+ * How far a message came that failed:
+ * - `nothing`: no session, or no answer to MAIL FROM. Every message would have come to this.
+ * - `recipient`: MAIL FROM was answered, and nothing of the message was asked for.
+ * - `message`: some of it may have gone out.
+ * - `end`: all of it had gone out, so a server that fell silent may have taken it.
+ */
+export type Reached = "nothing" | "recipient" | "message" | "end";
 
 export type SmtpSessions = {
   /** Hands one message to the server, over an idle session if there is one. Rejects only when `signal` aborts. */
@@ -56,7 +65,7 @@ export const smtpSessions = (server: SmtpServer, { sessions, timeoutMs }: SmtpLi
     } catch (error) {
       if (session !== undefined && (await isReusable(session, error, limit))) keep(session, messages);
       else session?.close();
-      return { kind: "failed", error, handedOver: message.readableEnded };
+      return { kind: "failed", error, reached: reachedBy(session, message) };
     } finally {
       message.destroy();
     }
@@ -78,6 +87,12 @@ export const smtpSessions = (server: SmtpServer, { sessions, timeoutMs }: SmtpLi
       for (const kept of idle) drop(kept);
     },
   };
+};
+
+const reachedBy = (session: SmtpSession | undefined, message: Readable): Reached => {
+  if (message.readableEnded) return "end";
+  if (message.readableDidRead) return "message";
+  return session?.hasAnswered() === true ? "recipient" : "nothing";
 };
 
 type Letter = { envelope: SMTPEnvelope; message: Readable };

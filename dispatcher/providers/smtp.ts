@@ -32,13 +32,14 @@ export const smtp = ({ account, clock, timeoutMs = 45_000, sessions = 8 }: SmtpD
     const mail = mailOf(account, message, to);
     const handing = await mailer.sendMail({ ...mail, signal }).catch((error: unknown): Handing => {
       signal.throwIfAborted();
-      return { kind: "failed", error, handedOver: false }; // it could not be composed
+      return { kind: "failed", error, reached: "nothing" }; // it could not be composed
     });
     if (handing.kind === "accepted") return { kind: "sent", providerId: queueIdOf(handing.response) ?? mail.messageId };
-    return smtpOutcome(handing.error as SmtpError, handing.handedOver, clock.now()); // its members are all optional
+    return smtpOutcome(handing.error as SmtpError, handing.reached, clock.now()); // its members are all optional
   };
   return {
     name: "smtp",
+    origins: { of: ({ address }) => domainOf(address), spare: Math.max(1, sessions / 4) },
     send: (message, to, signal) => mails.add(send(message, to, signal)),
     close: async () => {
       await mails.settled();

@@ -34,9 +34,16 @@ const pauseMs = 5000; // at least; the pauses between retries of a recipient gro
 
 /** What it means for a delivery that no answer came: it may be sent again only when it surely was not processed. */
 export const notAnswered = (result: Exclude<TransportResult, { kind: "answer" }>, now: Date): Outcome => {
-  if (result.kind === "broken") return { kind: "uncertain", reason: result.reason };
+  if (result.kind === "broken") return { kind: "uncertain", reason: result.reason, fault: "provider" };
   const at = new Date(now.getTime() + pauseMs);
-  return { kind: "retry_at", at, code: "PROVIDER_UNAVAILABLE", providerCode: null, reason: result.reason };
+  return {
+    kind: "retry_at",
+    at,
+    code: "PROVIDER_UNAVAILABLE",
+    providerCode: null,
+    reason: result.reason,
+    fault: "provider",
+  };
 };
 
 /** One request on its way through a pool. */

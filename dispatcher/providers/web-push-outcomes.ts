@@ -1,10 +1,15 @@
-import type { DeliveryErrorCode, Outcome } from "#core/domain/outcome.ts";
+import type { DeliveryErrorCode, Fault, Outcome } from "#core/domain/outcome.ts";
 import { retryAfter } from "#core/domain/retry-after.ts";
 
 /** What a push service answered. */
 export type PushServiceReply = { status: number; headers: Record<string, string | string[] | undefined>; body: string };
 
-type Rule = { kind: Exclude<Outcome["kind"], "sent" | "uncertain">; code: DeliveryErrorCode; reason: string };
+type Rule = {
+  kind: Exclude<Outcome["kind"], "sent" | "uncertain">;
+  code: DeliveryErrorCode;
+  reason: string;
+  fault?: Fault;
+};
 
 /**
  * Every documented answer. Sources: RFC 8030 5, 7.3 and 8.4; RFC 8292 4.2; Firefox autopush "error codes"; Apple "Sending
@@ -16,7 +21,7 @@ const rules: Record<number, Rule> = {
   403: { kind: "config_error", code: "PROVIDER_AUTH", reason: "the push service refused the VAPID key" },
   404: { kind: "token_invalid", code: "TOKEN_UNREGISTERED", reason: "the subscription does not exist" },
   406: { kind: "retry_at", code: "PROVIDER_RATE_LIMITED", reason: "the push service throttles this channel" },
-  408: { kind: "retry_at", code: "PROVIDER_UNAVAILABLE", reason: "the push service timed out" },
+  408: { kind: "retry_at", code: "PROVIDER_UNAVAILABLE", reason: "the push service timed out", fault: "origin" },
   410: { kind: "token_invalid", code: "TOKEN_UNREGISTERED", reason: "the subscription is gone" },
   413: { kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the push service refused the size" },
   429: { kind: "retry_at", code: "PROVIDER_RATE_LIMITED", reason: "the push service limits the rate" },
@@ -34,19 +39,30 @@ const wordRules: { words: RegExp; rule: Rule }[] = [
   },
 ];
 
-const serverFault: Rule = { kind: "retry_at", code: "PROVIDER_UNAVAILABLE", reason: "the push service has a fault" };
+const serverFault: Rule = {
+  kind: "retry_at",
+  code: "PROVIDER_UNAVAILABLE",
+  reason: "the push service has a fault",
+  fault: "origin",
+};
 const refused: Rule = { kind: "payload_error", code: "PROVIDER_REJECTED", reason: "the push service refused the push" };
 
 /** What the reply of a push service means. */
 export const webPushOutcome = (reply: PushServiceReply, now: Date): Outcome => {
   const { status, headers, body } = reply;
   if (status >= 200 && status < 300) return { kind: "sent", providerId: messageOf(headers["location"]) };
-  const { kind, code, reason } = ruleFor(status, body);
+  const { kind, code, reason, fault } = ruleFor(status, body);
   const refusal = { code, providerCode: providerCode(status, body), reason };
   if (kind !== "retry_at") return { kind, ...refusal };
   const header = headers["retry-after"];
   const at = retryAfter(typeof header === "string" ? header : undefined, now, maxRetryAfterMs);
-  return { kind, ...refusal, at: at ?? new Date(now.getTime() + (pausesMs[code] ?? shortPauseMs)) };
+  const pauseMs = pausesMs[code] ?? shortPauseMs;
+  return {
+    kind,
+    ...refusal,
+    ...(fault === undefined ? {} : { fault }),
+    at: at ?? new Date(now.getTime() + pauseMs),
+  };
 };
 
 const maxRetryAfterMs = 86_400_000;

@@ -37,7 +37,7 @@ export const webPush = ({
     if ("kind" in prepared) return prepared;
     const { url, body } = prepared;
     const token = authorization(url.origin);
-    if (token === null) return refusal("config_error", "PROVIDER_AUTH", "the VAPID keys or subject cannot be used");
+    if (token === null) return unusableKeys;
     const headers = { ...headersOf(message), authorization: token };
     const limits = { timeoutMs, connectTimeoutMs, maxReplyBytes: 16_384 };
     const pool = { poolKey: account.publicKey, maxConnections: maxRequests, mayRepeat: false }; // a repetition is shown twice
@@ -47,6 +47,7 @@ export const webPush = ({
   };
   return {
     name: "web_push",
+    origins: { of: ({ address }) => URL.parse(address)?.origin ?? "", spare: maxRequests / 4 },
     send: (message, to, signal) => pushes.add(push(message, to, signal)),
     close: pushes.settled,
   };
@@ -73,6 +74,11 @@ const prepare = (message: WebPushMessage, to: Recipient): { url: URL; body: Buff
   }
 };
 
+const unusableKeys: Outcome = {
+  ...refusal("config_error", "PROVIDER_AUTH", "the VAPID keys or subject cannot be used"),
+  fault: "provider",
+};
+
 const unusable = refusal("token_invalid", "TOKEN_INVALID", "the subscription's endpoint or keys cannot be used");
 
 const headersOf = ({ ttlSeconds, urgency, topic }: WebPushMessage): Record<string, string> => ({
@@ -91,10 +97,17 @@ const outcomeOf = (reply: GuardedReply, now: Date): Outcome => {
       return refusal("token_invalid", "TOKEN_INVALID", reply.reason);
     case "unreached": {
       const at = new Date(now.getTime() + unreachedPauseMs);
-      return { kind: "retry_at", at, code: "PROVIDER_UNAVAILABLE", providerCode: null, reason: reply.reason };
+      return {
+        kind: "retry_at",
+        at,
+        code: "PROVIDER_UNAVAILABLE",
+        providerCode: null,
+        reason: reply.reason,
+        fault: "origin",
+      };
     }
     case "broken":
-      return { kind: "uncertain", reason: reply.reason };
+      return { kind: "uncertain", reason: reply.reason, fault: "origin" };
   }
 };
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { DeliveryErrorCode, OutcomeKind } from "#core/domain/outcome.ts";
+import { type DeliveryErrorCode, faultOf, type OutcomeKind } from "#core/domain/outcome.ts";
 import { apnsOutcome, apnsRules } from "../../../../dispatcher/providers/apns-outcomes.ts";
 
 const now = new Date("2026-11-21T08:00:00Z");
@@ -62,6 +62,8 @@ describe("apnsOutcome", () => {
     it(`takes ${status} ${reason} as ${kind}, ${code}`, () => {
       const outcome = outcomeOf(status, JSON.stringify({ reason }));
       expect(outcome).to.include({ kind, code, providerCode: `${status} ${reason}` });
+      const isOfAll = kind === "config_error" || code === "PROVIDER_UNAVAILABLE";
+      expect(faultOf(outcome)).to.equal(isOfAll ? "provider" : null);
     });
 
   it("has a rule for the documented reasons and no others", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { DeliveryErrorCode, OutcomeKind } from "#core/domain/outcome.ts";
+import { type DeliveryErrorCode, faultOf, type OutcomeKind } from "#core/domain/outcome.ts";
 import { fcmOutcome, fcmRules } from "../../../../dispatcher/providers/fcm-outcomes.ts";
 
 const now = new Date("2026-11-21T08:00:00Z");
@@ -95,6 +95,9 @@ describe("fcmOutcome", () => {
     it(`takes ${status} ${reason} as ${kind}, ${code}`, () => {
       const outcome = fcmOutcome({ status, body: fcmError(reason) }, now);
       expect(outcome).to.include({ kind, code, providerCode: `${status} ${reason}` });
+      const isOfSome = reason === "THIRD_PARTY_AUTH_ERROR"; // of Apple's devices and browsers
+      const isOfAll = (kind === "config_error" && !isOfSome) || code === "PROVIDER_UNAVAILABLE";
+      expect(faultOf(outcome)).to.equal(isOfAll ? "provider" : null);
     });
 
   it("has a rule for the documented codes and no others", () => {

@@ -1,31 +1,72 @@
 import { expect } from "chai";
-import type { DeliveryErrorCode, OutcomeKind } from "#core/domain/outcome.ts";
+import { type DeliveryErrorCode, type Fault, faultOf, type OutcomeKind } from "#core/domain/outcome.ts";
 import { type SmtpError, smtpOutcome } from "../../../../dispatcher/providers/smtp-outcomes.ts";
+import type { Reached } from "../../../../dispatcher/providers/smtp-sessions.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 
-type Row = { at: string; says: string; kind: OutcomeKind; code: DeliveryErrorCode; waits?: number };
+type Row = { at: string; says: string; kind: OutcomeKind; code: DeliveryErrorCode; waits?: number; fault?: Fault };
 
 const replies: Row[] = [
   { at: "RCPT TO", says: "452 4.2.2 over quota", kind: "retry_at", code: "MAILBOX_FULL", waits: 1800 },
   { at: "RCPT TO", says: "450 4.7.1 greylisted", kind: "retry_at", code: "PROVIDER_RATE_LIMITED", waits: 300 },
-  { at: "DATA", says: "421 4.7.28 unusual rate", kind: "retry_at", code: "PROVIDER_RATE_LIMITED", waits: 300 },
+  {
+    at: "DATA",
+    says: "421 4.7.28 unusual rate",
+    kind: "retry_at",
+    code: "PROVIDER_RATE_LIMITED",
+    waits: 300,
+    fault: "provider",
+  },
   { at: "RCPT TO", says: "452 4.5.3 too many recipients", kind: "retry_at", code: "PROVIDER_RATE_LIMITED", waits: 300 },
-  { at: "MAIL FROM", says: "421 4.3.2 shutting down", kind: "retry_at", code: "PROVIDER_UNAVAILABLE", waits: 10 },
-  { at: "MAIL FROM", says: "452 4.3.1 no storage", kind: "retry_at", code: "PROVIDER_UNAVAILABLE", waits: 10 },
-  { at: "AUTH PLAIN", says: "454 4.3.0 try later", kind: "retry_at", code: "PROVIDER_UNAVAILABLE", waits: 10 },
+  {
+    at: "MAIL FROM",
+    says: "421 4.3.2 shutting down",
+    kind: "retry_at",
+    code: "PROVIDER_UNAVAILABLE",
+    waits: 10,
+    fault: "provider",
+  },
+  {
+    at: "MAIL FROM",
+    says: "452 4.3.1 no storage",
+    kind: "retry_at",
+    code: "PROVIDER_UNAVAILABLE",
+    waits: 10,
+    fault: "provider",
+  },
+  {
+    at: "AUTH PLAIN",
+    says: "454 4.3.0 try later",
+    kind: "retry_at",
+    code: "PROVIDER_UNAVAILABLE",
+    waits: 10,
+    fault: "provider",
+  },
   { at: "RCPT TO", says: "450 4.2.1 busy", kind: "retry_at", code: "SOFT_BOUNCE", waits: 300 },
   { at: "DATA", says: "451 local error", kind: "retry_at", code: "SOFT_BOUNCE", waits: 300 },
 
-  { at: "AUTH PLAIN", says: "535 5.7.8 bad credentials", kind: "config_error", code: "PROVIDER_AUTH" },
-  { at: "AUTH LOGIN", says: "500 what", kind: "config_error", code: "PROVIDER_AUTH" },
-  { at: "MAIL FROM", says: "530 5.7.0 must login", kind: "config_error", code: "PROVIDER_AUTH" },
-  { at: "MAIL FROM", says: "534 5.7.9 stronger mechanism", kind: "config_error", code: "PROVIDER_AUTH" },
-  { at: "MAIL FROM", says: "538 encryption required", kind: "config_error", code: "PROVIDER_AUTH" },
-  { at: "CONN", says: "554 no service", kind: "config_error", code: "PROVIDER_REJECTED" },
-  { at: "CONN", says: "521 does not accept mail", kind: "config_error", code: "PROVIDER_REJECTED" },
-  { at: "EHLO", says: "550 go away", kind: "config_error", code: "PROVIDER_REJECTED" },
-  { at: "STARTTLS", says: "502 not implemented", kind: "config_error", code: "PROVIDER_REJECTED" },
+  {
+    at: "AUTH PLAIN",
+    says: "535 5.7.8 bad credentials",
+    kind: "config_error",
+    code: "PROVIDER_AUTH",
+    fault: "provider",
+  },
+  { at: "AUTH LOGIN", says: "500 what", kind: "config_error", code: "PROVIDER_AUTH", fault: "provider" },
+  { at: "MAIL FROM", says: "530 5.7.0 must login", kind: "config_error", code: "PROVIDER_AUTH", fault: "provider" },
+  {
+    at: "MAIL FROM",
+    says: "534 5.7.9 stronger mechanism",
+    kind: "config_error",
+    code: "PROVIDER_AUTH",
+    fault: "provider",
+  },
+  { at: "MAIL FROM", says: "538 encryption required", kind: "config_error", code: "PROVIDER_AUTH", fault: "provider" },
+  { at: "CONN", says: "554 no service", kind: "config_error", code: "PROVIDER_REJECTED", fault: "provider" },
+  { at: "CONN", says: "521 does not accept mail", kind: "config_error", code: "PROVIDER_REJECTED", fault: "provider" },
+  { at: "EHLO", says: "550 go away", kind: "config_error", code: "PROVIDER_REJECTED", fault: "provider" },
+  { at: "STARTTLS", says: "502 not implemented", kind: "config_error", code: "PROVIDER_REJECTED", fault: "provider" },
   { at: "DATA", says: "550 5.7.26 unauthenticated", kind: "config_error", code: "PROVIDER_REJECTED" },
   { at: "DATA", says: "550 5.7.23 SPF", kind: "config_error", code: "PROVIDER_REJECTED" },
   { at: "RCPT TO", says: "554 5.7.1 Relay access denied", kind: "config_error", code: "PROVIDER_REJECTED" },
@@ -68,12 +109,13 @@ const replies: Row[] = [
   { at: "DATA", says: "554 5.6.0 bad MIME", kind: "payload_error", code: "CONTENT_BLOCKED" },
   { at: "DATA", says: "554 5.7.1 spam", kind: "payload_error", code: "SPAM_REJECTED" },
   { at: "RCPT TO", says: "550 5.7.1 blocked", kind: "payload_error", code: "SPAM_REJECTED" },
+  { at: "DATA", says: "554 5.7.9 policy", kind: "payload_error", code: "SPAM_REJECTED" },
   { at: "DATA", says: "550 no", kind: "payload_error", code: "SPAM_REJECTED" },
   { at: "RCPT TO", says: "550 5.4.1 refused", kind: "payload_error", code: "PROVIDER_REJECTED" },
   { at: "RCPT TO", says: "554 failed", kind: "payload_error", code: "PROVIDER_REJECTED" },
   { at: "RCPT TO", says: "521 no mail here", kind: "payload_error", code: "PROVIDER_REJECTED" },
   { at: "DATA", says: "503 out of order", kind: "payload_error", code: "PROVIDER_REJECTED" },
-  { at: "DATA", says: "250 is no error", kind: "retry_at", code: "PROVIDER_UNAVAILABLE", waits: 10 },
+  { at: "DATA", says: "250 is no error", kind: "retry_at", code: "PROVIDER_UNAVAILABLE", waits: 10, fault: "provider" },
 ];
 
 /** Answers that are about the sender, a policy or the server, though many have a code of the address. */
@@ -133,14 +175,15 @@ const blameless: Row[] = [
 ];
 
 describe("a reply of a mail server", () => {
-  for (const { at, says, kind, code, waits } of [...replies, ...blameless]) {
+  for (const { at, says, kind, code, waits, fault = null } of [...replies, ...blameless]) {
     it(`${says} to ${at} is ${kind} ${code}`, () => {
       const responseCode = Number(says.slice(0, 3));
-      const outcome = smtpOutcome({ code: "EENVELOPE", command: at, responseCode, response: says }, false, now);
+      const outcome = smtpOutcome({ code: "EENVELOPE", command: at, responseCode, response: says }, "recipient", now);
       expect(outcome).to.include({ kind, code });
       expect(outcome).to.have.property("providerCode", said(says));
       const seconds = outcome.kind === "retry_at" ? (outcome.at.getTime() - now.getTime()) / 1000 : undefined;
       expect(seconds).to.equal(waits);
+      expect(faultOf(outcome)).to.equal(fault);
     });
   }
 });
@@ -151,7 +194,14 @@ const said = (says: string): string =>
     .filter(Boolean)
     .join(" ");
 
-type Break = { it: string; error: SmtpError; handedOver?: boolean; kind: OutcomeKind; code?: DeliveryErrorCode };
+type Break = {
+  it: string;
+  error: SmtpError;
+  reached?: Reached;
+  kind: OutcomeKind;
+  code?: DeliveryErrorCode;
+  fault?: Fault | null;
+};
 
 const breaks: Break[] = [
   {
@@ -163,13 +213,21 @@ const breaks: Break[] = [
   { it: "a name that is not found", error: { code: "EDNS" }, kind: "retry_at", code: "PROVIDER_UNAVAILABLE" },
   { it: "a server that is silent", error: { code: "ETIMEDOUT" }, kind: "retry_at", code: "TIMEOUT" },
   {
+    it: "a server that is silent at the recipient",
+    error: { code: "ETIMEDOUT" },
+    reached: "recipient",
+    kind: "retry_at",
+    code: "TIMEOUT",
+    fault: "origin",
+  },
+  {
     it: "a link that broke before the mail",
     error: { code: "ECONNECTION" },
     kind: "retry_at",
     code: "PROVIDER_UNAVAILABLE",
   },
-  { it: "a link that broke after the mail", error: { code: "ECONNECTION" }, handedOver: true, kind: "uncertain" },
-  { it: "a server that is silent after the mail", error: { code: "ETIMEDOUT" }, handedOver: true, kind: "uncertain" },
+  { it: "a link that broke after the mail", error: { code: "ECONNECTION" }, reached: "end", kind: "uncertain" },
+  { it: "a server that is silent after the mail", error: { code: "ETIMEDOUT" }, reached: "end", kind: "uncertain" },
   {
     it: "a certificate that is not trusted",
     error: { code: "ESOCKET", originalCode: "DEPTH_ZERO_SELF_SIGNED_CERT" },
@@ -188,20 +246,23 @@ const breaks: Break[] = [
     error: { code: "EENVELOPE", command: "API" },
     kind: "token_invalid",
     code: "RECIPIENT_INVALID",
+    fault: null,
   },
   {
     it: "a mail larger than the server announced",
     error: { code: "EMESSAGE", command: "MAIL FROM" },
     kind: "payload_error",
     code: "PAYLOAD_TOO_LARGE",
+    fault: null,
   },
 ];
 
 describe("a mail that got no reply", () => {
-  for (const { it: name, error, handedOver = false, kind, code } of breaks) {
+  for (const { it: name, error, reached = "nothing", kind, code, fault = "provider" } of breaks) {
     it(`because of ${name} is ${kind}`, () => {
-      const outcome = smtpOutcome(error, handedOver, now);
+      const outcome = smtpOutcome(error, reached, now);
       expect(outcome.kind).to.equal(kind);
+      expect(faultOf(outcome)).to.equal(fault);
       if (code !== undefined) expect(outcome).to.have.property("code", code);
     });
   }

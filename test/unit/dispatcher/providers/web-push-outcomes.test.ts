@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { DeliveryErrorCode, OutcomeKind } from "#core/domain/outcome.ts";
+import { type DeliveryErrorCode, faultOf, type OutcomeKind } from "#core/domain/outcome.ts";
 import { webPushOutcome } from "../../../../dispatcher/providers/web-push-outcomes.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
@@ -73,6 +73,7 @@ describe("an answer of a push service", () => {
       const got = outcome(status, body);
       expect(got.kind).to.equal(kind);
       if (code !== undefined) expect(got).to.include({ code, providerCode });
+      expect(faultOf(got)).to.equal(code === "PROVIDER_UNAVAILABLE" ? "origin" : null);
     });
   }
 

@@ -1,0 +1,214 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { expect } from "chai";
+import webPushLibrary from "web-push";
+import { type Clock, systemClock } from "#core/domain/clock.ts";
+import type { Outcome, Recipient } from "#core/domain/outcome.ts";
+import { renderEmail } from "#core/domain/render/email.ts";
+import { renderWebPush } from "#core/domain/render/web-push.ts";
+import { addressGuard } from "#core/runtime/address-guard.ts";
+import { mapBounded } from "#core/runtime/bounded.ts";
+import { createLog } from "#core/runtime/log.ts";
+import { createMetrics } from "#core/runtime/metrics.ts";
+import { selfSigned } from "../../../dev/simulators/certificate.ts";
+import type { Simulator } from "../../../dev/simulators/control.ts";
+import { startSmtp } from "../../../dev/simulators/smtp.ts";
+import { startWebPush, type WebPushSimulator } from "../../../dev/simulators/web-push.ts";
+import { browserKeys } from "../../../dev/simulators/web-push-keys.ts";
+import type { Send } from "../../../dispatcher/deliver.ts";
+import { guardedClient } from "../../../dispatcher/outgoing/guarded-client.ts";
+import { smtp } from "../../../dispatcher/providers/smtp.ts";
+import { webPush } from "../../../dispatcher/providers/web-push.ts";
+import { type Account, account, senders } from "../../../dispatcher/senders.ts";
+import { aMessage, anApp, handClock } from "../../support/work.ts";
+
+const atOnce = 64; // as a chunk does
+const never = new AbortController().signal;
+const tls = selfSigned();
+const log = createLog({ program: "test", level: "silent" });
+const content = { headings: { en: "Hi" }, contents: { en: "Hello" }, email_subject: "Hi", email_body: "<p>Hello</p>" };
+
+/** What sends over an account, as a chunk would. */
+const sendOver = async (made: Account, clock: Clock = systemClock): Promise<Send> => {
+  const open = senders({ open: () => made, clock, metrics: createMetrics("dispatcher"), log });
+  const sender = await open.of(anApp(), "web_push");
+  return sender.prepare(aMessage({ content }), null, 600);
+};
+
+const sendAll = (send: Send, recipients: readonly Recipient[]): Promise<Outcome[]> =>
+  mapBounded(recipients, atOnce, (to) => send(to, never));
+
+const kinds = (outcomes: readonly Outcome[]): Record<string, number> => {
+  const groups = Map.groupBy(outcomes, ({ kind }) => kind);
+  return Object.fromEntries([...groups].map(([kind, { length }]) => [kind, length]));
+};
+
+const many = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
+
+describe("an account whose recipients' servers fail", function () {
+  this.timeout(60_000);
+
+  describe("on e-mail", () => {
+    const mailTo = (address: string): Recipient => ({ deliveryId: `dlv_${address}`, subscriptionId: address, address });
+    const sendingTo = async (url: string, timeoutMs: number): Promise<Send> => {
+      const from = { name: null, address: "news@shop.test" };
+      const server = { host: "127.0.0.1", port: Number(new URL(url).port), security: "none", login: null } as const;
+      made = account(smtp({ account: { ...server, from, dkim: null }, clock: systemClock, timeoutMs }), renderEmail);
+      return sendOver(made);
+    };
+    let made: Account | undefined;
+    let simulator: Simulator | undefined;
+    let tarpit: Tarpit | undefined;
+    afterEach(async () => {
+      await made?.close();
+      await simulator?.stop();
+      await tarpit?.stop();
+    });
+
+    it("sends all other mails while hundreds of recipients are put off", async () => {
+      simulator = await startSmtp({ port: 0, tls });
+      simulator.script({ answers: [{ address_prefix: "grey", status: 450, reason: "4.2.0 greylisted" }] });
+      const recipients = [
+        ...many(100, (n) => mailTo(`grey${n}@a.test`)),
+        ...many(50, (n) => mailTo(`user${n}@a.test`)),
+      ];
+      const outcomes = await sendAll(await sendingTo(simulator.url, 20_000), recipients);
+      expect(kinds(outcomes.slice(0, 100))).to.deep.equal({ retry_at: 100 });
+      expect(kinds(outcomes.slice(100))).to.deep.equal({ sent: 50 });
+    });
+
+    it("lets two recipients of a domain try whose server never answers, and sends all other mails", async () => {
+      tarpit = await startTarpit();
+      const recipients = [
+        ...many(60, (n) => mailTo(`user${n}@tarpit.test`)),
+        ...many(50, (n) => mailTo(`user${n}@a.test`)),
+      ];
+      const outcomes = await sendAll(await sendingTo(tarpit.url, 1_500), recipients);
+      expect(kinds(outcomes.slice(0, 60))).to.deep.equal({ retry_at: 60 });
+      expect(kinds(outcomes.slice(60))).to.deep.equal({ sent: 50 });
+      expect(tarpit.tried()).to.equal(2);
+    });
+  });
+
+  describe("on web push", () => {
+    const keys = { subject: "mailto:ops@example.com", ...webPushLibrary.generateVAPIDKeys() };
+    const client = guardedClient({
+      guard: addressGuard({ allow: ["127.0.0.1"] }),
+      resolve: async () => ["127.0.0.1"],
+      ca: tls.cert,
+    });
+    const provider = () =>
+      account(webPush({ account: keys, client, clock: systemClock, connectTimeoutMs: 500 }), renderWebPush);
+    const browserAt = (endpoint: string, n: number): Recipient => ({
+      deliveryId: `dlv_${n}`,
+      subscriptionId: `sub_${n}`,
+      address: endpoint,
+      webKeys: browserKeys(String(n)).keys,
+    });
+    let service: WebPushSimulator;
+    let hole: Hole;
+    before(async () => {
+      service = await startWebPush({ port: 0, tls });
+      hole = await startHole();
+    });
+    afterEach(() => service.script({}));
+    after(async () => {
+      client.close();
+      await service.stop();
+      await hole.stop();
+    });
+    const good = (): Recipient[] =>
+      many(50, (n) => {
+        const { endpoint, keys: webKeys } = service.subscribe();
+        return { ...browserAt(endpoint, n), webKeys };
+      });
+
+    it("sends to all other browsers while hundreds of dead endpoints fail", async () => {
+      const dead = many(100, (n) => browserAt(`https://gone.test:${hole.port}/${n}`, n));
+      const outcomes = await sendAll(await sendOver(provider()), [...dead, ...good()]);
+      expect(kinds(outcomes.slice(0, 100))).to.deep.equal({ retry_at: 100 });
+      expect(kinds(outcomes.slice(100))).to.deep.equal({ sent: 50 });
+      expect(hole.tried()).to.equal(2);
+    });
+
+    it("lets a quarter of its places to endpoints that failed before, each with a host of its own", async () => {
+      const clock = handClock();
+      const send = await sendOver(provider(), clock);
+      const dead = many(60, (n) => browserAt(`https://gone${n}.test:${hole.port}/`, n));
+      await sendAll(send, dead);
+      clock.advance(1_001);
+      const before = hole.tried();
+      const outcomes = await sendAll(send, [...dead, ...good()]);
+      expect(hole.tried() - before).to.equal(16);
+      expect(kinds(outcomes)).to.deep.equal({ retry_at: 60, sent: 50 });
+    });
+
+    it("sends to all browsers of a push service that was away, as soon as one of them is reached", async () => {
+      const clock = handClock();
+      const send = await sendOver(provider(), clock);
+      service.script({ refuse_connections: true });
+      expect(kinds(await sendAll(send, good()))).to.deep.equal({ retry_at: 50 });
+      service.script({});
+      clock.advance(1_001);
+      expect(kinds(await sendAll(send, good()))).to.deep.equal({ sent: 50 });
+    });
+  });
+});
+
+type Hole = { port: number; tried: () => number; stop: () => Promise<void> };
+
+/** Takes connections and says nothing. */
+const startHole = async (): Promise<Hole> => {
+  let tried = 0;
+  const { port, stop } = await listening(() => tried++);
+  return { port, tried: () => tried, stop };
+};
+
+type Tarpit = { url: string; tried: () => number; stop: () => Promise<void> };
+
+/** A mail server that takes every mail, and never answers RCPT TO of tarpit.test. */
+const startTarpit = async (): Promise<Tarpit> => {
+  let tried = 0;
+  const { port, stop } = await listening((socket) => {
+    let isMail = false;
+    const answer = (line: string): string | null => {
+      if (isMail) {
+        if (line === ".") isMail = false;
+        return isMail ? null : "250 2.0.0 taken";
+      }
+      if (line.includes("@tarpit.test>")) return ++tried > 0 ? null : "";
+      isMail = line === "DATA";
+      return isMail ? "354 go on" : "250 2.0.0 fine";
+    };
+    let rest = "";
+    socket.write("220 tarpit.test\r\n");
+    socket.on("data", (data) => {
+      const lines = (rest + data.toString("latin1")).split("\r\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        const said = answer(line);
+        if (said !== null) socket.write(`${said}\r\n`);
+      }
+    });
+  });
+  return { url: `smtp://127.0.0.1:${port}`, tried: () => tried, stop };
+};
+
+const listening = async (onConnection: (socket: Socket) => void) => {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).once("close", () => sockets.delete(socket));
+    onConnection(socket);
+  });
+  const isListening = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", isListening.resolve);
+  await isListening.promise;
+  const address = server.address();
+  const stop = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    const isClosed = Promise.withResolvers<void>();
+    server.close(() => isClosed.resolve());
+    await isClosed.promise;
+  };
+  return { port: typeof address === "object" && address !== null ? address.port : 0, stop };
+};
