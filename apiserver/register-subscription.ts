@@ -60,7 +60,7 @@ const rowOf = (user: UserRow, { channel, token, web }: Addressed, now: Date): Su
   web,
   status: "subscribed",
   status_reason: null,
-  language: user.language,
+  language: null,
   test_device: false,
   device: {},
   last_active_at: now,

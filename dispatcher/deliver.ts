@@ -3,6 +3,7 @@ import type { SendableChannel } from "#core/domain/channels.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { maskAddress } from "#core/domain/mask.ts";
 import type { DeliveryErrorCode, Outcome, Recipient } from "#core/domain/outcome.ts";
+import { isTranslated } from "#core/domain/render/rendering.ts";
 import { mapBounded } from "#core/runtime/bounded.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import type { Reached } from "#core/storage/audience.ts";
@@ -27,6 +28,8 @@ export type Send = (to: Recipient, signal: AbortSignal) => Promise<Outcome>;
 
 export type DeliverDeps = {
   load: (ids: readonly string[]) => Promise<Reached[]>;
+  /** The languages of those of these users who have one. */
+  languages: (userIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   existing: (ids: readonly string[]) => Promise<DeliveryRow[]>;
   record: (row: DeliveryRow) => Promise<Recorded>;
   sender: (app: AppRow, channel: SendableChannel) => Promise<Sender>;
@@ -88,9 +91,22 @@ export const deliver =
     const run: Run = { deps, work, halt, delivered, ids, prepare, provider: sender.name, expiresAt, gone };
 
     const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
-    await mapBounded(rest, chunkConcurrency, (subscription) => serve(run, subscription));
+    const spoken = await inLanguages(deps, message, rest);
+    await mapBounded(spoken, chunkConcurrency, (subscription) => serve(run, subscription));
     return { ...delivered, ...judged(run, sender) };
   };
+
+/** Gives recipients without a language of their own that of their user. Source: decisions 7.1. */
+const inLanguages = async (
+  { languages }: DeliverDeps,
+  { content }: MessageRow,
+  recipients: readonly Reached[],
+): Promise<readonly Reached[]> => {
+  const silent = recipients.filter(({ language }) => language === null);
+  if (silent.length === 0 || !isTranslated(content)) return recipients;
+  const ofUsers = await languages([...new Set(silent.map(({ user_id: userId }) => userId))]);
+  return recipients.map((one) => ({ ...one, language: one.language ?? ofUsers.get(one.user_id) ?? null }));
+};
 
 /** Which of the addresses that were found gone are to be invalidated, by all that the run came to. */
 const judged = ({ gone, delivered }: Run, sender: Sender): Pick<Delivered, "invalid" | "doubted"> => {

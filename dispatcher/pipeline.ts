@@ -11,6 +11,7 @@ import { chunks } from "#core/storage/chunks.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/deliveries.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { invalidated } from "#core/storage/invalidated.ts";
+import { languages } from "#core/storage/languages.ts";
 import { messageEventData } from "#core/storage/message-view.ts";
 import { messageWork } from "#core/storage/message-work.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
@@ -119,6 +120,7 @@ const sending = (deps: PipelineDeps) => {
       deps,
       deliver({
         load: people.load,
+        languages: languages(deps.db),
         existing: stored.existing,
         record: recorder({ store, writers: 2 }), // 2: while one batch is stored the other half of the window is being sent
         sender: deps.senders.of,

@@ -22,7 +22,7 @@ const WebKeys = Closed(
 
 const changeable = {
   status: Enum(["subscribed", "unsubscribed"]),
-  language: Nullable(Language),
+  language: Nullable(Language), // null: that of its user, whatever it is when something is sent
   test_device: Flag(),
   device: Device,
 };
@@ -52,7 +52,7 @@ export const Subscription = Type.Object({
   token_masked: Text(),
   status: Enum(["subscribed", "unsubscribed", "invalid"]),
   status_reason: Nullable(Text()),
-  language: Nullable(Text()),
+  language: Nullable(Text({ description: "its own; null: that of its user at the time of sending" })),
   test_device: Flag(),
   device: Type.Record(Text(), Text()),
   last_active_at: DateTime,

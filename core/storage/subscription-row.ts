@@ -18,6 +18,7 @@ export type SubscriptionRow = Wakeable & {
   status: SubscriptionStatus;
   /** Why it is not `subscribed`: an error code, `opt_out`, `api`. */
   status_reason: string | null;
+  /** Its own; null when it has none and speaks its user's, whatever that is by then. */
   language: string | null;
   test_device: boolean;
   device: Record<string, string>;

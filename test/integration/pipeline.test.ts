@@ -6,22 +6,14 @@ import { selfSigned } from "../../dev/simulators/certificate.ts";
 import type { Simulator } from "../../dev/simulators/control.ts";
 import { startSmtp } from "../../dev/simulators/smtp.ts";
 import { type ReadEvents, readEvents } from "../support/events.ts";
-import { aSubscription, aUser, seed } from "../support/fixtures.ts";
+import { allAccounts, aSubscription, aUser, seed } from "../support/fixtures.ts";
 import { aToken, deliveriesOf, nobody, type Sending, seedDevices, send, startSending } from "../support/sending.ts";
 import { testServers } from "../support/servers.ts";
 import type { SystemProgram } from "../support/system.ts";
 import { until } from "../support/until.ts";
 
-/** A mail account whose server asks for no login. */
-const noLogin = {
-  host: "127.0.0.1",
-  security: "none",
-  from_name: null,
-  from_address: "from@example.test",
-  username: null,
-  password: null,
-  dkim: null,
-} as const;
+/** What APNs gets to show. */
+type Alert = { aps: { alert: { body: string } } };
 
 const sweptMs = 25_000; // a hint that is lost is rung again after 10 s
 
@@ -39,7 +31,7 @@ describe("a message on its way from the REST call to the provider", function () 
     sending = await startSending(servers);
     const { system } = sending;
     mail = await startSmtp({ port: 0, tls: selfSigned() });
-    const email = { ...noLogin, port: Number(new URL(mail.url).port) };
+    const email = { ...allAccounts(system.app._id).email, port: Number(new URL(mail.url).port) };
     await system.db
       .collection<AppRow>("apps")
       .updateOne({ _id: system.app._id }, { $set: { "channels.email": email } });
@@ -70,6 +62,13 @@ describe("a message on its way from the REST call to the provider", function () 
   const aDevice = async (over: Partial<SubscriptionRow> = {}): Promise<SubscriptionRow> => {
     const [device] = await seedDevices(sending.system, 1, over);
     return device as SubscriptionRow; // one was made
+  };
+
+  const ask = async (method: string, path: string, body?: object): Promise<Record<string, unknown>> => {
+    const headers = { authorization: `Bearer ${sending.system.token}`, "content-type": "application/json" };
+    const reply = await fetch(`${api.url}${path}`, { method, headers, body: JSON.stringify(body) ?? null });
+    expect(reply.status).to.be.within(200, 201);
+    return (await reply.json()) as Record<string, unknown>; // every reply is an object
   };
 
   /** A user with one device. */
@@ -126,6 +125,34 @@ describe("a message on its way from the REST call to the provider", function () 
     expect([arrivals(tester), arrivals(customer)]).to.deep.equal([1, 0]);
   });
 
+  it("speaks a subscription's own language, else the one that its user has at the time of sending", async () => {
+    const [his, own] = [aToken(), aToken()];
+    const externalId = `ext-${aToken()}`;
+    const app = `/v1/apps/${sending.system.app._id}`;
+    const { subscriptions } = await ask("POST", `${app}/users`, {
+      external_id: externalId,
+      language: "en",
+      subscriptions: [
+        { channel: "ios_push", token: his },
+        { channel: "ios_push", token: own, language: "fr" },
+      ],
+    });
+    expect((subscriptions as { language: unknown }[]).map(({ language }) => language)).to.have.members([null, "fr"]);
+    const contents = { en: "Hello", de: "Hallo", fr: "Salut" };
+    const heard = async (): Promise<unknown[]> => {
+      sending.apns.log.clear();
+      await ended(await sendTo({ include_external_ids: [externalId] }, { contents }));
+      const texts = new Map(sending.apns.log.page().map(({ address, body }) => [address, JSON.parse(body) as Alert]));
+      return [his, own].map((address) => texts.get(address)?.aps.alert.body);
+    };
+    expect(await heard()).to.deep.equal(["Hello", "Salut"]);
+    await ask("PATCH", `${app}/users/by/external_id/${externalId}`, { language: "de-CH" });
+    expect(await heard()).to.deep.equal(["Hallo", "Salut"]);
+    const [device] = (subscriptions as { id: string; language: unknown }[]).filter(({ language }) => language === "fr");
+    await ask("PATCH", `${app}/subscriptions/${device?.id}`, { language: null });
+    expect(await heard()).to.deep.equal(["Hallo", "Hallo"]);
+  });
+
   it("sends at `send_after`, and not before", async () => {
     const device = await aDevice();
     const dueMs = Date.now() + 1_500;
@@ -141,11 +168,7 @@ describe("a message on its way from the REST call to the provider", function () 
     const [cancelled, later] = [await aDevice(), await aDevice()];
     const dueMs = Date.now() + 4_000; // time enough to cancel it
     const id = await sendToDevice(cancelled, { send_after: new Date(dueMs).toISOString() });
-    const reply = await fetch(`${api.url}/v1/notifications/${id}?app_id=${sending.system.app._id}`, {
-      method: "DELETE",
-      headers: { authorization: `Bearer ${sending.system.token}` },
-    });
-    expect(reply.status).to.equal(200);
+    await ask("DELETE", `/v1/notifications/${id}?app_id=${sending.system.app._id}`);
     await ended(await sendToDevice(later, { send_after: new Date(dueMs + 500).toISOString() }));
     expect((await ended(id)).status).to.equal("cancelled");
     expect([arrivals(cancelled), arrivals(later)]).to.deep.equal([0, 1]);

@@ -84,7 +84,11 @@ const useNotifications = async (sending: Sending, api: SystemProgram): Promise<v
     { all: true, test_devices_only: true },
     { all: true },
   ];
-  const sent = await Promise.all(targets.map((target) => send(system, api, { target, labels: ["a"], category: "b" })));
+  const sent = await Promise.all(
+    targets.map((target) =>
+      send(system, api, { target, labels: ["a"], category: "b", contents: { en: "Hello", de: "Hallo" } }),
+    ),
+  );
   const later = { send_after: new Date(Date.now() + 1_000).toISOString(), target: { include_subscription_ids: ids } };
   sent.push(await send(system, api, later));
   const keyed = { target: targets[0], idempotency_key: "once" };

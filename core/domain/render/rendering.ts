@@ -9,6 +9,10 @@ export type Rendering = {
   ttlSeconds: number;
 };
 
+/** Whether what is shown depends on the recipient's language. */
+export const isTranslated = ({ headings, contents, subtitle }: Content): boolean =>
+  [headings, contents, subtitle].some((texts) => texts !== undefined && Object.keys(texts).length > 1);
+
 /** The text for a language: exact, its base (`pt-BR` → `pt`), `en`, then the first key. Source: decisions 7.1. */
 export const localised = (texts: Record<string, string> | undefined, language: string | null): string | undefined => {
   if (texts === undefined) return undefined;

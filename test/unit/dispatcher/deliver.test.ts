@@ -15,6 +15,7 @@ const given = (
   const languages: (string | null)[] = [];
   const deps: DeliverDeps = {
     load: async (ids) => ids.map((id) => aSubscription({ _id: id })),
+    languages: async () => new Map(),
     existing: async () => [],
     record: async () => "new",
     sender: async () => ({
@@ -80,6 +81,27 @@ describe("deliver", () => {
     const { run, languages } = given({ load });
     await run(work(["sub_1", "sub_2", "sub_3"]), never);
     expect(languages).to.deep.equal(["de", "fr"]);
+  });
+
+  it("asks for users' languages only where the text and the subscription leave it open", async () => {
+    const asked: string[][] = [];
+    const languages: DeliverDeps["languages"] = async (ids) => {
+      asked.push([...ids]);
+      return new Map([["usr_2", "it"]]);
+    };
+    const rows = [
+      aSubscription({ _id: "sub_1", language: "de" }),
+      aSubscription({ _id: "sub_2", user_id: "usr_2" }),
+      aSubscription({ _id: "sub_3", user_id: "usr_2" }),
+      aSubscription({ _id: "sub_4", user_id: "usr_4" }),
+    ];
+    const ids = rows.map(({ _id }) => _id);
+    const plain = given({ load: async () => rows, languages });
+    await plain.run(work(ids), never);
+    expect([asked, plain.languages]).to.deep.equal([[], ["de", null]]);
+    const translated = given({ load: async () => rows, languages });
+    await translated.run(work(ids, aMessage({ content: { contents: { en: "Hi", it: "Ciao" } } })), never);
+    expect([asked, translated.languages]).to.deep.equal([[["usr_2", "usr_4"]], ["de", "it", null]]);
   });
 
   const gates = [
