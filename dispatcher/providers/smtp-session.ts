@@ -42,9 +42,10 @@ export const openSession = async (server: SmtpServer, limit: AbortSignal): Promi
 const session = (connection: SmtpConnection): SmtpSession => ({
   hand: async (envelope, message, limit) => {
     connection.lastServerResponse = false;
+    const noted: Noted = { ...envelope };
     const info = await bounded<{ response: string }>(connection, limit, (done) =>
-      connection.send(envelope, message, done),
-    );
+      connection.send(noted, message, done),
+    ).catch((error: unknown) => Promise.reject(refusalIn(noted) ?? error));
     return info?.response ?? "";
   },
   reset: async (limit) => void (await bounded<boolean>(connection, limit, (done) => connection.reset(done))),
@@ -53,6 +54,14 @@ const session = (connection: SmtpConnection): SmtpSession => ({
   quit: () => connection.quit(),
   close: () => connection.close(),
 });
+
+/**
+ * With PIPELINING nodemailer keeps the refusals of MAIL FROM and RCPT TO with the envelope until DATA is answered. A server
+ * that closes instead of answering it has refused all the same.
+ */
+type Noted = SMTPEnvelope & { mailError?: Error; rejectedErrors?: Error[] };
+
+const refusalIn = ({ mailError, rejectedErrors = [] }: Noted): Error | undefined => mailError ?? rejectedErrors[0];
 
 type Done<T> = (error: Error | null, result?: T) => void;
 
@@ -64,7 +73,10 @@ const bounded = <T>(
 ): Promise<T | undefined> => {
   const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
   const fail = (error: unknown): void => reject(error);
-  const end = (): void => fail(Object.assign(new Error("the connection was closed"), { code: "ECONNECTION" }));
+  const end = (): void => {
+    const closed = Object.assign(new Error("the connection was closed"), { code: "ECONNECTION" });
+    setImmediate(fail, closed); // after a 421 nodemailer closes first and then tells what the server said
+  };
   const abort = (): void => {
     fail(Object.assign(new Error("no answer in time"), { code: "ETIMEDOUT" }));
     connection.close();

@@ -6,6 +6,7 @@ import { selfSigned } from "../../../dev/simulators/certificate.ts";
 import type { Simulator } from "../../../dev/simulators/control.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
 import { type SmtpAccount, smtp } from "../../../dispatcher/providers/smtp.ts";
+import { rudeMailServer } from "../../support/mail-server.ts";
 import { providerSuite } from "./suite.ts";
 
 const clock = { now: () => new Date() };
@@ -166,6 +167,26 @@ describe("a mail over SMTP", () => {
     expect(simulator.log.counts()).to.include({ accepted: 2, repeated_keys: 0 });
     await provider.close();
   });
+
+  for (const stage of ["MAIL: ", "", "DATA: "])
+    it(`waits as long as a 421 asks that ends the session at ${stage || "RCPT: "}`, async () => {
+      simulator.script({ answers: [{ status: 421, reason: `${stage}4.7.28 unusual rate of mail` }] });
+      const outcome = await send();
+      expect(outcome).to.include({ kind: "retry_at", code: "PROVIDER_RATE_LIMITED", providerCode: "421 4.7.28" });
+      expect(outcome.kind === "retry_at" && outcome.at.getTime() - Date.now()).to.be.above(240_000);
+    });
+
+  for (const { at, drop, expected } of [
+    { at: "MAIL FROM", drop: "550 5.7.1 we do not want you", expected: { kind: "config_error" } },
+    { at: "RCPT TO", drop: "550 5.1.1 no such user", expected: { kind: "token_invalid", code: "HARD_BOUNCE" } },
+    { at: "DATA", drop: "451 4.3.0 try again", expected: { kind: "retry_at", code: "SOFT_BOUNCE" } },
+  ])
+    it(`is judged by the answer to ${at} of a server that closes with it`, async () => {
+      const rude = await rudeMailServer((command) => (command.startsWith(at) ? { drop } : null));
+      const outcome = await send({ port: Number(new URL(rude.url).port), security: "none", login: null });
+      await rude.stop();
+      expect(outcome).to.include({ ...expected, providerCode: drop.slice(0, 9) });
+    });
 
   it("goes on over the same session after a refused recipient", async () => {
     const provider = smtp({ account: accountOf(simulator), clock, timeoutMs: 3_000, sessions: 1 });

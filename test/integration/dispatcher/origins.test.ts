@@ -1,4 +1,3 @@
-import { createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import webPushLibrary from "web-push";
 import { type Clock, systemClock } from "#core/domain/clock.ts";
@@ -19,6 +18,7 @@ import { guardedClient } from "../../../dispatcher/outgoing/guarded-client.ts";
 import { smtp } from "../../../dispatcher/providers/smtp.ts";
 import { webPush } from "../../../dispatcher/providers/web-push.ts";
 import { type Account, account, senders } from "../../../dispatcher/senders.ts";
+import { listening, rudeMailServer } from "../../support/mail-server.ts";
 import { aMessage, anApp, handClock } from "../../support/work.ts";
 
 const atOnce = 64; // as a chunk does
@@ -57,7 +57,7 @@ describe("an account whose recipients' servers fail", function () {
     };
     let made: Account | undefined;
     let simulator: Simulator | undefined;
-    let tarpit: Tarpit | undefined;
+    let tarpit: Awaited<ReturnType<typeof startTarpit>> | undefined;
     afterEach(async () => {
       await made?.close();
       await simulator?.stop();
@@ -163,52 +163,11 @@ const startHole = async (): Promise<Hole> => {
   return { port, tried: () => tried, stop };
 };
 
-type Tarpit = { url: string; tried: () => number; stop: () => Promise<void> };
-
 /** A mail server that takes every mail, and never answers RCPT TO of tarpit.test. */
-const startTarpit = async (): Promise<Tarpit> => {
+const startTarpit = async () => {
   let tried = 0;
-  const { port, stop } = await listening((socket) => {
-    let isMail = false;
-    const answer = (line: string): string | null => {
-      if (isMail) {
-        if (line === ".") isMail = false;
-        return isMail ? null : "250 2.0.0 taken";
-      }
-      if (line.includes("@tarpit.test>")) return ++tried > 0 ? null : "";
-      isMail = line === "DATA";
-      return isMail ? "354 go on" : "250 2.0.0 fine";
-    };
-    let rest = "";
-    socket.write("220 tarpit.test\r\n");
-    socket.on("data", (data) => {
-      const lines = (rest + data.toString("latin1")).split("\r\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) {
-        const said = answer(line);
-        if (said !== null) socket.write(`${said}\r\n`);
-      }
-    });
-  });
-  return { url: `smtp://127.0.0.1:${port}`, tried: () => tried, stop };
-};
-
-const listening = async (onConnection: (socket: Socket) => void) => {
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {}).once("close", () => sockets.delete(socket));
-    onConnection(socket);
-  });
-  const isListening = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", isListening.resolve);
-  await isListening.promise;
-  const address = server.address();
-  const stop = async (): Promise<void> => {
-    for (const socket of sockets) socket.destroy();
-    const isClosed = Promise.withResolvers<void>();
-    server.close(() => isClosed.resolve());
-    await isClosed.promise;
-  };
-  return { port: typeof address === "object" && address !== null ? address.port : 0, stop };
+  const server = await rudeMailServer((command) =>
+    /^RCPT TO:.*@tarpit\.test>/.test(command) && ++tried > 0 ? "silence" : null,
+  );
+  return { ...server, tried: () => tried };
 };
