@@ -14,6 +14,7 @@ type Rule = {
 const tokenInvalid: Rule = { kind: "token_invalid", code: "TOKEN_INVALID" };
 const tokenGone: Rule = { kind: "token_invalid", code: "TOKEN_UNREGISTERED" };
 const setUp: Rule = { kind: "config_error", code: "PROVIDER_AUTH", fault: "provider" };
+const notOfAll: Rule = { kind: "config_error", code: "PROVIDER_AUTH" };
 const rejected: Rule = { kind: "payload_error", code: "PROVIDER_REJECTED" };
 const tooLarge: Rule = { kind: "payload_error", code: "PAYLOAD_TOO_LARGE" };
 const limited: Rule = { kind: "retry_at", code: "PROVIDER_RATE_LIMITED", pauseMs: 60_000 }; // "no earlier than 1 minute"
@@ -33,25 +34,21 @@ export const fcmRules: Readonly<Record<string, Rule>> = {
   UNSPECIFIED_ERROR: unavailable,
   INVALID_ARGUMENT: rejected, // unless its details tell of the token or of the size
   UNREGISTERED: tokenGone,
-  SENDER_ID_MISMATCH: { kind: "token_invalid", code: "SENDER_MISMATCH" }, // of another project, for ever
+  SENDER_ID_MISMATCH: { kind: "config_error", code: "SENDER_MISMATCH" }, // the token is of another project, or the account is
   QUOTA_EXCEEDED: limited,
   UNAVAILABLE: unavailable,
   INTERNAL: unavailable,
-  THIRD_PARTY_AUTH_ERROR: { kind: "config_error", code: "PROVIDER_AUTH" }, // of Apple's devices and browsers only
+  THIRD_PARTY_AUTH_ERROR: notOfAll, // of Apple's devices and browsers
   UNAUTHENTICATED: setUp, // after a new access token was tried
   PERMISSION_DENIED: setUp,
-  NOT_FOUND: setUp, // of the project; a token's has its own words
+  NOT_FOUND: notOfAll, // the project: an unregistered token has a code of FCM beside this one
   RESOURCE_EXHAUSTED: limited,
   DEADLINE_EXCEEDED: unavailable,
 };
 
 /** Words of the message and of the field violations, which say more than the code beside them. */
 const wordRules: readonly { words: RegExp; code: RegExp; rule: Rule }[] = [
-  {
-    words: /not ?registered|requested entity was not found/i,
-    code: /^(?:NOT_FOUND|INVALID_ARGUMENT)$/,
-    rule: tokenGone,
-  },
+  { words: /not ?registered/i, code: /^(?:NOT_FOUND|INVALID_ARGUMENT)$/, rule: tokenGone },
   { words: /registration token|invalid ?registration|message\.token/i, code: /^INVALID_ARGUMENT$/, rule: tokenInvalid },
   { words: /too (?:big|large)|message ?too ?big/i, code: /^INVALID_ARGUMENT$/, rule: tooLarge },
 ];
@@ -80,7 +77,7 @@ const ruleFor = (status: number, code: string, words: string): Rule => {
   return byWords?.rule ?? fcmRules[code] ?? byStatus[status] ?? (status >= 500 ? unavailable : rejected);
 };
 
-const byStatus: Readonly<Record<number, Rule>> = { 401: setUp, 403: setUp, 404: setUp, 413: tooLarge, 429: limited };
+const byStatus: Readonly<Record<number, Rule>> = { 401: setUp, 403: setUp, 404: notOfAll, 413: tooLarge, 429: limited };
 
 const messageIdOf = (body: string): string | null => /"name"\s*:\s*"[^"]*\/([^"/]{1,200})"/.exec(body)?.[1] ?? null;
 

@@ -50,7 +50,7 @@ providerSuite<FcmPush>({
       connectionsLost: () => until(() => pools.every((pool) => pool.stats().connections === 0)),
       answers: [
         { answer: { status: 404, reason: "UNREGISTERED" }, kind: "token_invalid" },
-        { answer: { status: 403, reason: "SENDER_ID_MISMATCH" }, kind: "token_invalid" },
+        { answer: { status: 403, reason: "SENDER_ID_MISMATCH" }, kind: "config_error" },
         { answer: { status: 401, reason: "THIRD_PARTY_AUTH_ERROR" }, kind: "config_error" },
         { answer: { status: 400, reason: "INVALID_ARGUMENT" }, kind: "payload_error" },
         { answer: { status: 429, reason: "QUOTA_EXCEEDED" }, kind: "retry_at" },

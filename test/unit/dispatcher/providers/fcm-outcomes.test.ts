@@ -27,7 +27,7 @@ const documented: [number, string, ...Expected][] = [
   [500, "UNSPECIFIED_ERROR", "retry_at", "PROVIDER_UNAVAILABLE"],
   [400, "INVALID_ARGUMENT", "payload_error", "PROVIDER_REJECTED"],
   [404, "UNREGISTERED", "token_invalid", "TOKEN_UNREGISTERED"],
-  [403, "SENDER_ID_MISMATCH", "token_invalid", "SENDER_MISMATCH"],
+  [403, "SENDER_ID_MISMATCH", "config_error", "SENDER_MISMATCH"],
   [429, "QUOTA_EXCEEDED", "retry_at", "PROVIDER_RATE_LIMITED"],
   [503, "UNAVAILABLE", "retry_at", "PROVIDER_UNAVAILABLE"],
   [500, "INTERNAL", "retry_at", "PROVIDER_UNAVAILABLE"],
@@ -69,10 +69,22 @@ const spellings: { it: string; status: number; body: string; expect: Expected }[
     expect: ["payload_error", "PAYLOAD_TOO_LARGE"],
   },
   {
-    it: "an unregistered token without a code of FCM",
+    it: "an unregistered token in FCM's sentence",
+    status: 404,
+    body: fcmError("UNREGISTERED", "Requested entity was not found."),
+    expect: ["token_invalid", "TOKEN_UNREGISTERED"],
+  },
+  {
+    it: "a project that is not there by the same sentence without a code of FCM",
     status: 404,
     body: generalError("NOT_FOUND", "Requested entity was not found."),
-    expect: ["token_invalid", "TOKEN_UNREGISTERED"],
+    expect: ["config_error", "PROVIDER_AUTH"],
+  },
+  {
+    it: "a bad argument that has the same sentence",
+    status: 400,
+    body: generalError("INVALID_ARGUMENT", "Requested entity was not found."),
+    expect: ["payload_error", "PROVIDER_REJECTED"],
   },
   {
     it: "an unregistered token in the words of the older interface",
@@ -95,8 +107,8 @@ describe("fcmOutcome", () => {
     it(`takes ${status} ${reason} as ${kind}, ${code}`, () => {
       const outcome = fcmOutcome({ status, body: fcmError(reason) }, now);
       expect(outcome).to.include({ kind, code, providerCode: `${status} ${reason}` });
-      const isOfSome = reason === "THIRD_PARTY_AUTH_ERROR"; // of Apple's devices and browsers
-      const isOfAll = (kind === "config_error" && !isOfSome) || code === "PROVIDER_UNAVAILABLE";
+      const isOfSome = ["THIRD_PARTY_AUTH_ERROR", "SENDER_ID_MISMATCH", "NOT_FOUND"]; // they may be of single tokens
+      const isOfAll = (kind === "config_error" && !isOfSome.includes(reason)) || code === "PROVIDER_UNAVAILABLE";
       expect(faultOf(outcome)).to.equal(isOfAll ? "provider" : null);
     });
 
