@@ -84,6 +84,11 @@ const delivery: Record<string, AlertCase> = {
     fires: { [all("herald_deliveries_total", 'channel="email",provider="smtp",outcome="config_error"')]: "0+1x30" },
     rests: { [all("herald_deliveries_total", 'channel="email",provider="smtp",outcome="config_error"')]: "3x30" },
   },
+  HeraldInvalidationsHeld: {
+    at: "20m",
+    fires: { [all("herald_invalidations_held_total", 'channel="ios_push"')]: "0x10 60x20" },
+    rests: { [all("herald_invalidations_held_total", 'channel="ios_push"')]: "0x10 15x20" },
+  },
   HeraldBreakersOpen: {
     at: "15m",
     fires: { [all("herald_open_breakers", 'channel="email"')]: "1x20" },
