@@ -6,6 +6,8 @@ import { recent } from "./recent.ts";
 export type AccountBreakers = {
   /** Makes the call that sends to a recipient, or says without it what it would come to. */
   run: (to: Recipient, call: () => Promise<Outcome>) => Promise<Outcome>;
+  /** Whether others have been reached where this address leads to, and it has not failed since. */
+  hasReached: (address: string) => boolean;
   /** Whether the provider itself is cut off. */
   isOpen: () => boolean;
 };
@@ -19,12 +21,14 @@ const mostOrigins = 2_000; // of an account; one that was forgotten has to show 
  */
 export const accountBreakers = (clock: Clock, origins: Origins | undefined): AccountBreakers => {
   const provider = breaker({ clock, counts: "provider", isKnown: true });
-  if (origins === undefined) return { run: (_to, call) => provider.run(call), isOpen: provider.isOpen };
+  const { isOpen } = provider;
+  if (origins === undefined) return { run: (_to, call) => provider.run(call), hasReached: () => true, isOpen };
   const spare = places(origins.spare);
   const of = recent<Breaker>(mostOrigins, () => breaker({ clock, counts: "origin", isKnown: false, spare }));
   return {
-    run: (to, call) => of(origins.of(to)).run(() => provider.run(call)),
-    isOpen: provider.isOpen,
+    run: ({ address }, call) => of(origins.of(address)).run(() => provider.run(call)),
+    hasReached: (address) => of(origins.of(address)).isTrusted(),
+    isOpen,
   };
 };
 

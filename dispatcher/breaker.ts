@@ -13,6 +13,8 @@ export type Breaker = {
   /** Makes a call, or says without it what it would come to. */
   run: (call: () => Promise<Outcome>) => Promise<Outcome>;
   isOpen: () => boolean;
+  /** Whether it may be expected to come through. */
+  isTrusted: () => boolean;
 };
 
 /** Places for calls to what failed last, shared by several breakers. */
@@ -40,6 +42,7 @@ export const breaker = ({ clock, counts, isKnown, spare = unlimited }: BreakerOp
   let trying = 0;
   let tried = Promise.withResolvers<void>();
 
+  const isTrusted = (): boolean => hasWorked && open === null;
   const close = (): void => {
     hasWorked = true;
     faults = 0;
@@ -75,13 +78,13 @@ export const breaker = ({ clock, counts, isKnown, spare = unlimited }: BreakerOp
     }
   };
   const run: Breaker["run"] = async (call) => {
-    if (hasWorked && open === null) return observed(call);
+    if (isTrusted()) return observed(call);
     if (open !== null && clock.now() < open.until) return refusal(open.last, counts, open.until);
     if (trying < tries) return tryOut(call);
     await tried.promise;
     return run(call);
   };
-  return { run, isOpen: () => open !== null };
+  return { run, isOpen: () => open !== null, isTrusted };
 };
 
 const unlimited: Spare = { take: () => true, give: () => {} };

@@ -11,6 +11,7 @@ import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { Gone } from "#core/storage/invalidated.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
+import type { AccountBreakers } from "./account-breakers.ts";
 import { type Attempt, conclude, deliveryIdOf, expire, type SuppressionReason, suppress } from "./conclude.ts";
 import type { InvalidationGuard } from "./invalidation-guard.ts";
 import type { Recorded } from "./record.ts";
@@ -21,6 +22,7 @@ export type Sender = {
   name: string;
   /** The content rendered for one language, with what is left of its ttl; returns the call that sends it. */
   prepare: (message: MessageRow, language: string | null, ttlSeconds: number) => Send;
+  hasReached: AccountBreakers["hasReached"];
   believes: InvalidationGuard["believes"];
 };
 
@@ -92,9 +94,16 @@ export const deliver =
 
     const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
     const spoken = await inLanguages(deps, message, rest);
-    await mapBounded(spoken, chunkConcurrency, (subscription) => serve(run, subscription));
+    await mapBounded(reachedFirst(spoken, sender), chunkConcurrency, (subscription) => serve(run, subscription));
     return { ...delivered, ...judged(run, sender) };
   };
+
+/** Begins with those whose origin is known to answer: what is new may keep its place until the deadline. */
+const reachedFirst = (recipients: readonly Reached[], { hasReached }: Sender): Reached[] => {
+  const [known, others]: [Reached[], Reached[]] = [[], []];
+  for (const one of recipients) (hasReached(one.token) ? known : others).push(one);
+  return [...known, ...others];
+};
 
 /** Gives recipients without a language of their own that of their user. Source: decisions 7.1. */
 const inLanguages = async (

@@ -112,6 +112,7 @@ export const senders = (deps: SendersDeps): Senders => {
 /** The account behind its breakers, every call measured. */
 const guarded = ({ account: { name, prepare }, breakers, guard, channel }: Opened, deps: SendersDeps): Sender => ({
   name,
+  hasReached: breakers.hasReached,
   believes: guard.believes,
   prepare: (message, language, ttlSeconds) => {
     const { _id: messageId, content, options } = message;

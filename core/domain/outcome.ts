@@ -66,7 +66,7 @@ export type Recipient = {
 
 /** What addresses lead to when that is not the provider's own server: the hosts of push endpoints, the domains of mail. */
 export type Origins = {
-  of: (to: Recipient) => string;
+  of: (address: string) => string;
   /** Calls under way at once to all origins that failed last: a small part of what the account can do at once. */
   spare: number;
 };

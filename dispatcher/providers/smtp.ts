@@ -39,7 +39,7 @@ export const smtp = ({ account, clock, timeoutMs = 45_000, sessions = 8 }: SmtpD
   };
   return {
     name: "smtp",
-    origins: { of: ({ address }) => domainOf(address), spare: Math.max(1, sessions / 4) },
+    origins: { of: domainOf, spare: Math.max(1, sessions / 4) },
     send: (message, to, signal) => mails.add(send(message, to, signal)),
     close: async () => {
       await mails.settled();

@@ -47,7 +47,7 @@ export const webPush = ({
   };
   return {
     name: "web_push",
-    origins: { of: ({ address }) => URL.parse(address)?.origin ?? "", spare: maxRequests / 4 },
+    origins: { of: (address) => URL.parse(address)?.origin ?? "", spare: maxRequests / 4 },
     send: (message, to, signal) => pushes.add(push(message, to, signal)),
     close: pushes.settled,
   };

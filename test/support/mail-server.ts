@@ -21,7 +21,7 @@ export const listening = async (onConnection: (socket: Socket) => void) => {
   return { port: typeof address === "object" && address !== null ? address.port : 0, stop };
 };
 
-/** What a rude server does with a command: `drop` says something and closes, `silence` never answers. */
+/** What a rude server does with a command: `drop` says something and closes, `silence` answers nothing from then on. */
 export type Rudeness = { drop: string } | "silence" | null;
 
 /**
@@ -31,12 +31,14 @@ export type Rudeness = { drop: string } | "silence" | null;
 export const rudeMailServer = async (rude: (command: string) => Rudeness) => {
   const { port, stop } = await listening((socket) => {
     const answer = politely();
+    let isSilent = false;
     socket.write("220 rude.test\r\n");
     eachLine(socket, (line) => {
+      if (isSilent || socket.writableEnded) return;
       const rudeness = rude(line);
-      if (rudeness === "silence" || socket.writableEnded) return;
-      if (rudeness === null) return void socket.write(answer(line));
-      socket.end(`${rudeness.drop}\r\n`);
+      if (rudeness === "silence") isSilent = true;
+      else if (rudeness === null) socket.write(answer(line));
+      else socket.end(`${rudeness.drop}\r\n`);
     });
   });
   return { url: `smtp://127.0.0.1:${port}`, stop };

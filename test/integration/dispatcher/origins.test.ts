@@ -13,7 +13,7 @@ import type { Simulator } from "../../../dev/simulators/control.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
 import { startWebPush, type WebPushSimulator } from "../../../dev/simulators/web-push.ts";
 import { browserKeys } from "../../../dev/simulators/web-push-keys.ts";
-import type { Send } from "../../../dispatcher/deliver.ts";
+import type { Send, Sender } from "../../../dispatcher/deliver.ts";
 import { guardedClient } from "../../../dispatcher/outgoing/guarded-client.ts";
 import { smtp } from "../../../dispatcher/providers/smtp.ts";
 import { webPush } from "../../../dispatcher/providers/web-push.ts";
@@ -28,11 +28,11 @@ const log = createLog({ program: "test", level: "silent" });
 const content = { headings: { en: "Hi" }, contents: { en: "Hello" }, email_subject: "Hi", email_body: "<p>Hello</p>" };
 
 /** What sends over an account, as a chunk would. */
-const sendOver = async (made: Account, clock: Clock = systemClock): Promise<Send> => {
-  const open = senders({ open: () => made, clock, metrics: createMetrics("dispatcher"), log });
-  const sender = await open.of(anApp(), "web_push");
-  return sender.prepare(aMessage({ content }), null, 600);
-};
+const sendOver = async (made: Account, clock: Clock = systemClock): Promise<Send> =>
+  (await senderOver(made, clock)).prepare(aMessage({ content }), null, 600);
+
+const senderOver = (made: Account, clock: Clock = systemClock): Promise<Sender> =>
+  senders({ open: () => made, clock, metrics: createMetrics("dispatcher"), log }).of(anApp(), "web_push");
 
 const sendAll = (send: Send, recipients: readonly Recipient[]): Promise<Outcome[]> =>
   mapBounded(recipients, atOnce, (to) => send(to, never));
@@ -82,7 +82,7 @@ describe("an account whose recipients' servers fail", function () {
         ...many(60, (n) => mailTo(`user${n}@tarpit.test`)),
         ...many(50, (n) => mailTo(`user${n}@a.test`)),
       ];
-      const outcomes = await sendAll(await sendingTo(tarpit.url, 1_500), recipients);
+      const outcomes = await sendAll(await sendingTo(tarpit.url, 4_000), recipients);
       expect(kinds(outcomes.slice(0, 60))).to.deep.equal({ retry_at: 60 });
       expect(kinds(outcomes.slice(60))).to.deep.equal({ sent: 50 });
       expect(tarpit.tried()).to.equal(2);
@@ -96,8 +96,7 @@ describe("an account whose recipients' servers fail", function () {
       resolve: async () => ["127.0.0.1"],
       ca: tls.cert,
     });
-    const provider = () =>
-      account(webPush({ account: keys, client, clock: systemClock, connectTimeoutMs: 500 }), renderWebPush);
+    const provider = () => account(webPush({ account: keys, client, clock: systemClock }), renderWebPush);
     const browserAt = (endpoint: string, n: number): Recipient => ({
       deliveryId: `dlv_${n}`,
       subscriptionId: `sub_${n}`,
@@ -124,7 +123,7 @@ describe("an account whose recipients' servers fail", function () {
 
     it("sends to all other browsers while hundreds of dead endpoints fail", async () => {
       const dead = many(100, (n) => browserAt(`https://gone.test:${hole.port}/${n}`, n));
-      const outcomes = await sendAll(await sendOver(provider()), [...dead, ...good()]);
+      const outcomes = await sendAll(await sendOver(provider(), handClock()), [...dead, ...good()]);
       expect(kinds(outcomes.slice(0, 100))).to.deep.equal({ retry_at: 100 });
       expect(kinds(outcomes.slice(100))).to.deep.equal({ sent: 50 });
       expect(hole.tried()).to.equal(2);
@@ -142,6 +141,16 @@ describe("an account whose recipients' servers fail", function () {
       expect(kinds(outcomes)).to.deep.equal({ retry_at: 60, sent: 50 });
     });
 
+    it("knows which browsers' push services it has reached", async () => {
+      const sender = await senderOver(provider());
+      const [known, dead] = [good(), [browserAt(`https://gone.test:${hole.port}/`, 1)]];
+      const before = known.map(({ address }) => sender.hasReached(address));
+      await sendAll(sender.prepare(aMessage({ content }), null, 600), [...known, ...dead]);
+      const after = [...known, ...dead].map(({ address }) => sender.hasReached(address));
+      expect(new Set(before)).to.deep.equal(new Set([false]));
+      expect(after).to.deep.equal([...known.map(() => true), false]);
+    });
+
     it("sends to all browsers of a push service that was away, as soon as one of them is reached", async () => {
       const clock = handClock();
       const send = await sendOver(provider(), clock);
@@ -156,10 +165,13 @@ describe("an account whose recipients' servers fail", function () {
 
 type Hole = { port: number; tried: () => number; stop: () => Promise<void> };
 
-/** Takes connections and says nothing. */
+/** Cuts every connection. */
 const startHole = async (): Promise<Hole> => {
   let tried = 0;
-  const { port, stop } = await listening(() => tried++);
+  const { port, stop } = await listening((socket) => {
+    tried++;
+    socket.destroy();
+  });
   return { port, tried: () => tried, stop };
 };
 

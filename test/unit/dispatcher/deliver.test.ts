@@ -20,6 +20,7 @@ const given = (
     record: async () => "new",
     sender: async () => ({
       name: "apns",
+      hasReached: (address) => !address.startsWith("new"),
       believes: (_run, code) => code === "TOKEN_UNREGISTERED",
       prepare: (_message, language) => {
         languages.push(language);
@@ -64,6 +65,15 @@ describe("deliver", () => {
     const { run, sent } = given();
     await run(work(["sub_1", "sub_2", "sub_3"]), never);
     expect(sent).to.deep.equal(["sub_1", "sub_2", "sub_3"]);
+  });
+
+  it("begins with those whose origin has been reached before, so that they wait for no other", async () => {
+    const tokens: Record<string, string> = { sub_1: "new1", sub_2: "known2", sub_3: "new3", sub_4: "known4" };
+    const load: DeliverDeps["load"] = async (ids) =>
+      ids.map((id) => aSubscription({ _id: id, token: tokens[id] ?? "" }));
+    const { run, sent } = given({ load });
+    await run(work(Object.keys(tokens)), never);
+    expect(sent).to.deep.equal(["sub_2", "sub_4", "sub_1", "sub_3"]);
   });
 
   it("does not send again to those whom an interrupted run reached, and still counts them as stored", async () => {
