@@ -6,6 +6,7 @@ import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import { asleep } from "#core/storage/wake.ts";
 import type { Delivered, Work } from "./deliver.ts";
+import type { Hold } from "./hold.ts";
 import { isScanned, nextPiece, type Piece, resolvePieces, type SurveyDeps } from "./survey.ts";
 
 /**
@@ -30,8 +31,8 @@ export type AdvanceDeps = SurveyDeps & {
   };
   /** Rings a chunk's hint. */
   ring: (chunk: ChunkRow, traceparent: string | null) => Promise<void>;
-  deliver: (work: Work, halt: AbortSignal) => Promise<Delivered>;
-  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered) => Promise<boolean>;
+  deliver: (work: Work, hold: Hold) => Promise<Delivered>;
+  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered, hold: Hold) => Promise<boolean>;
   count: (messageId: string, fresh: readonly DeliveryRow[]) => Promise<void>;
   /** Chunks of one message that may be queued or under way at once. */
   openChunks: number;
@@ -43,8 +44,8 @@ const sweepMs = 10_000; // a chunk whose hint was lost is rung again after this 
 /** Moves a message on, as far as its share of the queue allows. */
 export const advance =
   (deps: AdvanceDeps) =>
-  async (message: MessageRow, app: AppRow, halt: AbortSignal): Promise<Advance> => {
-    const turn = { message, app, halt };
+  async (message: MessageRow, app: AppRow, hold: Hold): Promise<Advance> => {
+    const turn = { message, app, hold };
     if (message.planned) return go(deps, message, null);
     if (message.fence === 1) return begin(deps, turn); // nobody had it before
     if (isScanned(message)) {
@@ -54,7 +55,7 @@ export const advance =
     return (await deps.chunks.isBegun(message._id)) ? go(deps, planned(message), null) : begin(deps, turn);
   };
 
-type Turn = { message: MessageRow; app: AppRow; halt: AbortSignal };
+type Turn = { message: MessageRow; app: AppRow; hold: Hold };
 
 /** The first turn: an audience of one chunk's size is sent here and now, a larger one is cut into chunks. */
 const begin = async (deps: AdvanceDeps, turn: Turn): Promise<Advance> => {
@@ -90,8 +91,8 @@ const sendNow = async (deps: AdvanceDeps, turn: Turn, pieces: readonly Piece[]):
     const made = { ...chunkOf(turn.message, piece, position, deps.clock.now()), fence: turn.message.fence };
     const retried = turn.message.fence === 1 ? [] : await deps.chunks.recipientsOfRetries(made._id);
     const chunk = { ...made, recipients: made.recipients.filter((id) => !retried.includes(id)) };
-    const delivered = await deps.deliver({ chunk, message: turn.message, app: turn.app, rows: piece.rows }, turn.halt);
-    const complete = await deps.followUp({ chunk, message: turn.message }, delivered);
+    const delivered = await deps.deliver({ chunk, message: turn.message, app: turn.app, rows: piece.rows }, turn.hold);
+    const complete = await deps.followUp({ chunk, message: turn.message }, delivered, turn.hold);
     if (delivered.halted || !complete) return { kind: "halted" };
     all.push(...delivered.stored);
     retries ||= delivered.again.length > 0 || retried.length > 0;

@@ -5,7 +5,7 @@ import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { Delivered, Work } from "./deliver.ts";
-import { holding } from "./hold.ts";
+import { type Hold, holding } from "./hold.ts";
 import type { Suspensions } from "./suspensions.ts";
 
 export type ChunkDeps = {
@@ -21,8 +21,8 @@ export type ChunkDeps = {
   recipientsOfRetries: (chunkId: string) => Promise<string[]>;
   message: (id: string) => Promise<MessageRow | null>;
   app: (id: string) => Promise<AppRow | null>;
-  deliver: (work: Work, halt: AbortSignal) => Promise<Delivered>;
-  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered) => Promise<boolean>;
+  deliver: (work: Work, hold: Hold) => Promise<Delivered>;
+  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered, hold: Hold) => Promise<boolean>;
   count: (messageId: string, fresh: readonly DeliveryRow[]) => Promise<void>;
   /** Rings the message's hint: there may be room for its next chunk, or it may be complete. */
   ring: (
@@ -58,17 +58,22 @@ const run = async (deps: ChunkDeps, taken: ChunkRow): Promise<Settlement> => {
   if (message === null || app === null) return finish(deps, taken, null);
 
   const chunk = await withoutRetried(deps, taken);
-  const extend = () => deps.extend(chunk, deps.clock.now());
-  const delivered = await suspensions.during(chunk.tenant_id, (suspended) =>
-    holding({ extend, stopping: AbortSignal.any([deps.stopping, suspended]) }, (halt) =>
-      deps.deliver({ chunk, message, app }, halt),
+  const extend = (now: Date) => deps.extend(chunk, now);
+  const { delivered, complete } = await suspensions.during(chunk.tenant_id, (suspended) =>
+    holding({ taken, extend, stops: [deps.stopping, suspended], clock: deps.clock }, (hold) =>
+      send(deps, { chunk, message, app }, hold),
     ),
   );
-  const complete = await deps.followUp({ chunk, message }, delivered);
-  await deps.count(message._id, delivered.fresh);
   if (delivered.halted && suspensions.has(chunk.tenant_id)) return held(deps, chunk);
   if (delivered.halted || !complete) return again(deps, chunk, delivered.halted ? 0 : soonMs);
   return finish(deps, chunk, message.traceparent);
+};
+
+const send = async (deps: ChunkDeps, work: Work, hold: Hold): Promise<{ delivered: Delivered; complete: boolean }> => {
+  const delivered = await deps.deliver(work, hold);
+  const complete = await deps.followUp(work, delivered, hold);
+  await deps.count(work.message._id, delivered.fresh);
+  return { delivered, complete };
 };
 
 const finish = async (deps: ChunkDeps, chunk: ChunkRow, traceparent: string | null): Promise<Settlement> => {

@@ -2,7 +2,7 @@ import type { Random } from "#core/domain/backoff.ts";
 import type { SendableChannel } from "#core/domain/channels.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { maskAddress } from "#core/domain/mask.ts";
-import type { DeliveryErrorCode, Outcome, Recipient } from "#core/domain/outcome.ts";
+import { type DeliveryErrorCode, NotBegun, type Outcome, type Recipient } from "#core/domain/outcome.ts";
 import { isTranslated } from "#core/domain/render/rendering.ts";
 import { mapBounded } from "#core/runtime/bounded.ts";
 import type { AppRow } from "#core/storage/apps.ts";
@@ -13,6 +13,7 @@ import type { Gone } from "#core/storage/invalidated.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { AccountBreakers } from "./account-breakers.ts";
 import { type Attempt, conclude, deliveryIdOf, expire, type SuppressionReason, suppress } from "./conclude.ts";
+import type { Hold } from "./hold.ts";
 import type { InvalidationGuard } from "./invalidation-guard.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
@@ -26,7 +27,8 @@ export type Sender = {
   believes: InvalidationGuard["believes"];
 };
 
-export type Send = (to: Recipient, signal: AbortSignal) => Promise<Outcome>;
+/** See `Provider`. */
+export type Send = (to: Recipient, signal: AbortSignal, isOver: () => boolean) => Promise<Outcome>;
 
 export type DeliverDeps = {
   load: (ids: readonly string[]) => Promise<Reached[]>;
@@ -71,12 +73,12 @@ const defaultTtlSeconds = 259_200; // 3 days. Source: decisions 7.7
 const never = new AbortController().signal;
 
 /**
- * Sends a chunk to each recipient that has no delivery yet, and stores each outcome as it comes. When `halt` aborts no
+ * Sends a chunk to each recipient that has no delivery yet, and stores each outcome as it comes. Once the hold is over no
  * further recipient is begun, and what is under way is finished and stored.
  */
 export const deliver =
   (deps: DeliverDeps) =>
-  async (work: Work, halt: AbortSignal): Promise<Delivered> => {
+  async (work: Work, { isOver }: Pick<Hold, "isOver">): Promise<Delivered> => {
     const { chunk, message, app } = work;
     const ids = new Map(chunk.recipients.map((id) => [id, deliveryIdOf(chunk.message_id, id)]));
     const [stored, subscriptions, sender] = await Promise.all([
@@ -90,7 +92,7 @@ export const deliver =
     const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
     const prepare = perLanguage((language) => sender.prepare(message, language, ttlSeconds));
     const gone = goneBefore(stored, subscriptions);
-    const run: Run = { deps, work, halt, delivered, ids, prepare, provider: sender.name, expiresAt, gone };
+    const run: Run = { deps, work, isOver, delivered, ids, prepare, provider: sender.name, expiresAt, gone };
 
     const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
     const spoken = await inLanguages(deps, message, rest);
@@ -148,7 +150,7 @@ const isFirstRun = ({ fence, may_overlap }: ChunkRow): boolean => fence === 1 &&
 type Run = {
   deps: DeliverDeps;
   work: Work;
-  halt: AbortSignal;
+  isOver: () => boolean;
   delivered: Delivered;
   ids: ReadonlyMap<string, string>;
   prepare: (language: string | null) => Send;
@@ -159,22 +161,23 @@ type Run = {
 
 /** Brings one recipient to its end: suppressed, expired, or attempted and stored within the window of unsaved ones. */
 const serve = async (run: Run, subscription: Reached): Promise<void> => {
-  const { deps, work, halt, delivered, expiresAt } = run;
-  if (halt.aborted) return void (delivered.halted = true);
+  const { deps, work, isOver, delivered, expiresAt } = run;
+  if (isOver()) return void (delivered.halted = true);
   const reason = gate(subscription, work.message);
   if (reason !== null) return store(run, suppress(attemptOf(run, subscription), reason));
   if (deps.clock.now() >= expiresAt) return store(run, expire(attemptOf(run, subscription)));
   return deps.slot(`${work.app._id}/${work.chunk.channel}`, async () => {
-    if (halt.aborted)
+    if (isOver())
       delivered.halted = true; // while it waited for its slot
     else await attempt(run, subscription);
   });
 };
 
 const attempt = async (run: Run, subscription: Reached): Promise<void> => {
-  const { deps, work, delivered, prepare, gone } = run;
+  const { deps, work, delivered, gone } = run;
   const made = attemptOf(run, subscription);
-  const outcome = await prepare(subscription.language)(recipientOf(subscription, made.deliveryId), never);
+  const outcome = await send(run, subscription, made.deliveryId);
+  if (outcome === null) return void (delivered.halted = true);
   const now = deps.clock.now();
   if (outcome.kind === "token_invalid") {
     const { _id, token } = subscription;
@@ -184,6 +187,16 @@ const attempt = async (run: Run, subscription: Reached): Promise<void> => {
   if (conclusion.kind === "final") return store(run, conclusion.row);
   const at = nextTry(conclusion.at, work.chunk.attempt, now, deps.random);
   delivered.again.push({ subscriptionId: subscription._id, at });
+};
+
+/** Null when it was given up while it waited for its turn at the provider: nothing of it was handed over. */
+const send = async ({ prepare, isOver }: Run, to: Reached, deliveryId: string): Promise<Outcome | null> => {
+  try {
+    return await prepare(to.language)(recipientOf(to, deliveryId), never, isOver);
+  } catch (error) {
+    if (error instanceof NotBegun) return null;
+    throw error;
+  }
 };
 
 const store = async ({ deps, delivered }: Run, row: DeliveryRow): Promise<void> => {

@@ -6,6 +6,7 @@ import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { Gone } from "#core/storage/invalidated.ts";
 import type { Counts } from "#core/storage/messages.ts";
 import type { Delivered, Work } from "./deliver.ts";
+import type { Hold } from "./hold.ts";
 import { retryChunks } from "./retry.ts";
 
 export type FollowUpDeps = {
@@ -17,13 +18,18 @@ export type FollowUpDeps = {
 
 /**
  * What follows from a run, before its chunk may end: retries are kept, dead addresses marked, events published. Every
- * step may run twice. False when the events could not be published now: the chunk is then run again.
+ * step may run twice. False when the events could not be published now: the chunk is then run again. Once the lease is
+ * lost, retries are left to who took over: he tries the same recipients, and two retries of one would both be sent.
  */
 export const followUp =
   (deps: FollowUpDeps) =>
-  async ({ chunk, message }: Pick<Work, "chunk" | "message">, delivered: Delivered): Promise<boolean> => {
+  async (
+    { chunk, message }: Pick<Work, "chunk" | "message">,
+    delivered: Delivered,
+    { isLost }: Pick<Hold, "isLost">,
+  ): Promise<boolean> => {
     const now = deps.clock.now();
-    await deps.keepChunks(retryChunks(chunk, delivered.again, now));
+    if (!isLost()) await deps.keepChunks(retryChunks(chunk, delivered.again, now));
     if (delivered.invalid.length > 0) await deps.invalidate(delivered.invalid, now);
     return deps.publish(delivered.stored.flatMap(eventOf), message.traceparent);
   };

@@ -165,9 +165,9 @@ const timed =
 /** One line and one measurement for each run of a chunk, or of a small message in its first turn. */
 const observed =
   ({ log, metrics, clock }: PipelineDeps, run: ReturnType<typeof deliver>): ReturnType<typeof deliver> =>
-  async (work, halt) => {
+  async (work, hold) => {
     const startedMs = clock.now().getTime();
-    const delivered = await run(work, halt);
+    const delivered = await run(work, hold);
     const durationMs = clock.now().getTime() - startedMs;
     const { chunk } = work;
     const { stored, fresh, again, invalid, doubted, halted } = delivered;

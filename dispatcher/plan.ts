@@ -4,7 +4,7 @@ import type { AppRow } from "#core/storage/apps.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { Advance } from "./advance.ts";
-import { holding } from "./hold.ts";
+import { type Hold, holding } from "./hold.ts";
 import type { Suspensions } from "./suspensions.ts";
 
 export type PlanDeps = {
@@ -13,7 +13,7 @@ export type PlanDeps = {
   needsTurn: (id: string, now: Date) => Promise<boolean>;
   app: (id: string) => Promise<AppRow | null>;
   suspensions: Suspensions;
-  advance: (message: MessageRow, app: AppRow, halt: AbortSignal) => Promise<Advance>;
+  advance: (message: MessageRow, app: AppRow, hold: Hold) => Promise<Advance>;
   rest: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
   /** Gives it back until its tenant may send again. */
   hold: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
@@ -31,9 +31,6 @@ const turnTakenMs = { first: 50, most: 2_000 }; // doubling: the holder may have
 /** Until a turn is tried again that failed, or whose events JetStream did not take. */
 const soonMs = 5_000;
 /** A schedule missed by more than this fails rather than surprises. Source: decisions 7.2. */
-const hold = ({ hold: giveBack, suspensions }: PlanDeps, message: MessageRow, planned: boolean): Promise<boolean> =>
-  suspensions.hold(message.tenant_id, (dueAt) => giveBack(message, dueAt, planned));
-
 const missedScheduleMs = 86_400_000;
 
 const done: Settlement = { kind: "done" };
@@ -71,10 +68,10 @@ const begin = async (deps: PlanDeps, message: MessageRow, now: Date): Promise<vo
 };
 
 const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<void> => {
-  const extend = () => deps.extend(message, deps.clock.now());
+  const extend = (now: Date) => deps.extend(message, now);
   const advance = await deps.suspensions.during(message.tenant_id, (suspended) =>
-    holding({ extend, stopping: AbortSignal.any([deps.stopping, suspended]) }, (halt) =>
-      deps.advance(message, app, halt),
+    holding({ taken: message, extend, stops: [deps.stopping, suspended], clock: deps.clock }, (hold) =>
+      deps.advance(message, app, hold),
     ),
   );
   switch (advance.kind) {
@@ -88,6 +85,9 @@ const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<v
       await rest(deps, message, { planned: false, inMs: deps.stopping.aborted ? 0 : soonMs });
   }
 };
+
+const hold = ({ hold: giveBack, suspensions }: PlanDeps, message: MessageRow, planned: boolean): Promise<boolean> =>
+  suspensions.hold(message.tenant_id, (dueAt) => giveBack(message, dueAt, planned));
 
 const rest = (
   { rest: giveBack, clock }: PlanDeps,

@@ -24,7 +24,7 @@ export const account = <Push>(provider: Provider<Push>, render: (rendering: Rend
   origins: provider.origins,
   prepare: (rendering) => {
     const push = render(rendering);
-    return (to, signal) => provider.send(push, to, signal);
+    return (...given) => provider.send(push, ...given);
   },
   close: () => provider.close(),
 });
@@ -117,9 +117,9 @@ const guarded = ({ account: { name, prepare }, breakers, guard, channel }: Opene
   prepare: (message, language, ttlSeconds) => {
     const { _id: messageId, content, options } = message;
     const send = prepare({ messageId, content, options, language, ttlSeconds });
-    return async (to, signal) => {
+    return async (...given) => {
       const startedMs = performance.now();
-      const outcome = await breakers.run(to, () => send(to, signal));
+      const outcome = await breakers.run(given[0], () => send(...given));
       guard.observe(outcome);
       deps.metrics.deliveries.inc({ channel, provider: name, outcome: outcome.kind });
       deps.metrics.providerSeconds.observe({ channel, provider: name }, (performance.now() - startedMs) / 1000);

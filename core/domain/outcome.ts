@@ -71,12 +71,23 @@ export type Origins = {
   spare: number;
 };
 
+/** A send that was given up while nothing of it was handed to the provider: it may be sent by somebody else. */
+export class NotBegun extends Error {
+  constructor() {
+    super("the send was given up before it began");
+    this.name = "NotBegun";
+  }
+}
+
 /** One provider account of one app and channel. `Push` is the rendered content, shared by all recipients of a language. */
 export type Provider<Push> = {
   name: string;
   origins?: Origins;
-  /** Never rejects for an answer of the provider or a broken link: those are outcomes. Rejects only when `signal` aborts. */
-  send: (push: Push, to: Recipient, signal: AbortSignal) => Promise<Outcome>;
+  /**
+   * Never rejects for an answer of the provider or a broken link: those are outcomes. Rejects when `signal` aborts, and
+   * with {@link NotBegun} when `isOver`, asked last of all before it is handed over, says that it was given up.
+   */
+  send: (push: Push, to: Recipient, signal: AbortSignal, isOver?: () => boolean) => Promise<Outcome>;
   /** Finishes what is under way (bounded by its own deadline), then closes its connections. */
   close: () => Promise<void>;
 };

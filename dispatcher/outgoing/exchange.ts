@@ -22,6 +22,8 @@ export type GuardedRequest = {
   connectTimeoutMs: number;
   /** What is kept of the answer's body; its connection is closed when there is more. */
   maxReplyBytes: number;
+  /** Asked last of all before it is written: true gives it up, which is `unreached`. */
+  isOver?: (() => boolean) | undefined;
 };
 
 /** Names in lower case; what came repeatedly is joined by commas. */

@@ -10,6 +10,7 @@ export const failures = {
   forbidden: { reason: "the name leads to an address that is not allowed", errorClass: "address_refused" },
   connectedLate: { reason: "no connection in time", errorClass: "connect_timeout" },
   placeLate: { reason: "earlier requests held every connection until the time was up", errorClass: "timeout" },
+  givenUp: { reason: "it was given up before it was sent", errorClass: "timeout" },
   answeredLate: { reason: "no whole answer in time", errorClass: "timeout" },
   closed: { reason: "the connection was closed before an answer", errorClass: "reset" },
   brokenOff: { reason: "the answer broke off", errorClass: "bad_reply" },

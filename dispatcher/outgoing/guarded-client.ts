@@ -46,7 +46,7 @@ export const guardedClient = (deps: GuardedClientDeps): GuardedClient => {
     return fresh;
   };
   const sendOver = async (pool: Pool, over: Connection, wanted: GuardedRequest, signal: AbortSignal) => {
-    const exchanged = await exchange(over, wanted, signal);
+    const exchanged = wanted.isOver?.() === true ? givenUp : await exchange(over, wanted, signal);
     pools.keep(pool, over);
     return exchanged;
   };
@@ -88,6 +88,8 @@ export const guardedClient = (deps: GuardedClientDeps): GuardedClient => {
 };
 
 const maxIdleConnections = 1_024;
+
+const givenUp: Exchanged = { reply: { kind: "unreached", ...failures.givenUp }, reached: "nothing" };
 
 /** The server closed a kept connection at the moment when it was used again, and did nothing of the request. */
 const metItsClosing = ({ reply, reached }: Exchanged, { mayRepeat }: GuardedRequest): boolean =>

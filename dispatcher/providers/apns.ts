@@ -1,5 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import type { Outcome, Provider, Recipient } from "#core/domain/outcome.ts";
+import type { Outcome, Provider } from "#core/domain/outcome.ts";
 import { type ApnsPush, apnsBody } from "#core/domain/render/apns.ts";
 import { apnsOutcome } from "./apns-outcomes.ts";
 import type { ApnsSigner, ApnsTokens } from "./apns-tokens.ts";
@@ -27,7 +27,7 @@ const expired = "ExpiredProviderToken";
 export const apns = ({ account, baseUrl, open, tokens, clock, timeoutMs = 20_000 }: ApnsDeps): Provider<ApnsPush> => {
   // APNs admits one stream until it has checked the token of the first request.
   const transport = open({ origin: providerOrigin(baseUrl), initialStreams: 1 });
-  const send = async (push: ApnsPush, to: Recipient, signal: AbortSignal): Promise<Outcome> => {
+  const send: Provider<ApnsPush>["send"] = async (push, to, signal, isOver) => {
     const token = tokens.current(account);
     if (token === null) return unusableKey;
     const id = apnsIdOf(to.deliveryId);
@@ -38,6 +38,7 @@ export const apns = ({ account, baseUrl, open, tokens, clock, timeoutMs = 20_000
         body: apnsBody(push, to.deliveryId),
         timeoutMs,
         signal,
+        isOver,
       });
     const first = await post(token);
     const other = isExpired(first) ? tokens.renewed(account, token) : null;

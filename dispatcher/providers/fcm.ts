@@ -1,5 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import type { Outcome, Provider, Recipient } from "#core/domain/outcome.ts";
+import type { Outcome, Provider } from "#core/domain/outcome.ts";
 import { type FcmPush, fcmBody } from "#core/domain/render/fcm.ts";
 import { fcmOutcome } from "./fcm-outcomes.ts";
 import { googleToken, type ServiceAccount } from "./google-token.ts";
@@ -29,31 +29,30 @@ export const fcm = ({ account, baseUrl, open, clock, timeoutMs = 20_000 }: FcmDe
 
   const token = googleToken({ account, transport: tokens, clock });
   const path = `/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`;
-  const post = (push: FcmPush, to: Recipient, accessToken: string, signal: AbortSignal): Promise<TransportResult> =>
-    transport.request({
-      path,
-      headers: { authorization: `Bearer ${accessToken}`, "content-type": "application/json" },
-      body: fcmBody(push, to.address, to.deliveryId),
-      timeoutMs,
-      signal,
-    });
-  const attempt = async (push: FcmPush, to: Recipient, signal: AbortSignal): Promise<TransportResult | Outcome> => {
+  const attempt = async (...[push, to, signal, isOver]: Given): Promise<TransportResult | Outcome> => {
     const granted = await token.current();
     signal.throwIfAborted();
     if (granted.kind !== "token") return granted;
-    const result = await post(push, to, granted.value, signal);
+    const result = await transport.request({
+      path,
+      headers: { authorization: `Bearer ${granted.value}`, "content-type": "application/json" },
+      body: fcmBody(push, to.address, to.deliveryId),
+      timeoutMs,
+      signal,
+      isOver,
+    });
     if (isRefusedToken(result)) token.refused(granted.value);
     return result;
   };
-  const send = async (push: FcmPush, to: Recipient, signal: AbortSignal): Promise<Outcome> => {
-    const first = await attempt(push, to, signal);
-    const result = isRefusedToken(first) ? await attempt(push, to, signal) : first;
+  const send = async (...given: Given): Promise<Outcome> => {
+    const first = await attempt(...given);
+    const result = isRefusedToken(first) ? await attempt(...given) : first;
     return outcomeOf(result, clock.now());
   };
   const pushes = underWay();
   return {
     name: "fcm",
-    send: (push, to, signal) => pushes.add(send(push, to, signal)),
+    send: (...given) => pushes.add(send(...given)),
     close: async () => {
       await pushes.settled();
       await transport.close();
@@ -61,6 +60,8 @@ export const fcm = ({ account, baseUrl, open, clock, timeoutMs = 20_000 }: FcmDe
     },
   };
 };
+
+type Given = Parameters<Provider<FcmPush>["send"]>;
 
 /**
  * Where access tokens come from. A tenant names the address, so it must be Google's, or stand where FCM itself stands:

@@ -204,7 +204,7 @@ export class Http2Connection {
       if (!aborted) this.#finish(streamId, underWay, "no answer in time");
       else {
         this.#underWay.delete(streamId);
-        exchange.abort();
+        exchange.abort(exchange.request.signal.reason);
       }
     }
     if (isDeaf) this.destroy("nothing was heard on the connection");

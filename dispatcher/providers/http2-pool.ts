@@ -1,3 +1,4 @@
+import { NotBegun } from "#core/domain/outcome.ts";
 import { type ConnectionLimits, Http2Connection } from "./http2-connection.ts";
 import type { Exchange, Transport, TransportRequest, TransportResult } from "./transport.ts";
 
@@ -48,6 +49,14 @@ export const http2Pool = (options: Http2PoolOptions): Http2Pool => {
   };
 };
 
+/** Rejects a waiting request that nobody wants to be sent any more. */
+const isGivenUp = ({ request: { signal, isOver }, abort }: Exchange): boolean => {
+  if (signal.aborted) abort(signal.reason);
+  else if (isOver?.() === true) abort(new NotBegun());
+  else return false;
+  return true;
+};
+
 const notSent = (reason: string): Promise<TransportResult> => Promise.resolve({ kind: "not_sent", reason });
 
 class Pool {
@@ -79,8 +88,8 @@ class Pool {
           resolve(result);
           this.#left();
         },
-        abort: () => {
-          reject(request.signal.reason);
+        abort: (reason) => {
+          reject(reason);
           this.#left();
         },
       });
@@ -105,7 +114,7 @@ class Pool {
       while (connection.room > 0) {
         const exchange = this.#waiting.shift();
         if (exchange === undefined) return;
-        connection.send(exchange);
+        if (!isGivenUp(exchange)) connection.send(exchange);
       }
     }
     if (this.#waiting.length > 0) this.#grow();
@@ -159,12 +168,11 @@ class Pool {
   }
 
   #endOverdue(nowMs: number): void {
-    const isOver = ({ request, deadlineAtMs }: Exchange): boolean => request.signal.aborted || nowMs >= deadlineAtMs;
-    const over = this.#waiting.filter(isOver);
-    if (over.length === 0) return;
-    this.#waiting = this.#waiting.filter((exchange) => !isOver(exchange));
-    for (const exchange of over) {
-      if (exchange.request.signal.aborted) exchange.abort();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const exchange of waiting) {
+      if (isGivenUp(exchange)) continue;
+      if (nowMs < exchange.deadlineAtMs) this.#waiting.push(exchange);
       else exchange.settle({ kind: "not_sent", reason: "no connection was free in time" });
     }
   }

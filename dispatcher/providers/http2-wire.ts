@@ -40,6 +40,7 @@ export type WireOptions = { origin: string; ca?: string };
 const firstWindow = 65_535; // RFC 9113 6.9.2
 const outLength = 65_536;
 const lastUsableStreamId = 0x7fff_fff0;
+const standstillMs = 1_000; // between writing a request and handing it to the network: one turn of the event loop
 
 /**
  * The client's side of one HTTP/2 connection: frames in and out, flow control, answers to SETTINGS and PING. Requests
@@ -52,6 +53,7 @@ export class Http2Wire {
   #out = Buffer.allocUnsafe(0);
   #outUsed = 0;
   #isFlushing = false;
+  #flushAskedAtMs = 0;
   #hasSettings = false;
   #nextStreamId = 1;
   #flushedStreamId = 0;
@@ -218,6 +220,7 @@ export class Http2Wire {
     }
     if (this.#isFlushing) return;
     this.#isFlushing = true;
+    this.#flushAskedAtMs = performance.now();
     setImmediate(() => {
       this.#isFlushing = false;
       this.#flush();
@@ -226,10 +229,20 @@ export class Http2Wire {
 
   #flush(): void {
     if (this.#outUsed === 0 || this.#socket.destroyed) return;
+    if (performance.now() - this.#flushAskedAtMs > standstillMs) return this.#takeBack();
     this.#socket.write(this.#out.subarray(0, this.#outUsed));
     this.#out = this.#out.subarray(this.#outUsed);
     this.#outUsed = 0;
     this.#flushedStreamId = this.#nextStreamId - 2;
+  }
+
+  /**
+   * This process stood still: what it was about to send may be somebody else's by now. It is taken back, to be asked for
+   * again, and the connection ends once what was sent before is answered.
+   */
+  #takeBack(): void {
+    this.#outUsed = 0;
+    this.#listener.goaway(this.#flushedStreamId, errorCodes.none, "this process stood still");
   }
 }
 

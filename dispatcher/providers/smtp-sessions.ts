@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { SMTPEnvelope } from "nodemailer/lib/smtp-connection";
+import { NotBegun } from "#core/domain/outcome.ts";
 import { semaphore } from "#core/runtime/bounded.ts";
 import { openSession, type SmtpServer, type SmtpSession } from "./smtp-session.ts";
 
@@ -15,9 +16,15 @@ export type Handing = { kind: "accepted"; response: string } | { kind: "failed";
  */
 export type Reached = "nothing" | "recipient" | "message" | "end";
 
+/** See `Provider.send`. */
+export type Leave = { signal: AbortSignal; isOver: () => boolean };
+
 export type SmtpSessions = {
-  /** Hands one message to the server, over an idle session if there is one. Rejects only when `signal` aborts. */
-  hand: (envelope: SMTPEnvelope, message: () => Readable, signal: AbortSignal) => Promise<Handing>;
+  /**
+   * Hands one message to the server, over an idle session if there is one. Rejects when `signal` aborts, and with
+   * `NotBegun` when `isOver` says so before the session begins with it.
+   */
+  hand: (envelope: SMTPEnvelope, message: () => Readable, leave: Leave) => Promise<Handing>;
   close: () => void;
 };
 
@@ -54,35 +61,39 @@ export const smtpSessions = (server: SmtpServer, { sessions, timeoutMs }: SmtpLi
     idle.add(kept);
   };
   const over = async (kept: Idle | undefined, letter: Letter, limit: AbortSignal): Promise<Handing> => {
-    const { envelope, message } = letter;
+    const { envelope, message, isOver } = letter;
     const messages = (kept?.messages ?? 0) + 1;
     let session = kept?.session;
     try {
       session ??= await openSession(server, limit);
+      if (isOver()) throw new NotBegun();
       const response = await session.hand(envelope, message, limit);
       keep(session, messages);
       return { kind: "accepted", response };
     } catch (error) {
-      if (session !== undefined && (await isReusable(session, error, limit))) keep(session, messages);
+      if (session !== undefined && error instanceof NotBegun) keep(session, messages);
+      else if (session !== undefined && (await isReusable(session, error, limit))) keep(session, messages);
       else session?.close();
       return { kind: "failed", error, reached: reachedBy(session, message) };
     } finally {
       message.destroy();
     }
   };
-  const hand = async (envelope: SMTPEnvelope, message: () => Readable, signal: AbortSignal): Promise<Handing> => {
+  const hand: SmtpSessions["hand"] = async (envelope, message, { signal, isOver }) => {
+    if (isOver()) throw new NotBegun(); // while it waited for its place
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const kept = take();
-    const letter = { envelope, message: message() };
+    const letter = { envelope, message: message(), isOver };
     const first = await over(kept, letter, limit);
     const wasStale =
       kept !== undefined && first.kind === "failed" && !letter.message.readableDidRead && isLinkError(first.error);
-    const last = wasStale ? await over(undefined, { envelope, message: message() }, limit) : first;
+    const last = wasStale ? await over(undefined, { envelope, message: message(), isOver }, limit) : first;
     signal.throwIfAborted();
+    if (last.kind === "failed" && last.error instanceof NotBegun) throw last.error;
     return last;
   };
   return {
-    hand: (envelope, message, signal) => places.run(() => hand(envelope, message, signal), signal),
+    hand: (envelope, message, leave) => places.run(() => hand(envelope, message, leave), leave.signal),
     close: () => {
       for (const kept of idle) drop(kept);
     },
@@ -95,7 +106,7 @@ const reachedBy = (session: SmtpSession | undefined, message: Readable): Reached
   return session?.hasAnswered() === true ? "recipient" : "nothing";
 };
 
-type Letter = { envelope: SMTPEnvelope; message: Readable };
+type Letter = { envelope: SMTPEnvelope; message: Readable; isOver: () => boolean };
 
 /** After a refusal of one message the session goes on, unless the server is ending it. */
 const isReusable = async (session: SmtpSession, error: unknown, limit: AbortSignal): Promise<boolean> => {

@@ -1,11 +1,11 @@
 import { callbackify } from "node:util";
-import { createTransport, type Transport } from "nodemailer";
+import { createTransport, type SendMailOptions, type Transport } from "nodemailer";
 import type { Clock } from "#core/domain/clock.ts";
-import type { Outcome, Provider, Recipient } from "#core/domain/outcome.ts";
+import { NotBegun, type Outcome, type Provider, type Recipient } from "#core/domain/outcome.ts";
 import type { EmailMessage } from "#core/domain/render/email.ts";
 import { type SmtpError, smtpOutcome } from "./smtp-outcomes.ts";
 import type { SmtpServer } from "./smtp-session.ts";
-import { type Handing, type SmtpSessions, smtpSessions } from "./smtp-sessions.ts";
+import { type Handing, type Leave, type SmtpSessions, smtpSessions } from "./smtp-sessions.ts";
 import { underWay } from "./under-way.ts";
 
 export type SmtpAccount = SmtpServer & {
@@ -27,11 +27,13 @@ export const smtp = ({ account, clock, timeoutMs = 45_000, sessions = 8 }: SmtpD
   const open = smtpSessions(account, { sessions, timeoutMs });
   const mailer = createTransport(over(open));
   const mails = underWay();
-  const send = async (message: EmailMessage, to: Recipient, signal: AbortSignal): Promise<Outcome> => {
+  const send: Provider<EmailMessage>["send"] = async (message, to, signal, isOver = () => false): Promise<Outcome> => {
     signal.throwIfAborted();
     const mail = mailOf(account, message, to);
-    const handing = await mailer.sendMail({ ...mail, signal }).catch((error: unknown): Handing => {
+    const given: Given = { ...mail, signal, isOver };
+    const handing = await mailer.sendMail(given).catch((error: unknown): Handing => {
       signal.throwIfAborted();
+      if (error instanceof NotBegun) throw error;
       return { kind: "failed", error, reached: "nothing" }; // it could not be composed
     });
     if (handing.kind === "accepted") return { kind: "sent", providerId: queueIdOf(handing.response) ?? mail.messageId };
@@ -40,7 +42,7 @@ export const smtp = ({ account, clock, timeoutMs = 45_000, sessions = 8 }: SmtpD
   return {
     name: "smtp",
     origins: { of: domainOf, spare: Math.max(1, sessions / 4) },
-    send: (message, to, signal) => mails.add(send(message, to, signal)),
+    send: (...given) => mails.add(send(...given)),
     close: async () => {
       await mails.settled();
       open.close();
@@ -48,18 +50,20 @@ export const smtp = ({ account, clock, timeoutMs = 45_000, sessions = 8 }: SmtpD
   };
 };
 
+/** What nodemailer hands on to our transport as it came. */
+type Given = SendMailOptions & Leave;
+
 /** nodemailer composes and signs; our sessions carry it. */
 const over = (sessions: SmtpSessions): Transport<Handing> & { supportsAbortSignal: true } => ({
   name: "herald",
   version: "1",
   supportsAbortSignal: true,
-  send: ({ message, data: { signal = never } }, done) => {
-    const handed = sessions.hand(message.getEnvelope(), () => message.createReadStream(), signal);
+  send: ({ message, data }, done) => {
+    const { signal, isOver } = data as Given; // sound: `send` above gives no other
+    const handed = sessions.hand(message.getEnvelope(), () => message.createReadStream(), { signal, isOver });
     callbackify(() => handed)(done);
   },
 });
-
-const never = new AbortController().signal;
 
 const mailOf = ({ from, dkim }: SmtpAccount, message: EmailMessage, to: Recipient) => {
   const address = message.fromAddress ?? from.address;

@@ -7,6 +7,8 @@ export type TransportRequest = {
   body: string | Buffer;
   timeoutMs: number;
   signal: AbortSignal;
+  /** Asked last of all before it is written: true gives it up. */
+  isOver?: (() => boolean) | undefined;
 };
 
 /**
@@ -20,7 +22,7 @@ export type TransportResult =
   | { kind: "not_sent"; reason: string }
   | { kind: "broken"; reason: string };
 
-/** The seam between a provider and its network. Rejects only with the reason of an aborted `signal`. */
+/** The seam between a provider and its network. Rejects with the reason of an aborted `signal`, or with `NotBegun`. */
 export type Transport = {
   request: (request: TransportRequest) => Promise<TransportResult>;
   /** Takes nothing new, finishes what it has (bounded by the requests' own timeouts), closes its connections. */
@@ -53,7 +55,8 @@ export type Exchange = {
   readonly deadlineAtMs: number;
   attempts: number;
   settle: (result: TransportResult) => void;
-  abort: () => void;
+  /** Rejects. */
+  abort: (reason: unknown) => void;
 };
 
 const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"]);

@@ -1,6 +1,6 @@
 import webPushLibrary from "web-push";
 import type { Clock } from "#core/domain/clock.ts";
-import type { DeliveryErrorCode, Outcome, Provider, Recipient } from "#core/domain/outcome.ts";
+import { type DeliveryErrorCode, NotBegun, type Outcome, type Provider, type Recipient } from "#core/domain/outcome.ts";
 import { maxWebPushBytes, type WebPushMessage, webPushBody } from "#core/domain/render/web-push.ts";
 import { semaphore } from "#core/runtime/bounded.ts";
 import type { GuardedClient, GuardedReply, GuardedRequest } from "../outgoing/guarded-client.ts";
@@ -32,7 +32,14 @@ export const webPush = ({
   const authorization = vapid(account, clock);
   const pushes = underWay();
   const places = semaphore(maxRequests);
-  const push = async (message: WebPushMessage, to: Recipient, signal: AbortSignal): Promise<Outcome> => {
+  const request = async (wanted: GuardedRequest, signal: AbortSignal): Promise<GuardedReply> => {
+    const { isOver = () => false } = wanted;
+    if (isOver()) throw new NotBegun(); // while it waited for its place
+    const reply = await client.request(wanted, signal);
+    if (reply.kind === "unreached" && isOver()) throw new NotBegun();
+    return reply;
+  };
+  const push: Provider<WebPushMessage>["send"] = async (message, to, signal, isOver) => {
     const prepared = prepare(message, to);
     if ("kind" in prepared) return prepared;
     const { url, body } = prepared;
@@ -41,14 +48,14 @@ export const webPush = ({
     const headers = { ...headersOf(message), authorization: token };
     const limits = { timeoutMs, connectTimeoutMs, maxReplyBytes: 16_384 };
     const pool = { poolKey: account.publicKey, maxConnections: maxRequests, mayRepeat: false }; // a repetition is shown twice
-    const wanted: GuardedRequest = { url, method: "POST", headers, body, ...limits, ...pool };
-    const reply = await places.run(() => client.request(wanted, signal), signal);
+    const wanted: GuardedRequest = { url, method: "POST", headers, body, ...limits, ...pool, isOver };
+    const reply = await places.run(() => request(wanted, signal), signal);
     return outcomeOf(reply, clock.now());
   };
   return {
     name: "web_push",
     origins: { of: (address) => URL.parse(address)?.origin ?? "", spare: maxRequests / 4 },
-    send: (message, to, signal) => pushes.add(push(message, to, signal)),
+    send: (...given) => pushes.add(push(...given)),
     close: pushes.settled,
   };
 };

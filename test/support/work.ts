@@ -4,6 +4,7 @@ import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import { asleep } from "#core/storage/wake.ts";
+import type { Hold } from "../../dispatcher/hold.ts";
 import type { Suspensions } from "../../dispatcher/suspensions.ts";
 
 /** The instant at which the builders' things were made. */
@@ -107,6 +108,9 @@ export const suspensionsOf = (...suspended: readonly string[]): Suspensions => (
   hold: (_, giveBack) => giveBack(new Date(noon.getTime() + 60_000)),
   onResume: () => undefined,
 });
+
+/** A lease that is held for ever, or as the test says. */
+export const aHold = (change: Partial<Hold> = {}): Hold => ({ isLost: () => false, isOver: () => false, ...change });
 
 /** A clock that tests move by hand. */
 export const handClock = (start = noon) => {

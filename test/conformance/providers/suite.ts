@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { OutcomeKind, Provider, Recipient } from "#core/domain/outcome.ts";
+import { NotBegun, type OutcomeKind, type Provider, type Recipient } from "#core/domain/outcome.ts";
 import type { Simulator } from "../../../dev/simulators/control.ts";
 import type { ScriptedAnswer } from "../../../dev/simulators/script.ts";
 import { until } from "../../support/until.ts";
@@ -109,6 +109,22 @@ export const providerSuite = <Push>({ name, start }: ProviderSuiteOptions<Push>)
         () => "rejected",
       );
       expect(await Promise.all([underWay, late])).to.deep.equal(["rejected", "rejected"]);
+    });
+
+    it("hands over none of those that still wait when the work is given up", async () => {
+      given.simulator.script({ delay_ms: 1_000 });
+      let isOver = false;
+      const { provider, push, recipient } = given;
+      const sending = Array.from({ length: 150 }, (_, n) =>
+        provider.send(push, recipient(n), new AbortController().signal, () => isOver),
+      );
+      const settled = Promise.allSettled(sending);
+      await until(() => given.simulator.log.counts().received > 0, patientMs);
+      isOver = true;
+      const givenUp = (await settled).filter(({ status }) => status === "rejected");
+      expect(given.simulator.log.counts().received, "received").to.equal(150 - givenUp.length);
+      expect(givenUp.length, "given up").to.be.greaterThan(0);
+      for (const one of givenUp) expect(one).to.have.property("reason").that.is.instanceOf(NotBegun);
     });
 
     it("finishes what is under way before it closes", async () => {

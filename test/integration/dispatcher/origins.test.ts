@@ -35,7 +35,7 @@ const senderOver = (made: Account, clock: Clock = systemClock): Promise<Sender> 
   senders({ open: () => made, clock, metrics: createMetrics("dispatcher"), log }).of(anApp(), "web_push");
 
 const sendAll = (send: Send, recipients: readonly Recipient[]): Promise<Outcome[]> =>
-  mapBounded(recipients, atOnce, (to) => send(to, never));
+  mapBounded(recipients, atOnce, (to) => send(to, never, () => false));
 
 const kinds = (outcomes: readonly Outcome[]): Record<string, number> => {
   const groups = Map.groupBy(outcomes, ({ kind }) => kind);

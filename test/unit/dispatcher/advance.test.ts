@@ -4,9 +4,8 @@ import type { Reached } from "#core/storage/audience.ts";
 import type { ChunkRow } from "#core/storage/chunks.ts";
 import { type AdvanceDeps, advance } from "../../../dispatcher/advance.ts";
 import type { Delivered } from "../../../dispatcher/deliver.ts";
-import { aChunk, aMessage, anApp, aSubscription, handClock, noon } from "../../support/work.ts";
+import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../support/work.ts";
 
-const never = new AbortController().signal;
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `sub_${String(n).padStart(5, "0")}`);
 const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
 
@@ -48,8 +47,8 @@ const given = (audience: string[], change: Partial<AdvanceDeps> = {}, chunks: Pa
     did,
     kept,
     delivered,
-    all: (message = aMessage()) => advance(deps)(message, anApp(), never),
-    explicit: (fence = 1) => advance(deps)({ ...explicit, fence }, anApp(), never),
+    all: (message = aMessage()) => advance(deps)(message, anApp(), aHold()),
+    explicit: (fence = 1) => advance(deps)({ ...explicit, fence }, anApp(), aHold()),
   };
 };
 

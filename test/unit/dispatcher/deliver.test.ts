@@ -1,11 +1,9 @@
 import { expect } from "chai";
-import type { Outcome } from "#core/domain/outcome.ts";
+import { NotBegun, type Outcome } from "#core/domain/outcome.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import { deliveryIdOf } from "../../../dispatcher/conclude.ts";
 import { type DeliverDeps, deliver } from "../../../dispatcher/deliver.ts";
-import { aChunk, aMessage, anApp, aSubscription, handClock, noon } from "../../support/work.ts";
-
-const never = new AbortController().signal;
+import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../support/work.ts";
 
 const given = (
   change: Partial<DeliverDeps> = {},
@@ -63,7 +61,7 @@ const storedDelivery = (subscriptionId: string): DeliveryRow => ({
 describe("deliver", () => {
   it("sends to each recipient once", async () => {
     const { run, sent } = given();
-    await run(work(["sub_1", "sub_2", "sub_3"]), never);
+    await run(work(["sub_1", "sub_2", "sub_3"]), aHold());
     expect(sent).to.deep.equal(["sub_1", "sub_2", "sub_3"]);
   });
 
@@ -72,13 +70,13 @@ describe("deliver", () => {
     const load: DeliverDeps["load"] = async (ids) =>
       ids.map((id) => aSubscription({ _id: id, token: tokens[id] ?? "" }));
     const { run, sent } = given({ load });
-    await run(work(Object.keys(tokens)), never);
+    await run(work(Object.keys(tokens)), aHold());
     expect(sent).to.deep.equal(["sub_2", "sub_4", "sub_1", "sub_3"]);
   });
 
   it("does not send again to those whom an interrupted run reached, and still counts them as stored", async () => {
     const { run, sent } = given({ existing: async () => [storedDelivery("sub_1")] });
-    const delivered = await run(work(["sub_1", "sub_2"], aMessage(), { fence: 2 }), never);
+    const delivered = await run(work(["sub_1", "sub_2"], aMessage(), { fence: 2 }), aHold());
     expect(sent).to.deep.equal(["sub_2"]);
     expect(delivered.stored.map((row) => row.subscription_id)).to.deep.equal(["sub_1", "sub_2"]);
     expect(delivered.fresh.map((row) => row.subscription_id)).to.deep.equal(["sub_2"]);
@@ -89,7 +87,7 @@ describe("deliver", () => {
     const load: DeliverDeps["load"] = async (ids) =>
       ids.map((id) => aSubscription({ _id: id, language: speaks[id] ?? null }));
     const { run, languages } = given({ load });
-    await run(work(["sub_1", "sub_2", "sub_3"]), never);
+    await run(work(["sub_1", "sub_2", "sub_3"]), aHold());
     expect(languages).to.deep.equal(["de", "fr"]);
   });
 
@@ -107,10 +105,10 @@ describe("deliver", () => {
     ];
     const ids = rows.map(({ _id }) => _id);
     const plain = given({ load: async () => rows, languages });
-    await plain.run(work(ids), never);
+    await plain.run(work(ids), aHold());
     expect([asked, plain.languages]).to.deep.equal([[], ["de", null]]);
     const translated = given({ load: async () => rows, languages });
-    await translated.run(work(ids, aMessage({ content: { contents: { en: "Hi", it: "Ciao" } } })), never);
+    await translated.run(work(ids, aMessage({ content: { contents: { en: "Hi", it: "Ciao" } } })), aHold());
     expect([asked, translated.languages]).to.deep.equal([[["usr_2", "usr_4"]], ["de", "it", null]]);
   });
 
@@ -133,7 +131,7 @@ describe("deliver", () => {
   for (const { it: what, row, reason, message } of gates) {
     it(`suppresses ${what} at the moment of sending`, async () => {
       const { run, sent } = given({ load: async () => [aSubscription(row)] });
-      const { stored } = await run(work(["sub_1"], aMessage(message)), never);
+      const { stored } = await run(work(["sub_1"], aMessage(message)), aHold());
       expect(sent).to.deep.equal([]);
       expect(stored[0]).to.include({ status: "suppressed", suppression_reason: reason });
     });
@@ -142,7 +140,7 @@ describe("deliver", () => {
   it("reaches an unsubscribed mail address when the message may include them", async () => {
     const row = aSubscription({ channel: "email", status: "unsubscribed", token: "a@b.example" });
     const { run, sent } = given({ load: async () => [row] });
-    await run(work(["sub_1"], aMessage({ options: { include_unsubscribed: true } })), never);
+    await run(work(["sub_1"], aMessage({ options: { include_unsubscribed: true } })), aHold());
     expect(sent).to.deep.equal(["sub_1"]);
   });
 
@@ -154,7 +152,7 @@ describe("deliver", () => {
       providerCode: null,
       reason: "busy",
     }));
-    const delivered = await run(work(["sub_1"]), never);
+    const delivered = await run(work(["sub_1"]), aHold());
     expect(delivered.stored).to.deep.equal([]);
     expect(delivered.again.map(({ subscriptionId }) => subscriptionId)).to.deep.equal(["sub_1"]);
   });
@@ -162,7 +160,7 @@ describe("deliver", () => {
   it("expires recipients of a retry whose ttl has passed, without calling the provider", async () => {
     const { run, sent } = given();
     const chunk = aChunk({ attempt: 1, dispatched_at: new Date(noon.getTime() - 61_000) });
-    const delivered = await run({ chunk, message: aMessage({ options: { ttl: 60 } }), app: anApp() }, never);
+    const delivered = await run({ chunk, message: aMessage({ options: { ttl: 60 } }), app: anApp() }, aHold());
     expect(sent).to.deep.equal([]);
     expect(delivered.stored[0]).to.include({ status: "expired", error_code: "EXPIRED", attempts: 1 });
   });
@@ -174,7 +172,7 @@ describe("deliver", () => {
       providerCode: "410",
       reason: "gone",
     }));
-    const { invalid } = await run(work(["sub_1"]), never);
+    const { invalid } = await run(work(["sub_1"]), aHold());
     expect(invalid.map(({ _id }) => _id)).to.deep.equal(["sub_1"]);
   });
 
@@ -185,7 +183,7 @@ describe("deliver", () => {
       providerCode: "550",
       reason: "no",
     }));
-    const { invalid, doubted, stored } = await run(work(["sub_1", "sub_2"]), never);
+    const { invalid, doubted, stored } = await run(work(["sub_1", "sub_2"]), aHold());
     expect(invalid).to.deep.equal([]);
     expect(doubted).to.equal(2);
     expect(stored.map(({ status }) => status)).to.deep.equal(["failed", "failed"]);
@@ -196,21 +194,37 @@ describe("deliver", () => {
     const gone = { ...storedDelivery("sub_1"), ...failed };
     const changed = { ...gone, _id: "dlv_2", subscription_id: "sub_2", address_masked: "•••bbbbbbbb" };
     const { run, sent } = given({ existing: async () => [gone, changed, storedDelivery("sub_3")] });
-    const { invalid } = await run(work(["sub_1", "sub_2", "sub_3"], aMessage(), { fence: 2 }), never);
+    const { invalid } = await run(work(["sub_1", "sub_2", "sub_3"], aMessage(), { fence: 2 }), aHold());
     expect(invalid).to.deep.equal([{ _id: "sub_1", token: "a".repeat(64), since: noon }]);
     expect(sent).to.deep.equal([]);
   });
 
   it("begins no further recipient when it is halted, and finishes those under way", async () => {
-    const halt = new AbortController();
+    let isOver = false;
     const { run, sent } = given({}, () => {
-      halt.abort();
+      isOver = true;
       return { kind: "sent", providerId: null };
     });
     const ids = Array.from({ length: 200 }, (_, n) => `sub_${n}`);
-    const delivered = await run(work(ids), halt.signal);
+    const delivered = await run(work(ids), aHold({ isOver: () => isOver }));
     expect(delivered.halted).to.equal(true);
     expect(delivered.stored).to.have.length(sent.length);
     expect(sent.length).to.be.below(ids.length);
+  });
+
+  it("leaves to the next run whom the provider did not get to before the hold was over", async () => {
+    let isOver = false;
+    const sender: DeliverDeps["sender"] = async () => ({
+      name: "apns",
+      prepare: () => async (_to, _signal, isGivenUp) => {
+        isOver = true; // while it waits for its turn at the provider
+        if (isGivenUp()) throw new NotBegun();
+        return { kind: "sent", providerId: null };
+      },
+      hasReached: () => true,
+      believes: () => true,
+    });
+    const delivered = await given({ sender }).run(work(["sub_1"]), aHold({ isOver: () => isOver }));
+    expect(delivered).to.deep.equal({ stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: true });
   });
 });

@@ -4,7 +4,7 @@ import { eventTypes } from "#core/schema/event-data.ts";
 import { parser } from "#core/schema/parser.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import { followUp } from "../../../dispatcher/follow-up.ts";
-import { aChunk, aMessage, handClock, noon } from "../../support/work.ts";
+import { aChunk, aHold, aMessage, handClock, noon } from "../../support/work.ts";
 
 const aDelivery = (over: Partial<DeliveryRow>): DeliveryRow => ({
   _id: "dlv_1",
@@ -38,7 +38,7 @@ const eventsOf = async (row: DeliveryRow): Promise<EventEnvelope[]> => {
     clock: handClock(),
   });
   const delivered = { stored: [row], fresh: [row], again: [], invalid: [], doubted: 0, halted: false };
-  await follow({ chunk: aChunk(), message: aMessage() }, delivered);
+  await follow({ chunk: aChunk(), message: aMessage() }, delivered, aHold());
   return published;
 };
 
@@ -70,5 +70,29 @@ describe("the events of a delivery", () => {
   it("say which kind of bounce it was, and what the server said", async () => {
     const [, bounced] = await eventsOf(aDelivery({ error_code: "HARD_BOUNCE", bounce_type: "hard" }));
     expect(bounced?.data).to.include({ bounce_type: "hard", provider_code: "550 5.1.1", external_id: "ada" });
+  });
+});
+
+describe("whom to try again", () => {
+  const keptBy = async (isLost: boolean): Promise<string[]> => {
+    const kept: string[] = [];
+    const follow = followUp({
+      keepChunks: async (chunks) => void kept.push(...chunks.flatMap(({ recipients }) => recipients)),
+      invalidate: async () => undefined,
+      publish: async () => true,
+      clock: handClock(),
+    });
+    const again = [{ subscriptionId: "sub_1", at: noon }];
+    const delivered = { stored: [], fresh: [], again, invalid: [], doubted: 0, halted: false };
+    await follow({ chunk: aChunk(), message: aMessage() }, delivered, aHold({ isLost: () => isLost }));
+    return kept;
+  };
+
+  it("is kept for later", async () => {
+    expect(await keptBy(false)).to.deep.equal(["sub_1"]);
+  });
+
+  it("is left to who took over when the lease was lost: he tries them too", async () => {
+    expect(await keptBy(true)).to.deep.equal([]);
   });
 });

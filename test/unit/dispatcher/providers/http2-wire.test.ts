@@ -3,6 +3,7 @@ import { createServer, type Http2Server, type ServerHttp2Stream } from "node:htt
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import fc from "fast-check";
+import { NotBegun } from "#core/domain/outcome.ts";
 import { frame, frameReader, frameTypes } from "../../../../dispatcher/providers/http2-frames.ts";
 import { type Http2Pool, type Http2PoolOptions, http2Pool } from "../../../../dispatcher/providers/http2-pool.ts";
 import { until } from "../../../support/until.ts";
@@ -106,6 +107,25 @@ describe("the HTTP/2 client against Node's own server", () => {
     expect(asked).to.equal(1);
   });
 
+  it("asks again for what it was about to send when the process stood still", async () => {
+    const bodies: string[] = [];
+    await start((stream, body) => {
+      bodies.push(body);
+      stream.respond({ ":status": 200 }, { endStream: true });
+    });
+    await request("that the connection is there");
+    let isOver = false;
+    const ask = (body: string, more = {}) =>
+      pool.request({ path: "/", headers: {}, body, timeoutMs: 5000, signal: never, ...more });
+    const asked = Promise.allSettled([ask("given up", { isOver: () => isOver }), ask("still wanted")]);
+    standStill(1_200);
+    isOver = true;
+    const [givenUp, wanted] = await asked;
+    expect(givenUp).to.have.property("reason").that.is.instanceOf(NotBegun);
+    expect(wanted).to.have.nested.property("value.kind", "answer");
+    expect(bodies).to.deep.equal(["that the connection is there", "still wanted"]);
+  });
+
   it("is broken when the stream is reset, and tries a refused one again", async () => {
     let asked = 0;
     await start((stream) => {
@@ -117,6 +137,9 @@ describe("the HTTP/2 client against Node's own server", () => {
     expect(asked).to.equal(2);
   });
 });
+
+/** Nothing of this process runs for so long. */
+const standStill = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 describe("the HTTP/2 client against a peer that breaks the protocol", () => {
   let server: Server;
