@@ -3,6 +3,9 @@ import { OutgoingConfig, poolSize, SharedConfig, StreamsConfig } from "./shared.
 
 const { Integer, Object: Group, Optional, String: Text } = Type;
 
+/** The grace by itself, and the least that the chart admits: a mail server's 45 s, and 5 to store what came of it. */
+export const dispatcherGraceSeconds = 50;
+
 /** Settings of the dispatcher. */
 export const DispatcherConfig = Group(
   {
@@ -10,6 +13,16 @@ export const DispatcherConfig = Group(
     ...StreamsConfig,
     ...OutgoingConfig,
     mongodbPoolSize: poolSize(30),
+    graceSeconds: Integer({
+      env: "HERALD_GRACE_SECONDS",
+      default: dispatcherGraceSeconds,
+      minimum: 1,
+      maximum: 600,
+      description:
+        "seconds from SIGTERM to finish what is in hand; keep it below the pod's termination grace. No call of a provider " +
+        "takes longer than this less 5: a mail server is given 45 seconds, so that with less than 50 a slow one's mails " +
+        "end as uncertain sooner",
+    }),
     unsavedLimit: Integer({
       env: "HERALD_DISPATCHER_UNSAVED_LIMIT",
       default: 100,

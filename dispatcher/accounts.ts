@@ -23,6 +23,8 @@ export type AccountsDeps = {
   client: GuardedClient;
   apnsUrls: Record<"production" | "sandbox", string>;
   fcmUrl: string;
+  /** How long one send may take. */
+  timeoutMs: (channel: SendableChannel) => number;
   clock: Clock;
 };
 
@@ -38,28 +40,35 @@ type Secret = (sealed: Sealed, member: string) => string;
 type Opener = (of: ChannelAccounts, secret: Secret, deps: AccountsDeps) => Account | null;
 
 const openers: Record<SendableChannel, Opener> = {
-  ios_push: ({ ios_push: of }, secret, { open, tokens, apnsUrls, clock }) => {
+  ios_push: ({ ios_push: of }, secret, { open, tokens, apnsUrls, timeoutMs, clock }) => {
     if (of === undefined) return null;
     const privateKeyPem = secret(of.private_key, "ios_push.private_key");
     const signer = { teamId: of.team_id, keyId: of.key_id, bundleId: of.bundle_id, privateKeyPem };
-    return account(apns({ account: signer, baseUrl: apnsUrls[of.environment], open, tokens, clock }), renderApns);
+    const baseUrl = apnsUrls[of.environment];
+    return account(
+      apns({ account: signer, baseUrl, open, tokens, clock, timeoutMs: timeoutMs("ios_push") }),
+      renderApns,
+    );
   },
 
-  android_push: ({ android_push: of }, secret, { open, fcmUrl, clock }) => {
+  android_push: ({ android_push: of }, secret, { open, fcmUrl, timeoutMs, clock }) => {
     if (of === undefined) return null;
     const privateKeyPem = secret(of.private_key, "android_push.private_key");
     const service = { projectId: of.project_id, clientEmail: of.client_email, tokenUri: of.token_uri, privateKeyPem };
-    return account(fcm({ account: service, baseUrl: fcmUrl, open, clock }), renderFcm);
+    return account(
+      fcm({ account: service, baseUrl: fcmUrl, open, clock, timeoutMs: timeoutMs("android_push") }),
+      renderFcm,
+    );
   },
 
-  web_push: ({ web_push: of }, secret, { client, clock }) => {
+  web_push: ({ web_push: of }, secret, { client, timeoutMs, clock }) => {
     if (of === undefined) return null;
     const privateKey = secret(of.private_key, "web_push.private_key");
     const vapid = { subject: of.subject, publicKey: of.public_key, privateKey };
-    return account(webPush({ account: vapid, client, clock }), renderWebPush);
+    return account(webPush({ account: vapid, client, clock, timeoutMs: timeoutMs("web_push") }), renderWebPush);
   },
 
-  email: ({ email: of }, secret, { clock }) => {
+  email: ({ email: of }, secret, { timeoutMs, clock }) => {
     if (of === undefined) return null;
     const { host, port, security, username, password, dkim } = of;
     const server = {
@@ -74,6 +83,6 @@ const openers: Record<SendableChannel, Opener> = {
         privateKey: secret(dkim.private_key, "email.dkim.private_key"),
       },
     };
-    return account(smtp({ account: server, clock }), renderEmail);
+    return account(smtp({ account: server, clock, timeoutMs: timeoutMs("email") }), renderEmail);
   },
 };

@@ -39,6 +39,8 @@ export type DeliverDeps = {
   sender: (app: AppRow, channel: SendableChannel) => Promise<Sender>;
   /** Runs one recipient inside the window of unsaved ones. */
   slot: (account: string, run: () => Promise<void>) => Promise<void>;
+  /** Aborts when the program can wait no longer: what is under way is cut off, and stored as what is known of it. */
+  cut: AbortSignal;
   clock: Clock;
   random: Random;
 };
@@ -69,9 +71,6 @@ export type Delivered = {
 /** Recipients of one chunk under way at once: two chunks fill the window, and a small message finds room. */
 const chunkConcurrency = 64;
 const defaultTtlSeconds = 259_200; // 3 days. Source: decisions 7.7
-/** A send is never cut off: each provider keeps a deadline of its own. */
-const never = new AbortController().signal;
-
 /**
  * Sends a chunk to each recipient that has no delivery yet, and stores each outcome as it comes. Once the hold is over no
  * further recipient is begun, and what is under way is finished and stored.
@@ -190,9 +189,9 @@ const attempt = async (run: Run, subscription: Reached): Promise<void> => {
 };
 
 /** Null when it was given up while it waited for its turn at the provider: nothing of it was handed over. */
-const send = async ({ prepare, isOver }: Run, to: Reached, deliveryId: string): Promise<Outcome | null> => {
+const send = async ({ deps, prepare, isOver }: Run, to: Reached, deliveryId: string): Promise<Outcome | null> => {
   try {
-    return await prepare(to.language)(recipientOf(to, deliveryId), never, isOver);
+    return await prepare(to.language)(recipientOf(to, deliveryId), deps.cut, isOver);
   } catch (error) {
     if (error instanceof NotBegun) return null;
     throw error;

@@ -27,7 +27,7 @@ import { type MessageRow, messageCollection } from "#core/storage/messages.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans.ts";
 import { retention } from "#core/storage/retention.ts";
 import { suspension } from "#core/storage/suspension.ts";
-import { openAccount } from "./accounts.ts";
+import { type AccountsDeps, openAccount } from "./accounts.ts";
 import { leftEvents } from "./event-batches.ts";
 import { chunkHint, hints, messageHint } from "./hints.ts";
 import { lanes } from "./lanes.ts";
@@ -35,6 +35,7 @@ import { guardedClient } from "./outgoing/guarded-client.ts";
 import { peopleParts } from "./people/parts.ts";
 import { type Pipeline, pipeline } from "./pipeline.ts";
 import { apnsTokens } from "./providers/apns-tokens.ts";
+import { sendTimeoutMs } from "./providers/deadlines.ts";
 import { http2Pool } from "./providers/http2-pool.ts";
 import { purge } from "./purge.ts";
 import { senders } from "./senders.ts";
@@ -45,6 +46,7 @@ import { unsavedWindow } from "./window.ts";
 
 /** What of the settings the parts need; `config/dispatcher.ts` describes each. */
 export type Settings = {
+  graceSeconds: number;
   natsPrefix: string;
   natsReplicas: number;
   keyRing: string;
@@ -101,7 +103,7 @@ export const parts = (made: Made): Part[] => {
     ...webhooks.parts,
     purging(made),
     timers({ sources, holder, clock, log, db: mongo.db, metrics: metrics.queue }),
-    { name: "halt", start: async () => undefined, stop: async () => shared.halt() },
+    { name: "halt", start: async () => undefined, stop: async (graceIsOver) => shared.halt(graceIsOver) },
   ];
 };
 
@@ -110,7 +112,7 @@ const mailOf = ({ mailUrl: url, mailFrom: from }: Settings): { url: string; from
 
 /** What sending and webhooks both use. */
 const sharing = ({ config, mongo, nats, clock, log }: Made) => {
-  const stopping = new AbortController();
+  const [stopping, cut] = [new AbortController(), new AbortController()];
   const names = subjects(config.natsPrefix);
   const news = changes({ nats, subjects: names });
   return {
@@ -129,7 +131,11 @@ const sharing = ({ config, mongo, nats, clock, log }: Made) => {
     client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }) }),
     unseal: keyRing(config.keyRing).open,
     stopping: stopping.signal,
-    halt: () => stopping.abort(),
+    cut: cut.signal,
+    halt: (graceIsOver: AbortSignal) => {
+      stopping.abort();
+      graceIsOver.addEventListener("abort", () => cut.abort(), { once: true });
+    },
   };
 };
 
@@ -170,13 +176,14 @@ const sending = (made: Made, shared: Shared) => {
   return { pipeline: steps, hints: rung, outbox: box, accounts };
 };
 
-const accountDeps = ({ config, clock }: Made, { client, unseal }: Shared) => ({
+const accountDeps = ({ config, clock }: Made, { client, unseal }: Shared): AccountsDeps => ({
   unseal,
   client,
   open: http2Pool,
   tokens: apnsTokens(clock),
   apnsUrls: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl },
   fcmUrl: config.fcmUrl,
+  timeoutMs: (channel) => sendTimeoutMs(channel, config.graceSeconds * 1_000),
   clock,
 });
 

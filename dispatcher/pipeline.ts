@@ -43,6 +43,8 @@ export type PipelineDeps = {
   holder: string;
   openChunks: number;
   stopping: AbortSignal;
+  /** Aborts when the grace is over. */
+  cut: AbortSignal;
   metrics: DispatcherMetrics;
   log: Log;
   clock: Clock;
@@ -125,6 +127,7 @@ const sending = (deps: PipelineDeps) => {
         record: recorder({ store, writers: 2 }), // 2: while one batch is stored the other half of the window is being sent
         sender: deps.senders.of,
         slot: deps.window.slot,
+        cut: deps.cut,
         clock: deps.clock,
         random: deps.random,
       }),

@@ -41,7 +41,8 @@ export type Fault = "provider" | "origin";
  * - `retry_at`: may work later, not before `at`.
  * - `config_error`: credentials or set-up are wrong; every send of this app and channel will fail alike.
  * - `payload_error`: this content can never be accepted for this recipient.
- * - `uncertain`: the link broke before the answer came: it may have arrived, so it is not sent again.
+ * - `uncertain`: no answer came to what was handed over (the link broke, the deadline passed, the program ended): it may
+ *   have arrived, so it is not sent again.
  */
 export type Outcome =
   | { kind: "sent"; providerId: string | null }
@@ -84,8 +85,9 @@ export type Provider<Push> = {
   name: string;
   origins?: Origins;
   /**
-   * Never rejects for an answer of the provider or a broken link: those are outcomes. Rejects when `signal` aborts, and
-   * with {@link NotBegun} when `isOver`, asked last of all before it is handed over, says that it was given up.
+   * Never rejects for an answer of the provider or a broken link: those are outcomes. Rejects with {@link NotBegun} when
+   * nothing was handed over yet and `signal` aborts, or `isOver`, asked last of all before, says that it was given up.
+   * What was handed over when `signal` aborts is `uncertain`.
    */
   send: (push: Push, to: Recipient, signal: AbortSignal, isOver?: () => boolean) => Promise<Outcome>;
   /** Finishes what is under way (bounded by its own deadline), then closes its connections. */

@@ -1,5 +1,5 @@
 import { Unavailable } from "../errors.ts";
-import type { Part } from "../runtime/lifecycle.ts";
+import { lateMs, type Part } from "../runtime/lifecycle.ts";
 import type { Log } from "../runtime/log.ts";
 import type { QueueMetrics } from "../runtime/metrics-queue.ts";
 import { isUnreachable } from "../storage/connect.ts";
@@ -175,7 +175,7 @@ const keepAlive = (jobs: ReadonlySet<Job>, timeoutMs: number): void => {
   for (const { hint, startedMs } of jobs) if (Date.now() - startedMs <= timeoutMs) hint.working();
 };
 
-const lastMs = 300; // for handlers to heed their signal, within what the lifecycle grants beyond the grace
+const lastMs = lateMs.part - 200; // for handlers to heed their signal
 
 const finish = async (jobs: ReadonlySet<Job>, signal: AbortSignal): Promise<void> => {
   const ends = Promise.all([...jobs].map((job) => job.end));

@@ -56,34 +56,34 @@ const startAll = async (parts: readonly Part[], started: Part[], signal: AbortSi
   return true;
 };
 
+/** After the grace each part still has this long to heed its signal, and all of them together the second. */
+export const lateMs = { part: 1_000, all: 4_000 }; // the chart has a pod killed 5 s after the grace
+
+/** A part that outlasts the grace is left behind; those that come after it are stopped all the same. */
 const stopAll = async (started: readonly Part[], graceMs: number, log: Log): Promise<boolean> => {
-  const { signal, over, cancel } = grace(graceMs);
+  const endsAtMs = performance.now() + graceMs;
+  const grace = new AbortController();
+  const timer = setTimeout(() => grace.abort(new Error("the grace is over")), graceMs);
   let isClean = true;
   for (const part of started) {
     try {
-      await Promise.race([part.stop(signal), over]);
+      await within(endsAtMs, part.stop(grace.signal));
     } catch (err) {
       isClean = false;
       log.error({ part: part.name, err }, "part.stop_failed");
     }
   }
-  cancel();
+  clearTimeout(timer);
   return isClean;
 };
 
-/** `over` rejects soon after the grace has run out, so that a part which heeds its signal can still end by itself. */
-const grace = (graceMs: number): { signal: AbortSignal; over: Promise<never>; cancel: () => void } => {
-  const controller = new AbortController();
+/** Rejects when a part that begins to stop now has had its time. */
+const within = async (graceEndsAtMs: number, stopping: Promise<void>): Promise<void> => {
   const { promise: over, reject } = Promise.withResolvers<never>();
-  over.catch(() => undefined);
-  const heedMs = 500;
-  const abort = setTimeout(() => controller.abort(new Error("the grace is over")), graceMs);
-  const giveUp = setTimeout(() => reject(new Error(`not stopped within ${graceMs} ms`)), graceMs + heedMs);
-  const cancel = (): void => {
-    clearTimeout(abort);
-    clearTimeout(giveUp);
-  };
-  return { signal: controller.signal, over, cancel };
+  const nowMs = performance.now();
+  const untilMs = Math.min(Math.max(graceEndsAtMs, nowMs) + lateMs.part, graceEndsAtMs + lateMs.all);
+  const timer = setTimeout(() => reject(new Error("not stopped within the grace")), Math.max(0, untilMs - nowMs));
+  await Promise.race([stopping, over]).finally(() => clearTimeout(timer));
 };
 
 type Ending = { told: Promise<number>; signal: AbortSignal; end: (code: number) => void; forget: () => void };

@@ -10,7 +10,10 @@ import { dns, type Resolve } from "./resolve.ts";
 export type { GuardedReply, GuardedRequest } from "./exchange.ts";
 
 export type GuardedClient = {
-  /** Never rejects but when `signal` aborts. Follows no redirect, uses no proxy, inflates nothing. */
+  /**
+   * Never rejects. Follows no redirect, uses no proxy, inflates nothing. When `signal` aborts, what was sent is `broken`
+   * and all else `unreached`.
+   */
   request: (wanted: GuardedRequest, signal: AbortSignal) => Promise<GuardedReply>;
   /** Closes every connection; requests under way end as broken. */
   close: () => void;
@@ -73,12 +76,9 @@ export const guardedClient = (deps: GuardedClientDeps): GuardedClient => {
   };
   return {
     request: async (wanted, signal) => {
-      signal.throwIfAborted();
       const problem = guard.problemOf(wanted.url);
       if (problem !== null) return { kind: "refused", reason: problem, errorClass: "address_refused" };
-      const reply = await within(wanted.timeoutMs, signal, (ending) => inPlace(wanted, ending));
-      if (reply.kind !== "answered" || reply.broken !== null) signal.throwIfAborted();
-      return reply;
+      return within(wanted.timeoutMs, signal, (ending) => inPlace(wanted, ending));
     },
     close: () => {
       pools.close();
@@ -103,6 +103,7 @@ const within = async <T>(timeMs: number, signal: AbortSignal, fn: (ending: Abort
   const end = (): void => ending.abort();
   const timer = setTimeout(end, timeMs);
   signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
   try {
     return await fn(ending.signal);
   } finally {

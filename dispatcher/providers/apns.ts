@@ -3,6 +3,7 @@ import type { Outcome, Provider } from "#core/domain/outcome.ts";
 import { type ApnsPush, apnsBody } from "#core/domain/render/apns.ts";
 import { apnsOutcome } from "./apns-outcomes.ts";
 import type { ApnsSigner, ApnsTokens } from "./apns-tokens.ts";
+import { sendTimeoutsMs } from "./deadlines.ts";
 import { notAnswered, type OpenTransport, providerOrigin, type TransportResult } from "./transport.ts";
 
 export type ApnsAccount = ApnsSigner & { bundleId: string };
@@ -15,6 +16,7 @@ export type ApnsDeps = {
   /** Shared by all accounts. */
   tokens: ApnsTokens;
   clock: Clock;
+  /** For one push, with both tries when its token had expired. */
   timeoutMs?: number;
 };
 
@@ -24,19 +26,27 @@ const expired = "ExpiredProviderToken";
  * Sends to Apple devices with token authentication.
  * Source: Apple, "Sending notification requests to APNs".
  */
-export const apns = ({ account, baseUrl, open, tokens, clock, timeoutMs = 20_000 }: ApnsDeps): Provider<ApnsPush> => {
+export const apns = ({
+  account,
+  baseUrl,
+  open,
+  tokens,
+  clock,
+  timeoutMs = sendTimeoutsMs.ios_push,
+}: ApnsDeps): Provider<ApnsPush> => {
   // APNs admits one stream until it has checked the token of the first request.
   const transport = open({ origin: providerOrigin(baseUrl), initialStreams: 1 });
   const send: Provider<ApnsPush>["send"] = async (push, to, signal, isOver) => {
     const token = tokens.current(account);
     if (token === null) return unusableKey;
     const id = apnsIdOf(to.deliveryId);
+    const endsAtMs = performance.now() + timeoutMs;
     const post = (bearer: string): Promise<TransportResult> =>
       transport.request({
         path: `/3/device/${encodeURIComponent(to.address)}`,
         headers: headersOf(push, { token: bearer, id, topic: account.bundleId, now: clock.now() }),
         body: apnsBody(push, to.deliveryId),
-        timeoutMs,
+        timeoutMs: endsAtMs - performance.now(),
         signal,
         isOver,
       });

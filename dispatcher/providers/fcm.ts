@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Outcome, Provider } from "#core/domain/outcome.ts";
 import { type FcmPush, fcmBody } from "#core/domain/render/fcm.ts";
+import { sendTimeoutsMs } from "./deadlines.ts";
 import { fcmOutcome } from "./fcm-outcomes.ts";
 import { googleToken, type ServiceAccount } from "./google-token.ts";
 import { notAnswered, type OpenTransport, providerOrigin, type Transport, type TransportResult } from "./transport.ts";
@@ -14,6 +15,7 @@ export type FcmDeps = {
   baseUrl: string;
   open: OpenTransport;
   clock: Clock;
+  /** For one push, with access tokens and both tries when FCM refuses the first one's. */
   timeoutMs?: number;
 };
 
@@ -21,7 +23,13 @@ export type FcmDeps = {
  * Sends to Android devices over FCM HTTP v1, on connections that stay open.
  * Source: Firebase, REST method projects.messages.send.
  */
-export const fcm = ({ account, baseUrl, open, clock, timeoutMs = 20_000 }: FcmDeps): Provider<FcmPush> => {
+export const fcm = ({
+  account,
+  baseUrl,
+  open,
+  clock,
+  timeoutMs = sendTimeoutsMs.android_push,
+}: FcmDeps): Provider<FcmPush> => {
   const origin = providerOrigin(baseUrl);
   const transport = open({ origin });
   const tokens = tokenTransport(account.tokenUri, origin, { transport, open });
@@ -29,15 +37,15 @@ export const fcm = ({ account, baseUrl, open, clock, timeoutMs = 20_000 }: FcmDe
 
   const token = googleToken({ account, transport: tokens, clock });
   const path = `/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`;
-  const attempt = async (...[push, to, signal, isOver]: Given): Promise<TransportResult | Outcome> => {
-    const granted = await token.current();
-    signal.throwIfAborted();
+  const attempt = async (endsAtMs: number, given: Given): Promise<TransportResult | Outcome> => {
+    const [push, to, signal, isOver] = given;
+    const granted = token.known() ?? (await inTime(token.current(), endsAtMs));
     if (granted.kind !== "token") return granted;
     const result = await transport.request({
       path,
       headers: { authorization: `Bearer ${granted.value}`, "content-type": "application/json" },
       body: fcmBody(push, to.address, to.deliveryId),
-      timeoutMs,
+      timeoutMs: endsAtMs - performance.now(),
       signal,
       isOver,
     });
@@ -45,8 +53,9 @@ export const fcm = ({ account, baseUrl, open, clock, timeoutMs = 20_000 }: FcmDe
     return result;
   };
   const send = async (...given: Given): Promise<Outcome> => {
-    const first = await attempt(...given);
-    const result = isRefusedToken(first) ? await attempt(...given) : first;
+    const endsAtMs = performance.now() + timeoutMs;
+    const first = await attempt(endsAtMs, given);
+    const result = isRefusedToken(first) ? await attempt(endsAtMs, given) : first;
     return outcomeOf(result, clock.now());
   };
   const pushes = underWay();
@@ -62,6 +71,14 @@ export const fcm = ({ account, baseUrl, open, clock, timeoutMs = 20_000 }: FcmDe
 };
 
 type Given = Parameters<Provider<FcmPush>["send"]>;
+
+/** An access token, or that there was none in time: nothing was sent, so that it may be tried again. */
+const inTime = async <T>(asked: Promise<T>, endsAtMs: number): Promise<T | TransportResult> => {
+  const { promise: late, resolve } = Promise.withResolvers<TransportResult>();
+  const giveUp = (): void => resolve({ kind: "not_sent", reason: "no access token in time" });
+  const timer = setTimeout(giveUp, Math.max(0, endsAtMs - performance.now()));
+  return Promise.race([asked, late]).finally(() => clearTimeout(timer));
+};
 
 /**
  * Where access tokens come from. A tenant names the address, so it must be Google's, or stand where FCM itself stands:

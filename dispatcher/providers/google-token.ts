@@ -8,8 +8,10 @@ export type ServiceAccount = { clientEmail: string; tokenUri: string; privateKey
 export type GoogleTokenDeps = { account: ServiceAccount; transport: Transport; clock: Clock };
 
 export type GoogleToken = {
+  /** The access token, when there is one that can be used. */
+  known: () => Granted | null;
   /** The access token to send with, or why there is none. Calls at the same time share one request. */
-  current: () => Promise<{ kind: "token"; value: string } | Outcome>;
+  current: () => Promise<Granted | Outcome>;
   /** Forgets this token when it is still the current one. */
   refused: (value: string) => void;
 };
@@ -32,9 +34,12 @@ export const googleToken = ({ account, transport, clock }: GoogleTokenDeps): Goo
     if (granted.kind === "token") known = granted;
     return granted;
   };
+  const usable = (): Granted | null => (known !== null && clock.now().getTime() < known.renewAtMs ? known : null);
   return {
+    known: usable,
     current: () => {
-      if (known !== null && clock.now().getTime() < known.renewAtMs) return Promise.resolve(known);
+      const granted = usable();
+      if (granted !== null) return Promise.resolve(granted);
       asking ??= ask().finally(() => {
         asking = null;
       });
@@ -46,7 +51,7 @@ export const googleToken = ({ account, transport, clock }: GoogleTokenDeps): Goo
   };
 };
 
-type Granted = { kind: "token"; value: string; renewAtMs: number };
+export type Granted = { kind: "token"; value: string; renewAtMs: number };
 
 const grantRequest = ({ clientEmail, tokenUri }: ServiceAccount, key: JwtKey, now: Date) => {
   const iat = Math.floor(now.getTime() / 1000);

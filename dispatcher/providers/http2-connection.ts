@@ -201,11 +201,7 @@ export class Http2Connection {
       if (!aborted && nowMs < exchange.deadlineAtMs) continue;
       this.#wire.cancel(streamId);
       isDeaf ||= !aborted && this.#heardAtMs < sentAtMs;
-      if (!aborted) this.#finish(streamId, underWay, "no answer in time");
-      else {
-        this.#underWay.delete(streamId);
-        exchange.abort(exchange.request.signal.reason);
-      }
+      this.#finish(streamId, underWay, aborted ? "it was cut off before the answer" : "no answer in time");
     }
     if (isDeaf) this.destroy("nothing was heard on the connection");
   }

@@ -49,11 +49,10 @@ export const http2Pool = (options: Http2PoolOptions): Http2Pool => {
   };
 };
 
-/** Rejects a waiting request that nobody wants to be sent any more. */
-const isGivenUp = ({ request: { signal, isOver }, abort }: Exchange): boolean => {
-  if (signal.aborted) abort(signal.reason);
-  else if (isOver?.() === true) abort(new NotBegun());
-  else return false;
+/** Ends a waiting request that nobody wants to be sent any more. */
+const isGivenUp = ({ request: { signal, isOver }, giveUp }: Exchange): boolean => {
+  if (!signal.aborted && isOver?.() !== true) return false;
+  giveUp();
   return true;
 };
 
@@ -75,7 +74,7 @@ class Pool {
   }
 
   request(request: TransportRequest): Promise<TransportResult> {
-    if (request.signal.aborted) return Promise.reject(request.signal.reason);
+    if (request.signal.aborted) return Promise.reject(new NotBegun());
     if (this.#closed !== null) return notSent("the pool is closing");
     if (this.#waiting.length >= this.#options.maxWaiting) return notSent("too many requests wait");
     return new Promise((resolve, reject) => {
@@ -88,8 +87,8 @@ class Pool {
           resolve(result);
           this.#left();
         },
-        abort: (reason) => {
-          reject(reason);
+        giveUp: () => {
+          reject(new NotBegun());
           this.#left();
         },
       });

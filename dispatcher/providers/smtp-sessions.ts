@@ -21,8 +21,8 @@ export type Leave = { signal: AbortSignal; isOver: () => boolean };
 
 export type SmtpSessions = {
   /**
-   * Hands one message to the server, over an idle session if there is one. Rejects when `signal` aborts, and with
-   * `NotBegun` when `isOver` says so before the session begins with it.
+   * Hands one message to the server, over an idle session if there is one. Rejects only with `NotBegun`: not all of it
+   * had gone out when `signal` aborted, or `isOver` said so before the session began with it.
    */
   hand: (envelope: SMTPEnvelope, message: () => Readable, leave: Leave) => Promise<Handing>;
   close: () => void;
@@ -71,8 +71,7 @@ export const smtpSessions = (server: SmtpServer, { sessions, timeoutMs }: SmtpLi
       keep(session, messages);
       return { kind: "accepted", response };
     } catch (error) {
-      if (session !== undefined && error instanceof NotBegun) keep(session, messages);
-      else if (session !== undefined && (await isReusable(session, error, limit))) keep(session, messages);
+      if (session !== undefined && (await isReusable(session, error, limit))) keep(session, messages);
       else session?.close();
       return { kind: "failed", error, reached: reachedBy(session, message) };
     } finally {
@@ -80,7 +79,7 @@ export const smtpSessions = (server: SmtpServer, { sessions, timeoutMs }: SmtpLi
     }
   };
   const hand: SmtpSessions["hand"] = async (envelope, message, { signal, isOver }) => {
-    if (isOver()) throw new NotBegun(); // while it waited for its place
+    if (signal.aborted || isOver()) throw new NotBegun(); // while it waited for its place
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const kept = take();
     const letter = { envelope, message: message(), isOver };
@@ -88,12 +87,10 @@ export const smtpSessions = (server: SmtpServer, { sessions, timeoutMs }: SmtpLi
     const wasStale =
       kept !== undefined && first.kind === "failed" && !letter.message.readableDidRead && isLinkError(first.error);
     const last = wasStale ? await over(undefined, { envelope, message: message(), isOver }, limit) : first;
-    signal.throwIfAborted();
-    if (last.kind === "failed" && last.error instanceof NotBegun) throw last.error;
-    return last;
+    return begun(last, signal);
   };
   return {
-    hand: (envelope, message, leave) => places.run(() => hand(envelope, message, leave), leave.signal),
+    hand: (envelope, message, leave) => places.run(() => hand(envelope, message, leave)),
     close: () => {
       for (const kept of idle) drop(kept);
     },
@@ -108,8 +105,16 @@ const reachedBy = (session: SmtpSession | undefined, message: Readable): Reached
 
 type Letter = { envelope: SMTPEnvelope; message: Readable; isOver: () => boolean };
 
+/** Throws when it was given up before all of it had gone out: the server has not taken it. */
+const begun = (end: Handing, { aborted }: AbortSignal): Handing => {
+  const isGivenUp = end.kind === "failed" && (aborted || end.error instanceof NotBegun);
+  if (isGivenUp && end.reached !== "end") throw new NotBegun();
+  return end;
+};
+
 /** After a refusal of one message the session goes on, unless the server is ending it. */
 const isReusable = async (session: SmtpSession, error: unknown, limit: AbortSignal): Promise<boolean> => {
+  if (error instanceof NotBegun) return true;
   if (isLinkError(error) || !session.isOpen()) return false;
   return session.reset(limit).then(
     () => true,

@@ -3,6 +3,7 @@ import { createTransport, type SendMailOptions, type Transport } from "nodemaile
 import type { Clock } from "#core/domain/clock.ts";
 import { NotBegun, type Outcome, type Provider, type Recipient } from "#core/domain/outcome.ts";
 import type { EmailMessage } from "#core/domain/render/email.ts";
+import { sendTimeoutsMs } from "./deadlines.ts";
 import { type SmtpError, smtpOutcome } from "./smtp-outcomes.ts";
 import type { SmtpServer } from "./smtp-session.ts";
 import { type Handing, type Leave, type SmtpSessions, smtpSessions } from "./smtp-sessions.ts";
@@ -23,17 +24,21 @@ export type SmtpDeps = {
 };
 
 /** Sends mails over an account's SMTP server. */
-export const smtp = ({ account, clock, timeoutMs = 45_000, sessions = 8 }: SmtpDeps): Provider<EmailMessage> => {
+export const smtp = ({
+  account,
+  clock,
+  timeoutMs = sendTimeoutsMs.email,
+  sessions = 8,
+}: SmtpDeps): Provider<EmailMessage> => {
   const open = smtpSessions(account, { sessions, timeoutMs });
   const mailer = createTransport(over(open));
   const mails = underWay();
   const send: Provider<EmailMessage>["send"] = async (message, to, signal, isOver = () => false): Promise<Outcome> => {
-    signal.throwIfAborted();
+    if (signal.aborted) throw new NotBegun();
     const mail = mailOf(account, message, to);
     const given: Given = { ...mail, signal, isOver };
     const handing = await mailer.sendMail(given).catch((error: unknown): Handing => {
-      signal.throwIfAborted();
-      if (error instanceof NotBegun) throw error;
+      if (error instanceof NotBegun || signal.aborted) throw new NotBegun();
       return { kind: "failed", error, reached: "nothing" }; // it could not be composed
     });
     if (handing.kind === "accepted") return { kind: "sent", providerId: queueIdOf(handing.response) ?? mail.messageId };

@@ -6,6 +6,7 @@ export type TransportRequest = {
   headers: Readonly<Record<string, string>>;
   body: string | Buffer;
   timeoutMs: number;
+  /** Cuts it off at once. */
   signal: AbortSignal;
   /** Asked last of all before it is written: true gives it up. */
   isOver?: (() => boolean) | undefined;
@@ -22,7 +23,7 @@ export type TransportResult =
   | { kind: "not_sent"; reason: string }
   | { kind: "broken"; reason: string };
 
-/** The seam between a provider and its network. Rejects with the reason of an aborted `signal`, or with `NotBegun`. */
+/** The seam between a provider and its network. Rejects only with `NotBegun`: it was given up before it was written. */
 export type Transport = {
   request: (request: TransportRequest) => Promise<TransportResult>;
   /** Takes nothing new, finishes what it has (bounded by the requests' own timeouts), closes its connections. */
@@ -55,8 +56,8 @@ export type Exchange = {
   readonly deadlineAtMs: number;
   attempts: number;
   settle: (result: TransportResult) => void;
-  /** Rejects. */
-  abort: (reason: unknown) => void;
+  /** Rejects with `NotBegun`. */
+  giveUp: () => void;
 };
 
 const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"]);

@@ -4,6 +4,7 @@ import { type DeliveryErrorCode, NotBegun, type Outcome, type Provider, type Rec
 import { maxWebPushBytes, type WebPushMessage, webPushBody } from "#core/domain/render/web-push.ts";
 import { semaphore } from "#core/runtime/bounded.ts";
 import type { GuardedClient, GuardedReply, GuardedRequest } from "../outgoing/guarded-client.ts";
+import { sendTimeoutsMs } from "./deadlines.ts";
 import { underWay } from "./under-way.ts";
 import { encryptWebPush } from "./web-push-encryption.ts";
 import { webPushOutcome } from "./web-push-outcomes.ts";
@@ -26,7 +27,7 @@ export const webPush = ({
   account,
   client,
   clock,
-  timeoutMs = 10_000,
+  timeoutMs = sendTimeoutsMs.web_push,
   connectTimeoutMs = Math.min(timeoutMs, 5_000),
 }: WebPushDeps): Provider<WebPushMessage> => {
   const authorization = vapid(account, clock);
@@ -34,9 +35,10 @@ export const webPush = ({
   const places = semaphore(maxRequests);
   const request = async (wanted: GuardedRequest, signal: AbortSignal): Promise<GuardedReply> => {
     const { isOver = () => false } = wanted;
-    if (isOver()) throw new NotBegun(); // while it waited for its place
+    const isGivenUp = (): boolean => signal.aborted || isOver();
+    if (isGivenUp()) throw new NotBegun(); // while it waited for its place
     const reply = await client.request(wanted, signal);
-    if (reply.kind === "unreached" && isOver()) throw new NotBegun();
+    if (reply.kind === "unreached" && isGivenUp()) throw new NotBegun();
     return reply;
   };
   const push: Provider<WebPushMessage>["send"] = async (message, to, signal, isOver) => {
@@ -49,7 +51,7 @@ export const webPush = ({
     const limits = { timeoutMs, connectTimeoutMs, maxReplyBytes: 16_384 };
     const pool = { poolKey: account.publicKey, maxConnections: maxRequests, mayRepeat: false }; // a repetition is shown twice
     const wanted: GuardedRequest = { url, method: "POST", headers, body, ...limits, ...pool, isOver };
-    const reply = await places.run(() => request(wanted, signal), signal);
+    const reply = await places.run(() => request(wanted, signal));
     return outcomeOf(reply, clock.now());
   };
   return {

@@ -36,7 +36,9 @@ export const ownerMails = (deps: OwnerMailsDeps) => {
         return "told";
       }
       const mail = await mailOf(deps, row, notice);
-      const failure = await mailer.sendMail({ ...mail, ...envelopeOf(server.from, to) }).then(() => null, failureOf);
+      const failure = await mailer
+        .sendMail({ ...mail, ...envelopeOf(server.from, to), signal: AbortSignal.timeout(mailTimeoutMs) })
+        .then(() => null, failureOf);
       if (failure === null) log.info(facts, "webhook.owner_mailed");
       else log.warn({ ...facts, ...failure }, "webhook.owner_not_mailed");
       return failure?.told ?? "told";
@@ -46,6 +48,7 @@ export const ownerMails = (deps: OwnerMailsDeps) => {
 };
 
 const stepTimeoutMs = 10_000;
+const mailTimeoutMs = 30_000; // within the grace of a program that is told to stop
 
 /** A password never goes over a connection that could not be encrypted. */
 const optionsOf = (url: string) => ({

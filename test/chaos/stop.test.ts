@@ -1,6 +1,18 @@
 import { expect } from "chai";
+import type { AppRow } from "#core/storage/apps.ts";
 import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
-import { audit, expectAllSent, type Sending, seedDevices, send, startSending } from "../support/sending.ts";
+import type { Simulator } from "../../dev/simulators/control.ts";
+import { makeCredentials } from "../../dev/simulators/credentials.ts";
+import { startSmtp } from "../../dev/simulators/smtp.ts";
+import {
+  audit,
+  deliveriesOf,
+  expectAllSent,
+  type Sending,
+  seedDevices,
+  send,
+  startSending,
+} from "../support/sending.ts";
 import { testServers } from "../support/servers.ts";
 import type { SystemProgram } from "../support/system.ts";
 import { until } from "../support/until.ts";
@@ -11,6 +23,7 @@ const graceSeconds = 10;
 describe("a dispatcher that is told to stop during a send", function () {
   this.timeout(150_000);
   let sending: Sending;
+  let smtp: Simulator;
   let devices: SubscriptionRow[];
   let api: SystemProgram;
   let dispatchers: [SystemProgram, SystemProgram];
@@ -19,12 +32,18 @@ describe("a dispatcher that is told to stop during a send", function () {
     sending = await startSending(await testServers());
     const { system } = sending;
     devices = await seedDevices(system, recipients);
+    smtp = await startSmtp({ port: 0, tls: makeCredentials().tls });
+    const account = { ...emailAccount, port: Number(new URL(smtp.url).port) };
+    await system.db.collection<AppRow>("apps").updateOne({}, { $set: { "channels.email": account } });
     const grace = { HERALD_GRACE_SECONDS: String(graceSeconds) };
     const starting = [system.start("dispatcher", grace), system.start("dispatcher", grace)] as const;
     [api, dispatchers] = await Promise.all([system.start("apiserver"), Promise.all(starting)]);
   });
 
-  after(() => sending?.close());
+  after(async () => {
+    await sending?.close();
+    await smtp?.stop();
+  });
 
   it("stores what it has sent and leaves the rest to the other, and nothing is sent twice", async () => {
     const { system, apns } = sending;
@@ -46,4 +65,33 @@ describe("a dispatcher that is told to stop during a send", function () {
     expectAllSent(whole, recipients);
     expect(whole.repeated).to.equal(0);
   });
+
+  it("stores a mail as uncertain whose answer does not come before the grace is over, and the next start does not send it", async () => {
+    const { system } = sending;
+    await dispatchers[1].stop();
+    const dispatcher = await system.start("dispatcher", { HERALD_GRACE_SECONDS: "4" });
+    const [mailbox] = await seedDevices(system, 1, { channel: "email", token: "ada@example.test" });
+    smtp.script({ delay_ms: 10_000 });
+    const target = { include_subscription_ids: [mailbox?._id] };
+    const messageId = await send(system, api, { target, contents: undefined, email_subject: "Hi", email_body: "Hi" });
+    await until(() => smtp.log.counts().received === 1, 20_000);
+    await dispatcher.stop();
+    expect((await dispatcher.log()).at(-1)).to.include({ event: "program.stopped", code: 0 });
+    expect(await deliveriesOf(system, messageId)).to.have.nested.property("[0].uncertain", true);
+
+    smtp.script({});
+    await dispatcher.restart();
+    expect(await system.ended(messageId, 60_000)).to.include({ status: "completed" });
+    expect(smtp.log.counts().received).to.equal(1);
+  });
 });
+
+const emailAccount: Omit<NonNullable<AppRow["channels"]["email"]>, "port"> = {
+  host: "127.0.0.1",
+  security: "none",
+  from_name: null,
+  from_address: "news@shop.test",
+  username: null,
+  password: null,
+  dkim: null,
+};

@@ -25,6 +25,7 @@ import { until } from "../../support/until.ts";
 import { aChunk, aMessage, anApp, aSubscription, suspensionsOf } from "../../support/work.ts";
 
 const credentials = makeCredentials();
+const never = new AbortController().signal;
 const log = createLog({ program: "dispatcher", level: "fatal" });
 const recipients = 500;
 const unsavedLimit = 50;
@@ -61,7 +62,7 @@ describe("a chunk that is being sent", function () {
   const clock = { now: () => new Date(Date.now() + aheadMs) };
 
   /** A dispatcher as far as sending goes, on the real store and provider. */
-  const aDispatcher = (holder: string): Pipeline => {
+  const aDispatcher = (holder: string, cut = never): Pipeline => {
     const metrics = createMetrics("dispatcher");
     const open = () =>
       account(
@@ -87,7 +88,8 @@ describe("a chunk that is being sent", function () {
       flushOutbox: async () => undefined,
       holder,
       openChunks: 4,
-      stopping: new AbortController().signal,
+      stopping: cut,
+      cut,
       metrics,
       log,
       clock,
@@ -123,6 +125,24 @@ describe("a chunk that is being sent", function () {
     await aDispatcher("other").deliver(chunkId);
     const stored = await deliveries(db).rows.find({ message_id: "msg_still" }).toArray();
     expect(stored.map(({ status }) => status)).to.deep.equal(Array.from({ length: recipients }, () => "sent"));
+    expect(simulator.log.counts()).to.include({ addresses: recipients, repeated_keys: 0 });
+  });
+
+  it("is cut off when the grace is over: who may have been reached is uncertain, and not sent to by the next start", async () => {
+    const chunkId = await aQueuedChunk("cut");
+    simulator.script({ delay_ms: 20_000 });
+    const cut = new AbortController();
+    const stopped = aDispatcher("stopped", cut.signal).deliver(chunkId);
+    await until(() => simulator.log.counts().received > 0, 20_000);
+    cut.abort();
+    await stopped;
+    const { received } = simulator.log.counts();
+
+    simulator.script({});
+    await aDispatcher("next").deliver(chunkId);
+    const stored = await deliveries(db).rows.find({ message_id: "msg_cut" }).toArray();
+    expect(stored.filter(({ uncertain }) => uncertain === true)).to.have.length(received);
+    expect(stored.filter(({ status }) => status === "sent")).to.have.length(recipients);
     expect(simulator.log.counts()).to.include({ addresses: recipients, repeated_keys: 0 });
   });
 });

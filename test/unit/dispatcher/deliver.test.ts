@@ -29,6 +29,7 @@ const given = (
       },
     }),
     slot: (_account, run) => run(),
+    cut: new AbortController().signal,
     clock: handClock(),
     random: () => 0.5,
     ...change,

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from "typebox";
 import { ApiserverConfig } from "#config/apiserver.ts";
+import { DispatcherConfig, dispatcherGraceSeconds } from "#config/dispatcher.ts";
 import { SharedConfig } from "#config/shared.ts";
 import {
   closed,
@@ -125,6 +126,7 @@ export const programValues = {
     autoscaling: closed("HorizontalPodAutoscaler", scaling),
   }),
   dispatcher: program("delivers", {
+    graceSeconds: setting({ ...DispatcherConfig.properties.graceSeconds, minimum: dispatcherGraceSeconds }),
     mail: closed("mail server that tells owners of failing webhooks", {
       ...existingSecret("its address, smtps://user:password@mail.example.com:465"),
       from: text("sender of these mails"),

@@ -68,7 +68,7 @@ describe("runProgram", function () {
     expect(steps().slice(3)).to.deep.equal(["stop last", "gave up middle", "stop first"]);
   });
 
-  it("leaves a part behind that outlasts the grace, stops the others and exits 1", async () => {
+  it("leaves a part behind that outlasts the grace, waits for the others to stop and exits 1", async () => {
     run("never stops");
     await said("program.started");
     child.kill("SIGTERM");

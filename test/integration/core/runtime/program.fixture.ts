@@ -10,7 +10,7 @@ const timer = setInterval(() => undefined, 1_000);
 const part = (name: string, change: Partial<Part> = {}): Part => ({
   name,
   start: async () => say(`start ${name}`),
-  stop: async () => say(`stop ${name}`),
+  stop: () => sleep(50).then(() => say(`stop ${name}`)), // nobody who does not wait for it hears it
   ...change,
 });
 
@@ -18,7 +18,7 @@ const middle: Record<string, Partial<Part>> = {
   "fails to start": { start: () => Promise.reject(new Error("no")) },
   "fails to stop": { stop: () => Promise.reject(new Error("no")) },
   "stops slowly": { stop: () => sleep(300).then(() => say("stop middle")) },
-  "never stops": { stop: () => new Promise(() => undefined) },
+  "never stops": { stop: () => new Promise(() => undefined) }, // nor heeds the end of the grace
   "heeds the grace": {
     stop: (signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(say("gave up middle")))),
   },

@@ -162,11 +162,17 @@ describe("a guarded request", () => {
     expect(reply).to.deep.equal({ kind: "refused", reason: "a header cannot be sent", errorClass: "configuration" });
   });
 
-  it("rejects when its signal aborts", async () => {
-    const port = await http(() => {});
+  it("is broken when its signal aborts after it was sent, and unreached before", async () => {
     const stop = new AbortController();
-    const asked = ask(clientFor(), `http://127.0.0.1:${port}/`, {}, stop.signal).catch((error: Error) => error.message);
-    stop.abort(new Error("stopping"));
-    expect(await asked).to.equal("stopping");
+    const port = await http(() => stop.abort());
+    const asked = () => ask(clientFor(), `http://127.0.0.1:${port}/`, {}, stop.signal);
+    expect([(await asked()).kind, (await asked()).kind]).to.deep.equal(["broken", "unreached"]);
+  });
+
+  it("sends nothing that was given up while its connection was made", async () => {
+    let requests = 0;
+    const port = await http(() => requests++);
+    const reply = await ask(clientFor(), `http://127.0.0.1:${port}/`, { isOver: () => true });
+    expect([reply.kind, requests]).to.deep.equal(["unreached", 0]);
   });
 });

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { NotBegun } from "#core/domain/outcome.ts";
 import { selfSigned } from "../../../../dev/simulators/certificate.ts";
 import { type SimulatedServer, startHttp2Server } from "../../../../dev/simulators/http2-server.ts";
 import { calm, type Script } from "../../../../dev/simulators/script.ts";
@@ -151,14 +152,15 @@ describe("http2Pool", function () {
     expect(processed.has("b")).to.equal(false);
   });
 
-  it("rejects a waiting and a running request when their signal is aborted", async () => {
+  it("gives up a waiting request, and is broken for one that was sent, when they are cut off", async () => {
     await start({ delay_ms: 5000, max_streams: 1 }, { maxConnections: 1 });
     const stop = new AbortController();
     const underWay = [request("a", { signal: stop.signal }), request("b", { signal: stop.signal })];
     await until(() => processed.size === 1);
-    stop.abort(new Error("stopping"));
-    const settled = await Promise.allSettled(underWay);
-    expect(settled.map(({ status }) => status)).to.deep.equal(["rejected", "rejected"]);
+    stop.abort();
+    const [sent, waiting] = await Promise.allSettled(underWay);
+    expect(sent).to.have.nested.property("value.kind", "broken");
+    expect(waiting).to.have.property("reason").that.is.instanceOf(NotBegun);
   });
 
   it("finishes what it has before it closes, and takes nothing after", async () => {
