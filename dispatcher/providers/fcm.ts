@@ -115,6 +115,7 @@ const outcomeOf = (result: TransportResult | Outcome, now: Date): Outcome => {
     }
     case "not_sent":
     case "broken":
+    case "impossible":
       return notAnswered(result, now);
     case "sent":
     case "token_invalid":

@@ -80,11 +80,10 @@ export class Http2Connection {
 
   send(exchange: Exchange): void {
     const { path, headers, body } = exchange.request;
-    const streamId = this.#wire.request(path, headers, body);
+    const written = this.#wire.request(path, headers, body);
     this.#usedAtMs = performance.now();
-    if (streamId === null)
-      exchange.settle({ kind: "not_sent", reason: "the request is larger than the provider takes" });
-    else this.#underWay.set(streamId, { exchange, sentAtMs: this.#usedAtMs, answer: null, parts: [], length: 0 });
+    if (typeof written !== "number") exchange.settle(written);
+    else this.#underWay.set(written, { exchange, sentAtMs: this.#usedAtMs, answer: null, parts: [], length: 0 });
   }
 
   /** Ends what is over its time or aborted, asks a quiet peer for a sign of life, closes when long idle. */

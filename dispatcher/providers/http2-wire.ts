@@ -17,6 +17,7 @@ import {
   uint32,
   writeFrameHeader,
 } from "./http2-frames.ts";
+import type { TransportResult } from "./transport.ts";
 
 /** What arrives on a connection. */
 export type WireListener = {
@@ -36,6 +37,9 @@ export type WireListener = {
 };
 
 export type WireOptions = { origin: string; ca?: string };
+
+/** Nothing of it was written. */
+export type Unwritten = Extract<TransportResult, { kind: "not_sent" | "impossible" }>;
 
 const firstWindow = 65_535; // RFC 9113 6.9.2
 const outLength = 65_536;
@@ -97,11 +101,14 @@ export class Http2Wire {
     return streamId <= this.#flushedStreamId;
   }
 
-  /** Writes a POST and returns its stream; null when it is larger than one frame or the peer's window. */
-  request(path: string, headers: Readonly<Record<string, string>>, body: string | Buffer): number | null {
+  /** Writes a POST and returns its stream, or says why it cannot. */
+  request(path: string, headers: Readonly<Record<string, string>>, body: string | Buffer): number | Unwritten {
+    const fault = faultOf(path, headers);
+    if (fault !== null) return { kind: "impossible", code: "PROVIDER_REJECTED", reason: fault };
     const block = this.#fixedHeaders + encodeHeaders({ ":path": path }) + encodeHeaders(headers);
     const bodyLength = Buffer.byteLength(body);
-    if (Math.max(block.length, bodyLength) > maxFrameLength || bodyLength > this.#streamWindow) return null;
+    if (Math.max(block.length, bodyLength) > maxFrameLength || bodyLength > this.#streamWindow)
+      return { kind: "not_sent", reason: "the request is larger than the provider takes" };
     const streamId = this.#nextStreamId;
     this.#reserve(2 * frameHeaderLength + block.length + bodyLength);
     this.#nextStreamId += 2;
@@ -245,6 +252,18 @@ export class Http2Wire {
     this.#listener.goaway(this.#flushedStreamId, errorCodes.none, "this process stood still");
   }
 }
+
+/** What a value, and a path, may be made of. Source: RFC 9110 5.5 (ASCII of it), RFC 9113 8.2.1, RFC 3986 2. */
+const sendableValue = /^(?:[!-~](?:[\t -~]*[!-~])?)?$/;
+const sendablePath = /^[!-~]+$/;
+
+/** What of a request no header may carry; without the value, which may be a secret. */
+const faultOf = (path: string, headers: Readonly<Record<string, string>>): string | null => {
+  if (!sendablePath.test(path)) return "the path has characters that cannot be sent";
+  for (const name in headers)
+    if (!sendableValue.test(headers[name] ?? "")) return `the header ${name} has characters that cannot be sent`;
+  return null;
+};
 
 const noBytes = Buffer.alloc(0);
 const maxContinuations = 4; // 64 KiB of headers; CVE-2024-27316 is a peer that never ends them

@@ -1,3 +1,4 @@
+import { domainToASCII } from "node:url";
 import { callbackify } from "node:util";
 import { createTransport, type SendMailOptions, type Transport } from "nodemailer";
 import type { Clock } from "#core/domain/clock.ts";
@@ -90,7 +91,11 @@ const mailOf = ({ from, dkim }: SmtpAccount, message: EmailMessage, to: Recipien
   };
 };
 
-const domainOf = (address: string): string => address.slice(address.lastIndexOf("@") + 1).toLowerCase();
+/** In ASCII, as headers ask: RFC 5322 3.6.4. */
+const domainOf = (address: string): string => {
+  const domain = address.slice(address.lastIndexOf("@") + 1).toLowerCase();
+  return domainToASCII(domain) || domain;
+};
 
 /** The server's own name of the mail, in the words of the common servers. */
 const queueIdOf = (response: string): string | null =>

@@ -1,4 +1,4 @@
-import type { Outcome } from "#core/domain/outcome.ts";
+import type { DeliveryErrorCode, Outcome } from "#core/domain/outcome.ts";
 
 /** One POST to a provider. `timeoutMs` counts from the call, waiting for a free stream included. */
 export type TransportRequest = {
@@ -17,11 +17,13 @@ export type TransportRequest = {
  * - `answer`: the provider answered. `body` may be cut when the link broke after the status.
  * - `not_sent`: the provider surely did not process it; it may be sent again.
  * - `broken`: no answer, but the provider may have processed it; sending it again could repeat it.
+ * - `impossible`: it was not sent, and never can be as it is.
  */
 export type TransportResult =
   | { kind: "answer"; status: number; headers: Readonly<Record<string, string | undefined>>; body: string }
   | { kind: "not_sent"; reason: string }
-  | { kind: "broken"; reason: string };
+  | { kind: "broken"; reason: string }
+  | { kind: "impossible"; code: DeliveryErrorCode; reason: string };
 
 /** The seam between a provider and its network. Rejects only with `NotBegun`: it was given up before it was written. */
 export type Transport = {
@@ -37,16 +39,17 @@ const pauseMs = 5000; // at least; the pauses between retries of a recipient gro
 
 /** What it means for a delivery that no answer came: it may be sent again only when it surely was not processed. */
 export const notAnswered = (result: Exclude<TransportResult, { kind: "answer" }>, now: Date): Outcome => {
-  if (result.kind === "broken") return { kind: "uncertain", reason: result.reason, fault: "provider" };
-  const at = new Date(now.getTime() + pauseMs);
-  return {
-    kind: "retry_at",
-    at,
-    code: "PROVIDER_UNAVAILABLE",
-    providerCode: null,
-    reason: result.reason,
-    fault: "provider",
-  };
+  const { reason } = result;
+  switch (result.kind) {
+    case "broken":
+      return { kind: "uncertain", reason, fault: "provider" };
+    case "impossible":
+      return { kind: "payload_error", code: result.code, providerCode: null, reason };
+    case "not_sent": {
+      const at = new Date(now.getTime() + pauseMs);
+      return { kind: "retry_at", at, code: "PROVIDER_UNAVAILABLE", providerCode: null, reason, fault: "provider" };
+    }
+  }
 };
 
 /** One request on its way through a pool. */

@@ -1,4 +1,5 @@
 import type { Content } from "../../schema/notification.ts";
+import { headerText } from "./header-text.ts";
 import { localised, type Rendering } from "./rendering.ts";
 
 /** One push to Apple devices, shared by the recipients of a language; `apnsBody` adds what is the recipient's own. */
@@ -30,9 +31,12 @@ export const renderApns = ({ messageId, content, options, language, ttlSeconds }
     pushType: isVisible ? "alert" : "background",
     priority: isVisible ? (options.priority ?? 10) : 5,
     ttlSeconds,
-    collapseId: options.collapse_id || null,
+    collapseId: headerText(options.collapse_id, collapseIdAllowed),
   };
 };
+
+/** At most 64 bytes (Apple), printable ASCII without a space at either end (RFC 9110 5.5, RFC 9113 8.2.1). */
+const collapseIdAllowed = /^(?=.{1,64}$)[!-~]([ -~]*[!-~])?$/;
 
 /** The payload for one recipient. */
 export const apnsBody = ({ json }: ApnsPush, deliveryId: string): string => json.before + deliveryId + json.after;

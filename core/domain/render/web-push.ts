@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { Content, Options } from "../../schema/notification.ts";
+import { headerText } from "./header-text.ts";
 import { localised, type Rendering } from "./rendering.ts";
 
 /** What the service worker of a site receives, as JSON; members without a value are left out. */
@@ -55,10 +55,6 @@ export const renderWebPush = ({ messageId, content, options, language, ttlSecond
 export const webPushBody = ({ payload }: WebPushMessage, deliveryId: string): string =>
   JSON.stringify({ ...payload, delivery_id: deliveryId });
 
-/** A topic has at most 32 characters of URL-safe base64; any other `collapse_id` is hashed into one. RFC 8030 5.4. */
-const topicOf = ({ web_push_topic: topic }: Content, { collapse_id: collapseId }: Options): string | null => {
-  const wanted = topic || collapseId;
-  if (!wanted) return null;
-  if (/^[A-Za-z0-9_-]{1,32}$/.test(wanted)) return wanted;
-  return createHash("sha256").update(wanted).digest("base64url").slice(0, 32);
-};
+/** A topic has at most 32 characters of URL-safe base64. RFC 8030 5.4. */
+const topicOf = ({ web_push_topic: topic }: Content, { collapse_id: collapseId }: Options): string | null =>
+  headerText(topic || collapseId, /^[A-Za-z0-9_-]{1,32}$/, 32);

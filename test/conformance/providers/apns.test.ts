@@ -1,7 +1,10 @@
+import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
+import type { Recipient } from "#core/domain/outcome.ts";
 import { type ApnsPush, renderApns } from "#core/domain/render/apns.ts";
 import { startApns } from "../../../dev/simulators/apns.ts";
+import type { Simulator } from "../../../dev/simulators/control.ts";
 import { makeCredentials } from "../../../dev/simulators/credentials.ts";
 import { apns } from "../../../dispatcher/providers/apns.ts";
 import { apnsTokens } from "../../../dispatcher/providers/apns-tokens.ts";
@@ -10,32 +13,40 @@ import { providerSuite } from "./suite.ts";
 
 const { tls, apns: keys } = makeCredentials();
 
+const provide = (simulator: Simulator, timeoutMs?: number) =>
+  apns({
+    account: { ...keys, bundleId: "com.example.app" },
+    baseUrl: simulator.url,
+    open: (options) => http2Pool({ ca: tls.cert, ...options }),
+    tokens: apnsTokens(systemClock),
+    clock: systemClock,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
+
+const render = (collapseId: string): ApnsPush =>
+  renderApns({
+    messageId: derivedId("message", "suite"),
+    content: { contents: { en: "hello" } },
+    options: { collapse_id: collapseId },
+    language: null,
+    ttlSeconds: 3600,
+  });
+
+const recipient = (n: number): Recipient => ({
+  deliveryId: derivedId("delivery", String(n)),
+  subscriptionId: derivedId("subscription", String(n)),
+  address: (n + 1).toString(16).padStart(64, "0"),
+});
+
 providerSuite<ApnsPush>({
   name: "APNs",
   start: async (sendTimeoutMs) => {
     const simulator = await startApns({ port: 0, tls, keys: [keys] });
     return {
       simulator,
-      provider: apns({
-        account: { ...keys, bundleId: "com.example.app" },
-        baseUrl: simulator.url,
-        open: (options) => http2Pool({ ca: tls.cert, ...options }),
-        tokens: apnsTokens(systemClock),
-        clock: systemClock,
-        timeoutMs: sendTimeoutMs,
-      }),
-      push: renderApns({
-        messageId: derivedId("message", "suite"),
-        content: { contents: { en: "hello" } },
-        options: { collapse_id: "suite" },
-        language: null,
-        ttlSeconds: 3600,
-      }),
-      recipient: (n) => ({
-        deliveryId: derivedId("delivery", String(n)),
-        subscriptionId: derivedId("subscription", String(n)),
-        address: (n + 1).toString(16).padStart(64, "0"),
-      }),
+      provider: provide(simulator, sendTimeoutMs),
+      push: render("suite"),
+      recipient,
       answers: [
         { answer: { status: 410, reason: "Unregistered" }, kind: "token_invalid" },
         { answer: { status: 400, reason: "BadDeviceToken" }, kind: "token_invalid" },
@@ -46,4 +57,22 @@ providerSuite<ApnsPush>({
       ],
     };
   },
+});
+
+describe("a push to APNs", () => {
+  it("arrives whatever its collapse id, and pushes of one collapse id have the same", async () => {
+    const simulator = await startApns({ port: 0, tls, keys: [keys] });
+    const provider = provide(simulator, 20_000);
+    const ids = ["order 7", "заказ 7", "é".repeat(64), "日本語", "a\r\nb"];
+    for (const [n, id] of [...ids, ...ids].entries()) {
+      const outcome = await provider.send(render(id), recipient(n), new AbortController().signal);
+      expect(outcome.kind, id).to.equal("sent");
+    }
+    const arrived = simulator.log.page().map(({ headers }) => headers["apns-collapse-id"]);
+    expect(new Set(arrived).size).to.equal(ids.length);
+    expect(arrived.slice(0, ids.length)).to.deep.equal(arrived.slice(ids.length));
+    expect(arrived[0]).to.equal("order 7");
+    await provider.close();
+    await simulator.stop();
+  });
 });

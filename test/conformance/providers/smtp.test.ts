@@ -100,6 +100,11 @@ describe("a mail over SMTP", () => {
     expect(simulator.log.page().map(({ key }) => key)).to.deep.equal(["<dlv_1@shop.test>", "<dlv_1@shop.test>"]);
   });
 
+  it("has a Message-ID in ASCII, whatever the sender's domain", async () => {
+    await send({}, { ...message, fromAddress: "ann@Bücher.test" });
+    expect(last().headers).to.include({ "message-id": "<dlv_1@xn--bcher-kva.test>" });
+  });
+
   it("comes from the sender that the content names", async () => {
     await send({}, { ...message, fromName: "Ann", fromAddress: "ann@other.test" });
     expect(last().headers).to.include({ from: '"Ann" <ann@other.test>', "message-id": "<dlv_1@other.test>" });

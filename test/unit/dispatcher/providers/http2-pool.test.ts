@@ -45,7 +45,7 @@ describe("http2Pool", function () {
       }
     };
     await Promise.all(Array.from({ length: width }, worker));
-    const kinds = { answer: 0, not_sent: 0, broken: 0 };
+    const kinds = { answer: 0, not_sent: 0, broken: 0, impossible: 0 };
     for (const { kind } of results.values()) kinds[kind]++;
     return { results, kinds };
   };
@@ -69,7 +69,7 @@ describe("http2Pool", function () {
   it("loses and repeats nothing over 20,000 requests with a GOAWAY after each 1,000 streams", async () => {
     await start({ goaway_every: 1000 });
     const { kinds } = await flood(20_000, 500);
-    expect(kinds).to.deep.equal({ answer: 20_000, not_sent: 0, broken: 0 });
+    expect(kinds).to.deep.equal({ answer: 20_000, not_sent: 0, broken: 0, impossible: 0 });
     expect(processed.size).to.equal(20_000);
     expect(repeated()).to.equal(0);
     expect(pool.stats().opened).to.be.at.least(20);
@@ -93,7 +93,7 @@ describe("http2Pool", function () {
     }, 5);
     const { kinds } = await sending;
     clearInterval(shrink);
-    expect(kinds).to.deep.equal({ answer: 20_000, not_sent: 0, broken: 0 });
+    expect(kinds).to.deep.equal({ answer: 20_000, not_sent: 0, broken: 0, impossible: 0 });
     expect(repeated()).to.equal(0);
   });
 

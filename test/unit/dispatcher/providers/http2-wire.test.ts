@@ -107,6 +107,26 @@ describe("the HTTP/2 client against Node's own server", () => {
     expect(asked).to.equal(1);
   });
 
+  for (const value of ["a\r\nb: c", "a\u0000", "Ж", "é", " a", "a\t", "\u007f"])
+    it(`refuses the header value ${JSON.stringify(value)}, and goes on`, async () => {
+      let asked = 0;
+      await start((stream) => {
+        asked++;
+        stream.respond({ ":status": 200 }, { endStream: true });
+      });
+      const refused = await request("x", { "x-odd": value });
+      expect(refused).to.include({ kind: "impossible", code: "PROVIDER_REJECTED" });
+      expect(refused).to.have.property("reason").that.contains("x-odd").and.does.not.contain(value);
+      expect((await request("x", { "x-fine": "a b\tc ~!", "x-none": "" })).kind).to.equal("answer");
+      expect([asked, pool.stats().opened]).to.deep.equal([1, 1]);
+    });
+
+  it("refuses a path that no request line may carry", async () => {
+    await start((stream) => stream.respond({ ":status": 200 }, { endStream: true }));
+    const ask = (path: string) => pool.request({ path, headers: {}, body: "x", timeoutMs: 3000, signal: never });
+    for (const path of ["/a b", "/ä", "/a\r\n"]) expect((await ask(path)).kind).to.equal("impossible");
+  });
+
   it("asks again for what it was about to send when the process stood still", async () => {
     const bodies: string[] = [];
     await start((stream, body) => {

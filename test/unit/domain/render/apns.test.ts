@@ -124,4 +124,18 @@ describe("renderApns", () => {
     expect(push).to.include({ pushType: "alert", priority: 5, collapseId: "c", ttlSeconds: 77 });
     expect(renderApns(aRendering(text))).to.include({ priority: 10, collapseId: null });
   });
+
+  const collapseIdOf = (id: string) => renderApns(aRendering(text, { options: { collapse_id: id } })).collapseId;
+
+  it("leaves a collapse id as it is when a header can carry it", () => {
+    const ids = ["c", "order 7", '~!@#$%^&*()_+ {}|:"<>?', "x".repeat(64)];
+    expect(ids.map(collapseIdOf)).to.deep.equal(ids);
+  });
+
+  for (const id of ["Ж".repeat(20), "日本語", "é".repeat(64), "👍", "a\u0000b", "a\r\nb", "a\tb", " a", "a ", "\ud800"])
+    it(`makes the collapse id ${JSON.stringify(id)} one that a header can carry, always the same`, () => {
+      expect(collapseIdOf(id)).to.match(/^[A-Za-z0-9_-]{43}$/);
+      expect(collapseIdOf(id)).to.equal(collapseIdOf(id));
+      expect(collapseIdOf(id)).not.to.equal(collapseIdOf(`${id}.`));
+    });
 });
