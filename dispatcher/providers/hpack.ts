@@ -84,9 +84,8 @@ const staticValues: Readonly<Record<number, string>> = {
 };
 
 /**
- * Header lists as HPACK blocks (RFC 7541), without the dynamic table in either direction: what is sent refers to the
- * static table only, and SETTINGS_HEADER_TABLE_SIZE 0 asks the peer to do the same. So a block depends on nothing that
- * was sent before. Blocks are texts of one byte a character: several times faster to build than bytes.
+ * Header lists as HPACK blocks (RFC 7541) that refer to the static table only: a block depends on nothing that was sent
+ * before. Blocks are texts of one byte a character: several times faster to build than bytes.
  */
 export const encodeHeaders = (headers: Readonly<Record<string, string>>): string => {
   let block = "";
@@ -119,25 +118,94 @@ const encodedInteger = (value: number, prefixBits: number, first: number): strin
   return text + String.fromCharCode(rest);
 };
 
-/** The headers of a block; null when it is no valid block, or refers to the dynamic table. Of a repeated name the last counts. */
-export const decodeHeaders = (block: Buffer): Record<string, string> | null => {
-  const headers: Record<string, string> = {};
-  const reader = new BlockReader(block);
-  while (!reader.isAtEnd) {
-    const first = reader.peek();
-    if ((first & 0xe0) === 0x20) {
-      if (reader.integer(5) !== 0) return null; // the peer may only say that its table is empty
-      continue;
+/** The headers of a block; null when it is no valid one. Of a repeated name the last counts. */
+export type DecodeHeaders = (block: Buffer) => Record<string, string> | null;
+
+/**
+ * Reads the blocks of one connection, every one of them and in the order in which they came: each may add to the dynamic
+ * table, and refer to it. The table is as large as a peer may take it to be that has not heard of our settings, or
+ * ignores them.
+ */
+export const headerDecoder = (mostTableBytes = standardTableBytes): DecodeHeaders => {
+  const table = new DynamicTable(mostTableBytes);
+  return (block) => {
+    const headers: Record<string, string> = {};
+    const reader = new BlockReader(block);
+    while (!reader.isAtEnd) {
+      const isResized = (reader.peek() & 0xe0) === 0x20;
+      const field = isResized ? null : readField(reader, table);
+      const isRead = isResized ? table.resize(reader.integer(5)) : field !== null;
+      if (!isRead || reader.isBroken) return null;
+      if (field !== null) headers[field.name] = field.value;
     }
-    const isIndexed = (first & 0x80) !== 0;
-    const index = reader.integer(isIndexed ? 7 : (first & 0x40) === 0 ? 4 : 6);
-    const name = index === 0 && !isIndexed ? reader.string() : (staticNames[index - 1] ?? null);
-    const value = isIndexed ? (staticValues[index] ?? "") : reader.string();
-    if (name === null || value === null || reader.isBroken) return null;
-    headers[name] = value;
-  }
-  return reader.isBroken ? null : headers;
+    return reader.isBroken ? null : headers;
+  };
 };
+
+const standardTableBytes = 4096; // RFC 9113 6.5.2
+
+type Field = { name: string; value: string };
+
+/** RFC 7541 6.1 and 6.2. */
+const readField = (reader: BlockReader, table: DynamicTable): Field | null => {
+  const first = reader.peek();
+  if ((first & 0x80) !== 0) return fieldAt(reader.integer(7), table);
+  const isAdded = (first & 0x40) !== 0;
+  const index = reader.integer(isAdded ? 6 : 4);
+  const name = index === 0 ? reader.string() : (fieldAt(index, table)?.name ?? null);
+  const value = reader.string();
+  if (name === null || value === null || reader.isBroken) return null;
+  const field = { name, value };
+  if (isAdded) table.add(field);
+  return field;
+};
+
+const fieldAt = (index: number, table: DynamicTable): Field | null => {
+  const name = staticNames[index - 1];
+  return name === undefined ? table.at(index - staticNames.length - 1) : { name, value: staticValues[index] ?? "" };
+};
+
+/** RFC 7541 4: the newest field comes first, the oldest make room. */
+class DynamicTable {
+  readonly #mostBytes: number;
+  readonly #fields: Field[] = []; // the newest last
+  #bytes = 0;
+  #limitBytes: number;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+    this.#limitBytes = mostBytes;
+  }
+
+  at(position: number): Field | null {
+    return this.#fields.at(-1 - position) ?? null;
+  }
+
+  add(field: Field): void {
+    this.#makeRoom(this.#limitBytes - sizeOf(field));
+    if (sizeOf(field) > this.#limitBytes) return; // it empties the table, and is no error
+    this.#fields.push(field);
+    this.#bytes += sizeOf(field);
+  }
+
+  /** False when it is larger than it may be. */
+  resize(bytes: number): boolean {
+    this.#limitBytes = bytes;
+    this.#makeRoom(bytes);
+    return bytes <= this.#mostBytes;
+  }
+
+  #makeRoom(leftBytes: number): void {
+    while (this.#bytes > leftBytes) {
+      const oldest = this.#fields.shift();
+      if (oldest === undefined) return;
+      this.#bytes -= sizeOf(oldest);
+    }
+  }
+}
+
+/** RFC 7541 4.1; a character is a byte. */
+const sizeOf = ({ name, value }: Field): number => name.length + value.length + 32;
 
 class BlockReader {
   readonly #block: Buffer;

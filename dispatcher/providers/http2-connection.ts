@@ -5,6 +5,8 @@ import type { Exchange, TransportResult } from "./transport.ts";
 export type ConnectionLimits = {
   /** Streams at once until the first answer; APNs admits 1 until it has checked the token. */
   initialStreams: number;
+  /** Streams at once after the first answer, and one more with each answer: what one break can leave without answer. */
+  startStreams: number;
   /** Streams at once, however many more the provider admits. */
   maxStreams: number;
   connectTimeoutMs: number;
@@ -48,7 +50,8 @@ export class Http2Connection {
   #heardAtMs = performance.now();
   #usedAtMs = performance.now();
   #pingedAtMs: number | null = null;
-  #answered = false;
+  #answers = 0;
+  #lost = 0;
 
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     this.#options = options;
@@ -61,9 +64,18 @@ export class Http2Connection {
     return this.#phase;
   }
 
-  /** Whether the provider has answered anything on this connection. */
-  get answered(): boolean {
-    return this.#answered;
+  get answers(): number {
+    return this.#answers;
+  }
+
+  /** Requests that ended without an answer because the connection did. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** Whether it has answered so often that it is given all that the provider admits. */
+  get isProven(): boolean {
+    return this.#answers > 0 && this.#trusted >= Math.min(this.#providerStreams, this.#options.maxStreams);
   }
 
   get underWay(): number {
@@ -73,9 +85,12 @@ export class Http2Connection {
   /** How many more requests it takes now. */
   get room(): number {
     if (this.#phase !== "open" || !this.#wire.hasRoom) return 0;
-    const { initialStreams, maxStreams } = this.#options;
-    const admitted = this.#answered ? this.#providerStreams : Math.min(this.#providerStreams, initialStreams);
-    return Math.min(admitted, maxStreams) - this.#underWay.size;
+    return Math.min(this.#providerStreams, this.#options.maxStreams, this.#trusted) - this.#underWay.size;
+  }
+
+  get #trusted(): number {
+    const { initialStreams, startStreams } = this.#options;
+    return this.#answers === 0 ? Math.min(initialStreams, startStreams) : startStreams + this.#answers;
   }
 
   send(exchange: Exchange): void {
@@ -137,7 +152,6 @@ export class Http2Connection {
 
   #takeHeaders(streamId: number, headers: Record<string, string>, isLast: boolean): void {
     this.#heard();
-    this.#answered = true;
     const underWay = this.#underWay.get(streamId);
     if (underWay === undefined) return;
     const status = Number(headers[":status"]);
@@ -158,6 +172,7 @@ export class Http2Connection {
   }
 
   #answer(streamId: number, underWay: UnderWay): void {
+    this.#answers++;
     this.#finish(streamId, underWay, "the answer had no status");
     this.#listener.changed();
   }
@@ -218,8 +233,11 @@ export class Http2Connection {
     if (this.#phase === "closed") return;
     this.#phase = "closed";
     for (const [streamId, underWay] of this.#underWay)
-      if (this.#wire.wasWritten(streamId)) this.#finish(streamId, underWay, reason);
-      else this.#giveBack(streamId, underWay, reason);
+      if (!this.#wire.wasWritten(streamId)) this.#giveBack(streamId, underWay, reason);
+      else {
+        this.#lost++;
+        this.#finish(streamId, underWay, reason);
+      }
     this.#listener.ended(this, reason);
   }
 }

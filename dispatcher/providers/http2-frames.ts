@@ -32,7 +32,7 @@ export const frameHeaderLength = 9;
 
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-/** What a client says first: no table for headers, no pushes. */
+/** What a client says first: a table for headers would save nothing, and no pushes. */
 export const clientPreface = (): Buffer => {
   const settings = Buffer.alloc(12);
   settings.writeUInt16BE(settingIds.headerTableSize, 0);

@@ -22,6 +22,7 @@ export type Http2Pool = Transport & { stats: () => Http2PoolStats };
 
 const defaults = {
   initialStreams: 100, // RFC 9113 6.5.2 recommends peers not to admit fewer
+  startStreams: 100,
   maxStreams: 1000,
   connectTimeoutMs: 10_000,
   quietMs: 5000,
@@ -38,7 +39,8 @@ const firstConnectDelayMs = 100;
 
 /**
  * HTTP/2 connections to one origin behind one `request`. One connection at first, one more at a time while requests
- * wait and every open one is full. What surely was not processed is sent again, at most `maxAttempts` times.
+ * wait and every open one is full. What surely was not processed is sent again, at most `maxAttempts` times. Connections
+ * that break again and again are an outage: the next one comes later each time, and begins with one request.
  */
 export const http2Pool = (options: Http2PoolOptions): Http2Pool => {
   const pool = new Pool({ ...defaults, ...options });
@@ -64,7 +66,8 @@ class Pool {
   #waiting: Exchange[] = [];
   #pending = 0;
   #opened = 0;
-  #connectFailures = 0;
+  /** Connections in a row that were of no use. */
+  #failures = 0;
   #connectAfterMs = 0;
   #ticker: NodeJS.Timeout | null = null;
   #closed: PromiseWithResolvers<void> | null = null;
@@ -124,11 +127,11 @@ class Pool {
     if (this.#connections.size >= 2 * this.#options.maxConnections) return; // those that drain count too
     const usable = [...this.#connections].filter(({ phase }) => phase !== "draining");
     if (usable.length >= this.#options.maxConnections) return;
-    // One that has not answered yet may turn out to have room for all.
-    if (usable.some(({ answered }) => !answered)) return;
+    if (usable.some(({ isProven }) => !isProven)) return; // it may turn out to have room for all
     this.#opened++;
+    const options = this.#failures === 0 ? this.#options : { ...this.#options, startStreams: 1 };
     this.#connections.add(
-      new Http2Connection(this.#options, {
+      new Http2Connection(options, {
         changed: () => this.#pump(),
         returned: (exchange, reason) => this.#retry(exchange, reason),
         ended: (connection, reason) => this.#lose(connection, reason),
@@ -144,15 +147,17 @@ class Pool {
 
   #lose(connection: Http2Connection, reason: string): void {
     this.#connections.delete(connection);
-    if (connection.answered) this.#connectFailures = 0;
-    else if (this.#pending > 0) this.#backOff(reason);
+    const { answers, lost } = connection;
+    if (answers > lost) this.#failures = 0;
+    else if (lost > 0 || this.#pending > 0) this.#backOff(reason);
     this.#pump();
   }
 
-  /** A connection ended before it was of any use: wait longer each time, and let no request wait for ever. */
+  /** A connection ended before it was of use: wait longer each time, and let no request wait for ever. */
   #backOff(reason: string): void {
-    const delayMs = Math.min(maxConnectDelayMs, firstConnectDelayMs * 2 ** this.#connectFailures++);
+    const delayMs = Math.min(maxConnectDelayMs, firstConnectDelayMs * 2 ** this.#failures++);
     this.#connectAfterMs = performance.now() + delayMs * (0.5 + this.#options.random() / 2);
+    if ([...this.#connections].some(({ phase }) => phase === "open")) return; // they go over another one
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const exchange of waiting.reverse()) this.#retry(exchange, `could not connect: ${reason}`);

@@ -1,6 +1,5 @@
-import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { connect as connectTls, type TLSSocket } from "node:tls";
-import { decodeHeaders, encodeHeaders } from "./hpack.ts";
+import type { Socket } from "node:net";
+import { encodeHeaders, headerDecoder } from "./hpack.ts";
 import {
   clientPreface,
   contentOf,
@@ -17,6 +16,7 @@ import {
   uint32,
   writeFrameHeader,
 } from "./http2-frames.ts";
+import { openSocket } from "./http2-socket.ts";
 import type { TransportResult } from "./transport.ts";
 
 /** What arrives on a connection. */
@@ -54,6 +54,7 @@ export class Http2Wire {
   readonly #listener: WireListener;
   readonly #socket: Socket;
   readonly #fixedHeaders: string;
+  readonly #decode = headerDecoder();
   #out = Buffer.allocUnsafe(0);
   #outUsed = 0;
   #isFlushing = false;
@@ -188,7 +189,7 @@ export class Http2Wire {
     if (block === null || block.parts.length > maxContinuations) throw new Error("PROTOCOL_ERROR");
     if ((set & flags.endHeaders) === 0) return;
     this.#block = null;
-    const headers = decodeHeaders(block.parts.length === 1 ? (block.parts[0] ?? noBytes) : Buffer.concat(block.parts));
+    const headers = this.#decode(block.parts.length === 1 ? (block.parts[0] ?? noBytes) : Buffer.concat(block.parts));
     if (headers === null) throw new Error("COMPRESSION_ERROR");
     this.#listener.headers(block.streamId, headers, block.isLast);
   }
@@ -267,23 +268,6 @@ const faultOf = (path: string, headers: Readonly<Record<string, string>>): strin
 
 const noBytes = Buffer.alloc(0);
 const maxContinuations = 4; // 64 KiB of headers; CVE-2024-27316 is a peer that never ends them
-
-const openSocket = ({ protocol, hostname, port }: URL, ca: string | undefined, opened: () => void): Socket => {
-  const host = hostname.replace(/^\[|\]$/g, "");
-  if (protocol === "http:") return connectTcp({ host, port: Number(port || 80) }, opened);
-  const socket: TLSSocket = connectTls({
-    host,
-    port: Number(port || 443),
-    ALPNProtocols: ["h2"],
-    ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...(ca === undefined ? {} : { ca }),
-  });
-  socket.once("secureConnect", () => {
-    if (socket.alpnProtocol === "h2") opened();
-    else socket.destroy(new Error("the peer does not speak HTTP/2"));
-  });
-  return socket;
-};
 
 /** A peer that breaks the protocol ends the connection, not the process. */
 const guarded =

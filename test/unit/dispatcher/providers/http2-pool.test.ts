@@ -106,6 +106,23 @@ describe("http2Pool", function () {
     expect(repeated()).to.equal(0);
   });
 
+  for (const answers of [0, 1, 3])
+    it(`puts few requests at stake on connections that break again and again after ${answers} answers`, async () => {
+      await start({ reset_every: answers + 1 });
+      const { kinds } = await flood(300, 100, { timeoutMs: 500 });
+      expect(kinds.answer + kinds.broken + kinds.not_sent).to.equal(300);
+      expect(kinds.broken).to.be.at.most(100 + 20 * (answers + 1)); // those of the first connection, and few of each other
+      expect(repeated()).to.equal(0);
+    });
+
+  it("goes on at full width once connections hold again", async () => {
+    await start({ reset_every: 2 });
+    await flood(150, 100, { timeoutMs: 500 });
+    server.apply(calm);
+    const { kinds } = await flood(5_000, 200);
+    expect(kinds).to.include({ answer: 5_000, broken: 0 });
+  });
+
   it("settles every request when resets and GOAWAYs come with many requests under way", async () => {
     await start({ reset_every: 700, goaway_every: 400 });
     const { kinds, results } = await flood(10_000, 1000);
