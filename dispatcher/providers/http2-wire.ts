@@ -108,8 +108,9 @@ export class Http2Wire {
     if (fault !== null) return { kind: "impossible", code: "PROVIDER_REJECTED", reason: fault };
     const block = this.#fixedHeaders + encodeHeaders({ ":path": path }) + encodeHeaders(headers);
     const bodyLength = Buffer.byteLength(body);
-    if (Math.max(block.length, bodyLength) > maxFrameLength || bodyLength > this.#streamWindow)
-      return { kind: "not_sent", reason: "the request is larger than the provider takes" };
+    if (Math.max(block.length, bodyLength) > maxFrameLength) return tooLarge;
+    if (bodyLength > this.#streamWindow)
+      return { kind: "not_sent", reason: "the provider takes no request so large now" };
     const streamId = this.#nextStreamId;
     this.#reserve(2 * frameHeaderLength + block.length + bodyLength);
     this.#nextStreamId += 2;
@@ -264,6 +265,12 @@ const faultOf = (path: string, headers: Readonly<Record<string, string>>): strin
   for (const name in headers)
     if (!sendableValue.test(headers[name] ?? "")) return `the header ${name} has characters that cannot be sent`;
   return null;
+};
+
+const tooLarge: Unwritten = {
+  kind: "impossible",
+  code: "PAYLOAD_TOO_LARGE",
+  reason: `the request is larger than ${maxFrameLength} bytes`,
 };
 
 const noBytes = Buffer.alloc(0);

@@ -60,6 +60,18 @@ providerSuite<ApnsPush>({
 });
 
 describe("a push to APNs", () => {
+  it("that is larger than a frame can never be sent, and is not tried again", async () => {
+    const simulator = await startApns({ port: 0, tls, keys: [keys] });
+    const provider = provide(simulator, 20_000);
+    const { json, ...push } = render("large");
+    const large = { ...push, json: { ...json, after: json.after + " ".repeat(17_000) } };
+    const outcome = await provider.send(large, recipient(1), new AbortController().signal);
+    expect(outcome).to.include({ kind: "payload_error", code: "PAYLOAD_TOO_LARGE" });
+    expect(simulator.log.counts().received).to.equal(0);
+    await provider.close();
+    await simulator.stop();
+  });
+
   it("arrives whatever its collapse id, and pushes of one collapse id have the same", async () => {
     const simulator = await startApns({ port: 0, tls, keys: [keys] });
     const provider = provide(simulator, 20_000);

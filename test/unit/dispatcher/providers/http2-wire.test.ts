@@ -101,7 +101,7 @@ describe("the HTTP/2 client against Node's own server", () => {
       stream.respond({ ":status": 200 }, { endStream: true });
     };
     await start(answer, { initialWindowSize: 1000 });
-    expect((await request("x".repeat(20_000))).kind).to.equal("not_sent");
+    expect(await request("x".repeat(20_000))).to.include({ kind: "impossible", code: "PAYLOAD_TOO_LARGE" });
     expect((await request("x")).kind).to.equal("answer"); // by now the peer's settings are known
     expect((await request("x".repeat(2000))).kind).to.equal("not_sent");
     expect(asked).to.equal(1);
