@@ -215,7 +215,7 @@ const accountsPart = (accounts: ReturnType<typeof senders>, client: ReturnType<t
   return {
     name: "provider accounts",
     start: async () => {
-      timer = setInterval(() => void accounts.closeIdle(), closeIdleEveryMs);
+      timer = setInterval(accounts.closeIdle, closeIdleEveryMs);
     },
     stop: async () => {
       clearInterval(timer);

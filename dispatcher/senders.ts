@@ -39,8 +39,9 @@ export type SendersDeps = {
 
 export type Senders = {
   of: (app: AppRow, channel: SendableChannel) => Promise<Sender>;
-  /** Closes accounts that were not used for a while. */
-  closeIdle: () => Promise<void>;
+  /** Closes accounts over which nothing was sent for a while. */
+  closeIdle: () => void;
+  /** Closes them all, and waits for those that are being closed already. */
   close: () => Promise<void>;
   /** Accounts whose provider is cut off, by channel. */
   openBreakers: () => Record<string, number>;
@@ -51,28 +52,34 @@ type Opened = {
   breakers: AccountBreakers;
   guard: InvalidationGuard;
   revision: number;
-  usedAt: Date;
+  usedAtMs: number;
   channel: SendableChannel;
 };
 
-const mostAccounts = 500; // each holds a few connections
+const mostAccounts = 500; // each holds a few connections; as many may be closing, each within its provider's deadline
 const mostGuards = 10_000; // kept longer than their accounts are open: what they know is small, and takes days to learn
 const idleMs = 600_000;
 
 /** The open provider accounts of this process, one for each (app, channel), each behind its breakers. */
 export const senders = (deps: SendersDeps): Senders => {
-  const opened = new Map<string, Opened>(); // in the order of use
+  const opened = new Map<string, Opened>();
   const guardOf = recent(mostGuards, invalidationGuard);
+  const closing = new Set<Promise<void>>();
+  const nowMs = (): number => deps.clock.now().getTime();
 
-  const closeOne = async (key: string, one: Opened): Promise<void> => {
+  /** An account finishes what is under way before it closes: whoever needs another one does not wait for that. */
+  const closeOne = (key: string, { account: { name, close } }: Opened): void => {
     opened.delete(key);
-    await one.account.close();
+    const ending = close()
+      .catch((err: unknown) => deps.log.warn({ provider: name, err }, "account.close_failed"))
+      .finally(() => closing.delete(ending));
+    closing.add(ending);
   };
-  const closeAll = async (isOver: (one: Opened) => boolean): Promise<void> => {
-    await Promise.all([...opened].filter(([, one]) => isOver(one)).map(([key, one]) => closeOne(key, one)));
+  const closeAll = (isOver: (one: Opened) => boolean): void => {
+    for (const [key, one] of opened) if (isOver(one)) closeOne(key, one);
   };
 
-  const open = (key: string, app: AppRow, channel: SendableChannel): Omit<Opened, "usedAt"> => {
+  const open = (key: string, app: AppRow, channel: SendableChannel): Omit<Opened, "usedAtMs"> => {
     const made = openOr(deps, app, channel);
     const revision = app.channels_revision;
     const breakers = accountBreakers(deps.clock, made.origins);
@@ -81,27 +88,33 @@ export const senders = (deps: SendersDeps): Senders => {
 
   const use = (key: string, app: AppRow, channel: SendableChannel): Opened => {
     const kept = opened.get(key);
-    opened.delete(key);
-    if (kept !== undefined && kept.revision !== app.channels_revision) void kept.account.close();
-    const one = kept?.revision === app.channels_revision ? kept : open(key, app, channel);
-    const used = { ...one, usedAt: deps.clock.now() };
-    opened.set(key, used);
-    return used;
+    const { channels_revision: revision } = app;
+    if (kept?.revision === revision) return kept;
+    if (kept !== undefined) closeOne(key, kept);
+    const one = { ...open(key, app, channel), usedAtMs: nowMs() };
+    opened.set(key, one);
+    return one;
   };
 
   const makeRoom = async (): Promise<void> => {
-    const [oldest] = opened;
-    if (opened.size > mostAccounts && oldest !== undefined) await closeOne(...oldest);
+    if (opened.size <= mostAccounts) return;
+    const [oldest] = [...opened].sort(([, a], [, b]) => a.usedAtMs - b.usedAtMs);
+    if (oldest !== undefined) closeOne(...oldest);
+    if (closing.size > mostAccounts) await Promise.race(closing);
   };
 
   return {
     of: async (app, channel) => {
       const one = use(`${app._id}/${channel}`, app, channel);
+      one.usedAtMs = nowMs();
       await makeRoom();
       return guarded(one, deps);
     },
-    closeIdle: () => closeAll(({ usedAt }) => deps.clock.now().getTime() - usedAt.getTime() > idleMs),
-    close: () => closeAll(() => true),
+    closeIdle: () => closeAll(({ usedAtMs }) => nowMs() - usedAtMs > idleMs),
+    close: async () => {
+      closeAll(() => true);
+      await Promise.all(closing);
+    },
     openBreakers: () => {
       const cutOff = [...opened.values()].filter(({ breakers }) => breakers.isOpen());
       return Object.fromEntries(sendableChannels.map((of) => [of, cutOff.filter((one) => one.channel === of).length]));
@@ -110,23 +123,32 @@ export const senders = (deps: SendersDeps): Senders => {
 };
 
 /** The account behind its breakers, every call measured. */
-const guarded = ({ account: { name, prepare }, breakers, guard, channel }: Opened, deps: SendersDeps): Sender => ({
-  name,
-  hasReached: breakers.hasReached,
-  believes: guard.believes,
-  prepare: (message, language, ttlSeconds) => {
-    const { _id: messageId, content, options } = message;
-    const send = prepare({ messageId, content, options, language, ttlSeconds });
-    return async (...given) => {
-      const startedMs = performance.now();
-      const outcome = await breakers.run(given[0], () => send(...given));
-      guard.observe(outcome);
-      deps.metrics.deliveries.inc({ channel, provider: name, outcome: outcome.kind });
-      deps.metrics.providerSeconds.observe({ channel, provider: name }, (performance.now() - startedMs) / 1000);
-      return outcome;
-    };
-  },
-});
+const guarded = (one: Opened, deps: SendersDeps): Sender => {
+  const {
+    account: { name, prepare },
+    breakers,
+    guard,
+    channel,
+  } = one;
+  return {
+    name,
+    hasReached: breakers.hasReached,
+    believes: guard.believes,
+    prepare: (message, language, ttlSeconds) => {
+      const { _id: messageId, content, options } = message;
+      const send = prepare({ messageId, content, options, language, ttlSeconds });
+      return async (...given) => {
+        one.usedAtMs = deps.clock.now().getTime();
+        const startedMs = performance.now();
+        const outcome = await breakers.run(given[0], () => send(...given));
+        guard.observe(outcome);
+        deps.metrics.deliveries.inc({ channel, provider: name, outcome: outcome.kind });
+        deps.metrics.providerSeconds.observe({ channel, provider: name }, (performance.now() - startedMs) / 1000);
+        return outcome;
+      };
+    },
+  };
+};
 
 const openOr = ({ open, log }: SendersDeps, app: AppRow, channel: SendableChannel): Account => {
   try {
