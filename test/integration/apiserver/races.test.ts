@@ -86,6 +86,14 @@ describe("two replicas", function () {
     expect(new Set(limited.map(remaining))).to.deep.equal(new Set(["0"]));
     expect(limited[0]?.headers.get("X-RateLimit-Limit")).to.equal("3");
     expect((await from("10.0.0.2")).status).to.equal(401);
+    for (const path of ["/V1/notifications", "/%761/notifications", "//v1/notifications", "/v1/Notifications"]) {
+      const spelled = await edge.call("GET", path, { headers: { "X-Forwarded-For": "10.0.0.3" } });
+      expect(spelled.status, path).to.equal(404); // no other spelling of a path is routed, past the limit
+    }
+    const network = (n: number) => from(`2001:db8:1:2::${n}`);
+    const addresses = await Promise.all(Array.from({ length: 20 }, (_, n) => network(n + 1)));
+    expect(addresses.some(({ status }) => status === 429)).to.equal(true);
+    expect((await from("2001:db8:1:3::1")).status).to.equal(401);
     expect((await edge.call("GET", "/healthz", { headers: { "X-Forwarded-For": "10.0.0.1" } })).status).to.equal(200);
   });
 });
