@@ -107,6 +107,7 @@ const take = takeFrom({
   clock,
   log,
 });
+const limit = narrowLimit(take);
 const ofCursors = cursors(config.cursorSecret ?? secrets.derive("cursors"));
 const templates = bodyTemplates();
 const audit = auditEvents({ prepare: eventsIn.prepare, clock });
@@ -118,7 +119,7 @@ const webhooks = webhookWiring({
   guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
   templates,
   seal: secrets.seal,
-  limit: narrowLimit(take),
+  limit,
   cursors: ofCursors,
   log,
 });
@@ -139,6 +140,7 @@ const use = useCases({
   countEvents: (outcome, n) => metrics.customEvents.inc({ outcome }, n),
   countAccepted: (outcome) => metrics.accepted.inc({ outcome }),
   cursors: ofCursors,
+  limit,
   webhooks,
   activityTypes: activityTypeWiring(shared),
   firstDayMessages: config.firstDayMessages,

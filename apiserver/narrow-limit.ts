@@ -1,20 +1,18 @@
-import { AppError } from "#core/errors.ts";
+import { RateLimited } from "./rate.ts";
 import type { TakeFrom } from "./take-token.ts";
 
+/** So many calls in so many seconds; `burst` is how many may come at once, all of them when left out. */
+export type Allowance = { calls: number; seconds: number; burst?: number };
+
 /** A limit of one operation on one thing. Source: decisions 9.7. */
-export type NarrowLimit = (operation: string, id: string, perMinute: number) => Promise<void>;
+export type NarrowLimit = (operation: string, id: string, allowance: Allowance) => Promise<void>;
 
-const windowSeconds = 60;
-
-/** Counts calls of an operation. @throws AppError HS_RATE_LIMITED once a minute's are used up; they come back one by one */
+/** Counts calls of an operation. @throws RateLimited once they are used up; they come back one by one */
 export const narrowLimit =
   (take: TakeFrom): NarrowLimit =>
-  async (operation, id, perMinute) => {
-    const state = await take(`limit:${operation}:${id}`, { capacity: perMinute, perSecond: perMinute / windowSeconds });
+  async (operation, id, { calls, seconds, burst = calls }) => {
+    const state = await take(`limit:${operation}:${id}`, { capacity: burst, perSecond: calls / seconds });
     if (state.isAllowed) return;
-    throw new AppError("HS_RATE_LIMITED", `${operation} is allowed ${perMinute} times a minute`, {
-      retry_after_seconds: state.resetSeconds,
-      limit: perMinute,
-      window_seconds: windowSeconds,
-    });
+    const message = `${operation} is allowed ${calls} times in ${seconds} s`;
+    throw new RateLimited(message, state, { limit: calls, window_seconds: seconds });
   };

@@ -1,4 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { AppError, type ErrorDetails } from "#core/errors.ts";
 
 /** A token bucket: what it holds when full, and how fast it fills. */
 export type Bucket = { capacity: number; perSecond: number };
@@ -12,6 +13,16 @@ export const rateHeaders = ({ limit, remaining, resetSeconds }: RateState): Reco
   "X-RateLimit-Remaining": String(remaining),
   "X-RateLimit-Reset": String(resetSeconds),
 });
+
+/** A bucket has no token left; the reply tells that bucket's state, whichever others were asked before. */
+export class RateLimited extends AppError {
+  readonly state: RateState;
+
+  constructor(message: string, state: RateState, details: ErrorDetails = {}) {
+    super("HS_RATE_LIMITED", message, { retry_after_seconds: state.resetSeconds, ...details });
+    this.state = state;
+  }
+}
 
 /** A bucket's state as the interface tells it. `tokens` may be fractional and is what is left. */
 export const rateState = ({ capacity, perSecond }: Bucket, tokens: number, isAllowed: boolean): RateState => ({

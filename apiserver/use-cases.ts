@@ -21,6 +21,8 @@ import { deleteUser } from "./delete-user.ts";
 import { estimate } from "./estimate.ts";
 import { publishEvents } from "./events/publish.ts";
 import type { EventStore } from "./events/store.ts";
+import { limits } from "./limits.ts";
+import type { NarrowLimit } from "./narrow-limit.ts";
 import type { PeopleOutbox } from "./people-outbox.ts";
 import { quota } from "./quota.ts";
 import { registerSubscription } from "./register-subscription.ts";
@@ -49,6 +51,7 @@ export type UseCaseDeps = {
   countEvents: (outcome: "accepted" | "duplicate" | "refused", n: number) => void;
   countAccepted: (outcome: "created" | "replayed") => void;
   cursors: Cursors;
+  limit: NarrowLimit;
   webhooks: WebhookUseCases;
   activityTypes: ActivityTypeUseCases;
   firstDayMessages: number;
@@ -75,6 +78,7 @@ export const useCases = (deps: UseCaseDeps) => {
   return {
     clock,
     cursors: deps.cursors,
+    limits: limits(deps.limit),
     messages,
     deliveries: deps.deliveries,
     users,

@@ -1,7 +1,6 @@
 import { isIPv6 } from "node:net";
 import type { Clock } from "#core/domain/clock.ts";
-import { AppError } from "#core/errors.ts";
-import { localBuckets, rateHeaders } from "../rate.ts";
+import { localBuckets, RateLimited, rateHeaders } from "../rate.ts";
 import type { Middleware } from "../state.ts";
 
 export type EdgeLimit = { perSecond: number; burst: number };
@@ -15,11 +14,9 @@ export const edgeLimit = ({ perSecond, burst }: EdgeLimit, clock: Clock): Middle
     const bucket = { capacity: burst, perSecond };
     const isLimited = perSecond > 0 && ctx.path.startsWith("/v1/");
     const state = isLimited ? buckets.take(sourceOf(ctx.ip), bucket) : buckets.full(bucket);
+    if (!state.isAllowed) throw new RateLimited("too many requests from this address", state);
     ctx.set(rateHeaders(state));
-    if (state.isAllowed) return next();
-    throw new AppError("HS_RATE_LIMITED", "too many requests from this address", {
-      retry_after_seconds: state.resetSeconds,
-    });
+    return next();
   };
 };
 

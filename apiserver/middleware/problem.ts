@@ -1,6 +1,7 @@
 import { AppError, errorStatuses } from "#core/errors.ts";
 import type { Log } from "#core/runtime/log.ts";
 import { unavailable } from "#core/storage/connect.ts";
+import { RateLimited, rateHeaders } from "../rate.ts";
 import type { Context, Middleware } from "../state.ts";
 
 /** Turns every error below into the envelope of spec part 7. Headers that were set before stay. */
@@ -34,6 +35,7 @@ const reply = (ctx: Context, error: AppError): void => {
   ctx.status = errorStatuses[error.code];
   ctx.type = "application/json";
   const { retry_after_seconds: retryAfterSeconds, allowed } = error.details;
+  if (error instanceof RateLimited) ctx.set(rateHeaders(error.state));
   if (typeof retryAfterSeconds === "number") ctx.set("Retry-After", String(retryAfterSeconds));
   if (error.code === "HS_METHOD_NOT_ALLOWED" && Array.isArray(allowed)) ctx.set("Allow", allowed.join(", "));
   if (error.code === "HS_UNAUTHENTICATED") ctx.set("WWW-Authenticate", "Bearer");

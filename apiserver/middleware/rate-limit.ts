@@ -1,5 +1,4 @@
-import { AppError } from "#core/errors.ts";
-import { rateHeaders } from "../rate.ts";
+import { RateLimited, rateHeaders } from "../rate.ts";
 import type { Middleware } from "../state.ts";
 import type { TakeToken } from "../take-token.ts";
 
@@ -10,10 +9,8 @@ export const rateLimit =
     const { caller } = ctx.state;
     if (caller === undefined) return next();
     const state = await takeToken(caller.key._id, caller.plan.api_rps);
-    ctx.set(rateHeaders(state));
     if (state.isDegraded) ctx.set("X-RateLimit-Degraded", "1");
-    if (state.isAllowed) return next();
-    throw new AppError("HS_RATE_LIMITED", "this key's request rate is exhausted", {
-      retry_after_seconds: state.resetSeconds,
-    });
+    if (!state.isAllowed) throw new RateLimited("this key's request rate is exhausted", state);
+    ctx.set(rateHeaders(state));
+    return next();
   };

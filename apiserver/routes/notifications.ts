@@ -39,6 +39,7 @@ export const notificationRoutes = [
     locate: appOfBody,
     handle: async ({ use, caller, body, resource, header, traceparent, signal }) => {
       const app = requireApp(resource);
+      await use.limits.notification(caller, app);
       const key = idempotencyKey(header("Idempotency-Key"), body.idempotency_key);
       const { result, replayed, mismatch } = await use.accept({ caller, app, body, key, traceparent }, signal);
       return {

@@ -91,6 +91,7 @@ export const userRoutes = [
     reply: Subscription,
     locate: userOfPath,
     handle: async ({ use, caller, body, resource }) => {
+      await use.limits.registration(resource, body);
       const { row, isNew } = await use.registerSubscription(caller, resource, body);
       return { body: subscriptionView(row), status: isNew ? 201 : 200 };
     },
@@ -121,9 +122,10 @@ export const userRoutes = [
     body: UpdateSubscription,
     reply: Subscription,
     locate: subscriptionOfPath,
-    handle: async ({ use, caller, body, resource }) => ({
-      body: subscriptionView(await use.updateSubscription(caller, resource, body)),
-    }),
+    handle: async ({ use, caller, body, resource }) => {
+      await use.limits.subscription(resource);
+      return { body: subscriptionView(await use.updateSubscription(caller, resource, body)) };
+    },
   }),
 
   route({

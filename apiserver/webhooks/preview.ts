@@ -11,7 +11,7 @@ import type { WebhookDeps } from "./deps.ts";
 
 export type PreviewDeps = Pick<WebhookDeps, "limit" | "clock"> & { templates: Pick<BodyTemplates, "render"> };
 
-const perMinute = 10;
+const allowance = { calls: 10, seconds: 60 };
 
 /** What an endpoint with these settings would be sent for an event. Nothing is stored or sent. */
 export const previewWebhook =
@@ -19,7 +19,7 @@ export const previewWebhook =
   async (app: AppRow, body: PreviewWebhook): Promise<WebhookPreviewResult> => {
     checkData(body.data);
     checkFilters(body.filters);
-    await limit("webhooks.preview", app._id, perMinute);
+    await limit("webhooks.preview", app._id, allowance);
     const {
       body_template: template = null,
       body_content_type: contentType = "application/json",

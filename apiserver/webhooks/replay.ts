@@ -10,7 +10,7 @@ export type ReplayDeps = Pick<WebhookDeps, "history" | "wake" | "ring" | "limit"
 /** A delivery and the endpoint that it is for. */
 export type DeliveryOfEndpoint = { delivery: WebhookDeliveryRow; endpoint: WebhookRow };
 
-const perMinute = 60;
+const allowance = { calls: 60, seconds: 60 };
 
 /** Sends a delivery again as a new one of the same event. */
 export const replayDelivery =
@@ -19,7 +19,7 @@ export const replayDelivery =
     if (endpoint.status === "disabled") throw conflict("the webhook is disabled", endpoint.status);
     const now = clock.now();
     if (isToBeSent(delivery, now)) throw conflict("the delivery is still to be sent", delivery.status);
-    await limit("webhooks.replay", delivery.app_id, perMinute);
+    await limit("webhooks.replay", delivery.app_id, allowance);
     const row = replayOf(delivery, newId("webhookDelivery", now), now);
     await wake([endpoint._id], now); // before too: a kill after the insert leaves an endpoint that is looked at
     await history.insert(row);

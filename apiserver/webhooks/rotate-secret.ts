@@ -7,13 +7,13 @@ import type { WebhookDeps } from "./deps.ts";
 /** How long requests carry the former secret's signature too. Source: spec 4.5. */
 const overlapMs = 86_400_000;
 
-const perMinute = 10;
+const allowance = { calls: 10, seconds: 60 };
 
 /** Gives an endpoint a new secret. Of several rotations within a day the oldest secrets are dropped: two sign at most. */
 export const rotateSecret =
   (deps: WebhookDeps) =>
   async (by: By, found: WebhookRow): Promise<WithSecret> => {
-    await deps.limit("webhooks.rotate_secret", found._id, perMinute);
+    await deps.limit("webhooks.rotate_secret", found._id, allowance);
     const secret = deps.newSecret();
     const sealed = deps.seal(secret, `webhooks/${found._id}/secret`);
     const row = await changeWebhook(deps, { by, verb: "secret_rotated", found }, ({ secret: former }, now) => ({

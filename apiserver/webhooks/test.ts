@@ -11,14 +11,14 @@ export type TestDeps = Pick<WebhookDeps, "history" | "limit"> & {
   askForTest: (endpointId: string, timeoutMs: number) => Promise<unknown>;
 };
 
-const perMinute = 10;
+const allowance = { calls: 10, seconds: 60 };
 const marginMs = 2_000;
 
 /** Has a dispatcher make one request to an endpoint now; how that went is in the delivery. */
 export const testWebhook =
   ({ history, limit, askForTest }: TestDeps) =>
   async (endpoint: WebhookRow): Promise<WebhookDeliveryRow> => {
-    await limit("webhooks.test", endpoint._id, perMinute);
+    await limit("webhooks.test", endpoint._id, allowance);
     const reply = read(await askForTest(endpoint._id, Math.min(endpoint.timeout_ms, longestTestMs) + marginMs));
     switch (reply.outcome) {
       case "sent":

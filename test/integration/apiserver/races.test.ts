@@ -1,6 +1,8 @@
 import { expect } from "chai";
+import { connectRedis } from "#core/storage/redis.ts";
 import { type Api, type Installation, installation, type Reply } from "../../support/api.ts";
 import { aSubscription, seed, seedTenant } from "../../support/fixtures.ts";
+import { until } from "../../support/until.ts";
 
 describe("two replicas", function () {
   this.timeout(60_000);
@@ -61,6 +63,62 @@ describe("two replicas", function () {
     expect(limited?.headers.get("X-RateLimit-Remaining")).to.equal("0");
     expect(limited?.headers.get("X-RateLimit-Reset")).to.equal("1");
     expect(new Set(replies.map(({ headers }) => headers.get("X-RateLimit-Limit")))).to.deep.equal(new Set(["5"]));
+  });
+
+  /** Holds a 429 to what it says of itself: how long to wait, and of which bucket that is. */
+  const expectLimited = ({ status, headers, body }: Reply, of: { limit: number; seconds: number; bucket: number }) => {
+    const { retry_after_seconds: retryAfter, ...details } = body.error.details;
+    const told = { limit: of.limit, window_seconds: of.seconds };
+    expect([status, body.error.code, details]).to.deep.equal([429, "HS_RATE_LIMITED", told]);
+    const named = ["Retry-After", "X-RateLimit-Reset", "X-RateLimit-Remaining", "X-RateLimit-Limit"];
+    const values = named.map((name) => headers.get(name));
+    expect(values).to.deep.equal([String(retryAfter), String(retryAfter), "0", String(of.bucket)]);
+  };
+
+  it("limit the messages of an app over all its keys, and say so in the headers too", async () => {
+    const tenant = await seedTenant(site.db, { plan: { _id: "wide", api_rps: 5_000 } });
+    const redis = connectRedis({ url: site.servers.redisUrl });
+    await until(() => redis.status === "ready");
+    const aheadUs = (Date.now() + 3_600_000) * 1_000; // nothing flows in until then
+    await redis.hset(`limit:notifications.create:${tenant.app._id}`, { tokens: 0, at: aheadUs });
+    redis.disconnect();
+    expectLimited(await send(0, tenant, {}), { limit: 5_000, seconds: 1, bucket: 5_000 });
+    await until(async () => (await send(1, tenant, {})).status === 202);
+  });
+
+  it("limit the changes of one subscription, and leave those of others alone", async () => {
+    const tenant = await seedTenant(site.db);
+    const of = { tenant_id: tenant.tenant._id, app_id: tenant.app._id };
+    const [one, other] = [aSubscription(of), aSubscription(of)];
+    await seed(site.db, { subscriptions: [one, other] });
+    const patch = (n: number, id: string) =>
+      replicas[n % 2 === 0 ? 0 : 1].call("PATCH", `/v1/apps/${tenant.app._id}/subscriptions/${id}`, {
+        token: tenant.token,
+        body: { test_device: n % 3 === 0 },
+      });
+    const began = performance.now();
+    const replies = await Promise.all(Array.from({ length: 30 }, (_, n) => patch(n, one._id)));
+    const filled = Math.ceil((performance.now() - began) / 1000);
+    const limited = replies.filter(({ status }) => status === 429);
+    expect(limited.length).to.be.within(20 - filled, 20);
+    for (const reply of limited) expectLimited(reply, { limit: 1, seconds: 1, bucket: 10 });
+    expect((await patch(0, other._id)).status).to.equal(200);
+  });
+
+  it("limit the registering of one token, whoever registers it", async () => {
+    const tenant = await seedTenant(site.db);
+    const users = `/v1/apps/${tenant.app._id}/users`;
+    for (const id of ["a", "b"]) await site.api.call("POST", users, { token: tenant.token, body: { external_id: id } });
+    const register = (n: number, token: string) =>
+      site.api.call("POST", `${users}/by/external_id/${n % 2 === 0 ? "a" : "b"}/subscriptions`, {
+        token: tenant.token,
+        body: { channel: "email", token },
+      });
+    const began = performance.now();
+    const replies = await Promise.all(Array.from({ length: 20 }, (_, n) => register(n, "one@example.com")));
+    const filled = Math.ceil((performance.now() - began) / 1000);
+    expect(replies.filter(({ status }) => status === 429).length).to.be.within(10 - filled, 10);
+    expect((await register(0, "two@example.com")).status).to.equal(201);
   });
 
   it("limit each source address at the edge, before looking at keys", async () => {

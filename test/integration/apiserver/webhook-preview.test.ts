@@ -121,7 +121,11 @@ describe("a preview of a webhook", () => {
     const replies = await Promise.all(
       Array.from({ length: 11 }, () => preview({ event_type: "user.created" }, app._id)),
     );
-    expect(replies.filter(({ status }) => status === 429)).to.have.length(1);
+    const [limited, ...others] = replies.filter(({ status }) => status === 429);
+    expect(others).to.deep.equal([]);
+    const headers = ["Retry-After", "X-RateLimit-Reset", "X-RateLimit-Remaining", "X-RateLimit-Limit"];
+    const told = headers.map((name) => limited?.headers.get(name));
+    expect(told).to.deep.equal([told[0], told[0], "0", "10"]);
     expect(await site.db.collection("webhook_deliveries").countDocuments()).to.equal(0);
   });
 });

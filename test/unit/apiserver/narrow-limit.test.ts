@@ -1,8 +1,10 @@
 import { expect } from "chai";
 import pino from "pino";
-import { AppError } from "#core/errors.ts";
 import { narrowLimit } from "../../../apiserver/narrow-limit.ts";
+import { RateLimited } from "../../../apiserver/rate.ts";
 import { takeFrom } from "../../../apiserver/take-token.ts";
+
+const tenAMinute = { calls: 10, seconds: 60 };
 
 describe("narrowLimit", () => {
   const limited = (replicas: number) => {
@@ -17,7 +19,7 @@ describe("narrowLimit", () => {
       }),
     );
     const isAllowed = (operation = "webhooks.test", id = "whk_1"): Promise<boolean> =>
-      limit(operation, id, 10).then(
+      limit(operation, id, tenAMinute).then(
         () => true,
         () => false,
       );
@@ -57,14 +59,28 @@ describe("narrowLimit", () => {
     expect(await isAllowed()).to.equal(true);
   });
 
-  it("tells how long to wait, and the limit", async () => {
+  it("lets a burst pass that is larger than what flows in", async () => {
+    const { limit, pass } = limited(1);
+    const isAllowed = () =>
+      limit("subscriptions.write", "sub_1", { calls: 1, seconds: 1, burst: 10 }).then(
+        () => true,
+        () => false,
+      );
+    expect(await allowed(isAllowed, 12)).to.equal(10);
+    pass(1_100);
+    expect(await allowed(isAllowed, 2)).to.equal(1);
+  });
+
+  it("tells how long to wait, the limit, and the state of its own bucket", async () => {
     const { limit, isAllowed } = limited(1);
     await allowed(isAllowed, 10);
-    const error = await limit("webhooks.test", "whk_1", 10).catch((caught: unknown) => caught);
-    expect(error).to.be.instanceOf(AppError);
-    expect(error).to.deep.include({
-      code: "HS_RATE_LIMITED",
-      details: { retry_after_seconds: 6, limit: 10, window_seconds: 60 },
-    });
+    const error = await limit("webhooks.test", "whk_1", tenAMinute).catch((caught: unknown) => caught);
+    expect(error).to.be.instanceOf(RateLimited);
+    const { code, details, state } = error as RateLimited; // the line above
+    expect([code, details]).to.deep.equal([
+      "HS_RATE_LIMITED",
+      { retry_after_seconds: 6, limit: 10, window_seconds: 60 },
+    ]);
+    expect(state).to.include({ limit: 10, remaining: 0, resetSeconds: 6 });
   });
 });
