@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Unavailable } from "#core/errors.ts";
 import { type Announcer, announcer, changes } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/connect.ts";
@@ -27,62 +28,99 @@ export type LateNats = Part &
   };
 
 const patienceMs = 2_000; // NATS that is there answers in a few ms
+const pauseMs = 5_000; // after an attempt that failed; while nobody listens an attempt waits by itself
 
 /**
  * NATS for a program that also starts and works without it: publishing fails until it is there, and whatever has been
  * announced before is made up for by forgetting everything then.
  */
-export const lateNats = ({ connect, subjects, log }: LateNatsDeps): LateNats => {
+export const lateNats = (deps: LateNatsDeps): LateNats => {
   const listeners: ((collection: string, id: string) => void)[] = [];
   const tell = (collection: string, id: string): void => {
     for (const listener of listeners) listener(collection, id);
   };
-  let link: { nats: Nats; publisher: Publisher; announced: Part } | null = null;
-
-  const present = () => {
-    if (link === null) throw new Unavailable("JetStream");
-    return link;
-  };
-
-  const begin = async (signal: AbortSignal): Promise<void> => {
-    const nats = await connect();
-    const announced = changes({ nats, subjects });
-    announced.on(tell);
-    await announced.start(signal);
-    link = { nats, publisher: publisher(nats), announced };
-    tell("*", "*");
-  };
-
+  const link = keptLink(deps, tell);
   return {
     name: "nats",
     on: (listener) => void listeners.push(listener),
-    publish: async (...publication) => present().publisher.publish(...publication),
-    publishText: async (...publication) => present().publisher.publishText(...publication),
+    publish: async (...publication) => link.present().publisher.publish(...publication),
+    publishText: async (...publication) => link.present().publisher.publishText(...publication),
     changed: (collection, id) => {
-      if (link !== null) announcer({ nats: link.nats, subjects }).changed(collection, id);
+      const nats = link.current()?.nats;
+      if (nats !== undefined) announcer({ nats, subjects: deps.subjects }).changed(collection, id);
     },
-    ping: async () => present().nats.ping(),
+    ping: async () => link.present().nats.ping(),
     ask: async (subject, data, timeoutMs) => {
       try {
-        const { nats } = present();
+        const { nats } = link.present();
         if (!nats.isConnected()) throw new Unavailable("NATS");
         return (await nats.nc.request(subject, JSON.stringify(data), { timeout: timeoutMs })).json();
       } catch (error) {
         throw isAway(error) ? new Unavailable("a dispatcher", { cause: error }) : error;
       }
     },
-    start: async (signal) => {
-      const { promise: late, resolve } = Promise.withResolvers<void>();
+    start: async () => {
+      const { promise: goOn, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(() => {
-        log.warn("nats.away");
+        deps.log.warn("nats.away");
         resolve();
       }, patienceMs);
-      await Promise.race([begin(signal), late]); // credentials that are refused reject, now or later, and end the program
+      link.keep(resolve);
+      await goOn;
       clearTimeout(timer);
     },
-    stop: async (signal) => {
-      await link?.announced.stop(signal);
-      await link?.nats.close();
+    stop: link.stop,
+  };
+};
+
+type Link = { nats: Nats; publisher: Publisher; announced: Part };
+
+/** A link that is made anew, for as long as the program runs, when it cannot be made or has ended for good. */
+const keptLink = ({ connect, subjects, log }: LateNatsDeps, tell: Announcer["changed"]) => {
+  const stopping = new AbortController();
+  let current: Link | null = null;
+
+  const begin = async (): Promise<Link> => {
+    const nats = await connect();
+    try {
+      const announced = changes({ nats, subjects });
+      announced.on(tell);
+      await announced.start(stopping.signal);
+      stopping.signal.throwIfAborted();
+      return { nats, publisher: publisher(nats), announced };
+    } catch (error) {
+      await nats.close();
+      throw error;
+    }
+  };
+  /** Until the link has ended, which it does not by a lost connection: that comes back by itself. */
+  const hold = async (onLinked: () => void): Promise<unknown> => {
+    current = await begin();
+    tell("*", "*");
+    onLinked();
+    return current.nats.nc.closed();
+  };
+  const keep = async (onLinked: () => void): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const err = await hold(onLinked).catch((error: unknown) => error);
+      if (stopping.signal.aborted) return;
+      await current?.nats.close();
+      current = null;
+      log.error({ err }, "nats.failed");
+      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined); // or until the program stops
+    }
+  };
+  return {
+    current: () => current,
+    present: (): Link => {
+      if (current === null) throw new Unavailable("JetStream");
+      return current;
+    },
+    keep: (onLinked: () => void): void => void keep(onLinked),
+    stop: async (signal: AbortSignal): Promise<void> => {
+      stopping.abort(new Error("the program is stopping"));
+      await current?.announced.stop(signal);
+      await current?.nats.close();
     },
   };
 };

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { request } from "node:http";
+import { createServer } from "node:net";
 import { expect } from "chai";
 import { connectMongo, type Mongo } from "#core/storage/connect.ts";
 import { type Api, startApi } from "../../support/api.ts";
@@ -75,6 +76,9 @@ describe("the apiserver when a store is away", function () {
       body: { app_id: tenant.app._id, target: { all: true }, contents: { en: "x" } },
     };
     expect((await late.call("POST", "/v1/notifications", sent)).status, "started without JetStream").to.equal(202);
+    api.process.pause(); // so that it is the late one that is hung up on
+    await hangUpOnce(Number(new URL(servers.nats.url).port));
+    api.process.resume();
     await servers.nats.start();
     await until(async () => (await hasNats(api)) && (await hasNats(late)), 30_000); // an attempt to connect may take 3 s
     await late.process.kill();
@@ -150,6 +154,25 @@ describe("the apiserver when a store is away", function () {
 
 const hasNats = async ({ call }: Api): Promise<boolean> =>
   ((await call("GET", "/readyz")).body["checks"] as Record<string, string>)["nats"] === "ok";
+
+/** Is a NATS server that goes away as soon as a client has connected and subscribed. */
+const hangUpOnce = async (port: number): Promise<void> => {
+  const { promise: subscribed, resolve } = Promise.withResolvers<void>();
+  const greeting = { server_id: "x", version: "2.15.0", proto: 1, headers: true, max_payload: 1_048_576 };
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.write(`INFO ${JSON.stringify(greeting)}\r\n`);
+    socket.on("data", (bytes) => {
+      const text = bytes.toString();
+      if (!text.includes("SUB ")) return void (text.includes("PING") && socket.write("PONG\r\n"));
+      socket.destroy();
+      resolve();
+    });
+  }).listen(port, "127.0.0.1");
+  await subscribed;
+  server.close();
+  await once(server, "close");
+};
 
 const refuses = async (url: string): Promise<boolean> => {
   try {
