@@ -115,5 +115,6 @@ const fieldOf = ({ at, member }: Problem, input: unknown, prefix: string): strin
 
 const unescapePointer = (name: string): string => name.replaceAll("~1", "/").replaceAll("~0", "~");
 
-const clip = (field: string): string =>
+/** A member's name as errors tell it: at most 200 characters. */
+export const clip = (field: string): string =>
   field.length <= maxFieldCharacters ? field : `${field.slice(0, maxFieldCharacters)}…`;

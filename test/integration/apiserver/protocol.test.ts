@@ -36,11 +36,21 @@ describe("the protocol", () => {
     expect(over.status).to.equal(413);
   });
 
-  it("reads gzip", async () => {
-    const raw = gzipSync(JSON.stringify(message()));
-    expect((await call("POST", "/v1/notifications", { raw, headers: { "Content-Encoding": "gzip" } })).status).to.equal(
-      202,
-    );
+  for (const encoding of ["gzip", "GZIP", "Identity"]) {
+    it(`reads a body with the encoding ${encoding}`, async () => {
+      const text = JSON.stringify(message());
+      const raw = encoding === "Identity" ? text : gzipSync(text);
+      const sent = await call("POST", "/v1/notifications", { raw, headers: { "Content-Encoding": encoding } });
+      expect(sent.status).to.equal(202);
+    });
+  }
+
+  it("keeps every character of a text, those beyond the basic plane too", async () => {
+    const { status, body } = await call("POST", "/v1/notifications", {
+      body: { ...message(), name: "é€😀\u{10ffff}" },
+    });
+    expect(status).to.equal(202);
+    expect((await call("GET", `/v1/notifications/${body.id}`)).body["name"]).to.equal("é€😀\u{10ffff}");
   });
 
   it("takes the key as Bearer, Key or Basic", async () => {
