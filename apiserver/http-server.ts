@@ -1,10 +1,10 @@
-import { createServer, type RequestListener, type Server, STATUS_CODES } from "node:http";
+import { createServer, maxHeaderSize, type RequestListener, type Server, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
 import { ulid } from "#core/domain/ids.ts";
-import { AppError, invalid } from "#core/errors.ts";
+import { AppError, errorStatuses, invalid } from "#core/errors.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import { envelope } from "./middleware/problem.ts";
 import { serviceVersion } from "./middleware/request-id.ts";
@@ -28,12 +28,15 @@ export const httpServer = ({
   clock,
 }: HttpServerOptions): Part & { port: () => number } => {
   let isStopping = false;
-  const server = createServer(handler(() => isStopping));
+  const answer = handler(() => isStopping);
+  const server = createServer(options, answer);
   server.maxConnections = 10_000;
   server.headersTimeout = 10_000;
   server.requestTimeout = 60_000; // of the request alone: its headers and body
   server.keepAliveTimeout = 75_000; // longer than a load balancer's 60 s, so that it closes first
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuse(error, socket, clock));
+  server.on("checkExpectation", answer); // Node would answer with a bare 417
+  server.on("connect", (_request, socket) => refuse(invalid("request", "must not be CONNECT"), socket, clock));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseUnread(error, socket, clock));
   return {
     name: "http server",
     port: () => (server.address() as AddressInfo | null)?.port ?? port, // sound: it listens on TCP only
@@ -46,11 +49,21 @@ export const httpServer = ({
   };
 };
 
-/** What is not HTTP, or too large or slow a header, never reaches the handler: it is answered here, in the envelope. */
-const refuse = (error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void => {
+const options = {
+  requireHostHeader: false, // Node would answer with a bare 400: the handler looks for it
+  connectionsCheckingInterval: 2_000, // how often it is looked for requests that come too slowly; 30 s otherwise
+};
+
+/** What is not HTTP, or too large or slow a header, never reaches the handler. */
+const refuseUnread = (error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void => {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  refuse(parseProblem(error.code), socket, clock);
+};
+
+/** Answers in the envelope, as the handler would, and closes the connection. */
+const refuse = (problem: AppError, socket: Duplex, clock: Clock): void => {
   const requestId = ulid(clock.now());
-  const [status, problem] = parseProblem(error.code);
+  const status = errorStatuses[problem.code];
   const body = envelope(problem, requestId);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -66,10 +79,12 @@ const refuse = (error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): voi
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 };
 
-const parseProblem = (code: string | undefined): [status: number, problem: AppError] => {
-  if (code === "HPE_HEADER_OVERFLOW") return [431, invalid("header", "is too large")];
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return [408, new AppError("HS_TIMEOUT", "the request came too slowly")];
-  return [400, invalid("request", "is not valid HTTP")];
+const parseProblem = (code: string | undefined): AppError => {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return new AppError("HS_HEADERS_TOO_LARGE", "the headers are too large", { limit_bytes: maxHeaderSize });
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new AppError("HS_REQUEST_TIMEOUT", "the request came too slowly");
+  return invalid("request", "is not valid HTTP");
 };
 
 const listen = async (server: Server, host: string, port: number): Promise<void> => {

@@ -56,7 +56,7 @@ const requestOf = (ctx: Context, use: UseCases): Request<unknown, unknown, unkno
     body: route.parseBody(body),
     resource,
     caller: caller as Request<unknown, unknown, unknown>["caller"], // sound: public routes do not look at it
-    header: (name) => ctx.get(name) || undefined,
+    header: (name) => ctx.headers[name.toLowerCase()]?.toString(), // "" is given, and the operation's to refuse
     ip: ctx.ip,
     signal,
     traceparent,

@@ -1,14 +1,35 @@
 import { AppError, invalid } from "#core/errors.ts";
-import type { Middleware } from "../state.ts";
+import type { Context, Middleware } from "../state.ts";
 
-/** Refuses another major version, and callers that take no JSON. Source: decisions 9.1, 9.8. */
+/** Refuses what is no request of HTTP/1.1, another major version, and callers that take no JSON. Source: decisions 9.1, 9.8. */
 export const protocol: Middleware = (ctx, next) => {
-  const version = ctx.get("Service-Version");
-  if (version !== "" && !/^1(\.\d{1,4}){0,2}$/.test(version)) {
+  requireHttp(ctx);
+  const version = ctx.headers["service-version"];
+  if (version !== undefined && !/^1(\.\d{1,4}){0,2}$/.test(String(version))) {
     throw invalid("header.Service-Version", "must be 1: no other major version is served here");
   }
   if (ctx.accepts("json") === false) {
     throw new AppError("HS_NOT_ACCEPTABLE", "replies are application/json", { allowed: ["application/json"] });
   }
   return next();
+};
+
+/** What Node would answer without a body. Source: RFC 9112 3.2 (Host), RFC 9110 10.1.1 (Expect). */
+const requireHttp = ({ req, querystring }: Context): void => {
+  const { host, expect } = req.headers;
+  if (host === undefined && req.httpVersion !== "1.0") throw invalid("header.Host", "is required");
+  if (expect !== undefined && expect.toLowerCase() !== "100-continue") {
+    throw new AppError("HS_EXPECTATION_FAILED", "Expect must be 100-continue");
+  }
+  requireDecodable("query", querystring);
+};
+
+/** Throws when a part of the address is not percent-encoded UTF-8: it would be read as other characters. */
+export const requireDecodable = (field: "path" | "query", text: string): void => {
+  if (/[^\x21-\x7e]/.test(text)) throw invalid(field, "must be percent-encoded"); // read as Latin-1
+  try {
+    decodeURIComponent(text);
+  } catch {
+    throw invalid(field, "is not valid percent-encoding");
+  }
 };

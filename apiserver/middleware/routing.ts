@@ -1,6 +1,7 @@
-import { AppError, invalid, NotFound } from "#core/errors.ts";
+import { AppError, NotFound } from "#core/errors.ts";
 import type { Route } from "../route.ts";
 import type { Middleware } from "../state.ts";
+import { requireDecodable } from "./protocol.ts";
 
 /**
  * Finds the row of the table that a request means; 404 and 405 for those that mean none. HEAD means GET. Names are
@@ -11,7 +12,7 @@ import type { Middleware } from "../state.ts";
 export const routing = (routes: readonly Route[]): Middleware => {
   const paths = pathsOf(routes);
   return (ctx, next) => {
-    requireDecodable(ctx.path);
+    requireDecodable("path", ctx.path); // such a path names nothing
     const given = ctx.path.split("/");
     const path = paths.find(({ parts }) => fits(parts, given));
     if (path === undefined) throw new NotFound("route");
@@ -43,15 +44,6 @@ const paramsOf = (parts: readonly string[], given: readonly string[]): Record<st
   Object.fromEntries(
     parts.flatMap((part, i) => (isParameter(part) ? [[part.slice(1, -1), decodeURIComponent(given[i] ?? "")]] : [])),
   );
-
-/** A path that is not valid percent-encoding names nothing. */
-const requireDecodable = (path: string): void => {
-  try {
-    decodeURIComponent(path);
-  } catch {
-    throw invalid("path", "is not valid percent-encoding");
-  }
-};
 
 const notAllowed = (method: string, methods: readonly string[]): AppError => {
   const allowed = methods.flatMap((one) => (one === "GET" ? ["HEAD", "GET"] : [one]));

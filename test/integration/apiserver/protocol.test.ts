@@ -9,11 +9,13 @@ import { expectHeaders, nested } from "../../support/reply.ts";
 describe("the protocol", () => {
   let site: Installation;
   let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  let slow: Promise<string>;
 
   before(async function () {
     this.timeout(60_000);
     site = await installation();
     tenant = await seedTenant(site.db);
+    slow = talk(Number(new URL(site.api.url).port), "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "); // takes 10 s
   });
   after(() => site.close());
 
@@ -134,7 +136,40 @@ describe("the protocol", () => {
     const large = await talk(port, `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${"a".repeat(20_000)}\r\n\r\n`);
     expect(large)
       .to.match(/^HTTP\/1.1 431 /)
-      .and.include('"field":"header"');
+      .and.include('"code":"HS_HEADERS_TOO_LARGE"')
+      .and.include('"limit_bytes":16384');
+  });
+
+  for (const { it: name, request: text, status, code } of [
+    { it: "no Host", request: "GET /healthz HTTP/1.1\r\n", status: 400, code: "HS_VALIDATION_ERROR" },
+    {
+      it: "an expectation that nobody knows",
+      request: "GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: a-miracle\r\n",
+      status: 417,
+      code: "HS_EXPECTATION_FAILED",
+    },
+    {
+      it: "a query that is not percent-encoded",
+      request: "GET /healthz?label=é HTTP/1.1\r\nHost: x\r\n",
+      status: 400,
+      code: "HS_VALIDATION_ERROR",
+    },
+    {
+      it: "the method CONNECT",
+      request: "CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n",
+      status: 400,
+      code: "HS_VALIDATION_ERROR",
+    },
+  ]) {
+    it(`answers ${name} with ${status}, in the envelope, with every header`, async () => {
+      const port = Number(new URL(site.api.url).port);
+      expectEnvelope(await talk(port, `${text}Connection: close\r\n\r\n`), status, code);
+    });
+  }
+
+  it("takes a request of HTTP/1.0 without a Host", async () => {
+    const port = Number(new URL(site.api.url).port);
+    expect(await talk(port, "GET /healthz HTTP/1.0\r\n\r\n")).to.match(/^HTTP\/1.1 200 /);
   });
 
   it("answers a body that grows beyond 2 MB without a length, and closes the connection", async () => {
@@ -156,7 +191,20 @@ describe("the protocol", () => {
     expect(metrics).to.match(/herald_http_requests_total\{[^}]*route="\/v1\/notifications",method="POST",status="202"/);
     expect((await call("GET", "/metrics")).status).to.equal(404);
   });
+
+  it("answers headers that come too slowly with 408, in the envelope", async () => {
+    expectEnvelope(await slow, 408, "HS_REQUEST_TIMEOUT");
+  }).timeout(60_000);
 });
+
+const expectEnvelope = (answer: string, status: number, code: string): void => {
+  expect(answer)
+    .to.match(new RegExp(`^HTTP/1.1 ${status} `))
+    .and.include(`"code":"${code}"`);
+  for (const header of ["X-Request-Id", "Service-Version", "X-RateLimit-Limit"]) {
+    expect(answer).to.match(new RegExp(`^${header}: .`, "im"));
+  }
+};
 
 /** Sends bytes as they are and gives back all that is answered. */
 const talk = (port: number, text: string): Promise<string> => {
