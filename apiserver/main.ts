@@ -42,7 +42,6 @@ import { keyLookup } from "./key-lookup.ts";
 import { lateNats } from "./late-nats.ts";
 import { narrowLimit } from "./narrow-limit.ts";
 import { peopleOutbox } from "./people-outbox.ts";
-import { readiness } from "./readiness.ts";
 import { redisScript } from "./redis-script.ts";
 import { ring } from "./ring.ts";
 import { bucketScript, takeFrom, takeToken } from "./take-token.ts";
@@ -96,10 +95,6 @@ const eventsIn = eventStore({ batches, outbox: batchBox, clock, log });
 const known = directory({ db: mongo.db, changes: nats, clock });
 const keyOf = keyLookup({ keys: apiKeys(mongo.db), changes: nats, clock });
 
-const check = readiness({
-  required: { mongodb: mongo.ping },
-  optional: { redis: () => redis.ping(), nats: nats.ping },
-});
 const take = takeFrom({
   runScript: redisScript(redis, bucketScript),
   replicas: config.replicas,
@@ -144,7 +139,6 @@ const use = useCases({
   webhooks,
   activityTypes: activityTypeWiring(shared),
   firstDayMessages: config.firstDayMessages,
-  readiness: check,
   clock,
 });
 
@@ -173,6 +167,7 @@ const health = healthServer({
   host: config.healthHost,
   port: config.healthPort,
   checks: { mongodb: mongo.ping },
+  optional: { redis: () => redis.ping(), nats: nats.ping },
   registry: metrics.registry,
 });
 

@@ -55,8 +55,6 @@ export type UseCaseDeps = {
   webhooks: WebhookUseCases;
   activityTypes: ActivityTypeUseCases;
   firstDayMessages: number;
-  /** Which of the things this program needs answer now. */
-  readiness: (signal: AbortSignal) => Promise<{ isReady: boolean; checks: Record<string, string> }>;
   clock: Clock;
 };
 
@@ -83,7 +81,6 @@ export const useCases = (deps: UseCaseDeps) => {
     deliveries: deps.deliveries,
     users,
     subscriptions,
-    readiness: deps.readiness,
     webhooks: deps.webhooks,
     activityTypes: deps.activityTypes,
     app: findApp(deps.directory),

@@ -4,7 +4,7 @@ import { type Route, route } from "../route.ts";
 
 const tag = "Service";
 const Text = Type.String;
-const Health = Type.Object({ status: Text(), checks: Type.Optional(Type.Record(Type.String(), Text())) });
+const Health = Type.Object({ status: Text() });
 
 /** Operations that need no key. */
 export const serviceRoutes: readonly Route[] = [
@@ -32,21 +32,6 @@ export const serviceRoutes: readonly Route[] = [
     status: [200],
     reply: Health,
     handle: async () => ({ body: { status: "ok" } }),
-  }),
-
-  route({
-    id: "getReadiness",
-    method: "GET",
-    path: "/readyz",
-    summary: "Whether what it needs answers",
-    tag,
-    scopes: "public",
-    status: [200, 503],
-    reply: Health,
-    handle: async ({ use, signal }) => {
-      const { isReady, checks } = await use.readiness(signal);
-      return { body: { status: isReady ? "ok" : "unavailable", checks }, status: isReady ? 200 : 503 };
-    },
   }),
 ];
 

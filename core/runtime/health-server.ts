@@ -10,9 +10,9 @@ export type Check = (signal: AbortSignal) => Promise<unknown>;
  * Serves, on a port of its own, `/healthz` (the process answers), `/readyz` (every check passes within a second, else
  * 503 and the names of those that failed) and `/metrics`. `port` is the one in use, also when 0 was asked for.
  */
-export const healthServer = ({ host, port, checks, registry }: HealthOptions): Part & { port: () => number } => {
+export const healthServer = ({ host, port, ...asked }: HealthOptions): Part & { port: () => number } => {
   const server = createServer((request, response) => {
-    void answer(request, { checks, registry })
+    void answer(request, asked)
       .catch(() => ({ status: 500, type: "application/json", body: '{"status":"error"}' }))
       .then((reply) => send(request, response, reply));
   });
@@ -25,22 +25,27 @@ export const healthServer = ({ host, port, checks, registry }: HealthOptions): P
   };
 };
 
-export type HealthOptions = { host: string; port: number; checks: Record<string, Check>; registry: Registry };
+export type HealthOptions = Asked & { host: string; port: number };
+
+type Asked = {
+  /** What the program cannot work without. */
+  checks: Record<string, Check>;
+  /** What it can do without for a while: told, but not decisive. */
+  optional?: Record<string, Check>;
+  registry: Registry;
+};
 
 type Reply = { status: number; type: string; body: string };
 
 const checkMs = 1_000; // below the second that kubelet waits by default, with the reply's own time
 
-const answer = async (
-  request: IncomingMessage,
-  { checks, registry }: Pick<HealthOptions, "checks" | "registry">,
-): Promise<Reply> => {
+const answer = async (request: IncomingMessage, { checks, optional = {}, registry }: Asked): Promise<Reply> => {
   if (request.method !== "GET" && request.method !== "HEAD") return json(405, { status: "method not allowed" });
   switch (request.url?.split("?", 1)[0]) {
     case "/healthz":
       return json(200, { status: "ok" });
     case "/readyz":
-      return readiness(checks);
+      return readiness(checks, optional);
     case "/metrics":
       return { status: 200, type: registry.contentType, body: await registry.metrics() };
     case undefined:
@@ -49,11 +54,17 @@ const answer = async (
   }
 };
 
-const readiness = async (checks: Record<string, Check>): Promise<Reply> => {
-  const results = await Promise.all(Object.entries(checks).map(async ([name, check]) => [name, await outcome(check)]));
-  const isReady = results.every(([, result]) => result === "ok");
-  return json(isReady ? 200 : 503, { status: isReady ? "ok" : "unavailable", checks: Object.fromEntries(results) });
+const readiness = async (checks: Record<string, Check>, optional: Record<string, Check>): Promise<Reply> => {
+  const [needed, useful] = await Promise.all([outcomesOf(checks), outcomesOf(optional)]);
+  const isReady = needed.every(([, result]) => result === "ok");
+  const told = Object.fromEntries([...needed, ...useful]);
+  return json(isReady ? 200 : 503, { status: isReady ? "ok" : "unavailable", checks: told });
 };
+
+const outcomesOf = (checks: Record<string, Check>): Promise<[name: string, result: string][]> =>
+  Promise.all(
+    Object.entries(checks).map(async ([name, check]): Promise<[string, string]> => [name, await outcome(check)]),
+  );
 
 /** Asks once: `ok`, `timeout` after a second, or `failed`: an error's text could name hosts and users. */
 export const outcome = async (check: Check): Promise<"ok" | "timeout" | "failed"> => {

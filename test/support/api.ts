@@ -97,8 +97,14 @@ export const installation = async (env: Record<string, string> = {}) => {
 /** An apiserver starts without NATS when that takes more than 2 s; an attempt to connect may take 3 s. */
 const natsMs = 30_000;
 
-const hasNats = async ({ call }: Api): Promise<boolean> =>
-  ((await call("GET", "/readyz")).body["checks"] as Record<string, string>)["nats"] === "ok";
+const hasNats = async (api: Api): Promise<boolean> => (await checksOf(api)).checks["nats"] === "ok";
+
+/** What an apiserver says of itself and its stores. */
+export const checksOf = async ({ healthUrl }: Pick<Api, "healthUrl">) => {
+  const reply = await fetch(`${healthUrl}/readyz`);
+  const { checks } = (await reply.json()) as { checks: Record<string, string> }; // what the health server writes
+  return { status: reply.status, checks };
+};
 
 export type Installation = Awaited<ReturnType<typeof installation>>;
 

@@ -68,7 +68,6 @@ describe("the protocol", () => {
     const paths = [
       "/",
       "/healthz",
-      "/readyz",
       "/v1/openapi.json",
       `/v1/notifications?app_id=${tenant.app._id}`,
       `/v1/notifications/${id}`,
@@ -186,10 +185,11 @@ describe("the protocol", () => {
     expect(new Set(operations).size).to.equal(operations.length);
   });
 
-  it("serves metrics on the health port only", async () => {
+  it("serves metrics and its readiness on the health port only", async () => {
     const metrics = await (await fetch(`${site.api.healthUrl}/metrics`)).text();
     expect(metrics).to.match(/herald_http_requests_total\{[^}]*route="\/v1\/notifications",method="POST",status="202"/);
     expect((await call("GET", "/metrics")).status).to.equal(404);
+    expect((await call("GET", "/readyz")).status).to.equal(404);
   });
 
   it("answers headers that come too slowly with 408, in the envelope", async () => {

@@ -8,7 +8,8 @@ describe("healthServer", () => {
   const { registry, requests } = createMetrics("apiserver");
   const never = new AbortController().signal;
   const checks: Record<string, Check> = {};
-  const server = healthServer({ host: "127.0.0.1", port: 0, checks, registry });
+  const optional = { cache: () => Promise.reject(new Error("away")) };
+  const server = healthServer({ host: "127.0.0.1", port: 0, checks, optional, registry });
   const use = (wanted: Record<string, Check>): void => {
     for (const name of Object.keys(checks)) delete checks[name];
     Object.assign(checks, wanted);
@@ -18,12 +19,12 @@ describe("healthServer", () => {
   const get = (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`http://127.0.0.1:${server.port()}${path}`, init);
 
-  it("is healthy and ready when its checks pass", async () => {
+  it("is healthy and ready when its checks pass, and names what it can do without", async () => {
     use({ mongodb: async () => undefined });
     expect((await get("/healthz")).status).to.equal(200);
     const ready = await get("/readyz?verbose");
     expect(ready.status).to.equal(200);
-    expect(await ready.json()).to.deep.equal({ status: "ok", checks: { mongodb: "ok" } });
+    expect(await ready.json()).to.deep.equal({ status: "ok", checks: { mongodb: "ok", cache: "failed" } });
   });
 
   it("is healthy but not ready, within about a second, naming the checks that fail or hang", async () => {
@@ -39,7 +40,14 @@ describe("healthServer", () => {
     expect(ready.status).to.equal(503);
     expect(await ready.json()).to.deep.equal({
       status: "unavailable",
-      checks: { mongodb: "failed", nats: "timeout", kubernetes: "timeout", leader: "timeout", redis: "ok" },
+      checks: {
+        mongodb: "failed",
+        nats: "timeout",
+        kubernetes: "timeout",
+        leader: "timeout",
+        redis: "ok",
+        cache: "failed",
+      },
     });
     expect(Date.now() - beganMs).to.be.within(950, 3_000); // one after the other they would take longer
     expect((await get("/healthz")).status).to.equal(200);
