@@ -4,11 +4,12 @@ import { AppError } from "#core/errors.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys.ts";
 import type { PlanRow } from "#core/storage/plans.ts";
 import type { TenantRow } from "#core/storage/tenants.ts";
+import type { FoundKey } from "./key-lookup.ts";
 import { type Authenticate, unauthenticated } from "./middleware/authentication.ts";
 
 export type AuthenticateDeps = {
   /** The key that has a token with this SHA-256 (hex); may be up to 30 s old. */
-  keyOf: (hash: string) => Promise<ApiKeyRow | null>;
+  keyOf: (hash: string) => Promise<FoundKey>;
   tenant: (id: string) => Promise<TenantRow | null>;
   plan: (name: string) => Promise<PlanRow | null>;
   clock: Clock;
@@ -21,9 +22,10 @@ export const authenticate =
     const hash = createHash("sha256").update(token).digest("hex");
     const key = await deps.keyOf(hash);
     if (key === null) throw unauthenticated("invalid");
+    if (key === "revoked") throw unauthenticated("revoked");
     requireLive(key, hash, deps.clock.now());
     const tenant = await deps.tenant(key.tenant_id);
-    if (tenant === null) throw unauthenticated("invalid");
+    if (tenant === null) throw unauthenticated("revoked");
     if (tenant.suspended) {
       const reason = tenant.suspended_reason ?? "suspended";
       throw new AppError("HS_ORGANIZATION_SUSPENDED", "this organisation is suspended", { reason });
@@ -37,6 +39,7 @@ const later = { retry_after_seconds: 5 };
 
 const requireLive = (key: ApiKeyRow, hash: string, now: Date): void => {
   if (key.revoked_at !== null) throw unauthenticated("revoked");
-  const expiresAt = key.hashes.find((entry) => entry.hash === hash)?.expires_at ?? null;
-  if (expiresAt !== null && expiresAt <= now) throw unauthenticated("expired");
+  const place = key.hashes.findIndex((entry) => entry.hash === hash);
+  const expiresAt = key.hashes[place]?.expires_at ?? null;
+  if (expiresAt !== null && expiresAt <= now) throw unauthenticated(place === 0 ? "expired" : "revoked"); // replaced by the first
 };

@@ -26,6 +26,7 @@ import { messages } from "#core/storage/messages.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans.ts";
 import { connectRedis } from "#core/storage/redis.ts";
 import { removals } from "#core/storage/removals.ts";
+import { revokedTokens } from "#core/storage/revoked-tokens.ts";
 import { subscriptionCounts } from "#core/storage/subscription-counts.ts";
 import { subscriptions } from "#core/storage/subscriptions.ts";
 import { targets } from "#core/storage/targets.ts";
@@ -93,7 +94,7 @@ const batchBox = batchOutbox({ batches, events: publishing, log, metrics: metric
 const eventsIn = eventStore({ batches, outbox: batchBox, clock, log });
 
 const known = directory({ db: mongo.db, changes: nats, clock });
-const keyOf = keyLookup({ keys: apiKeys(mongo.db), changes: nats, clock });
+const keyOf = keyLookup({ keys: apiKeys(mongo.db), revoked: revokedTokens(mongo.db), changes: nats, clock });
 
 const take = takeFrom({
   runScript: redisScript(redis, bucketScript),

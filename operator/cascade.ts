@@ -1,10 +1,11 @@
 import type { Db } from "mongodb";
-import { apiKeyCollection } from "#core/storage/api-keys.ts";
+import { apiKeyCollection, apiKeys } from "#core/storage/api-keys.ts";
 import { apps } from "#core/storage/apps.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/collection.ts";
 import { liveActivityTypeCollection } from "#core/storage/live-activity-types.ts";
 import type { Fence } from "#core/storage/managed.ts";
 import { appRemoval, removals } from "#core/storage/removals.ts";
+import { revokedTokens } from "#core/storage/revoked-tokens.ts";
 import { webhookCollection } from "#core/storage/webhooks.ts";
 import type { Announce } from "./controllers/common.ts";
 
@@ -20,7 +21,7 @@ export type CascadeDeps = {
  * epoch, so the term is asked for before every write.
  */
 export const cascade = ({ db, fence, announce, doorbell }: CascadeDeps) => {
-  const removeFrom = async ({ spec, owner, hint }: Owned, tell?: typeof doorbell): Promise<void> => {
+  const removeFrom = async ({ spec, owner, hint }: Owned, { before, tell }: Around = {}): Promise<void> => {
     const rows = collectionOf<{ _id: string }>(db, spec);
     for (;;) {
       const page = await rows
@@ -29,6 +30,7 @@ export const cascade = ({ db, fence, announce, doorbell }: CascadeDeps) => {
         .toArray();
       const ids = page.map(({ _id }) => _id);
       if (ids.length === 0) return;
+      await before?.(ids);
       fence.check();
       await rows.deleteMany({ ...owner, _id: { $in: ids } });
       for (const id of ids) announce(spec.name, id);
@@ -38,13 +40,16 @@ export const cascade = ({ db, fence, announce, doorbell }: CascadeDeps) => {
   return {
     /** API keys of a tenant. */
     removeKeys: (tenantId: string): Promise<void> =>
-      removeFrom({ spec: apiKeyCollection, owner: { tenant_id: tenantId }, hint: "tenant" }),
+      removeFrom(
+        { spec: apiKeyCollection, owner: { tenant_id: tenantId }, hint: "tenant" },
+        { before: async (ids) => revokedTokens(db).add(await apiKeys(db).findAll(ids), new Date()) },
+      ),
     /**
      * Webhooks and live activity types of an app; dispatchers drop what waits for the webhooks, and remove their history.
      */
     removeParts: async (appId: string): Promise<void> => {
       const owner = { app_id: appId };
-      await removeFrom({ spec: webhookCollection, owner, hint: "app" }, doorbell);
+      await removeFrom({ spec: webhookCollection, owner, hint: "app" }, { tell: doorbell });
       await removeFrom({ spec: liveActivityTypeCollection, owner, hint: "name" });
       const app = await apps(db).find(appId);
       if (app === null) return;
@@ -56,5 +61,8 @@ export const cascade = ({ db, fence, announce, doorbell }: CascadeDeps) => {
 
 /** What belongs to an owner, and the index in which it is found. */
 type Owned = { spec: CollectionSpec; owner: object; hint: string };
+
+/** What is done with the ids of a page before it goes, and with each afterwards. */
+type Around = { before?: (ids: readonly string[]) => Promise<void>; tell?: (id: string) => Promise<void> };
 
 const pageSize = 500;

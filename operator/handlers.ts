@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
 import { filterProblems } from "#core/domain/webhook-filter.ts";
 import { Unavailable } from "#core/errors.ts";
 import type { Nats } from "#core/queue/connect.ts";
@@ -23,6 +24,7 @@ import {
 } from "#core/storage/live-activity-types.ts";
 import { type Fence, type ManagedRow, type ManagedRows, managedRows } from "#core/storage/managed.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans.ts";
+import { rememberingRows, revokedTokens } from "#core/storage/revoked-tokens.ts";
 import { type TenantRow, tenantCollection, tenants } from "#core/storage/tenants.ts";
 import { webhookStats } from "#core/storage/webhook-stats.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks.ts";
@@ -64,7 +66,7 @@ type HandlerOf<S> = S extends Store<infer R extends Resource> ? Handler<R> : nev
 export const makeHandlers = (deps: HandlerDeps): Handlers => {
   const { db, fence, nats, ring, secrets, stores, announce, clock } = deps;
   const common = { announce, clock };
-  const rows = documents(db, fence);
+  const rows = documents(db, fence, clock);
   const doorbell = doorbellOf(nats, deps.prefix);
   const withParts = cascade({ db, fence, announce, doorbell });
   const appRefs = { ...common, ...rows, appStore: stores.apps };
@@ -117,14 +119,14 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
 };
 
 /** The documents that resources stand for. */
-const documents = (db: Db, fence: Fence) => {
+const documents = (db: Db, fence: Fence, { now }: Clock) => {
   const managed = <Row extends ManagedRow>(spec: CollectionSpec): ManagedRows<Row> =>
     managedRows(collectionOf<Row>(db, spec), fence);
   return {
     plans: managed<PlanRow>(planCollection),
     tenants: { ...tenants(db), ...managed<TenantRow>(tenantCollection) },
     apps: { ...apps(db), ...managed<AppRow>(appCollection) },
-    keys: managed<ApiKeyRow>(apiKeyCollection),
+    keys: rememberingRows(managed<ApiKeyRow>(apiKeyCollection), revokedTokens(db), now),
     webhooks: managed<WebhookRow>(webhookCollection),
     types: { ...liveActivityTypes(db), ...managed<LiveActivityTypeRow>(liveActivityTypeCollection) },
   };

@@ -10,6 +10,7 @@ import { liveActivityTypeCollection } from "./live-activity-types.ts";
 import { messageCollection } from "./messages.ts";
 import { planCollection } from "./plans.ts";
 import { removalCollection } from "./removals.ts";
+import { revokedTokenCollection } from "./revoked-tokens.ts";
 import { subscriptionCollection } from "./subscription-row.ts";
 import { tenantCollection } from "./tenants.ts";
 import { usageCollection } from "./usage.ts";
@@ -30,6 +31,7 @@ export const allCollections: readonly CollectionSpec[] = [
   messageCollection,
   planCollection,
   removalCollection,
+  revokedTokenCollection,
   subscriptionCollection,
   tenantCollection,
   usageCollection,

@@ -37,5 +37,8 @@ export const apiKeys = (db: Db) => {
   return {
     /** The key that has a token with this SHA-256, whatever its state. */
     findByHash: (hash: string): Promise<ApiKeyRow | null> => rows.findOne({ "hashes.hash": hash }, { hint: "hash" }),
+
+    /** A page of keys at most; those that are gone are left out. */
+    findAll: (ids: readonly string[]): Promise<ApiKeyRow[]> => rows.find({ _id: { $in: [...ids] } }).toArray(),
   };
 };

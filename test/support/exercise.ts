@@ -23,6 +23,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
     return (await reply.json()) as Record<string, unknown>; // every reply is an object
   };
   await addWebhook(sending); // first: who has endpoints is remembered from an app's first event on
+  await fetch(`${api.url}/v1/notifications`, { headers: { authorization: "Bearer nobody's" } });
   await useUsers(ask, `/v1/apps/${system.app._id}`);
   await useEvents(ask, `/v1/apps/${system.app._id}`);
   await useNotifications(sending, api);

@@ -4,6 +4,7 @@ import { connectNats, type Nats } from "#core/queue/connect.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
 import { collectionOf } from "#core/storage/collection.ts";
+import { revokedTokens } from "#core/storage/revoked-tokens.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { anApiKey, anApp, hashOf, seed, seedTenant } from "../../support/fixtures.ts";
@@ -41,9 +42,19 @@ describe("API keys", () => {
     const revoked = await key({ revoked_at: past });
     const { row, token } = anApiKey({ tenant_id: tenant.tenant._id });
     await seed(site.db, { apiKeys: [{ ...row, hashes: [{ hash: hashOf(token), expires_at: past }] }] });
+    const { row: gone, token: ofGone } = anApiKey({ tenant_id: tenant.tenant._id });
+    await revokedTokens(site.db).add([gone], past);
+    const { row: rotated, token: replaced } = anApiKey({ tenant_id: tenant.tenant._id });
+    const hashes = [
+      { hash: hashOf(`${replaced}new`), expires_at: null },
+      { hash: hashOf(replaced), expires_at: past },
+    ];
+    await seed(site.db, { apiKeys: [{ ...rotated, hashes }] });
     for (const [given, reason] of [
       ["hs_unknown", "invalid"],
       [revoked.token, "revoked"],
+      [ofGone, "revoked"],
+      [replaced, "revoked"],
       [token, "expired"],
     ] as const) {
       const reply = await list(given);

@@ -36,6 +36,8 @@ describe("operator: the tokens of an API key", function () {
   const statusOf = async (key: Manifest) => (await herald.get(key))?.status ?? {};
   const answer = async (token: string): Promise<number> =>
     (await api.call("GET", "/v1/notifications", { token })).status;
+  const reasonFor = async (token: string): Promise<unknown> =>
+    (await api.call("GET", "/v1/notifications", { token })).body.error.details["reason"];
   /** A key that works. */
   const aKey = async (spec: object = {}): Promise<{ key: Manifest; token: string; id: string }> => {
     const key = make.apiKey(spec, `key-${++n}`);
@@ -75,6 +77,7 @@ describe("operator: the tokens of an API key", function () {
     await age(id, 1);
     await until(isNew(key, token), 10_000);
     await until(async () => (await answer(token)) === 401, announcedMs);
+    expect(await reasonFor(token)).to.equal("revoked");
     expect(await answer(await tokenOf(key))).to.equal(200);
     expect(await statusOf(key)).to.not.have.property("previousTokenValidUntil");
   });
@@ -119,6 +122,7 @@ describe("operator: the tokens of an API key", function () {
     await herald.remove(key);
     await herald.gone(key);
     await until(async () => (await answer(token)) === 401 && (await answer(next)) === 401, announcedMs);
+    expect([await reasonFor(token), await reasonFor(next)]).to.deep.equal(["revoked", "revoked"]);
     expect(await secretOf(key)).to.equal(null);
     expect(await rows().countDocuments({ _id: id })).to.equal(0);
   });
