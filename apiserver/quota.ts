@@ -1,7 +1,7 @@
-import { AppError } from "#core/errors.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import { firstDay, monthOf, type Usage } from "#core/storage/usage.ts";
 import type { Caller } from "./caller.ts";
+import { quotaExceeded } from "./quota-exceeded.ts";
 
 export type Quota = ReturnType<typeof quota>;
 
@@ -18,12 +18,18 @@ export type QuotaDeps = {
 export const quota = ({ usage, firstDayMessages }: QuotaDeps) => {
   const take = async (
     tenantId: string,
-    { period, count, limit, metric }: { period: string; count: number; limit: number; metric: string },
+    { period, count, limit, metric, resetsAt }: Share,
     now: Date,
   ): Promise<void> => {
     if (await usage.reserve({ tenantId, period, count, limit, now })) return;
     const used = await usage.used(tenantId, period);
-    throw new AppError("HS_QUOTA_EXCEEDED", `${metric} is exhausted`, { metric, limit, used });
+    throw quotaExceeded(`${metric} is exhausted`, {
+      metric,
+      limit,
+      used,
+      needed: count,
+      resets: { at: resetsAt, now },
+    });
   };
 
   return {
@@ -32,10 +38,13 @@ export const quota = ({ usage, firstDayMessages }: QuotaDeps) => {
       if (plan.messages_per_month === null || count === 0) return null;
       const month = monthOf(now);
       const limit = plan.messages_per_month;
-      await take(tenant._id, { period: month, count, limit, metric: "messages_per_month" }, now);
-      const isNew = now.getTime() - tenant.created_at.getTime() < 86_400_000;
+      const resetsAt = nextMonth(now);
+      await take(tenant._id, { period: month, count, limit, metric: "messages_per_month", resetsAt }, now);
+      const firstDayEnds = new Date(tenant.created_at.getTime() + 86_400_000);
+      const isNew = now < firstDayEnds;
       if (isNew && firstDayMessages > 0) {
-        const day = { period: firstDay, count, limit: firstDayMessages, metric: "messages_per_day" };
+        const limits = { limit: firstDayMessages, metric: "messages_per_day", resetsAt: firstDayEnds };
+        const day = { period: firstDay, count, ...limits };
         await take(tenant._id, day, now).catch(async (error: unknown) => {
           await usage.giveBack(tenant._id, month, count);
           throw error;
@@ -49,3 +58,9 @@ export const quota = ({ usage, firstDayMessages }: QuotaDeps) => {
     },
   };
 };
+
+/** What is asked for of one period's limit. */
+type Share = { period: string; count: number; limit: number; metric: string; resetsAt: Date };
+
+/** When the calendar month is over, UTC. */
+const nextMonth = (at: Date): Date => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1));

@@ -1,7 +1,7 @@
-import { AppError } from "#core/errors.ts";
 import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import type { Subscriptions } from "#core/storage/subscriptions.ts";
 import type { Caller } from "./caller.ts";
+import { quotaExceeded } from "./quota-exceeded.ts";
 
 export type SubscriberQuotaDeps = {
   subscriptions: Pick<Subscriptions, "findByToken">;
@@ -27,6 +27,6 @@ export const requireSubscribers =
     if (used < plan.subscribers) return;
     const known = await subscriptions.findByToken(tenant._id, appId, channel, token);
     if (known !== null && known.status !== "invalid") return;
-    const details = { metric: "subscribers", limit: plan.subscribers, used };
-    throw new AppError("HS_QUOTA_EXCEEDED", "the plan's subscribers are exhausted", details);
+    const exceeded = { metric: "subscribers", limit: plan.subscribers, used, needed: 1 };
+    throw quotaExceeded("the plan's subscribers are exhausted", exceeded);
   };

@@ -4,6 +4,7 @@ import { activityLimits, type CreateLiveActivityType } from "#core/schema/live-a
 import type { AppRow } from "#core/storage/apps.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
 import type { By } from "../audit.ts";
+import { quotaExceeded } from "../quota-exceeded.ts";
 import { activityTypeChange } from "./audit.ts";
 import { checkSchemas } from "./checks.ts";
 import type { ActivityTypeDeps } from "./deps.ts";
@@ -61,6 +62,6 @@ const nameTaken = async ({ types }: ActivityTypeDeps, row: LiveActivityTypeRow):
 const requireRoom = (count: number): void => {
   const limit = activityLimits.types;
   if (count <= limit) return;
-  const details = { metric: "live_activity_types", limit, used: limit };
-  throw new AppError("HS_QUOTA_EXCEEDED", `an app may have ${limit} live activity types`, details);
+  const exceeded = { metric: "live_activity_types", limit, used: limit, needed: 1 };
+  throw quotaExceeded(`an app may have ${limit} live activity types`, exceeded);
 };

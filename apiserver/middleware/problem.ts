@@ -36,7 +36,10 @@ const reply = (ctx: Context, error: AppError): void => {
   ctx.type = "application/json";
   const { retry_after_seconds: retryAfterSeconds, allowed } = error.details;
   if (error instanceof RateLimited) ctx.set(rateHeaders(error.state));
-  if (typeof retryAfterSeconds === "number") ctx.set("Retry-After", String(retryAfterSeconds));
+  if (typeof retryAfterSeconds === "number") {
+    ctx.set("Retry-After", String(retryAfterSeconds));
+    if (ctx.status === 429) ctx.set("X-RateLimit-Reset", String(retryAfterSeconds)); // of a refusal: when to come again
+  }
   if (error.code === "HS_METHOD_NOT_ALLOWED" && Array.isArray(allowed)) ctx.set("Allow", allowed.join(", "));
   if (error.code === "HS_UNAUTHENTICATED") ctx.set("WWW-Authenticate", "Bearer");
   if (error.code === "HS_PAYLOAD_TOO_LARGE") ctx.set("Connection", "close"); // the rest of the body is not read

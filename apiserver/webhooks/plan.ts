@@ -1,9 +1,10 @@
-import { AppError } from "#core/errors.ts";
+import type { AppError } from "#core/errors.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import type { PlanRow } from "#core/storage/plans.ts";
 import { mostEndpoints, type WebhookEndpoints } from "#core/storage/webhook-endpoints.ts";
 import type { Caller } from "../caller.ts";
 import { type AllPlans, featureRule, planRefusal } from "../plan-rules.ts";
+import { quotaExceeded } from "../quota-exceeded.ts";
 
 export type PlanRulesDeps = { plans: AllPlans; endpoints: Pick<WebhookEndpoints, "count"> };
 
@@ -43,6 +44,6 @@ const hasWebhooks = ({ features }: PlanRow): boolean => features.includes("webho
 const roomOf = ({ webhook_endpoints: room }: PlanRow): number => Math.min(room, mostEndpoints);
 
 const exhausted = (limit: number): AppError => {
-  const details = { metric: "webhook_endpoints", limit, used: limit };
-  return new AppError("HS_QUOTA_EXCEEDED", `an app may have ${limit} webhook endpoints`, details);
+  const exceeded = { metric: "webhook_endpoints", limit, used: limit, needed: 1 };
+  return quotaExceeded(`an app may have ${limit} webhook endpoints`, exceeded);
 };

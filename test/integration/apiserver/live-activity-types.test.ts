@@ -173,7 +173,7 @@ describe("live activity types", () => {
     const { data } = (await call("GET", own)).body;
     expect(data.length).to.be.within(97, 100);
     for (let i = data.length; i < 100; i++) expect((await of(200 + i)).status).to.equal(201);
-    const details = { metric: "live_activity_types", limit: 100, used: 100 };
+    const details = { metric: "live_activity_types", limit: 100, used: 100, needed: 1, resets_at: null };
     expect(refusal(await of(999))).to.deep.equal({ status: 429, code: "HS_QUOTA_EXCEEDED", details });
     expect((await call("GET", own)).body.data).to.have.lengthOf(100);
   }).timeout(20_000);

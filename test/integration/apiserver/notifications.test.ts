@@ -262,10 +262,14 @@ describe("notifications", () => {
     const first = await send("a");
     const second = await send("b");
     expect([first.status, second.status]).to.deep.equal([202, 429]);
-    expect(second.body.error).to.deep.include({
-      code: "HS_QUOTA_EXCEEDED",
-      details: { metric: "messages_per_month", limit: 3, used: 2 },
-    });
+    const { resets_at: resetsAt, retry_after_seconds: seconds, ...exceeded } = second.body.error.details;
+    expect(second.body.error.code).to.equal("HS_QUOTA_EXCEEDED");
+    expect(exceeded).to.deep.equal({ metric: "messages_per_month", limit: 3, used: 2, needed: 2 });
+    const now = new Date();
+    expect(resetsAt).to.equal(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString());
+    expect(seconds).to.be.within(1, 31 * 86_400);
+    const told = ["Retry-After", "X-RateLimit-Reset"].map((name) => second.headers.get(name));
+    expect(told).to.deep.equal([String(seconds), String(seconds)]);
     expect((await send("a")).status).to.equal(202); // a replay costs nothing
     expect(await rows().countDocuments({ app_id: small.app._id })).to.equal(1);
     await site.api.call("DELETE", `/v1/notifications/${first.body.id}`, { token: small.token });

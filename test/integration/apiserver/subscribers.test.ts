@@ -40,7 +40,13 @@ describe("the subscribers of a plan", function () {
     const body = { external_id: "u", subscriptions: [{ channel: "email", token: "u@example.com" }] };
     const { status, body: reply } = await call("POST", "/users", body);
     expect(status).to.equal(429);
-    expect(reply.error.details).to.deep.equal({ metric: "subscribers", limit: 1, used: 1 });
+    expect(reply.error.details).to.deep.equal({
+      metric: "subscribers",
+      limit: 1,
+      used: 1,
+      needed: 1,
+      resets_at: null,
+    });
   });
 
   it("stay as they are when one more is refused to a user who has no room", async () => {
@@ -61,7 +67,9 @@ describe("the subscribers of a plan", function () {
     const { call, register, give } = await aTenantOf(1);
     const gone = await give({ status: "invalid" });
     await give();
-    expect((await register(gone)).status).to.equal(429);
+    const refused = await register(gone);
+    const details = { metric: "subscribers", limit: 1, used: 1, needed: 1, resets_at: null };
+    expect([refused.status, refused.body.error?.details]).to.deep.equal([429, details]);
     for (const body of [{ status: "subscribed" }, aToken()]) {
       const { status, body: reply } = await call("PATCH", `/subscriptions/${gone._id}`, body);
       expect([status, reply.error?.code]).to.deep.equal([429, "HS_QUOTA_EXCEEDED"]);

@@ -234,7 +234,7 @@ describe("a webhook that is refused", () => {
       expect(refusal(reply)).to.deep.equal({
         status: 429,
         code: "HS_QUOTA_EXCEEDED",
-        details: { metric: "webhook_endpoints", limit: 100, used: 100 },
+        details: { metric: "webhook_endpoints", limit: 100, used: 100, needed: 1, resets_at: null },
       });
       expect(await rows().countDocuments({ app_id: app._id })).to.equal(100);
       const wrong = await call("POST", `/v1/apps/${app._id}/webhooks`, { ...wanted, url: "http://10.0.0.1" });
