@@ -14,6 +14,7 @@ import { type Part, runProgram } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
 import { createMetrics } from "#core/runtime/metrics.ts";
 import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
+import { dns } from "#core/runtime/resolve.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
 import { apiKeys } from "#core/storage/api-keys.ts";
 import { apps } from "#core/storage/apps.ts";
@@ -113,6 +114,7 @@ const webhooks = webhookWiring({
   ...shared,
   subjects: subjectsOf,
   guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
+  resolve: dns(),
   templates,
   seal: secrets.seal,
   limit,

@@ -1,6 +1,6 @@
 import { isReservedHeader } from "#core/domain/reserved-headers.ts";
 import { type FilterProblem, filterProblems } from "#core/domain/webhook-filter.ts";
-import { type FieldError, ValidationError } from "#core/errors.ts";
+import { type FieldError, invalid, ValidationError } from "#core/errors.ts";
 import type { EventKind } from "#core/schema/event.ts";
 import type { WebhookFilters } from "#core/schema/webhook-filters.ts";
 
@@ -17,6 +17,8 @@ export type Checked = {
 export type CheckDeps = {
   /** Why no request may go to an address; null when it may. */
   addressProblem: (url: URL) => string | null;
+  /** Why none can be made to where its name leads; null when one can, or nobody knows. */
+  reachProblem: (url: URL) => Promise<string | null>;
   /** What is wrong with a template's syntax; null when nothing is. */
   templateProblem: (template: string) => string | null;
 };
@@ -38,6 +40,16 @@ export const checkFilters = (filters: WebhookFilters | null | undefined): void =
 const refuseAll = ([first, ...rest]: readonly FilterProblem[]): void => {
   if (first === undefined) return;
   throw new ValidationError([bare(first), ...rest.map(bare)], first.allowed && { allowed: first.allowed });
+};
+
+/** Throws when the name of an address leads where it must not. Asked apart: it takes a name server's time. */
+export const checkReach = async (
+  { reachProblem }: Pick<CheckDeps, "reachProblem">,
+  text: string | undefined,
+): Promise<void> => {
+  const url = text === undefined ? null : URL.parse(text);
+  const message = url === null ? null : await reachProblem(url);
+  if (message !== null) throw invalid("url", message);
 };
 
 const bare = ({ field, message }: FieldError): FieldError => ({ field, message });

@@ -5,7 +5,7 @@ import { asleep } from "#core/storage/wake.ts";
 import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks.ts";
 import type { By } from "../audit.ts";
 import { webhookChange } from "./audit.ts";
-import { checkWebhook } from "./checks.ts";
+import { checkReach, checkWebhook } from "./checks.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { membersOf } from "./members.ts";
 import type { planRules } from "./plan.ts";
@@ -19,6 +19,7 @@ export const createWebhook =
   (deps: CreateDeps) =>
   async (by: By, app: AppRow, body: CreateWebhook): Promise<WithSecret> => {
     checkWebhook(deps, { ...body, event_names: body.event_filters?.event_names });
+    await checkReach(deps, body.url);
     const secret = deps.newSecret();
     const row = newRow(deps, app, { body, secret });
     const change = webhookChange(by, "created", { before: null, after: row }, row.created_at);

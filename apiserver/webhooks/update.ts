@@ -3,7 +3,7 @@ import { healthAnew, type WebhookRow } from "#core/storage/webhooks.ts";
 import type { By } from "../audit.ts";
 import { requireUnmanaged } from "../managed.ts";
 import { changeWebhook } from "./change.ts";
-import { checkWebhook } from "./checks.ts";
+import { checkReach, checkWebhook } from "./checks.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { membersOf } from "./members.ts";
 
@@ -15,6 +15,7 @@ export const updateWebhook =
       requireUnmanaged("webhook", found);
       return found;
     }
+    await checkReach(deps, body.url);
     return changeWebhook(deps, { by, verb: "updated", found }, (row) => {
       const { events = row.events, event_filters: filters = { event_names: row.event_names } } = body;
       checkWebhook(deps, { ...body, events, event_names: filters.event_names });

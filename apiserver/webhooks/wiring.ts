@@ -3,10 +3,12 @@ import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { AddressGuard } from "#core/runtime/address-guard.ts";
+import { addressLookup } from "#core/runtime/address-lookup.ts";
 import type { BodyTemplates } from "#core/runtime/body-template.ts";
 import { templateProblem } from "#core/runtime/body-template-engine.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
 import type { Log } from "#core/runtime/log.ts";
+import type { Resolve } from "#core/runtime/resolve.ts";
 import { webhookEndpoints } from "#core/storage/webhook-endpoints.ts";
 import { webhookHistory } from "#core/storage/webhook-history.ts";
 import { webhookStats } from "#core/storage/webhook-stats.ts";
@@ -23,7 +25,8 @@ export type WebhookWiringDeps = {
   db: Db;
   nats: Pick<LateNats, "publish" | "changed" | "ask">;
   subjects: Pick<Subjects, "webhook" | "webhookTests">;
-  guard: Pick<AddressGuard, "problemOf">;
+  guard: AddressGuard;
+  resolve: Resolve;
   templates: Pick<BodyTemplates, "render">;
   seal: KeyRing["seal"];
   limit: NarrowLimit;
@@ -47,6 +50,7 @@ export const webhookWiring = (deps: WebhookWiringDeps): WebhookUseCases => {
     wake: webhookWork(db).wake,
     askForTest: (id, timeoutMs) => nats.ask(subjects.webhookTests(), { endpoint_id: id }, timeoutMs),
     addressProblem: guard.problemOf,
+    reachProblem: addressLookup(deps),
     templateProblem,
     newSecret: () => `whsec_${randomBytes(32).toString("base64")}`,
   });

@@ -3,6 +3,8 @@ import { BlockList, isIP } from "node:net";
 export type AddressGuard = {
   /** Why a request to this address must not be made, before its name is looked up; null when it may be tried. */
   problemOf: (url: URL) => string | null;
+  /** Why a name must lead into the operator's own ranges to be reached by this url; null when it may lead anywhere. */
+  outsideProblemOf: (url: URL) => string | null;
   /** Whether a connection may be made to this IP address for a request to `url`. */
   mayConnect: (address: string, url: URL) => boolean;
 };
@@ -35,7 +37,9 @@ export const addressGuard = ({ allow, ports = standardPorts }: AddressGuardOptio
     const mayPass = isIP(address) === 0 ? isOpen(url) || allow.length > 0 : mayConnect(address, url);
     return mayPass ? null : refusal(url, ports);
   };
-  return { problemOf, mayConnect };
+  const outsideProblemOf = (url: URL): string | null =>
+    isIP(hostOf(url)) !== 0 || isOpen(url) ? null : refusal(url, ports);
+  return { problemOf, outsideProblemOf, mayConnect };
 };
 
 /**

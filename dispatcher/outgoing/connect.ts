@@ -1,8 +1,8 @@
 import { isIP, connect as netConnect, type Socket, type TcpNetConnectOpts } from "node:net";
 import { createSecureContext, getCACertificates, type SecureContext, connect as tlsConnect } from "node:tls";
 import { type AddressGuard, hostOf, portOf } from "#core/runtime/address-guard.ts";
+import type { Resolve } from "#core/runtime/resolve.ts";
 import { connectFailure, type Failure, failures } from "./failures.ts";
-import type { Resolve } from "./resolve.ts";
 
 export type ConnectorDeps = {
   guard: AddressGuard;

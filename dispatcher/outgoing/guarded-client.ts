@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 import type { AddressGuard } from "#core/runtime/address-guard.ts";
+import { dns, type Resolve } from "#core/runtime/resolve.ts";
 import { connector } from "./connect.ts";
 import { type Connection, connectionOver } from "./connection.ts";
 import { type Exchanged, exchange, type GuardedReply, type GuardedRequest } from "./exchange.ts";
 import { type Failure, failures } from "./failures.ts";
 import { connectionPools, type Pool } from "./pools.ts";
-import { dns, type Resolve } from "./resolve.ts";
 
 export type { GuardedReply, GuardedRequest } from "./exchange.ts";
 
