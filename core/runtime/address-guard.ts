@@ -66,7 +66,8 @@ const refusal = (url: URL, ports: readonly number[]): string => {
 
 const isForbidden = (address: string): boolean => {
   if (isIP(address) === 4) return contains(forbiddenV4, address);
-  return contains(nat64, address) ? contains(forbiddenV4, embeddedV4(address)) : contains(forbiddenV6, address);
+  if (contains(nat64, address)) return contains(forbiddenV4, embeddedV4(address));
+  return !contains(globalV6, address) || contains(forbiddenV6, address);
 };
 
 const contains = (list: BlockList, address: string): boolean => {
@@ -127,17 +128,8 @@ const forbiddenV4 = ranges([
   "240.0.0.0/4",
 ]);
 
-/** A list of its own: a check of an IPv4 address would find its mapped form in `::/8`. */
-const forbiddenV6 = ranges([
-  "::/8", // unspecified, loopback, IPv4-mapped and -compatible, NAT64 but for what embeddedV4 admits
-  "100::/64",
-  "2001::/23",
-  "2001:db8::/32",
-  "2002::/16",
-  "3fff::/20",
-  "5f00::/16",
-  "fc00::/7",
-  "fe80::/10",
-  "fec0::/10",
-  "ff00::/8",
-]);
+/** All of IPv6 that has been given out to the internet; the rest is reserved. Source: IANA, IPv6 address space. */
+const globalV6 = ranges(["2000::/3"]);
+
+/** What of it is no public network. */
+const forbiddenV6 = ranges(["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"]);
