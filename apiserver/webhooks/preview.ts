@@ -1,5 +1,5 @@
 import { sampleEvent } from "#core/domain/sample-event.ts";
-import { batchesOf, maxWebhookBytes, webhookText } from "#core/domain/webhook-body.ts";
+import { batchesOf, contentTypeOf, maxWebhookBytes, webhookText } from "#core/domain/webhook-body.ts";
 import { failedConditions } from "#core/domain/webhook-filter.ts";
 import { invalid } from "#core/errors.ts";
 import type { BodyTemplates } from "#core/runtime/body-template.ts";
@@ -33,8 +33,8 @@ export const previewWebhook =
       payload: { ...envelope },
       matched: failed.length === 0,
       failed_conditions: failed,
-      body: "body" in rendered ? rendered.body : null,
-      content_type: template === null ? "application/json" : contentType,
+      body: "body" in rendered ? rendered.body : (rendered.output ?? null),
+      content_type: contentTypeOf(template, contentType),
       error: "error" in rendered ? rendered.error : null,
     };
   };

@@ -4,6 +4,10 @@ import { derivedIdAt } from "./ids.ts";
 /** Largest body of a webhook. Source: spec part 8. */
 export const maxWebhookBytes = 65_536;
 
+/** `Content-Type` of a request: JSON, unless a template says otherwise. Source of its charset: RFC 2046 4.1.2, ASCII without. */
+export const contentTypeOf = (template: string | null, contentType: "application/json" | "text/plain"): string =>
+  template === null || contentType === "application/json" ? "application/json" : "text/plain; charset=utf-8";
+
 /** Most events in one request. Source: decisions 10.1. */
 export const maxBatchEvents = 100;
 

@@ -14,8 +14,11 @@ export type BodyContentType = "application/json" | "text/plain";
 
 export type TemplateError = { code: "TEMPLATE_SYNTAX" | "TEMPLATE_RENDER" | "INVALID_JSON"; message: string };
 
-/** The body, or why there is none. A message tells places in the template, never what is in the event. */
-export type Rendered = { body: string } | { error: TemplateError };
+/**
+ * The body, or why there is none. A message tells places in the template, never what is in the event; `output` is what
+ * was written and is not what it should be.
+ */
+export type Rendered = { body: string } | { error: TemplateError; output?: string };
 
 export type TemplateEngine = {
   /** `overtime` when it takes more of a processor's time than `limitMs`; looked at between two steps of the template. */
@@ -164,7 +167,7 @@ const checked = (output: string, contentType: BodyContentType): Rendered => {
   const body = output.toWellFormed();
   if (Buffer.byteLength(body) > templateLimits.outputBytes) return renderError(tooLong);
   const message = contentType === "application/json" ? jsonProblem(body) : null;
-  return message === null ? { body } : { error: { code: "INVALID_JSON", message } };
+  return message === null ? { body } : { error: { code: "INVALID_JSON", message }, output: body };
 };
 
 const renderError = (message: string): Rendered => ({ error: { code: "TEMPLATE_RENDER", message } });

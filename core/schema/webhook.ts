@@ -226,8 +226,10 @@ export const WebhookPreviewResult = Type.Object({
   payload: Type.Object({}, { additionalProperties: true }),
   matched: Flag(),
   failed_conditions: List(Type.Object({ field: Text(), op: Text(), value: Optional(Type.Unknown()) })),
-  body: Nullable(Text()),
-  content_type: Text(),
+  body: Nullable(
+    Text({ description: "with the error INVALID_JSON what the template wrote; null when it wrote nothing" }),
+  ),
+  content_type: Text({ description: "the header, as it would be sent" }),
   error: Nullable(Type.Object({ code: Enum(["TEMPLATE_SYNTAX", "TEMPLATE_RENDER", "INVALID_JSON"]), message: Text() })),
 });
 export type WebhookPreviewResult = Static<typeof WebhookPreviewResult>;

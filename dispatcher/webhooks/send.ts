@@ -3,6 +3,7 @@ import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { retryAfter } from "#core/domain/retry-after.ts";
 import { signatureHeaders } from "#core/domain/signature.ts";
+import { contentTypeOf } from "#core/domain/webhook-body.ts";
 import type { WebhookErrorClass } from "#core/domain/webhook-errors.ts";
 import { nextRequestAt } from "#core/domain/webhook-retry.ts";
 import type { BodyTemplates, Rendered } from "#core/runtime/body-template.ts";
@@ -98,7 +99,7 @@ const headersOf = (
   { at, body }: { at: Date; body: string },
 ): Record<string, string> => ({
   ...headers,
-  "content-type": row.body_template === null ? "application/json" : row.body_content_type,
+  "content-type": contentTypeOf(row.body_template, row.body_content_type),
   "user-agent": "Service-Webhooks/1.0",
   "service-event-id": eventId,
   "service-event-type": eventType,

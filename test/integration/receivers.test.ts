@@ -6,6 +6,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { addressGuard } from "#core/runtime/address-guard.ts";
 import { bodyTemplates } from "#core/runtime/body-template.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
+import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { type ReceivedWebhook, startReceiver } from "../../dev/receiver.ts";
 import { freePorts } from "../../dev/servers/free-ports.ts";
 import { guardedClient } from "../../dispatcher/outgoing/guarded-client.ts";
@@ -23,7 +24,7 @@ const secrets = {
 };
 
 /** Has a dispatcher's code send one event to a receiver, signed at `at`; the request as it came. */
-const captured = async (at: Date, isRotated: boolean): Promise<ReceivedWebhook> => {
+const captured = async (at: Date, isRotated: boolean, shape: Partial<WebhookRow> = {}): Promise<ReceivedWebhook> => {
   const receiver = await startReceiver({ port: 0 });
   const clock: Clock = { now: () => at };
   const client = guardedClient({ guard: addressGuard({ allow: ["127.0.0.0/8"] }) });
@@ -33,9 +34,11 @@ const captured = async (at: Date, isRotated: boolean): Promise<ReceivedWebhook> 
     url: `${receiver.url}/hook`,
     secret: sealed(secrets.current),
     previous_secret: isRotated ? previous : null,
+    ...shape,
   });
+  const templates = bodyTemplates();
   try {
-    const send = sendWebhook({ client, templates: bodyTemplates(), clock, random: Math.random });
+    const send = sendWebhook({ client, templates, clock, random: Math.random });
     await send(
       prepare(row, ({ data }) => data),
       deliveryOf(row, written(anEvent), at),
@@ -45,7 +48,7 @@ const captured = async (at: Date, isRotated: boolean): Promise<ReceivedWebhook> 
     return request;
   } finally {
     client.close();
-    await receiver.stop();
+    await Promise.all([receiver.stop(), templates.stop(new AbortController().signal)]);
   }
 };
 
@@ -65,11 +68,13 @@ type Changed = { it: string; of: Case; accepted: boolean };
 const casesOf = async (): Promise<Changed[]> => {
   const now = new Date();
   const shifted = (seconds: number) => new Date(now.getTime() + seconds * 1000);
-  const [plain, rotated, old, ahead] = await Promise.all([
+  const text = { body_template: "Größe: {{ data.value }}", body_content_type: "text/plain" as const };
+  const [plain, rotated, old, ahead, shaped] = await Promise.all([
     captured(now, false),
     captured(now, true),
     captured(shifted(-600), false),
     captured(shifted(600), false),
+    captured(now, false, text),
   ]);
   const of = (request: ReceivedWebhook, secret = secrets.current, headers: Record<string, string> = {}): Case => ({
     secret,
@@ -82,6 +87,7 @@ const casesOf = async (): Promise<Changed[]> => {
   const { "webhook-signature": _, ...unsigned } = plain.headers;
   return [
     { it: "a request", of: of(plain), accepted: true },
+    { it: "a body that is not JSON", of: of(shaped), accepted: true },
     { it: "the new secret during a rotation", of: of(rotated), accepted: true },
     { it: "the old secret during a rotation", of: of(rotated, secrets.previous), accepted: true },
     { it: "the signature behind one of another version", of: signed(`v1a,AAAA ${signature}`), accepted: true },

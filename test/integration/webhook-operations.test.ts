@@ -169,6 +169,7 @@ describe("operations of webhooks, with a dispatcher", function () {
       await emit(name);
       return arrived(path).at(-1)?.body === `${name}!`;
     }, 15_000); // the first template starts a thread, which may take 10 s
+    expect(arrived(path).at(-1)?.headers["content-type"]).to.equal("text/plain; charset=utf-8");
   });
 
   it("keeps what comes during a pause, and sends it afterwards", async () => {

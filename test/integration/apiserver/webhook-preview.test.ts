@@ -44,22 +44,28 @@ describe("a preview of a webhook", () => {
       body_template: "{{ data.name }}: {{ data.value | times: 2 }}",
       body_content_type: "text/plain",
     });
-    expect(body).to.deep.include({ body: "purchase: 14", content_type: "text/plain", error: null });
+    expect(body).to.deep.include({ body: "purchase: 14", content_type: "text/plain; charset=utf-8", error: null });
     expect(body["payload"]).to.deep.include({ data: { name: "purchase", value: 7 }, subject_id: null });
   });
 
-  for (const { it: name, template, contentType, code } of [
+  for (const { it: name, template, contentType, code, output = null } of [
     { it: "does not parse", template: "{% if %}", contentType: "application/json", code: "TEMPLATE_SYNTAX" },
     { it: "fails", template: "{{ data.name | nothing_like_it }}", contentType: "text/plain", code: "TEMPLATE_" },
-    { it: "makes no JSON", template: "{{ type }}", contentType: "application/json", code: "INVALID_JSON" },
+    {
+      it: "makes no JSON",
+      template: "{{ type }}",
+      contentType: "application/json",
+      code: "INVALID_JSON",
+      output: "user.created",
+    },
   ]) {
-    it(`tells what is wrong with a template that ${name}`, async () => {
+    it(`tells what is wrong with a template that ${name}, and what it wrote`, async () => {
       const { status, body } = await preview({
         event_type: "user.created",
         body_template: template,
         body_content_type: contentType,
       });
-      expect([status, body["body"]]).to.deep.equal([200, null]);
+      expect([status, body["body"]]).to.deep.equal([200, output]);
       expect((body["error"] as { code: string }).code).to.include(code);
     });
   }
