@@ -11,7 +11,7 @@ export type EventFacts = {
   from: readonly string[];
 };
 
-/** Makes the envelope of an event. Source of its members: decisions 10.1. */
+/** Makes the envelope of an event, which says so when its data was cut. Source of its members: decisions 10.1. */
 export const makeEvent = ({ kind, appId, subjectId, data, at, from }: EventFacts): EventEnvelope => ({
   id: derivedId("event", kind, ...from),
   type: kind,
@@ -20,4 +20,5 @@ export const makeEvent = ({ kind, appId, subjectId, data, at, from }: EventFacts
   subject_id: subjectId,
   api_version: "1.0",
   data,
+  ...(data["truncated"] === true && { truncated: true }),
 });

@@ -48,6 +48,8 @@ export type EventEnvelope = {
   subject_id: string | null;
   api_version: "1.0";
   data: Record<string, unknown>;
+  /** Texts or members of `data` were left out, because it was too large. */
+  truncated?: true;
 };
 
 /** Several events in one request. Source: decisions 10.1. */

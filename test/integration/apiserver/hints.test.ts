@@ -6,6 +6,7 @@ import type { EventEnvelope } from "#core/schema/event.ts";
 import { collectionOf } from "#core/storage/collection.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages.ts";
 import { type Installation, installation } from "../../support/api.ts";
+import { readEvents } from "../../support/events.ts";
 import { seedTenant } from "../../support/fixtures.ts";
 import { until } from "../../support/until.ts";
 
@@ -84,6 +85,7 @@ describe("what follows from an accepted notification", () => {
   });
 
   it("is an event that fits the queue even when the message does not", async () => {
+    const reading = await readEvents(site.servers.natsUrl, site.name);
     const texts = Object.fromEntries(
       Array.from({ length: 50 }, (_, n) => [
         `a${String.fromCharCode(97 + (n % 26))}${n < 26 ? "" : "x"}`,
@@ -99,6 +101,9 @@ describe("what follows from an accepted notification", () => {
     expect(status).to.equal(202);
     await until(async () => (await rows().findOne({ _id: body.id }))?.outbox.length === 0);
     expect((await rows().findOne({ _id: body.id }))?.content.email_body).to.have.length(400_000);
+    await until(() => reading.about(body.id).length === 1);
+    await reading.close();
+    expect(reading.about(body.id)[0], "says that it was cut").to.include({ type: "message.queued", truncated: true });
     await hint();
   });
 
