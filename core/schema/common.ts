@@ -23,3 +23,9 @@ export type LanguageMap = Static<typeof LanguageMap>;
 /** An object that admits no member it does not name. */
 export const Closed = <T extends Type.TProperties>(properties: T, options: Type.TObjectOptions = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options });
+
+/** JSON Schema's `if`, by other names: an object with a member `then` looks like a promise. */
+export const conditional = (rule: { when: object; require: object; otherwise?: object }): Record<string, object> =>
+  Object.fromEntries(Object.entries(rule).map(([name, schema]) => [keywords[name] ?? name, schema]));
+
+const keywords: Record<string, string> = { when: "if", require: "then", otherwise: "else" };

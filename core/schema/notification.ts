@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { ChannelName, Closed, LanguageMap, MapOf, Url } from "./common.ts";
+import { ChannelName, Closed, conditional, LanguageMap, MapOf, Url } from "./common.ts";
 import { RcsContent, WhatsappContent } from "./notification-chat.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Optional, Partial, String: Text, Unknown } = Type;
@@ -138,23 +138,56 @@ export const Options = Partial(
 );
 export type Options = Static<typeof Options>;
 
-/** Body of `POST /v1/notifications`. Source: spec 4.2 (CreateNotificationDto). */
-export const CreateNotification = Closed({
-  app_id: Optional(Text({ minLength: 1, maxLength: 64 })),
-  idempotency_key: Optional(
-    Text({
-      minLength: 1,
-      maxLength: 255,
-      pattern: "^[\\x21-\\x7e]+$",
-      description: "visible ASCII; the same key within 24 h gives the same message",
-    }),
-  ),
-  name: Optional(Text({ minLength: 1, maxLength: 200 })),
-  labels: Optional(List(Text({ minLength: 1, maxLength: 40 }), { maxItems: 10 })),
-  category: Optional(Text({ minLength: 1, maxLength: 64 })),
-  template_id: Optional(Text({ minLength: 1, maxLength: 64 })),
-  target: Target,
-  ...Content.properties,
-  ...Options.properties,
+const mail = ["email_subject", "email_body"];
+
+const hasBadge = (type: string): object => ({
+  type: "object",
+  properties: { ios_badge_type: { const: type } },
+  required: ["ios_badge_type"],
 });
+
+/** Members that would be without effect, as another that they need is missing: nothing is accepted and ignored. */
+const needs = {
+  dependentRequired: {
+    email_subject: ["email_body"],
+    email_body: ["email_subject"],
+    email_preheader: mail,
+    email_from_name: mail,
+    email_from_address: mail,
+    email_reply_to_address: mail,
+  },
+  allOf: [
+    conditional({
+      when: hasBadge("SetTo"),
+      require: { type: "object", properties: { ios_badge_count: true }, required: ["ios_badge_count"] },
+    }),
+    conditional({
+      when: hasBadge("None"),
+      require: { type: "object", properties: { ios_badge_count: false } },
+    }),
+  ],
+};
+
+/** Body of `POST /v1/notifications`. Source: spec 4.2 (CreateNotificationDto). */
+export const CreateNotification = Closed(
+  {
+    app_id: Optional(Text({ minLength: 1, maxLength: 64 })),
+    idempotency_key: Optional(
+      Text({
+        minLength: 1,
+        maxLength: 255,
+        pattern: "^[\\x21-\\x7e]+$",
+        description: "visible ASCII; the same key within 24 h gives the same message",
+      }),
+    ),
+    name: Optional(Text({ minLength: 1, maxLength: 200 })),
+    labels: Optional(List(Text({ minLength: 1, maxLength: 40 }), { maxItems: 10 })),
+    category: Optional(Text({ minLength: 1, maxLength: 64 })),
+    template_id: Optional(Text({ minLength: 1, maxLength: 64 })),
+    target: Target,
+    ...Content.properties,
+    ...Options.properties,
+  },
+  needs,
+);
 export type CreateNotification = Static<typeof CreateNotification>;

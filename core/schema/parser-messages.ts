@@ -11,6 +11,7 @@ const messages: Record<string, (params: Params) => string> = {
   required: () => "is required",
   dependentRequired: ({ property }) => `is required with ${String(property)}`,
   additionalProperties: () => "is not known",
+  "false schema": () => "has no effect with the other members",
   unevaluatedProperties: () => "is not known",
   type: ({ type }) => `must be ${String(type).split(",").map(typeName).join(" or ")}`,
   enum: ({ allowedValues }) => `must be one of ${Array.isArray(allowedValues) ? allowedValues.join(", ") : ""}`,

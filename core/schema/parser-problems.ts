@@ -28,7 +28,7 @@ export const fieldErrors = (
 const foldUnions = (errors: readonly ErrorObject[]): Problem[] => {
   const problems: Problem[] = [];
   for (const error of errors) {
-    if (error.keyword === "propertyNames") continue; // the rule that the name broke has been listed
+    if (error.keyword === "propertyNames" || error.keyword === "if") continue; // the rule that was broken has been listed
     const problem = problemOf(error);
     if (error.keyword !== "anyOf" && error.keyword !== "oneOf") {
       problems.push(problem);

@@ -176,7 +176,10 @@ export const effective: readonly Bound[] = [
     ),
   },
   textOf("ios_sound", 0, 100),
-  oneOf("ios_badge_type", "None", "SetTo", "Increase"),
+  {
+    ...oneOf("ios_badge_type", "None", "SetTo", "Increase"),
+    good: fc.constantFrom("None", "Increase"), // SetTo needs the number as well
+  },
   wholeOf("ios_badge_count", 0, 99_999),
   oneOf("ios_interruption_level", "passive", "active", "time-sensitive", "critical"),
   textOf("ios_category", 0, 100),

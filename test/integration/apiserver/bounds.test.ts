@@ -73,6 +73,7 @@ describe("the bounds of a notification", function () {
     });
   }
 
+  const text = { contents: { en: "x" } };
   const exact: { it: string; members?: object; target?: object; field: string }[] = [
     { it: "no one to send to", target: { all: undefined }, field: "target" },
     { it: "all: false alone", target: { all: false }, field: "target" },
@@ -114,6 +115,20 @@ describe("the bounds of a notification", function () {
       field: "target.include_aliases",
     },
     { it: "an alias label without ids", target: { include_aliases: { crm: [] } }, field: "target.include_aliases.crm" },
+    { it: "a subject without a body", members: { email_body: undefined }, field: "email_body" },
+    { it: "a body without a subject", members: { email_subject: undefined }, field: "email_subject" },
+    {
+      it: "a sender without a mail",
+      members: { ...text, email_subject: undefined, email_body: undefined, email_from_name: "n" },
+      target: { channels: undefined },
+      field: "email_subject",
+    },
+    { it: "a badge to be set to nothing", members: { ios_badge_type: "SetTo" }, field: "ios_badge_count" },
+    {
+      it: "a number for a badge that is to stay",
+      members: { ios_badge_type: "None", ios_badge_count: 1 },
+      field: "ios_badge_count",
+    },
     { it: "custom data", members: { custom_data: { a: 1 } }, field: "custom_data" },
     { it: "an app id of the wrong type", members: { app_id: 7 }, field: "app_id" },
   ];
