@@ -1,44 +1,15 @@
 import type { TSchema } from "typebox";
 import { type ErrorCode, errorStatuses } from "#core/errors.ts";
-import { CustomEvent, EventsAccepted, EventTypeList, PublishEvents } from "#core/schema/custom-event.ts";
-import { Delivery, DeliveryPage } from "#core/schema/delivery.ts";
-import { ErrorReply, OkReply } from "#core/schema/error.ts";
-import {
-  CreateLiveActivityType,
-  LiveActivityProperty,
-  LiveActivityType,
-  LiveActivityTypeList,
-  UpdateLiveActivityType,
-} from "#core/schema/live-activity-type.ts";
-import { CreateNotificationResult, Message, MessagePage } from "#core/schema/message.ts";
-import { CreateNotification } from "#core/schema/notification.ts";
-import { CreateSubscription, Subscription, UpdateSubscription } from "#core/schema/subscription.ts";
-import { UpdateUser, UpsertUser, User } from "#core/schema/user.ts";
-import {
-  CreateWebhook,
-  PreviewWebhook,
-  RecoverWebhook,
-  Recovery,
-  ReplayWebhook,
-  UpdateWebhook,
-  Webhook,
-  WebhookAttempt,
-  WebhookAttemptList,
-  WebhookDelivery,
-  WebhookDeliveryDetail,
-  WebhookDeliveryPage,
-  WebhookHealthReport,
-  WebhookList,
-  WebhookPreviewResult,
-  WebhookWithSecret,
-} from "#core/schema/webhook.ts";
-import { WebhookFilters } from "#core/schema/webhook-filters.ts";
 import { serviceVersion } from "./middleware/request-id.ts";
+import { examples } from "./openapi-examples.ts";
+import { narrowed } from "./openapi-narrowed.ts";
+import { parametersOf } from "./openapi-parameters.ts";
+import { named } from "./openapi-schemas.ts";
 import { mayHaveBody, type Route } from "./route.ts";
 
 type Json = Record<string, unknown>;
 
-/** The OpenAPI 3.1 document of a table of routes: the schemas are the ones that validate. */
+/** The OpenAPI 3.1 document of a table of routes: the schemas are the ones that validate, and what is checked besides. */
 export const openapi = (routes: readonly Route[]): { openapi: string } & Json => ({
   openapi: "3.1.0",
   info: {
@@ -51,57 +22,13 @@ export const openapi = (routes: readonly Route[]): { openapi: string } & Json =>
   paths: pathsOf(routes),
   components: {
     securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "an API key; Key and Basic work too" } },
-    schemas: Object.fromEntries(named.map(([name, schema]) => [name, inside(schema)])),
+    schemas: narrowed(Object.fromEntries(named.map(([name, schema]) => [name, shown(name, schema)]))),
     headers: Object.fromEntries(
       Object.entries(replyHeaders).map(([name, [type, description]]) => [name, { schema: { type }, description }]),
     ),
     responses: { Error: { description: "an error", headers: headerRefs, content: json(refTo("Error")) } },
   },
 });
-
-/** Schemas that the document names; found again by identity. */
-const named: readonly (readonly [string, TSchema])[] = [
-  ["CreateLiveActivityType", CreateLiveActivityType],
-  ["CreateNotification", CreateNotification],
-  ["CreateNotificationResult", CreateNotificationResult],
-  ["CreateSubscription", CreateSubscription],
-  ["CreateWebhook", CreateWebhook],
-  ["CustomEvent", CustomEvent],
-  ["Delivery", Delivery],
-  ["DeliveryPage", DeliveryPage],
-  ["Error", ErrorReply],
-  ["EventTypeList", EventTypeList],
-  ["EventsAccepted", EventsAccepted],
-  ["LiveActivityProperty", LiveActivityProperty],
-  ["LiveActivityType", LiveActivityType],
-  ["LiveActivityTypeList", LiveActivityTypeList],
-  ["Message", Message],
-  ["MessagePage", MessagePage],
-  ["Ok", OkReply],
-  ["PreviewWebhook", PreviewWebhook],
-  ["PublishEvents", PublishEvents],
-  ["RecoverWebhook", RecoverWebhook],
-  ["Recovery", Recovery],
-  ["ReplayWebhook", ReplayWebhook],
-  ["Subscription", Subscription],
-  ["UpdateLiveActivityType", UpdateLiveActivityType],
-  ["UpdateSubscription", UpdateSubscription],
-  ["UpdateUser", UpdateUser],
-  ["UpdateWebhook", UpdateWebhook],
-  ["UpsertUser", UpsertUser],
-  ["User", User],
-  ["Webhook", Webhook],
-  ["WebhookAttempt", WebhookAttempt],
-  ["WebhookAttemptList", WebhookAttemptList],
-  ["WebhookDelivery", WebhookDelivery],
-  ["WebhookDeliveryDetail", WebhookDeliveryDetail],
-  ["WebhookDeliveryPage", WebhookDeliveryPage],
-  ["WebhookFilters", WebhookFilters],
-  ["WebhookHealthReport", WebhookHealthReport],
-  ["WebhookList", WebhookList],
-  ["WebhookPreviewResult", WebhookPreviewResult],
-  ["WebhookWithSecret", WebhookWithSecret],
-];
 
 const names = new Map<TSchema, string>(named.map(([name, schema]) => [schema, name]));
 
@@ -119,6 +46,11 @@ const inside = (schema: object): unknown =>
     ? schema.map(linked)
     : Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, linked(value)]));
 
+const shown = (name: string, schema: TSchema): Json => ({
+  ...(inside(schema) as Json), // sound: a schema is an object
+  examples: examples[name],
+});
+
 const json = (schema: unknown): Json => ({ "application/json": { schema } });
 
 const pathsOf = (routes: readonly Route[]): Json => {
@@ -135,7 +67,7 @@ const operationOf = (route: Route): Json => ({
   summary: route.summary,
   tags: [route.tag],
   ...(route.scopes === "public" ? { security: [] } : { description: `Scope: ${scopesOf(route)}.` }),
-  parameters: parametersOf(route),
+  parameters: parametersOf(route, linked),
   ...(route.body !== undefined && { requestBody: { required: true, content: json(linked(route.body)) } }),
   responses: responsesOf(route),
 });
@@ -145,33 +77,18 @@ const scopesOf = ({ scopes }: Route): string => {
   return [...either, "admin"].map((scope) => `\`${scope}\``).join(" or ");
 };
 
-const parametersOf = ({ path, query, headers = {} }: Route): Json[] => [
-  ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: { type: "string" },
-  })),
-  ...Object.entries(query?.properties ?? {}).map(([name, schema]) => ({ name, in: "query", schema: linked(schema) })),
-  ...Object.entries(headers).map(([name, description]) => ({
-    name,
-    in: "header",
-    description,
-    schema: { type: "string" },
-  })),
-];
-
-/** Errors that every operation with a key can give. Source: decisions 9.2. */
-const common: readonly ErrorCode[] = [
+/** Errors that every operation can give, and those that one with a key can. Source: decisions 9.1, 9.2. */
+const ofAll: readonly ErrorCode[] = [
   "HS_VALIDATION_ERROR",
-  "HS_UNAUTHENTICATED",
-  "HS_FORBIDDEN",
-  "HS_NOT_FOUND",
+  "HS_NOT_ACCEPTABLE",
+  "HS_REQUEST_TIMEOUT",
+  "HS_EXPECTATION_FAILED",
   "HS_RATE_LIMITED",
+  "HS_HEADERS_TOO_LARGE",
   "HS_INTERNAL_ERROR",
-  "HS_UNAVAILABLE",
   "HS_TIMEOUT",
 ];
+const withKey: readonly ErrorCode[] = ["HS_UNAUTHENTICATED", "HS_FORBIDDEN", "HS_NOT_FOUND", "HS_UNAVAILABLE"];
 const withBody: readonly ErrorCode[] = ["HS_PAYLOAD_TOO_LARGE", "HS_UNSUPPORTED_MEDIA_TYPE"];
 
 const responsesOf = (route: Route): Json => {
@@ -179,8 +96,12 @@ const responsesOf = (route: Route): Json => {
     status,
     { description: route.summary, headers: headerRefs, content: json(linked(route.reply)) },
   ]);
-  const codes =
-    route.scopes === "public" ? [] : [...common, ...(mayHaveBody(route) ? withBody : []), ...(route.errors ?? [])];
+  const codes = [
+    ...ofAll,
+    ...(route.scopes === "public" ? [] : withKey),
+    ...(mayHaveBody(route) ? withBody : []),
+    ...(route.errors ?? []),
+  ];
   const errors = codes.map((code) => [errorStatuses[code], { $ref: "#/components/responses/Error" }]);
   return Object.fromEntries([...errors, ...answers]) as Json; // sound: pairs of status and response
 };

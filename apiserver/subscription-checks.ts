@@ -1,4 +1,4 @@
-import { checkAddress, webKeysProblem } from "#core/domain/address.ts";
+import { checkAddress } from "#core/domain/address.ts";
 import { type Channel, isSendable, type SendableChannel } from "#core/domain/channels.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import { type FieldError, invalid, refuse } from "#core/errors.ts";
@@ -12,17 +12,15 @@ export const addressOf = (body: CreateSubscription, at = ""): Addressed => {
   const { channel, token, web } = body;
   const field = fieldsBelow(at);
   if (!isSendable(channel)) throw invalid(field("channel"), "is not supported by this release");
-  if (channel === "web_push" && web === undefined) throw invalid(field("web"), "is required with web_push");
-  if (channel !== "web_push" && web !== undefined) throw invalid(field("web"), "belongs to web_push");
   const checked = checkAddress(channel, token);
-  refuse([...(checked.ok ? [] : [{ field: field("token"), message: checked.problem }]), ...commonErrors(body, at)]);
+  refuse([...(checked.ok ? [] : [{ field: field("token"), message: checked.problem }]), ...zoneErrors(body, at)]);
   return { channel, token: checked.ok ? checked.address : token, web: web ?? null };
 };
 
 /** The same for a change; an address that does not change stays as it is. */
 export const changedAddress = (channel: Channel, body: UpdateSubscription): Partial<Addressed> => {
   if (body.web !== undefined && channel !== "web_push") throw invalid("web", "belongs to web_push");
-  refuse(commonErrors(body, ""));
+  refuse(zoneErrors(body, ""));
   if (body.token === undefined) return body.web === undefined ? {} : { web: body.web };
   if (!isSendable(channel)) throw invalid("token", "cannot change: its channel is not supported by this release");
   const checked = checkAddress(channel, body.token);
@@ -30,16 +28,10 @@ export const changedAddress = (channel: Channel, body: UpdateSubscription): Part
   return { token: checked.address, ...(body.web !== undefined && { web: body.web }) };
 };
 
-const commonErrors = ({ web, device }: UpdateSubscription, at: string): FieldError[] => {
-  const field = fieldsBelow(at);
-  const problem = web === undefined ? null : webKeysProblem(web);
+const zoneErrors = ({ device }: UpdateSubscription, at: string): FieldError[] => {
   const zone = device?.["timezone"];
-  return [
-    ...(problem === null ? [] : [{ field: field(`web.${problem.member}`), message: problem.problem }]),
-    ...(zone === undefined || isTimeZone(zone)
-      ? []
-      : [{ field: field("device.timezone"), message: "must be a name of the IANA time zone database" }]),
-  ];
+  if (zone === undefined || isTimeZone(zone)) return [];
+  return [{ field: fieldsBelow(at)("device.timezone"), message: "must be a name of the IANA time zone database" }];
 };
 
 const fieldsBelow = (at: string) => (member: string) => (at === "" ? member : `${at}.${member}`);

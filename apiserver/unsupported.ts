@@ -6,7 +6,7 @@ import type { CreateNotification } from "#core/schema/notification.ts";
  * Members that the specification has and this release gives no effect yet. They are validated like all others, then
  * refused by name: nothing is accepted and ignored. A release that builds one removes it here.
  */
-const members = [
+export const unsupportedMembers = [
   "template_id",
   "custom_data",
   "email_mjml",
@@ -32,7 +32,8 @@ const members = [
   "rcs_fallback_text",
 ] as const satisfies readonly (keyof CreateNotification)[];
 
-const targetMembers = [
+/** The same of `target`. */
+export const unsupportedTargets = [
   "included_segments",
   "excluded_segments",
   "filters",
@@ -42,8 +43,10 @@ const targetMembers = [
 
 /** Every member of a body that would be without effect. */
 export const unsupported = (body: CreateNotification): FieldError[] => [
-  ...members.filter((member) => body[member] !== undefined).map(refused),
-  ...targetMembers.filter((member) => body.target[member] !== undefined).map((member) => refused(`target.${member}`)),
+  ...unsupportedMembers.filter((member) => body[member] !== undefined).map(refused),
+  ...unsupportedTargets
+    .filter((member) => body.target[member] !== undefined)
+    .map((member) => refused(`target.${member}`)),
   ...(body.target.channels ?? []).flatMap((channel, i) =>
     isSendable(channel) ? [] : [refused(`target.channels[${i}]`)],
   ),

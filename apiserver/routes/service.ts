@@ -1,10 +1,9 @@
 import { Type } from "typebox";
+import { HealthReply, ServiceReply } from "#core/schema/service.ts";
 import { serviceVersion } from "../middleware/request-id.ts";
 import { type Route, route } from "../route.ts";
 
 const tag = "Service";
-const Text = Type.String;
-const Health = Type.Object({ status: Text() });
 
 /** Operations that need no key. */
 export const serviceRoutes: readonly Route[] = [
@@ -16,7 +15,7 @@ export const serviceRoutes: readonly Route[] = [
     tag,
     scopes: "public",
     status: [200],
-    reply: Type.Object({ name: Text(), version: Text(), documentation: Text(), openapi: Text() }),
+    reply: ServiceReply,
     handle: async () => ({
       body: { name: "herald", version: serviceVersion, documentation: "docs/api.md", openapi: "/v1/openapi.json" },
     }),
@@ -30,7 +29,7 @@ export const serviceRoutes: readonly Route[] = [
     tag,
     scopes: "public",
     status: [200],
-    reply: Health,
+    reply: HealthReply,
     handle: async () => ({ body: { status: "ok" } }),
   }),
 ];
@@ -45,6 +44,6 @@ export const documentRoute = (document: () => { openapi: string }): Route =>
     tag,
     scopes: "public",
     status: [200],
-    reply: Type.Object({ openapi: Text() }, { additionalProperties: true }),
+    reply: Type.Object({ openapi: Type.String() }, { additionalProperties: true }),
     handle: async () => ({ body: document() }),
   });

@@ -43,15 +43,3 @@ const normaliseMail = (given: string): string | null => {
   const isDomain = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9][a-z0-9-]{0,62}$/.test(domain);
   return at > 0 && isLocal && isDomain ? `${local}@${domain}` : null;
 };
-
-/** The keys of a web push subscription: an uncompressed P-256 point and 16 bytes (RFC 8291). Names the bad one. */
-export const webKeysProblem = (keys: { p256dh: string; auth: string }): { member: string; problem: string } | null => {
-  const point = bytesOf(keys.p256dh);
-  if (point?.length !== 65 || point[0] !== 4) {
-    return { member: "p256dh", problem: "must be base64url of an uncompressed P-256 point, 65 bytes" };
-  }
-  return bytesOf(keys.auth)?.length === 16 ? null : { member: "auth", problem: "must be base64url of 16 bytes" };
-};
-
-const bytesOf = (text: string): Buffer | null =>
-  /^[A-Za-z0-9_+/-]+={0,2}$/.test(text) ? Buffer.from(text, "base64") : null;

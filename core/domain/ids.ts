@@ -41,12 +41,6 @@ export const derivedIdAt = (kind: IdKind, at: Date, ...parts: readonly string[])
 export const firstIdAt = (kind: IdKind, at: Date): string =>
   `${idPrefixes[kind]}_${encode(at.getTime(), new Uint8Array(10))}`;
 
-/** Whether a string has the form of an id of this kind. */
-export const isId = (kind: IdKind, value: string): boolean =>
-  value.length === idPrefixes[kind].length + 27 &&
-  value.startsWith(`${idPrefixes[kind]}_`) &&
-  /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(value.slice(-26));
-
 let lastMs = 0;
 const lastRandom = new Uint8Array(10);
 

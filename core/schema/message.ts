@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { DateTime, Nullable } from "./common.ts";
 import { PageOf, pageQuery } from "./page.ts";
+import { patterns } from "./patterns.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 
@@ -80,7 +81,7 @@ export const MessageListQuery = Type.Object({
   status: Optional(Enum([...messageStatuses])),
   label: Optional(Text({ minLength: 1, maxLength: 40 })),
   category: Optional(Text({ minLength: 1, maxLength: 64 })),
-  idempotency_key: Optional(Text({ minLength: 1, maxLength: 255 })),
+  idempotency_key: Optional(Text({ minLength: 1, maxLength: 255, pattern: patterns.idempotencyKey })),
   campaign_id: Optional(Text({ minLength: 1, maxLength: 64 })),
   template_id: Optional(Text({ minLength: 1, maxLength: 64 })),
   from: Optional(DateTime),

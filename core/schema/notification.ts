@@ -1,29 +1,37 @@
 import { type Static, Type } from "typebox";
 import { ChannelName, Closed, conditional, LanguageMap, MapOf, Url } from "./common.ts";
 import { RcsContent, WhatsappContent } from "./notification-chat.ts";
+import { patterns } from "./patterns.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Optional, Partial, String: Text, Unknown } = Type;
 
 /** Who is targeted: the union of the selectors, within `filters`, less the excluded segments. Source: spec 4.2, decisions 7.1. */
-export const Target = Closed({
-  all: Optional(Flag({ description: "every subscription of the app" })),
-  include_subscription_ids: Optional(List(Text({ minLength: 1, maxLength: 64 }), { maxItems: 2000 })),
-  include_external_ids: Optional(List(Text({ minLength: 1, maxLength: 255 }), { maxItems: 2000 })),
-  include_aliases: Optional(
-    MapOf(
-      { pattern: "^[a-z0-9_]{1,64}$" },
-      List(Text({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 2000 }),
-      { maxProperties: 10, description: "alias label to ids; `external_id` and `user_id` are labels too" },
+export const Target = Closed(
+  {
+    all: Optional(Flag({ description: "every subscription of the app" })),
+    include_subscription_ids: Optional(List(Text({ pattern: patterns.subscriptionId }), { maxItems: 2000 })),
+    include_external_ids: Optional(List(Text({ minLength: 1, maxLength: 255 }), { maxItems: 2000 })),
+    include_aliases: Optional(
+      MapOf(
+        { pattern: "^[a-z0-9_]{1,64}$" },
+        List(Text({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 2000 }),
+        {
+          maxProperties: 10,
+          description: "alias label to ids; `external_id` and `user_id` are labels too",
+          allOf: [{ type: "object", properties: { user_id: List(Text({ pattern: patterns.userId })) } }],
+        },
+      ),
     ),
-  ),
-  included_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 50 })),
-  excluded_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 50 })),
-  filters: Optional(Unknown({ description: "a segment definition: all, any or none of conditions" })),
-  channels: Optional(List(ChannelName, { minItems: 1, maxItems: 8 })),
-  test_devices_only: Optional(Flag({ description: "only subscriptions marked as test devices" })),
-  email_to: Optional(List(Text({ format: "email", maxLength: 320 }), { minItems: 1, maxItems: 2000 })),
-  include_phone_numbers: Optional(List(Text({ minLength: 1, maxLength: 32 }), { minItems: 1, maxItems: 2000 })),
-});
+    included_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 50 })),
+    excluded_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 50 })),
+    filters: Optional(Unknown({ description: "a segment definition: all, any or none of conditions" })),
+    channels: Optional(List(ChannelName, { minItems: 1, maxItems: 8 })),
+    test_devices_only: Optional(Flag({ description: "only subscriptions marked as test devices" })),
+    email_to: Optional(List(Text({ format: "email", maxLength: 320 }), { minItems: 1, maxItems: 2000 })),
+    include_phone_numbers: Optional(List(Text({ minLength: 1, maxLength: 32 }), { minItems: 1, maxItems: 2000 })),
+  },
+  { minProperties: 1 },
+);
 export type Target = Static<typeof Target>;
 
 const Button = Closed({
@@ -124,7 +132,11 @@ export const Options = Partial(
     collapse_id: Text({ maxLength: 64 }),
     priority: Enum([5, 10]),
     ttl: Integer({ minimum: 60, maximum: 2_419_200, description: "seconds from dispatch; default 259200" }),
-    send_after: Text({ format: "iso-date-time", description: "not before this instant; without an offset it is UTC" }),
+    send_after: Text({
+      format: "iso-date-time",
+      pattern: patterns.dateTime,
+      description: "not before this instant; without an offset it is UTC",
+    }),
     delayed_option: Enum(["timezone", "optimized"]),
     delivery_time_of_day: Text({ minLength: 1, maxLength: 16 }),
     throttle_rate_per_minute: Integer({ minimum: 0, maximum: 1_000_000 }),
@@ -176,7 +188,7 @@ export const CreateNotification = Closed(
       Text({
         minLength: 1,
         maxLength: 255,
-        pattern: "^[\\x21-\\x7e]+$",
+        pattern: patterns.idempotencyKey,
         description: "visible ASCII; the same key within 24 h gives the same message",
       }),
     ),

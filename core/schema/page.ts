@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { Nullable } from "./common.ts";
+import { patterns } from "./patterns.ts";
 
 /** A page of a cursor list. Source: spec 4.0. */
 export const PageOf = <T extends Type.TSchema>(item: T) =>
@@ -16,6 +17,11 @@ export const defaultLimit = 50;
 export const pageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: "items of a page; default 50" })),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 1024, description: "`next_cursor` of the page before" }),
+    Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      pattern: patterns.cursor,
+      description: "`next_cursor` of the page before",
+    }),
   ),
 };

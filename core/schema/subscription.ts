@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
-import { ChannelName, Closed, DateTime, MapOf, Nullable } from "./common.ts";
+import { ChannelName, Closed, conditional, DateTime, MapOf, Nullable } from "./common.ts";
+import { patterns } from "./patterns.ts";
 
 const { Boolean: Flag, Enum, Optional, Partial, String: Text } = Type;
 
@@ -14,8 +15,8 @@ const Device = MapOf({ pattern: "^[a-z][a-z0-9_]{0,39}$" }, Text({ maxLength: 20
 
 const WebKeys = Closed(
   {
-    p256dh: Text({ minLength: 1, maxLength: 200, description: "base64url of the browser's P-256 key, 65 bytes" }),
-    auth: Text({ minLength: 1, maxLength: 100, description: "base64url of the browser's secret, 16 bytes" }),
+    p256dh: Text({ pattern: patterns.p256dh, description: "base64url of the browser's P-256 key, 65 bytes" }),
+    auth: Text({ pattern: patterns.webPushAuth, description: "base64url of the browser's secret, 16 bytes" }),
   },
   { description: "PushSubscription.keys; only with web_push" },
 );
@@ -27,13 +28,22 @@ const changeable = {
   device: Device,
 };
 
-/** Body of `POST …/subscriptions`, and item of `subscriptions` of `POST …/users`. A known token is updated and moved. */
-export const CreateSubscription = Closed({
-  channel: ChannelName,
-  token: Text({ minLength: 1, maxLength: 4096, description: "device token, push endpoint or mail address" }),
-  web: Optional(WebKeys),
-  ...Partial(Closed(changeable)).properties,
+const browsersHaveKeys = conditional({
+  when: { type: "object", properties: { channel: { const: "web_push" } }, required: ["channel"] },
+  require: { type: "object", properties: { web: true }, required: ["web"] },
+  otherwise: { type: "object", properties: { web: false } },
 });
+
+/** Body of `POST …/subscriptions`, and item of `subscriptions` of `POST …/users`. A known token is updated and moved. */
+export const CreateSubscription = Closed(
+  {
+    channel: ChannelName,
+    token: Text({ minLength: 1, maxLength: 4096, description: "device token, push endpoint or mail address" }),
+    web: Optional(WebKeys),
+    ...Partial(Closed(changeable)).properties,
+  },
+  browsersHaveKeys,
+);
 export type CreateSubscription = Static<typeof CreateSubscription>;
 
 /** Body of `PATCH …/subscriptions/{id}`. */

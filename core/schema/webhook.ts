@@ -4,6 +4,7 @@ import { Closed, DateTime, MapOf, Nullable } from "./common.ts";
 import { customEventLimits, eventNamePattern } from "./custom-event.ts";
 import { eventKinds, webhookEventKinds } from "./event.ts";
 import { PageOf, pageQuery } from "./page.ts";
+import { patterns } from "./patterns.ts";
 import { WebhookFilters } from "./webhook-filters.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Decimal, Optional, Partial, String: Text } = Type;
@@ -66,7 +67,12 @@ const settings = {
   ...pace,
 };
 
-const Url = Text({ minLength: 1, maxLength: 2048, description: "https; no private or local address" });
+const Url = Text({
+  minLength: 1,
+  maxLength: 2048,
+  pattern: patterns.httpAddress,
+  description: "https; no private or local address",
+});
 const Events = List(Enum([...webhookEventKinds]), {
   minItems: 1,
   maxItems: webhookEventKinds.length,

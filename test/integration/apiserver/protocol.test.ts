@@ -176,13 +176,25 @@ describe("the protocol", () => {
     expect(status).to.equal(413);
   });
 
-  it("serves its own description, which names each operation once", async () => {
-    const { body } = await call("GET", "/v1/openapi.json");
-    const operations = Object.values(body["paths"] as Record<string, Record<string, { operationId: string }>>).flatMap(
-      (path) => Object.values(path).map(({ operationId }) => operationId),
-    );
-    expect(operations).to.include.members(["createNotification", "listDeliveries", "upsertUser"]);
-    expect(new Set(operations).size).to.equal(operations.length);
+  it("serves its own description, and takes every request that this shows as an example", async () => {
+    const { body: document } = await call("GET", "/v1/openapi.json");
+    const examples = requestsOf(document);
+    expect(examples.map(({ id }) => id)).to.include.members(["createNotification", "upsertUser", "updateWebhook"]);
+    const known = new Map([["appId", tenant.app._id]]);
+    const [hourAgo, tomorrow] = [-3_600_000, 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString());
+    const own = { app_id: tenant.app._id, since: hourAgo, send_after: tomorrow };
+    for (const { id, method, path, body } of examples) {
+      const members = Object.entries(own).filter(([name]) => name in body);
+      const reply = await call(
+        method,
+        path.replaceAll(/\{(\w+)\}/g, (_, name) => known.get(name) ?? name),
+        { body: { ...body, ...Object.fromEntries(members) } },
+      );
+      expect(reply.status, `${id}: ${reply.text}`).to.be.below(300);
+      const made = madeBy[id];
+      if (made !== undefined) known.set(made, reply.body.id);
+      if (id === "upsertUser") known.set("label", "user_id").set("id", reply.body.id);
+    }
   });
 
   it("serves metrics and its readiness on the health port only", async () => {
@@ -196,6 +208,34 @@ describe("the protocol", () => {
     expectEnvelope(await slow, 408, "HS_REQUEST_TIMEOUT");
   }).timeout(60_000);
 });
+
+/** The part of later paths that an operation's reply has the id for. */
+const madeBy: Record<string, string> = {
+  registerSubscription: "subscriptionId",
+  createWebhook: "webhookId",
+  createLiveActivityType: "activityType",
+};
+
+type Documented = { paths: Record<string, Record<string, { operationId: string; requestBody?: object }>> };
+
+/** Every example of a request, in an order in which what is changed has been made before. */
+const requestsOf = (document: object): { id: string; method: string; path: string; body: object }[] => {
+  const { paths } = document as Documented; // it is the one that we serve
+  const { components } = document as { components: { schemas: Record<string, { examples: object[] }> } };
+  const all = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, { operationId: id, requestBody }]) => {
+      const [, name = ""] = /"#\/components\/schemas\/(\w+)"/.exec(JSON.stringify(requestBody ?? {})) ?? [];
+      return (components.schemas[name]?.examples ?? []).map((body) => ({
+        id,
+        method: method.toUpperCase(),
+        path,
+        body,
+      }));
+    }),
+  );
+  const isChange = ({ method }: { method: string }) => method === "PATCH";
+  return [...all.filter((one) => !isChange(one)), ...all.filter(isChange)].filter(({ id }) => !id.startsWith("replay"));
+};
 
 const expectEnvelope = (answer: string, status: number, code: string): void => {
   expect(answer)

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { checkAddress, webKeysProblem } from "#core/domain/address.ts";
+import { checkAddress } from "#core/domain/address.ts";
 import type { SendableChannel } from "#core/domain/channels.ts";
 import { isReservedId } from "#core/domain/reserved-ids.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
@@ -32,24 +32,6 @@ describe("checkAddress", () => {
     it(`${kept === null ? "refuses" : "keeps"} ${channel} ${given.slice(0, 40)}`, () => {
       const checked = checkAddress(channel, given);
       expect(checked.ok ? checked.address : null).to.equal(kept);
-    });
-  }
-});
-
-const point = (first: number, length = 65) => Buffer.alloc(length, first).toString("base64url");
-
-describe("webKeysProblem", () => {
-  const auth = Buffer.alloc(16).toString("base64url");
-  for (const { it: name, keys, member } of [
-    { it: "an uncompressed point and 16 bytes", keys: { p256dh: point(4), auth }, member: null },
-    { it: "padding", keys: { p256dh: `${point(4)}=`, auth: `${auth}==` }, member: null },
-    { it: "a compressed point", keys: { p256dh: point(2, 33), auth }, member: "p256dh" },
-    { it: "another first byte", keys: { p256dh: point(5), auth }, member: "p256dh" },
-    { it: "a short secret", keys: { p256dh: point(4), auth: "AAAA" }, member: "auth" },
-    { it: "what is not base64", keys: { p256dh: "!".repeat(88), auth }, member: "p256dh" },
-  ]) {
-    it(`${member === null ? "takes" : "refuses"} ${name}`, () => {
-      expect(webKeysProblem(keys)?.member ?? null).to.equal(member);
     });
   }
 });
