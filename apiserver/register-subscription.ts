@@ -20,7 +20,10 @@ export type RegisterDeps = {
   clock: Clock;
 };
 
-/** Gives a user a subscription. One that the app has for this token already is changed, and moves to this user. */
+/**
+ * Gives a user a subscription. One that the app has for this token already is changed, and moves to this user; without
+ * a status in the body, whoever had unsubscribed stays so.
+ */
 export const registerSubscription =
   (deps: RegisterDeps) =>
   async (caller: Caller, user: UserRow, body: CreateSubscription, at = ""): Promise<Pick<Put, "row" | "isNew">> => {
@@ -32,7 +35,8 @@ export const registerSubscription =
     const displaced = known === undefined ? displacedOf(owned) : null;
     if (known === undefined || known.status === "invalid") await deps.requireSubscribers(caller, made);
     if (displaced !== null) await deps.remove(displaced);
-    const put = await deps.subscriptions.put(user.tenant_id, made, changeOf(user, addressed, body, now));
+    const change = (read: SubscriptionRow) => changeOf(read, { user, addressed, body, now });
+    const put = await deps.subscriptions.put(user.tenant_id, { made: { ...made, ...change(made) }, known, change });
     if (put.hasNews) deps.publish(put.row);
     return put;
   };
@@ -71,16 +75,13 @@ const rowOf = (user: UserRow, { channel, token, web }: Addressed, now: Date): Su
   outbox: [],
 });
 
-const changeOf = (
-  user: UserRow,
-  { web }: Addressed,
-  body: CreateSubscription,
-  now: Date,
-): Partial<SubscriptionRow> => ({
+type Wanted = { user: UserRow; addressed: Addressed; body: CreateSubscription; now: Date };
+
+const changeOf = (read: SubscriptionRow, { user, addressed, body, now }: Wanted): Partial<SubscriptionRow> => ({
   user_id: user._id,
   external_id: user.external_id,
-  web,
-  ...statusChange(body.status ?? "subscribed", now),
+  web: addressed.web,
+  ...(body.status === undefined ? revived(read) : statusChange(read, body.status, now)),
   ...(body.language !== undefined && { language: body.language }),
   ...(body.test_device !== undefined && { test_device: body.test_device }),
   ...(body.device !== undefined && { device: body.device }),
@@ -88,11 +89,24 @@ const changeOf = (
   updated_at: now,
 });
 
-/** What goes with a status that the interface sets. */
+type Status = Pick<SubscriptionRow, "status" | "status_reason" | "unsubscribed_at">;
+
+/** What a status that the interface sets changes. */
 export const statusChange = (
+  read: SubscriptionRow,
   status: "subscribed" | "unsubscribed",
   now: Date,
-): Pick<SubscriptionRow, "status" | "status_reason" | "unsubscribed_at"> =>
-  status === "subscribed"
+): Partial<Status> => {
+  if (status === read.status) return {};
+  return status === "subscribed"
     ? { status, status_reason: null, unsubscribed_at: null }
-    : { status, status_reason: "api", unsubscribed_at: now };
+    : { status, status_reason: "api", unsubscribed_at: read.unsubscribed_at ?? now };
+};
+
+/** An invalid address that is given anew is good again; who had unsubscribed before it became invalid stays so. */
+export const revived = (read: SubscriptionRow): Partial<Status> => {
+  if (read.status !== "invalid") return {};
+  return read.unsubscribed_at === null
+    ? { status: "subscribed", status_reason: null }
+    : { status: "unsubscribed", status_reason: "api" };
+};

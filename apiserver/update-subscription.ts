@@ -4,7 +4,7 @@ import type { UpdateSubscription } from "#core/schema/subscription.ts";
 import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import { isEnded, type Subscriptions } from "#core/storage/subscriptions.ts";
 import type { Caller } from "./caller.ts";
-import { statusChange } from "./register-subscription.ts";
+import { revived, statusChange } from "./register-subscription.ts";
 import type { RequireSubscribers } from "./subscriber-quota.ts";
 import { changedAddress } from "./subscription-checks.ts";
 import { writeAsIs } from "./write-as-is.ts";
@@ -54,11 +54,11 @@ const taken = (): AppError =>
 
 const changeOf = (read: SubscriptionRow, body: UpdateSubscription, now: Date): Partial<SubscriptionRow> => {
   const address = changedAddress(read.channel, body);
-  const isRenewed = address.token !== undefined && address.token !== read.token && read.status === "invalid";
-  const status = body.status ?? (isRenewed ? "subscribed" : undefined);
+  const isRenewed = address.token !== undefined && address.token !== read.token;
   return {
     ...address,
-    ...(status !== undefined && status !== read.status && statusChange(status, now)),
+    ...(isRenewed && revived(read)),
+    ...(body.status !== undefined && statusChange(read, body.status, now)),
     ...(body.language !== undefined && { language: body.language }),
     ...(body.test_device !== undefined && { test_device: body.test_device }),
     ...(body.device !== undefined && { device: body.device }),

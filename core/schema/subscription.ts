@@ -22,7 +22,11 @@ const WebKeys = Closed(
 );
 
 const changeable = {
-  status: Enum(["subscribed", "unsubscribed"]),
+  status: Enum(["subscribed", "unsubscribed"], {
+    description:
+      "left out: stays as it is, and a new one is subscribed; an invalid one whose address is given again is good " +
+      "again, unless its person had unsubscribed",
+  }),
   language: Nullable(Language), // null: that of its user, whatever it is when something is sent
   test_device: Flag(),
   device: Device,

@@ -26,9 +26,9 @@ export const subscriptions = (db: Db) => {
     ofUser: (tenantId: string, appId: string, userId: string): Promise<SubscriptionRow[]> =>
       rows.find({ app_id: appId, user_id: userId, tenant_id: tenantId }).sort({ _id: 1 }).limit(mostOfUser).toArray(),
 
-    /** Writes the subscription of (app, channel, token): makes it from `made`, or moves and changes the one that is there. */
-    put: (tenantId: string, made: SubscriptionRow, change: Partial<SubscriptionRow>): Promise<Put> =>
-      alone(`${made.app_id} ${made.channel} ${made.token}`, () => put(rows, tenantId, made, change)),
+    /** Writes the subscription of (app, channel, token): stores `made`, or changes the one that is there as it is now. */
+    put: (tenantId: string, wanted: Wanted): Promise<Put> =>
+      alone(`${wanted.made.app_id} ${wanted.made.channel} ${wanted.made.token}`, () => put(rows, tenantId, wanted)),
 
     /** Null when it is gone, or no longer as it was read; "taken" when another has that token. */
     update: async (
@@ -36,9 +36,8 @@ export const subscriptions = (db: Db) => {
       read: SubscriptionRow,
       change: Partial<SubscriptionRow>,
     ): Promise<SubscriptionRow | "taken" | null> => {
-      const filter = { _id: read._id, tenant_id: tenantId, ...asRead(read) };
       try {
-        return await rows.findOneAndUpdate(filter, withEvent(read, change), { returnDocument: "after" });
+        return await changeRead(rows, tenantId, read, change);
       } catch (error) {
         if (isDuplicateKey(error)) return "taken";
         throw error;
@@ -70,48 +69,56 @@ export const subscriptions = (db: Db) => {
   };
 };
 
+export type Wanted = {
+  made: SubscriptionRow;
+  /** The one that has the token, as it was read a moment ago; undefined when that is not known. */
+  known: SubscriptionRow | undefined;
+  /** What one that is there becomes. */
+  change: (read: SubscriptionRow) => Partial<SubscriptionRow>;
+};
+
 /** `hasNews`: this very write put an event into the outbox. */
 export type Put = { row: SubscriptionRow; isNew: boolean; hasNews: boolean };
+
+const attempts = 3; // each lost to another writer of the same token
 
 const put = async (
   rows: Collection<SubscriptionRow>,
   tenantId: string,
-  made: SubscriptionRow,
-  change: Partial<SubscriptionRow>,
+  { made, known, change }: Wanted,
 ): Promise<Put> => {
   const { app_id, channel, token } = made;
   const filter = { app_id, channel, token, tenant_id: tenantId };
-  const row = withCreated({ ...made, ...change });
+  const row = withCreated(made);
+  let read = known ?? (await rows.findOne(filter));
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const known = await changeKnown(rows, filter, change);
-    if (known !== null) return { ...known, isNew: false };
-    if (await insert(rows, row)) return { row, isNew: true, hasNews: true };
+    if (read === null && (await insert(rows, row))) return { row, isNew: true, hasNews: true };
+    const changed = read === null ? null : await changeRead(rows, tenantId, read, change(read));
+    if (read !== null && changed !== null) return { row: changed, isNew: false, hasNews: isEnded(read, changed) };
+    read = await rows.findOne(filter);
   }
   throw new AppError("HS_CONFLICT", "the token is being registered and deleted by others", { status: "busy" });
 };
 
-const attempts = 3; // each lost to another writer of the same token
-
-/** Only who ends a subscription has to know how it was before. */
-const changeKnown = async (
+/** Null when it is gone, or no longer as it was read. */
+const changeRead = (
   rows: Collection<SubscriptionRow>,
-  filter: Pick<SubscriptionRow, "app_id" | "channel" | "token" | "tenant_id">,
+  tenantId: string,
+  read: SubscriptionRow,
   change: Partial<SubscriptionRow>,
-): Promise<Omit<Put, "isNew"> | null> => {
-  const after = { returnDocument: "after" } as const;
-  const read = change.status === "unsubscribed" ? await rows.findOne(filter) : undefined;
-  if (read === null) return null;
-  const [same, update] = read ? [asRead(read), withEvent(read, change)] : [{}, { $set: change }];
-  const row = await rows.findOneAndUpdate({ ...filter, ...same }, update, after);
-  return row === null ? null : { row, hasNews: read !== undefined && isEnded(read, row) };
+): Promise<SubscriptionRow | null> => {
+  const filter = { _id: read._id, tenant_id: tenantId, ...asRead(read) };
+  return rows.findOneAndUpdate(filter, withEvent(read, change), { returnDocument: "after" });
 };
 
 /** What the event of its end tells of a subscription must still be so. */
 const asRead = ({ status, user_id, token }: SubscriptionRow) => ({ status, user_id, token });
 
-/** Whether a change ended a subscription: then it tells so. */
-export const isEnded = (before: Pick<SubscriptionRow, "status">, after: Partial<SubscriptionRow>): boolean =>
-  after.status === "unsubscribed" && before.status !== "unsubscribed";
+/** Whether a change ended a subscription: then it tells so. One that was invalid may have told it before. */
+export const isEnded = (
+  before: Pick<SubscriptionRow, "status" | "unsubscribed_at">,
+  after: Partial<SubscriptionRow>,
+): boolean => after.status === "unsubscribed" && before.status !== "unsubscribed" && before.unsubscribed_at === null;
 
 const withCreated = (row: SubscriptionRow): SubscriptionRow => ({
   ...row,

@@ -37,6 +37,12 @@ describe("the events of users and subscriptions", function () {
 
   const call = (method: string, path: string, body?: object) =>
     site.api.call(method, `/v1/apps/${tenant.app._id}${path}`, { token: tenant.token, ...(body && { body }) });
+  const upsertWith = (externalId: string, subscription: object) =>
+    call("POST", "/users", { external_id: externalId, subscriptions: [subscription] });
+  const registerOf = async (externalId: string, subscription: object) => {
+    await call("POST", "/users", { external_id: externalId });
+    return call("POST", `/users/by/external_id/${externalId}/subscriptions`, subscription);
+  };
   const token = () => crypto.randomUUID().replaceAll("-", "").repeat(2);
   const rows = {
     users: () => site.db.collection<UserRow>(userCollection.name),
@@ -128,6 +134,34 @@ describe("the events of users and subscriptions", function () {
     await until(() => told("subscription.unsubscribed", id).length >= 2);
     expect(told("subscription.unsubscribed", id)).to.have.length(2);
   });
+
+  for (const { it: how, again } of [
+    { it: "an upsert of its user", again: (own: object) => upsertWith("quiet", own) },
+    { it: "a registration", again: (own: object) => registerOf("quiet", own) },
+    { it: "an upsert of another user", again: (own: object) => upsertWith("loud", own) },
+    { it: "a registration by another user", again: (own: object) => registerOf("loud", own) },
+  ]) {
+    it(`tell nothing of ${how} without a status: whoever unsubscribed stays so, also when the address was invalid`, async () => {
+      const own = { channel: "ios_push", token: token() };
+      const id = String((await upsertWith("quiet", own)).body.subscriptions.at(-1)?.["id"]);
+      const { body: ended } = await call("PATCH", `/subscriptions/${id}`, { status: "unsubscribed" });
+      await only("subscription.unsubscribed", id);
+      for (const over of [{}, { status: "invalid", status_reason: "token_invalid" }] as const) {
+        await rows.subscriptions().updateOne({ _id: id }, { $set: over });
+        expect((await again(own)).status).to.be.oneOf([200, 201]);
+        const { unsubscribed_at } = ended;
+        const kept = { status: "unsubscribed", status_reason: "api", unsubscribed_at };
+        expect((await call("GET", `/subscriptions/${id}`)).body).to.include(kept);
+      }
+      await until(async () => (await rows.subscriptions().countDocuments({ _id: id, due_at: null })) === 1);
+      await only("subscription.unsubscribed", id);
+      await again({ ...own, status: "subscribed" });
+      expect((await call("GET", `/subscriptions/${id}`)).body).to.include({
+        status: "subscribed",
+        unsubscribed_at: null,
+      });
+    });
+  }
 
   it("tell once that a subscription was ended by many at the same moment", async () => {
     const made = await call("POST", "/users", {

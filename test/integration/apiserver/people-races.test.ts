@@ -84,7 +84,8 @@ describe("a change of people that was decided on what is no longer so", () => {
     const [before, after] = [aSubscription(of), aSubscription(of)];
     const { user_id, external_id } = after;
     await subscriptions(db).rows.insertOne(before);
-    await subscriptions(db).put(of.tenant_id, before, { user_id, external_id });
+    const change = () => ({ user_id, external_id });
+    await subscriptions(db).put(of.tenant_id, { made: before, known: undefined, change });
     const requireSubscribers = () => Promise.reject(new Error("it adds none"));
     const deps = { subscriptions: subscriptions(db), requireSubscribers, publish: () => undefined, clock };
     const ended = await updateSubscription(deps)(caller, before, { status: "unsubscribed" });
