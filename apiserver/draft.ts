@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isSendable, type SendableChannel } from "#core/domain/channels.ts";
-import { channelsAsked, channelsWithContent, hasContent } from "#core/domain/message-channels.ts";
+import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#core/domain/message-channels.ts";
 import { dueAtOf } from "#core/domain/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import { Content, type CreateNotification, Options } from "#core/schema/notification.ts";
@@ -78,7 +78,7 @@ const channelsOf = ({ target }: CreateNotification, content: Content): Channels 
   const isEmpty = channels.length === 0 && target.channels === undefined;
   const message =
     "is required, or another content: headings, data, content_available, or email_subject with email_body";
-  return { channels, asked, errors: isEmpty ? [{ field: "contents", message }] : [] };
+  return { channels, asked, errors: isEmpty ? [{ field: "contents", message }] : emptyTexts(content, channels) };
 };
 
 /** SHA-256 of the body as canonical JSON, without its key: tells a repeat from another message. Source: decisions 9.5. */

@@ -1,13 +1,35 @@
+import type { FieldError } from "../errors.ts";
 import type { Content, Options, Target } from "../schema/notification.ts";
 import { type SendableChannel, sendableChannels } from "./channels.ts";
+import { languagesOf, localised } from "./render/rendering.ts";
 
 /** Whether a message says anything on a channel. Source: decisions 7.1. */
 export const hasContent = (channel: SendableChannel, content: Content): boolean =>
   channel === "email"
     ? content.email_subject !== undefined && content.email_body !== undefined
-    : pushMembers.some((member) => content[member] !== undefined);
+    : hasTexts(content) || content.content_available === true || Object.keys(content.data ?? {}).length > 0;
 
-const pushMembers = ["headings", "contents", "content_available", "data"] as const;
+const hasTexts = ({ headings, contents }: Content): boolean => headings !== undefined || contents !== undefined;
+
+/** Texts that were given and say nothing on these channels: what they make would count as sent, and nobody would see it. */
+export const emptyTexts = (content: Content, over: readonly SendableChannel[]): FieldError[] => [
+  ...(over.some((channel) => channel !== "email") ? emptyPush(content) : []),
+  ...(over.includes("email") ? emptyMail(content) : []),
+];
+
+/** A push without a title and a body wakes the device and shows nothing, which is asked for by `content_available`. */
+const emptyPush = (content: Content): FieldError[] => {
+  const { headings, contents, content_available: isSilent } = content;
+  if (isSilent === true || !hasTexts(content)) return [];
+  const language = languagesOf(content).findLast((one) => !localised(headings, one) && !localised(contents, one));
+  if (language === undefined) return [];
+  const [member, texts] = contents === undefined ? ["headings", headings] : ["contents", contents];
+  const field = language !== null && texts?.[language] !== undefined ? `${member}.${language}` : member;
+  return [{ field, message: "has no text; content_available asks for a push that shows nothing" }];
+};
+
+const emptyMail = ({ email_subject: subject, email_body: body }: Content): FieldError[] =>
+  subject === "" && body === "" ? [{ field: "email_body", message: "is empty, and so is email_subject" }] : [];
 
 /** The channels that have content: those that a message goes over when it names none. */
 export const channelsWithContent = (content: Content): SendableChannel[] =>

@@ -3,7 +3,7 @@ import type { Content, Options } from "../../schema/notification.ts";
 import type { Channel } from "../channels.ts";
 import { apnsBody, maxApnsBytes, renderApns } from "./apns.ts";
 import { fcmBody, isReservedDataKey, maxFcmBytes, renderFcm } from "./fcm.ts";
-import type { Rendering } from "./rendering.ts";
+import { languagesOf, type Rendering } from "./rendering.ts";
 import { maxWebPushBytes, renderWebPush, webPushBody } from "./web-push.ts";
 
 /**
@@ -45,12 +45,6 @@ const oversize = ({ content, options }: { content: Content; options: Options }, 
   }
   return [];
 };
-
-/** Every language that can make a difference; null stands for all others. */
-const languagesOf = ({ headings, contents, subtitle }: Content): (string | null)[] => [
-  null,
-  ...new Set([headings, contents, subtitle].flatMap((texts) => Object.keys(texts ?? {}))),
-];
 
 const reserved = ({ data = {} }: Content): FieldError[] =>
   Object.keys(data)

@@ -22,4 +22,10 @@ export const localised = (texts: Record<string, string> | undefined, language: s
   return key === undefined ? undefined : texts[key];
 };
 
+/** Every language that can make a difference to a push; null, the first, stands for all others. */
+export const languagesOf = ({ headings, contents, subtitle }: Content): (string | null)[] => [
+  null,
+  ...new Set([headings, contents, subtitle].flatMap((texts) => Object.keys(texts ?? {}))),
+];
+
 const baseOf = (language: string): string => language.split("-", 1)[0] ?? "";

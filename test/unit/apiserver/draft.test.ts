@@ -29,6 +29,31 @@ describe("draftOf", () => {
       channels: ["email"],
     },
     {
+      it: "empty texts too, when a push that shows nothing is asked for",
+      members: { contents: { en: "" }, content_available: true },
+      channels: ["ios_push", "android_push", "web_push"],
+    },
+    {
+      it: "a title in a language without a text",
+      members: { headings: { en: "t" }, contents: { de: "" } },
+      channels: ["ios_push", "android_push", "web_push"],
+    },
+    {
+      it: "empty texts do not matter to a mail",
+      members: {
+        contents: {},
+        email_subject: "s",
+        email_body: "b",
+        target: { all: true, channels: ["email" as const] },
+      },
+      channels: ["email"],
+    },
+    {
+      it: "a mail that is all in its subject",
+      members: { email_subject: "s", email_body: "" },
+      channels: ["email"],
+    },
+    {
       it: "both go over all four",
       members: { contents: { en: "x" }, email_subject: "s", email_body: "b" },
       channels: ["ios_push", "android_push", "web_push", "email"],
@@ -49,6 +74,25 @@ describe("draftOf", () => {
     { it: "no content", members: {}, field: "contents" },
     { it: "a subject without a body", members: { email_subject: "s" }, field: "contents" },
     { it: "a subtitle alone", members: { subtitle: { en: "x" } }, field: "contents" },
+    { it: "texts in no language", members: { contents: {} }, field: "contents" },
+    { it: "headings in no language", members: { headings: {} }, field: "headings" },
+    { it: "an empty text", members: { contents: { en: "" } }, field: "contents.en" },
+    { it: "a text that is empty in one language", members: { contents: { en: "x", de: "" } }, field: "contents.de" },
+    { it: "an empty title alone", members: { headings: { en: "" } }, field: "headings.en" },
+    { it: "an empty text beside data", members: { contents: {}, data: { a: "b" } }, field: "contents" },
+    {
+      it: "an empty text beside a mail, as pushes would go too",
+      members: { contents: { en: "" }, email_subject: "s", email_body: "b" },
+      field: "contents.en",
+    },
+    { it: "data without a member", members: { data: {} }, field: "contents" },
+    { it: "a silent push that is not asked for", members: { content_available: false }, field: "contents" },
+    {
+      it: "a channel that only has empty data",
+      members: { data: {}, target: { all: true, channels: ["web_push" as const] } },
+      field: "target.channels[0]",
+    },
+    { it: "a mail without a word", members: { email_subject: "", email_body: "" }, field: "email_body" },
     {
       it: "a time too far back",
       members: { contents: { en: "x" }, send_after: "2026-02-28T11:59:59Z" },
