@@ -50,6 +50,7 @@ const delivery = {
   provider: "apns",
   provider_message_id: "8B1A4F0E-6C3D-4E2B-9A57-0D1C2B3A4F5E",
   attempts: 1,
+  uncertain: false,
   sms_segments: null,
   scheduled_for: null,
   sent_at: laterTime,

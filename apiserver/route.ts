@@ -96,7 +96,7 @@ const parserOnDemand = (schema: TSchema) => {
 
 const parseEmpty = parserOnDemand(Closed({}));
 
-/** Query members are text; unknown ones are ignored, those of integer type are read as numbers. */
+/** Query members are text; unknown ones are ignored, those of another type are read as that. */
 const queryParser = (schema: TObject) => {
   const parse = parserOnDemand(schema);
   const names = Object.keys(schema.properties);
@@ -109,6 +109,8 @@ const queryParser = (schema: TObject) => {
 
 const typed = (schema: TObject, name: string, value: unknown): unknown => {
   const property = schema.properties[name];
-  const isInteger = property !== undefined && "type" in property && property.type === "integer";
-  return isInteger && typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+  const type = property !== undefined && "type" in property ? property.type : undefined;
+  if (type === "integer" && typeof value === "string" && /^-?\d{1,15}$/.test(value)) return Number(value);
+  if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
+  return value;
 };

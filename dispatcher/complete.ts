@@ -33,8 +33,17 @@ const grouped = (rows: readonly DeliveryRow[]): StatusCount[] =>
     const [first] = group;
     return first === undefined
       ? []
-      : [{ status: first.status, error_code: first.error_code ?? null, count: group.length }];
+      : [
+          {
+            status: first.status,
+            error_code: first.error_code ?? null,
+            count: group.length,
+            uncertain: uncertainOf(group),
+          },
+        ];
   });
+
+const uncertainOf = (rows: readonly DeliveryRow[]): number => rows.filter(({ uncertain }) => uncertain === true).length;
 
 /** Ends a message that could not be sent at all. */
 export const fail =
@@ -67,11 +76,12 @@ const verdict = (groups: readonly StatusCount[]): Pick<End, "status" | "error"> 
   return { status: "failed", error: worst?.error_code ?? "INTERNAL" };
 };
 
-/** All fourteen counters, from the deliveries. Whatever was accepted by a provider counts as sent, however far it got. */
+/** All counters, from the deliveries. Whatever was accepted by a provider counts as sent, however far it got. */
 const rebuild = (groups: readonly StatusCount[]): Counts => {
   const counts = Object.fromEntries(countKeys.map((key) => [key, 0])) as Required<Counts>; // every key is set
-  for (const { status, count } of groups) {
+  for (const { status, count, uncertain } of groups) {
     counts.targeted += count;
+    counts.uncertain += uncertain;
     if (status === "sent" || status === "delivered" || status === "opened" || status === "clicked")
       counts.sent += count;
     if (status === "failed" || status === "errored" || status === "expired" || status === "suppressed")

@@ -35,10 +35,11 @@ export const followUp =
   };
 
 /** Counters that newly stored deliveries move. */
-export const countsOf = (rows: readonly Pick<DeliveryRow, "status">[]): Counts => {
+export const countsOf = (rows: readonly Pick<DeliveryRow, "status" | "uncertain">[]): Counts => {
   const counts: Counts = { targeted: rows.length };
-  for (const { status } of rows) {
+  for (const { status, uncertain } of rows) {
     if (isCounted(status)) counts[status] = (counts[status] ?? 0) + 1;
+    if (uncertain === true) counts.uncertain = (counts.uncertain ?? 0) + 1;
   }
   return counts;
 };

@@ -44,6 +44,9 @@ export const Delivery = Type.Object({
   provider: Nullable(Text()),
   provider_message_id: Nullable(Text()),
   attempts: Integer({ minimum: 0, description: "calls of the provider" }),
+  uncertain: Type.Boolean({
+    description: "it counts as sent and may have arrived: the provider's answer was lost, and it is not sent again",
+  }),
   sms_segments: Nullable(Integer()),
   scheduled_for: Nullable(DateTime),
   sent_at: Nullable(DateTime),
@@ -79,6 +82,7 @@ export const DeliveryListQuery = Type.Object({
   external_id: Optional(Text({ minLength: 1, maxLength: 255 })),
   error_code: Optional(Enum([...deliveryErrorCodes])),
   suppression_reason: Optional(Id),
+  uncertain: Optional(Type.Boolean({ description: "whether the provider's answer was lost" })),
   from: Optional(DateTime),
   to: Optional(DateTime),
   sort: Optional(Enum(["created_at", "-created_at"], { description: "default created_at" })),

@@ -8,7 +8,7 @@ const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 export const messageStatuses = ["queued", "processing", "completed", "cancelled", "failed"] as const;
 export const messageSources = ["campaign", "api", "journey", "test"] as const;
 
-/** The fourteen counters of a message. Source: spec 2.2. */
+/** The fourteen counters of a message, and how many of `sent` are uncertain. Source: spec 2.2, decisions 9.4. */
 const Counts = Type.Object({
   targeted: Optional(Integer()),
   suppressed: Optional(Integer()),
@@ -24,6 +24,7 @@ const Counts = Type.Object({
   complained: Optional(Integer()),
   unsubscribed: Optional(Integer()),
   sms_segments: Optional(Integer()),
+  uncertain: Optional(Integer({ description: "of `sent`: the provider's answer was lost, and it was not sent again" })),
 });
 
 const AnyMap = Type.Object({}, { additionalProperties: true });

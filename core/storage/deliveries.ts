@@ -54,7 +54,8 @@ export const deliveryCollection: CollectionSpec = {
 /** Results stored in one write at most; also the bound of what one kill may repeat (docs/decisions/0002). */
 export const deliveryBatch = 100;
 
-export type StatusCount = { status: DeliveryStatus; error_code: string | null; count: number };
+/** Deliveries that ended alike. `uncertain`: how many of them the provider may not have taken. */
+export type StatusCount = { status: DeliveryStatus; error_code: string | null; count: number; uncertain: number };
 
 export const deliveries = (db: Db) => {
   const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
@@ -78,12 +79,23 @@ export const deliveries = (db: Db) => {
     /** How many deliveries of a message ended how: the truth that its counters are rebuilt from. */
     tally: async (messageId: string): Promise<StatusCount[]> => {
       const groups = await rows
-        .aggregate<{ _id: { status: DeliveryStatus; code: string | null }; count: number }>([
+        .aggregate<{ _id: { status: DeliveryStatus; code: string | null }; count: number; uncertain: number }>([
           { $match: { message_id: messageId, position: anyPosition } },
-          { $group: { _id: { status: "$status", code: { $ifNull: ["$error_code", null] } }, count: { $sum: 1 } } },
+          {
+            $group: {
+              _id: { status: "$status", code: { $ifNull: ["$error_code", null] } },
+              count: { $sum: 1 },
+              uncertain: { $sum: { $cond: [{ $eq: ["$uncertain", true] }, 1, 0] } },
+            },
+          },
         ])
         .toArray();
-      return groups.map(({ _id, count }) => ({ status: _id.status, error_code: _id.code, count }));
+      return groups.map(({ _id, count, uncertain }) => ({
+        status: _id.status,
+        error_code: _id.code,
+        count,
+        uncertain,
+      }));
     },
   };
 };

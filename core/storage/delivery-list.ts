@@ -40,6 +40,7 @@ const conditions = (query: DeliveryListQuery): Filter<DeliveryRow> => {
     ...(external_id !== undefined && { external_id }),
     ...(error_code !== undefined && { error_code }),
     ...(suppression_reason !== undefined && { suppression_reason }),
+    ...(query.uncertain !== undefined && { uncertain: query.uncertain ? true : { $ne: true as const } }),
     ...((from !== undefined || to !== undefined) && { created_at: between(dateOf(from), dateOf(to)) }),
   };
 };
@@ -67,6 +68,7 @@ export const deliveryView = (row: DeliveryRow): Delivery => ({
   provider: row.provider ?? null,
   provider_message_id: row.provider_message_id ?? null,
   attempts: row.attempts,
+  uncertain: row.uncertain === true,
   sms_segments: null,
   scheduled_for: null,
   sent_at: timeOf(row.sent_at),

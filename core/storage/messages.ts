@@ -11,7 +11,7 @@ import { dueIndex, type Holdable, heldIndex, type Wakeable } from "./wake.ts";
 export type MessageStatus = (typeof messageStatuses)[number];
 export type MessageSource = (typeof messageSources)[number];
 
-/** The fourteen counters of a message. Source: spec 2.2, decisions 7.9. */
+/** The fourteen counters of a message, and how many of `sent` are uncertain. Source: spec 2.2, decisions 7.9, 9.4. */
 export const countKeys = [
   "targeted",
   "suppressed",
@@ -27,6 +27,7 @@ export const countKeys = [
   "complained",
   "unsubscribed",
   "sms_segments",
+  "uncertain",
 ] as const;
 export type Counts = Partial<Record<(typeof countKeys)[number], number>>;
 

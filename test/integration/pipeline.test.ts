@@ -231,6 +231,19 @@ describe("a message on its way from the REST call to the provider", function () 
     return counts.reduce((sum, [, count]) => sum + Number(count), 0);
   };
 
+  it("says of which recipients it is not known whether the provider took them", async () => {
+    const [lost, known] = [await aDevice(), await aDevice()];
+    sending.apns.script({ reset_every: 1 });
+    const message = await ended(await sendToDevice(lost));
+    expect(message).to.include({ status: "completed", error: null });
+    expect(message.counts).to.include({ targeted: 1, sent: 1, uncertain: 1 });
+    sending.apns.script({});
+    expect((await ended(await sendToDevice(known))).counts).to.include({ targeted: 1, sent: 1, uncertain: 0 });
+    await until(() => events.about(message._id).some(({ type }) => type === "message.completed"), sweptMs);
+    const completed = events.about(message._id).find(({ type }) => type === "message.completed");
+    expect(completed?.data["counts"]).to.include({ sent: 1, uncertain: 1 });
+  });
+
   it("ends as failed, with the most frequent error, a message that reached nobody", async () => {
     const gone = await aDevice({ token: aToken("dead") });
     sending.apns.script({ answers: [{ address_prefix: "dead", status: 410, reason: "Unregistered" }] });

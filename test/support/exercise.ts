@@ -113,7 +113,7 @@ const useLists = async (ask: Ask, appId: string): Promise<void> => {
   await ask("GET", `/v1/notifications/${id}?app_id=${appId}`);
   const deliveries = `/v1/notifications/${id}/deliveries?app_id=${appId}&limit=1`;
   await ask("GET", `${deliveries}&sort=-created_at`);
-  for (const filter of ["", "status=sent", "channel=ios_push", "external_id=ann", ranges])
+  for (const filter of ["", "status=sent", "channel=ios_push", "external_id=ann", "uncertain=true", ranges])
     await ask("GET", `${deliveries}&${filter}`);
 };
 

@@ -221,6 +221,7 @@ describe("notifications", () => {
         position: ulid(new Date(at.getTime() + n)),
         ...(n === 2 && { error_code: "TOKEN_UNREGISTERED", provider_code: "Unregistered", failed_at: at }),
         provider: "apns",
+        ...(n === 3 && { uncertain: true as const }),
         attempts: 1,
         created_at: new Date(at.getTime() + n),
         updated_at: at,
@@ -239,6 +240,9 @@ describe("notifications", () => {
     expect(await ids("channel=email")).to.deep.equal(["sub_3"]);
     expect(await ids("channel=sms")).to.deep.equal([]);
     expect(await ids("variant_id=v")).to.deep.equal([]);
+    expect(await ids("uncertain=true")).to.deep.equal(["sub_3"]);
+    expect(await ids("uncertain=false")).to.deep.equal(["sub_1", "sub_2"]);
+    expect((await list("")).map(({ uncertain }) => uncertain)).to.deep.equal([false, false, true]);
     expect(await ids(`from=${made[1]?.created_at.toISOString()}`)).to.deep.equal(["sub_2", "sub_3"]);
     expect((await list("status=failed"))[0]).to.deep.include({ provider_code: "Unregistered", opened_at: null });
   });
