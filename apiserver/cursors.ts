@@ -7,9 +7,12 @@ export type CursorScope = { list: string; sort: string; filters: Readonly<Record
 
 export type Cursors = ReturnType<typeof cursors>;
 
-/** Opaque, signed positions in lists. They do not expire; they are no use for another list, order or filter. */
-export const cursors = (secret: string | Buffer) => {
-  const sign = (payload: string): Buffer => createHmac("sha256", secret).update(payload).digest().subarray(0, 16);
+/**
+ * Opaque, signed positions in lists. They do not expire; they are no use for another list, order or filter. `secret` is
+ * asked for when one is written or read.
+ */
+export const cursors = (secret: () => Buffer) => {
+  const sign = (payload: string): Buffer => createHmac("sha256", secret()).update(payload).digest().subarray(0, 16);
   return {
     write: (scope: CursorScope, lastKey: string): string => {
       const payload = Buffer.from(

@@ -20,6 +20,7 @@ import { apiKeys } from "#core/storage/api-keys.ts";
 import { apps } from "#core/storage/apps.ts";
 import { collectionOf } from "#core/storage/collection.ts";
 import { connectMongo } from "#core/storage/connect.ts";
+import { keepCursorSecret } from "#core/storage/cursor-secret.ts";
 import { deliveryList } from "#core/storage/delivery-list.ts";
 import { directory } from "#core/storage/directory.ts";
 import { eventBatches } from "#core/storage/event-batches.ts";
@@ -105,7 +106,8 @@ const take = takeFrom({
   log,
 });
 const limit = narrowLimit(take);
-const ofCursors = cursors(config.cursorSecret ?? secrets.derive("cursors"));
+let cursorSecret = secrets.derive("cursors"); // until the stores are open: then the one that was kept first
+const ofCursors = cursors(() => cursorSecret);
 const templates = bodyTemplates();
 const audit = auditEvents({ prepare: eventsIn.prepare, clock });
 const plans = () => collectionOf<PlanRow>(mongo.db, planCollection).find().toArray();
@@ -176,7 +178,10 @@ const health = healthServer({
 
 const stores: Part = {
   name: "stores",
-  start: () => ensureIndexes(mongo.db),
+  start: async () => {
+    await ensureIndexes(mongo.db);
+    cursorSecret = await keepCursorSecret(mongo.db, cursorSecret);
+  },
   stop: async () => {
     redis.disconnect();
     await mongo.close();

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { OutgoingConfig, optionalSecret, poolSize, RedisConfig, SharedConfig } from "./shared.ts";
+import { OutgoingConfig, poolSize, RedisConfig, SharedConfig } from "./shared.ts";
 
 const { Integer, Object: Group, String: Text } = Type;
 
@@ -76,10 +76,6 @@ export const ApiserverConfig = Group(
       maximum: 1_000_000_000,
       description: "deliveries of a new organisation in its first 24 hours, on plans with a monthly limit; 0 = no cap",
     }),
-    cursorSecret: optionalSecret(
-      "HERALD_CURSOR_SECRET",
-      "signs the cursors of lists; derived from the key ring's first key when unset",
-    ),
   },
   { additionalProperties: false },
 );

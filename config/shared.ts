@@ -126,7 +126,3 @@ export const poolSize = (standard: number) =>
     maximum: 500,
     description: "connections to MongoDB that this process opens at most",
   });
-
-/** A secret that may be left out. */
-export const optionalSecret = (env: string, description: string) =>
-  Optional(Text({ env, secret: true, minLength: 32, maxLength: 1024, description }));

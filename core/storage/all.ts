@@ -3,6 +3,7 @@ import { apiKeyCollection } from "./api-keys.ts";
 import { appCollection } from "./apps.ts";
 import { chunkCollection } from "./chunks.ts";
 import type { CollectionSpec } from "./collection.ts";
+import { cursorSecretCollection } from "./cursor-secret.ts";
 import { deliveryCollection } from "./deliveries.ts";
 import { eventBatchCollection } from "./event-batches.ts";
 import { leaseCollection } from "./leases.ts";
@@ -24,6 +25,7 @@ export const allCollections: readonly CollectionSpec[] = [
   apiKeyCollection,
   appCollection,
   chunkCollection,
+  cursorSecretCollection,
   deliveryCollection,
   eventBatchCollection,
   leaseCollection,

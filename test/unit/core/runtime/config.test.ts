@@ -26,7 +26,7 @@ describe("loadConfig", () => {
     const config = loadConfig(ApiserverConfig, least);
     expect(config).to.include({ mongodbDatabase: "herald", natsPrefix: "herald", httpPort: 8080, graceSeconds: 25 });
     expect(config).to.be.frozen;
-    expect(config).not.to.have.property("cursorSecret");
+    expect(config).not.to.have.property("natsCredentials");
   });
 
   it("reads numbers, lists and addresses of the dispatcher", () => {
@@ -103,7 +103,7 @@ describe("loadConfig", () => {
   it("describes secrets as set or unset and masks passwords in addresses", () => {
     const config = loadConfig(ApiserverConfig, { ...least, HERALD_MONGODB_URL: "mongodb://me:hush@a,b/?x=1" });
     const described = describeConfig(ApiserverConfig, config);
-    expect(described).to.include({ keyRing: "set", cursorSecret: "unset", mongodbUrl: "mongodb://me:***@a,b/?x=1" });
+    expect(described).to.include({ keyRing: "set", natsCredentials: "unset", mongodbUrl: "mongodb://me:***@a,b/?x=1" });
     expect(JSON.stringify(described)).not.to.contain("hush");
   });
 
