@@ -37,9 +37,9 @@ export const derivedId = (kind: IdKind, ...parts: readonly string[]): string =>
 export const derivedIdAt = (kind: IdKind, at: Date, ...parts: readonly string[]): string =>
   `${idPrefixes[kind]}_${encode(at.getTime(), hash("sha256", parts.join("\n"), "buffer").subarray(0, 10))}`;
 
-/** The least id of a kind at an instant: a bound for ranges over ids that sort by time. */
-export const firstIdAt = (kind: IdKind, at: Date): string =>
-  `${idPrefixes[kind]}_${encode(at.getTime(), new Uint8Array(10))}`;
+/** What comes before all ids (or, without a kind, ULIDs) of an instant and later, and behind all earlier ones. */
+export const beforeIdsOf = (kind: IdKind | null, at: Date): string =>
+  (kind === null ? "" : `${idPrefixes[kind]}_`) + encodeTime(at.getTime());
 
 let lastMs = 0;
 const lastRandom = new Uint8Array(10);
@@ -68,10 +68,14 @@ const increment = (bytes: Uint8Array): void => {
   }
 };
 
-const encode = (ms: number, random: Uint8Array): string => {
+const encode = (ms: number, random: Uint8Array): string => encodeTime(ms) + base32(random);
+
+/** Before 1970 there are no ids. */
+const encodeTime = (ms: number): string => {
   let time = "";
-  for (let i = 0, rest = ms; i < 10; i++, rest = Math.floor(rest / 32)) time = alphabet.charAt(rest % 32) + time;
-  return time + base32(random);
+  for (let i = 0, rest = Math.max(ms, 0); i < 10; i++, rest = Math.floor(rest / 32))
+    time = alphabet.charAt(rest % 32) + time;
+  return time;
 };
 
 /** 5 bits a character, most significant first; 10 bytes give 16 characters, 16 bytes 26. */

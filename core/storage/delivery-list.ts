@@ -2,9 +2,9 @@ import type { Db, Filter } from "mongodb";
 import type { SendableChannel } from "../domain/channels.ts";
 import type { Delivery, DeliveryListQuery } from "../schema/delivery.ts";
 import { collectionOf } from "./collection.ts";
-import { anyPosition, type DeliveryRow, deliveryCollection } from "./deliveries.ts";
+import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
 import { timeOf } from "./message-view.ts";
-import { between } from "./messages.ts";
+import { type PagePlace, pageRange } from "./page-range.ts";
 
 export type DeliveryList = ReturnType<typeof deliveryList>;
 
@@ -14,24 +14,21 @@ export const deliveryList = (db: Db) => {
   return {
     page: (
       { tenantId, messageId, filters }: { tenantId: string; messageId: string; filters: DeliveryListQuery },
-      page: { after: string | null; isDescending: boolean; limit: number },
+      page: PagePlace & { limit: number },
       signal: AbortSignal,
     ): Promise<DeliveryRow[]> =>
       rows
-        .find({ message_id: messageId, tenant_id: tenantId, ...conditions(filters), ...behind(page) }, { signal })
+        .find({ message_id: messageId, tenant_id: tenantId, ...conditions(filters, page) }, { signal })
         .sort({ position: page.isDescending ? -1 : 1 })
         .limit(page.limit)
         .toArray(),
   };
 };
 
-const behind = ({ after, isDescending }: { after: string | null; isDescending: boolean }): Filter<DeliveryRow> => ({
-  position: { ...anyPosition, ...(after !== null && (isDescending ? { $lt: after } : { $gt: after })) },
-});
-
-const conditions = (query: DeliveryListQuery): Filter<DeliveryRow> => {
+const conditions = (query: DeliveryListQuery, place: PagePlace): Filter<DeliveryRow> => {
   const { status, channel, subscription_id, user_id, external_id, error_code, suppression_reason, from, to } = query;
   return {
+    position: pageRange(null, { from: dateOf(from), to: dateOf(to) }, place), // made at the instant of its position
     ...(query.variant_id !== undefined && { _id: { $in: [] } }), // no delivery has a variant yet
     ...(status !== undefined && { status }),
     ...(channel !== undefined && { channel: channel as SendableChannel }), // another channel has no deliveries
@@ -41,7 +38,6 @@ const conditions = (query: DeliveryListQuery): Filter<DeliveryRow> => {
     ...(error_code !== undefined && { error_code }),
     ...(suppression_reason !== undefined && { suppression_reason }),
     ...(query.uncertain !== undefined && { uncertain: query.uncertain ? true : { $ne: true as const } }),
-    ...((from !== undefined || to !== undefined) && { created_at: between(dateOf(from), dateOf(to)) }),
   };
 };
 

@@ -6,6 +6,7 @@ import type { messageSources, messageStatuses } from "../schema/message.ts";
 import type { Content, Options, Target } from "../schema/notification.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { isDuplicateKey, retryConflicts } from "./duplicate.ts";
+import { type PagePlace, pageRange } from "./page-range.ts";
 import { dueIndex, type Holdable, heldIndex, type Wakeable } from "./wake.ts";
 
 export type MessageStatus = (typeof messageStatuses)[number];
@@ -136,7 +137,7 @@ export const messages = (db: Db) => {
     /** One page in the order of creation; ids sort by it. */
     list: (
       { tenantId, appId, filter }: { tenantId: string; appId: string; filter: MessageFilter },
-      page: { after: string | null; isDescending: boolean; limit: number },
+      page: PagePlace & { limit: number },
       signal: AbortSignal,
     ): Promise<MessageRow[]> =>
       rows
@@ -203,23 +204,13 @@ const cancellation = (now: Date, sweepAt: Date): Document[] => [
 ];
 
 const conditions = (
-  { source, status, label, category, idempotencyKey, from, to }: MessageFilter,
-  { after, isDescending }: { after: string | null; isDescending: boolean },
+  { source, status, label, category, idempotencyKey, ...times }: MessageFilter,
+  place: PagePlace,
 ): Filter<MessageRow> => ({
-  _id: { ...anyId, ...(after !== null && (isDescending ? { $lt: after } : { $gt: after })) },
+  _id: pageRange("message", times, place), // a message and its id are of the same instant
   ...(source !== undefined && { source }),
   ...(status !== undefined && { status }),
   ...(label !== undefined && { labels: label }),
   ...(category !== undefined && { category }),
   ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
-  ...((from !== undefined || to !== undefined) && { created_at: between(from, to) }),
-});
-
-/** Every id of a message ("`" follows "_"): without both bounds the planner may read the messages of all apps. */
-const anyId = { $gt: "msg_", $lt: "msg`" };
-
-/** A range of instants, both ends included. */
-export const between = (from?: Date, to?: Date): { $gte?: Date; $lte?: Date } => ({
-  ...(from !== undefined && { $gte: from }),
-  ...(to !== undefined && { $lte: to }),
 });

@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
-import { derivedIdAt, firstIdAt } from "#core/domain/ids.ts";
+import { beforeIdsOf, derivedIdAt } from "#core/domain/ids.ts";
 import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhook-deliveries.ts";
 import { type HistoryRange, replayOf } from "#core/storage/webhook-history.ts";
 import { type WebhookRecovery, webhookRecovery } from "#core/storage/webhook-recovery.ts";
@@ -52,7 +52,10 @@ const pageOf = (history: WebhookRecovery, endpointId: string, recovery: Recovery
 /** Ids of the window that were not looked at yet. What the recovery makes itself begins where the window ends at the latest. */
 const rangeOf = ({ since, until, requested_at, after }: RecoveryRow): HistoryRange => {
   const end = Math.min(until.getTime() + 1, requested_at.getTime());
-  return { above: after ?? firstIdAt("webhookDelivery", since), below: firstIdAt("webhookDelivery", new Date(end)) };
+  return {
+    above: after ?? beforeIdsOf("webhookDelivery", since),
+    below: beforeIdsOf("webhookDelivery", new Date(end)),
+  };
 };
 
 const isTest = ({ event_type: kind }: WebhookDeliveryRow): boolean => kind === "webhook.test";

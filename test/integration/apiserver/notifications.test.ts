@@ -201,6 +201,12 @@ describe("notifications", () => {
     expect(await list("status=completed")).to.deep.equal([]);
     expect(await list("source=api&kind=test")).to.deep.equal([]);
     expect(await list("kind=api&limit=1")).to.deep.equal([sent[2]]);
+    const madeAt = async (id = "") => (await rows().findOne({ _id: id }))?.created_at.toISOString();
+    expect(await list(`from=${await madeAt(sent[1])}`)).to.deep.equal([sent[2], sent[1]]);
+    expect(await list(`to=${await madeAt(sent[1])}&sort=created_at`)).to.deep.equal([sent[0], sent[1]]);
+    expect(await list(`from=${await madeAt(sent[1])}&to=${await madeAt(sent[1])}`)).to.deep.equal([sent[1]]);
+    expect(await list("from=0001-01-01T00:00:00Z&to=9999-12-31T23:59:59.999Z")).to.have.length(3);
+    expect(await list("to=1969-12-31T23:59:59Z")).to.deep.equal([]);
   });
 
   it("lists deliveries with every member, filtered and in both orders", async () => {
