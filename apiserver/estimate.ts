@@ -6,7 +6,7 @@ import { aliasKey } from "#core/storage/users.ts";
 
 export type EstimateDeps = {
   targets: Pick<Targets, "byAlias" | "byId" | "isLabelKnown" | "probe" | "probeUsers">;
-  /** Subscriptions that a message to all would reach; may be up to 10 s old. */
+  /** Subscriptions that a message to all would reach: see audience-size.ts; may be up to 10 s old. */
   countAll: (of: Audience) => Promise<number>;
 };
 

@@ -145,6 +145,7 @@ const use = useCases({
   activityTypes: activityTypeWiring(shared),
   firstDayMessages: config.firstDayMessages,
   clock,
+  log,
 });
 
 const rest = httpServer({

@@ -1,5 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { NotFound } from "#core/errors.ts";
+import type { Log } from "#core/runtime/log.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import { cached } from "#core/storage/cached.ts";
 import type { DeliveryList } from "#core/storage/delivery-list.ts";
@@ -13,6 +14,7 @@ import type { Usage } from "#core/storage/usage.ts";
 import type { UserRow, Users } from "#core/storage/users.ts";
 import { accept } from "./accept.ts";
 import type { ActivityTypeUseCases } from "./activity-types/use-cases.ts";
+import { audienceSize } from "./audience-size.ts";
 import type { Caller } from "./caller.ts";
 import { cancel } from "./cancel.ts";
 import type { Cursors } from "./cursors.ts";
@@ -56,6 +58,7 @@ export type UseCaseDeps = {
   activityTypes: ActivityTypeUseCases;
   firstDayMessages: number;
   clock: Clock;
+  log: Log;
 };
 
 export type UseCases = ReturnType<typeof useCases>;
@@ -113,9 +116,11 @@ const findApp =
     return row;
   };
 
-const countAll = ({ counts, clock }: UseCaseDeps) => {
+const countAll = (deps: UseCaseDeps) => {
+  const { clock } = deps;
+  const sizeOf = audienceSize(deps);
   const kept = cached({
-    load: (key) => counts.reached(JSON.parse(key) as Audience), // sound: our own text, just below
+    load: (key) => sizeOf(JSON.parse(key) as Audience), // sound: our own text, just below
     ttlMs: countMs,
     max: 10_000,
     clock,
@@ -123,10 +128,15 @@ const countAll = ({ counts, clock }: UseCaseDeps) => {
   return (audience: Audience): Promise<number> => kept.get(JSON.stringify(audience));
 };
 
-const countBillable = ({ counts, appIdsOf, clock }: UseCaseDeps) =>
-  cached({
-    load: async (tenantId) => counts.billable(tenantId, await appIdsOf(tenantId)),
+const countBillable = ({ counts, appIdsOf, clock }: UseCaseDeps) => {
+  const kept = cached({
+    load: async (key) => {
+      const [tenantId, most] = JSON.parse(key) as [string, number]; // sound: as above
+      return counts.billable(tenantId, await appIdsOf(tenantId), most);
+    },
     ttlMs: countMs,
     max: 10_000,
     clock,
-  }).get;
+  });
+  return (tenantId: string, most: number): Promise<number> => kept.get(JSON.stringify([tenantId, most]));
+};

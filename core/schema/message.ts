@@ -62,7 +62,7 @@ export const MessagePage = PageOf(Message);
 export const CreateNotificationResult = Type.Object({
   id: Text(),
   status: Enum([...messageStatuses]),
-  recipients_estimate: Integer({ minimum: 0, description: "deliveries expected now" }),
+  recipients_estimate: Integer({ minimum: 0, description: "deliveries expected now; exact up to 100,000" }),
   external_id_missing: List(Text()),
   missing: Optional(
     Type.Object({

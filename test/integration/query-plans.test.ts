@@ -45,11 +45,28 @@ describe("the queries of the running service", function () {
     expect(faults, faults.map((fault) => JSON.stringify(fault)).join("\n")).to.deep.equal([]);
   });
 
+  it("count no further than somebody asked for", () => {
+    const counts = queries.filter(({ pipeline }) => pipeline?.some((step) => isDeepStrictEqual(step, count)));
+    expect(counts.map(({ collection }) => collection)).to.include("subscriptions");
+    const endless = counts.filter(({ pipeline = [] }) => !pipeline.some((step) => "$limit" in step));
+    expect(endless.filter(({ collection }) => !few.includes(collection))).to.deep.equal([]);
+  });
+
+  it("find what was made in a time by its ids, which are in the order of time", () => {
+    const ofLists = queries.filter(({ collection }) => collection === "messages" || collection === "deliveries");
+    expect(ofLists.filter(({ filter }) => filter !== undefined && "created_at" in filter)).to.deep.equal([]);
+  });
+
   it("are those of every collection", () => {
     const asked = new Set(queries.map(({ collection }) => collection));
     expect([...asked]).to.include.members(allCollections.map(({ name }) => name));
   });
 });
+
+/** How the driver counts documents. */
+const count = { $group: { _id: 1, n: { $sum: 1 } } };
+/** Collections of which an app has some hundred at most. */
+const few = ["live_activity_types", "webhooks"];
 
 /** Queries that may read more than an index gives them, and why. */
 const exceptions: readonly QueryException[] = [

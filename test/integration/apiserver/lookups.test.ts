@@ -1,8 +1,12 @@
 import { expect } from "chai";
+import { systemClock } from "#core/domain/clock.ts";
+import { createLog } from "#core/runtime/log.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
 import { connectMongo, type Mongo } from "#core/storage/connect.ts";
+import { subscriptionCounts } from "#core/storage/subscription-counts.ts";
 import { targets } from "#core/storage/targets.ts";
 import { aliasKey } from "#core/storage/users.ts";
+import { audienceSize } from "../../../apiserver/audience-size.ts";
 import { aSubscription, aUser, seed } from "../../support/fixtures.ts";
 import { testServers } from "../../support/servers.ts";
 
@@ -43,6 +47,30 @@ describe("lookups that share a query", () => {
       expect(foreign).to.deep.equal([]);
     });
     await Promise.all(asked);
+  });
+
+  it("count an audience part by part, of each channel and status its own", async () => {
+    const app = { tenant_id: "ten_d", app_id: "app_d" };
+    const rows = Array.from({ length: 25 }, (_, n) => aSubscription({ ...app, test_device: n < 12 }));
+    const others = [
+      aSubscription({ ...app, status: "unsubscribed" }),
+      aSubscription({ ...app, channel: "email" }),
+      aSubscription({ ...app, app_id: "app_e" }),
+    ];
+    await seed(mongo.db, { subscriptions: [...rows, ...others] });
+    const counts = subscriptionCounts(mongo.db);
+    const size = audienceSize({
+      counts,
+      clock: systemClock,
+      log: createLog({ program: "tests", level: "fatal" }),
+      most: 10,
+    });
+    const reach = [{ channel: "ios_push" as const, status: "subscribed" as const }];
+    const of = { tenantId: "ten_d", appId: "app_d", reach };
+    expect(await size({ ...of, testOnly: false })).to.equal(25);
+    expect(await size({ ...of, testOnly: true })).to.equal(12);
+    expect(await counts.billable("ten_d", ["app_d"], 100)).to.equal(27);
+    expect(await counts.billable("ten_d", ["app_d"], 20)).to.equal(20);
   });
 
   it("read many keys at once by pages", async () => {
