@@ -110,13 +110,15 @@ const keep = async (
 ): Promise<Accepted> => {
   const { caller, app, key } = request;
   const now = deps.clock.now();
-  const reserved = await deps.quota.reserve(caller, decided.estimate.recipients, now);
-  const row = rowOf(request, decided, reserved, now);
+  const id = newId("message", now);
+  const reserved = await deps.quota.reserve(caller, { id, count: decided.estimate.recipients }, now);
+  const row = rowOf(request, decided, { id, reserved, now });
   if (await deps.messages.insert(row)) {
+    deps.quota.confirm(row);
     deps.ring(row);
     return { result: resultOf(row), replayed: false, mismatch: false };
   }
-  await deps.quota.giveBack(caller.tenant._id, reserved);
+  await deps.quota.withdraw(row);
   const winner = key === undefined ? null : await deps.messages.findByKey(caller.tenant._id, app._id, key, signal);
   if (winner !== null) return replay(winner, decided.draft, app);
   const details = { retry_after_seconds: 1 };
@@ -125,11 +127,13 @@ const keep = async (
 
 const sweepMs = 10_000; // docs/decisions/0001
 
-const rowOf = (request: AcceptRequest, decided: Decided, reserved: MessageRow["reserved"], now: Date): MessageRow => {
+type Begun = { id: string; reserved: MessageRow["reserved"]; now: Date };
+
+const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: Begun): MessageRow => {
   const { caller, app, key, traceparent } = request;
   const { draft, channels, estimate } = decided;
   const row: MessageRow = {
-    _id: newId("message", now),
+    _id: id,
     tenant_id: caller.tenant._id,
     app_id: app._id,
     plan: caller.plan._id,

@@ -16,7 +16,7 @@ export const cancel =
     const sweepAt = new Date(now.getTime() + sweepMs);
     const cancelled = await messages.cancel(message.tenant_id, message._id, now, sweepAt);
     if (cancelled !== null) {
-      await quota.giveBack(cancelled.tenant_id, cancelled.reserved);
+      await quota.giveBack(cancelled);
       return cancelled;
     }
     const current = await messages.find(message.tenant_id, message._id, signal);

@@ -68,7 +68,7 @@ const countMs = 10_000; // counts over a whole app or tenant may be this old
 /** What the handlers can ask for: every use case with what it needs. */
 export const useCases = (deps: UseCaseDeps) => {
   const { messages, users, subscriptions, removals, publish, targets, usage, clock, ring } = deps;
-  const promises = quota({ usage, firstDayMessages: deps.firstDayMessages });
+  const promises = quota({ usage, stored: messages.stored, firstDayMessages: deps.firstDayMessages });
   const nameOwner = ({ tenant_id: tenantId, app_id: appId, _id, external_id: externalId }: UserRow): Promise<void> =>
     subscriptions.nameOwner(tenantId, appId, _id, externalId);
   const remove = deleteSubscription({ removals, subscriptions, publish: publish.removal, clock });

@@ -74,7 +74,7 @@ export const ApiserverConfig = Group(
       default: 1_000,
       minimum: 0,
       maximum: 1_000_000_000,
-      description: "deliveries of a new organisation in its first 24 hours, on plans with a monthly limit; 0 = no cap",
+      description: "deliveries of a new organisation in its first 24 hours, on any plan; 0 = no cap",
     }),
   },
   { additionalProperties: false },

@@ -11,7 +11,7 @@ export type CompleteDeps = {
   finish: (message: MessageRow, end: End & { at: Date; event: EventEnvelope; dueAt: Date }) => Promise<boolean>;
   /** Publishes the outbox now; what fails here is published when `dueAt` passes. */
   flush: (message: Pick<MessageRow, "_id" | "outbox" | "traceparent">) => Promise<unknown>;
-  /** Settles the monthly quota: what was reserved at accept against what was sent. */
+  /** Settles the quota: what was reserved at accept against what was sent. */
   settleQuota: (message: MessageRow, sent: number) => Promise<void>;
   /** The message as the REST interface shows it. */
   describe: (message: MessageRow) => Record<string, unknown>;

@@ -210,7 +210,7 @@ const ending = (deps: PipelineDeps): CompleteDeps => ({
   },
   flush: deps.flushOutbox,
   settleQuota: async ({ tenant_id, reserved }, sent) => {
-    if (reserved !== null) await usage(deps.db).giveBack(tenant_id, reserved.month, reserved.count - sent);
+    if (reserved !== null) await usage(deps.db).giveBack(tenant_id, reserved, reserved.count - sent);
   },
   describe: messageEventData,
   clock: deps.clock,

@@ -2,8 +2,9 @@ import type { Collection, Db } from "mongodb";
 import { chunkCollection } from "./chunks.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { deliveryCollection } from "./deliveries.ts";
-import { type MessageRow, messageCollection } from "./messages.ts";
+import { type MessageRow, type MessageStatus, messageCollection } from "./messages.ts";
 import { subscriptionCollection } from "./subscription-row.ts";
+import { usage } from "./usage.ts";
 import { userCollection } from "./users.ts";
 
 export type AppData = ReturnType<typeof appData>;
@@ -30,6 +31,7 @@ export const appData = (db: Db) => {
         const ids = await idsAfter(messages, appId, after);
         const idle = await idleOf(db, ids, now);
         for (const rows of parts) await rows.deleteMany({ message_id: { $in: idle } });
+        await removeUnended(db, messages, idle);
         await messages.deleteMany({ _id: { $in: idle } });
         busy += ids.length - idle.length;
         if (ids.length < page) return busy;
@@ -53,6 +55,18 @@ const removeAll = async (
     const ids = (await found.toArray()).map(({ _id }) => _id);
     if (ids.length > 0) await rows.deleteMany({ _id: { $in: ids } });
     if (ids.length < peoplePage) return;
+  }
+};
+
+/** Removes the messages that have not ended, and gives back what they had reserved and did not use. */
+const removeUnended = async (db: Db, messages: Collection<MessageRow>, ids: readonly string[]): Promise<void> => {
+  const { giveBack } = usage(db);
+  const isUnended = { status: { $in: ["queued", "processing"] as MessageStatus[] } };
+  const found = messages.find({ _id: { $in: [...ids] }, ...isUnended }, { projection: { content: 0, target: 0 } });
+  for (const { _id, tenant_id, reserved, counts } of await found.toArray()) {
+    const { deletedCount } = await messages.deleteOne({ _id, ...isUnended });
+    if (deletedCount === 1 && reserved !== null)
+      await giveBack(tenant_id, reserved, reserved.count - (counts.sent ?? 0));
   }
 };
 

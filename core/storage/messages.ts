@@ -7,6 +7,7 @@ import type { Content, Options, Target } from "../schema/notification.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { isDuplicateKey, retryConflicts } from "./duplicate.ts";
 import { type PagePlace, pageRange } from "./page-range.ts";
+import type { Reserved } from "./usage.ts";
 import { dueIndex, type Holdable, heldIndex, type Wakeable } from "./wake.ts";
 
 export type MessageStatus = (typeof messageStatuses)[number];
@@ -67,8 +68,8 @@ export type MessageRow = Wakeable &
     counts: Counts;
     requested_by: { type: "api_key" | "account" | "system"; id?: string };
     error: string | null;
-    /** Deliveries reserved against the monthly quota at accept; null when the plan has none. */
-    reserved: { month: string; count: number } | null;
+    /** Deliveries reserved at accept; null when nothing limits them. */
+    reserved: Reserved | null;
     /** Whether the audience has been read to its end. */
     planned: boolean;
     scheduled_for: Date | null;
@@ -128,6 +129,12 @@ export const messages = (db: Db) => {
 
     findByKey: (tenantId: string, appId: string, key: string, signal: AbortSignal): Promise<MessageRow | null> =>
       rows.findOne({ app_id: appId, idempotency_key: key, tenant_id: tenantId }, { signal }),
+
+    /** Which of these messages there are; `ids` are 500 at most. */
+    stored: async (tenantId: string, ids: readonly string[]): Promise<Set<string>> => {
+      const found = rows.find({ _id: { $in: [...ids] }, tenant_id: tenantId }, { projection: { _id: 1 } });
+      return new Set((await found.toArray()).map(({ _id }) => _id));
+    },
 
     /** Frees the key of a message that has been remembered long enough. */
     releaseKey: async (tenantId: string, id: string): Promise<void> => {

@@ -30,6 +30,8 @@ describe("a message on its way from the REST call to the provider", function () 
     const servers = await testServers();
     sending = await startSending(servers);
     const { system } = sending;
+    const tenants = system.db.collection<{ _id: string }>("tenants");
+    await tenants.updateOne({ _id: system.tenantId }, { $set: { created_at: new Date() } });
     mail = await startSmtp({ port: 0, tls: selfSigned() });
     const email = { ...allAccounts(system.app._id).email, port: Number(new URL(mail.url).port) };
     await system.db
@@ -278,6 +280,19 @@ describe("a message on its way from the REST call to the provider", function () 
     expect(message).to.include({ status: "failed", error: "EXPIRED" });
     expect(message.counts).to.include({ targeted: 1, sent: 0, expired: 1 });
     expect((await deliveriesOf(sending.system, message._id))[0]).to.include({ status: "expired", attempts: 1 });
+  });
+
+  it("gives back what it reserved of its organisation's first day and did not use", async () => {
+    const used = async (): Promise<number> => {
+      const row = await sending.system.db.collection("usage").findOne({ period: "first-day" });
+      return Number(row?.["messages"] ?? 0);
+    };
+    const [gone, known] = [await aDevice({ token: aToken("dead") }), await aDevice()];
+    sending.apns.script({ answers: [{ address_prefix: "dead", status: 410, reason: "Unregistered" }] });
+    const before = await used();
+    const message = await ended(await sendTo({ include_subscription_ids: [gone._id, known._id] }));
+    expect(message.reserved).to.deep.equal({ periods: ["first-day"], count: 2 });
+    await until(async () => (await used()) === before + 1);
   });
 
   it("publishes an event for each thing that happens to it", async () => {

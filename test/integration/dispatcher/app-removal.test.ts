@@ -5,6 +5,7 @@ import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import { appRemoval, removals } from "#core/storage/removals.ts";
+import type { UsageRow } from "#core/storage/usage.ts";
 import { anApp as anAppRow, aSubscription, aUser, seed } from "../../support/fixtures.ts";
 import { openPeopleSite, type PeopleSite } from "../../support/people.ts";
 import { until } from "../../support/until.ts";
@@ -65,6 +66,33 @@ describe("the removal of an app", function () {
     await until(passed(gone.app, 2), 10_000);
     site.shift(62 * minuteMs);
     await until(isOver(gone.app), 10_000);
+  });
+
+  it("gives back what its messages had reserved and did not use", async () => {
+    const { app, ids } = await anApp();
+    const tenant_id = "ten_1"; // as all messages here
+    const rows = site.db.collection<UsageRow>("usage");
+    await rows.insertOne({
+      _id: `${tenant_id}:2026-03`,
+      tenant_id,
+      period: "2026-03",
+      messages: 100,
+      created_at: new Date(),
+    });
+    const reserved = { periods: ["2026-03"], count: 10 };
+    const states = [
+      { status: "queued", counts: {} },
+      { status: "processing", counts: { sent: 4 } },
+      { status: "completed", counts: { sent: 10 } }, // settled when it ended
+    ] as const;
+    for (const [i, state] of states.entries())
+      await site.db
+        .collection<MessageRow>("messages")
+        .updateOne({ _id: ids[i] ?? "" }, { $set: { ...state, reserved } });
+    await begin(app);
+    await site.startDispatcher();
+    await until(passed(app, 1), 10_000);
+    expect(await rows.findOne({ _id: `${tenant_id}:2026-03` })).to.include({ messages: 100 - 10 - 6 });
   });
 
   it("waits for messages that are being sent, and takes them a minute later", async () => {

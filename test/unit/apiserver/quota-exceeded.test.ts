@@ -11,13 +11,16 @@ describe("quota", () => {
   const refusal = async (full: readonly string[]): Promise<AppError["details"]> => {
     const usage = {
       reserve: async ({ period }: { period: string }) => !full.includes(period),
+      confirm: async () => undefined,
+      withdraw: async () => undefined,
       giveBack: async () => undefined,
-      used: async () => 5,
+      find: async () => ({ messages: 5, pending: [] }),
     };
+    const stored = async () => new Set<string>();
     const tenant = aTenant({ created_at: madeAt });
     const caller = { tenant, plan: aPlan({ messages_per_month: 10 }), key: anApiKey({ tenant_id: tenant._id }).row };
-    const error = await quota({ usage, firstDayMessages: 6 })
-      .reserve(caller, 7, now)
+    const error = await quota({ usage, stored, firstDayMessages: 6 })
+      .reserve(caller, { id: "msg_1", count: 7 }, now)
       .catch((caught: unknown) => caught);
     expect(error).to.be.instanceOf(AppError).with.property("code", "HS_QUOTA_EXCEEDED");
     return (error as AppError).details; // the line above
