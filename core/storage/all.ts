@@ -44,7 +44,7 @@ export const allCollections: readonly CollectionSpec[] = [
 ];
 
 /**
- * Creates the indexes that are missing, then reads them all back: a program must not start on a database where a unique
+ * Creates the indexes that are missing, drops those of before that would be in the way, then reads them all back: a program must not start on a database where a unique
  * index, on which a promise rests, is missing or other than its source says.
  * @throws IndexError naming every index that differs
  */
@@ -53,11 +53,13 @@ export const ensureIndexes = async (db: Db, specs: readonly CollectionSpec[] = a
   if (faults.flat().length > 0) throw new IndexError(faults.flat());
 };
 
-/** Most starts find all indexes there, and need only look. */
+/** Most starts find all indexes as they are to be, and need only look. */
 const ensure = async (db: Db, spec: CollectionSpec): Promise<string[]> => {
-  if ((await differences(db, spec)).length === 0) return [];
-  await createIndexes(db, spec);
-  return differences(db, spec);
+  const found = await indexesOf(db, spec.name);
+  const isAsWanted = differences(found, spec).length === 0;
+  if (!isAsWanted) await createIndexes(db, spec);
+  for (const former of spec.former ?? []) if (found.some(({ name }) => name === former)) await drop(db, spec, former);
+  return isAsWanted ? [] : differences(await indexesOf(db, spec.name), spec);
 };
 
 /** Indexes that are not what the source says; dropping them lets the next start make them anew. */
@@ -76,13 +78,21 @@ const createIndexes = async (db: Db, { name, indexes }: CollectionSpec): Promise
   }
 };
 
+const drop = async (db: Db, { name }: CollectionSpec, index: string): Promise<void> => {
+  try {
+    await db.collection(name).dropIndex(index);
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === 27)) throw error; // IndexNotFound: another was quicker
+  }
+};
+
 const isConflict = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === 85 || error.code === 86); // IndexOptionsConflict, IndexKeySpecsConflict
 
-const differences = async (db: Db, { name, indexes }: CollectionSpec): Promise<string[]> => {
-  const found = new Map((await indexesOf(db, name)).map((index) => [index.name, index]));
+const differences = (found: readonly IndexDescriptionInfo[], { name, indexes }: CollectionSpec): string[] => {
+  const byName = new Map(found.map((index) => [index.name, index]));
   return indexes.flatMap((wanted) => {
-    const actual = found.get(wanted.name ?? "");
+    const actual = byName.get(wanted.name ?? "");
     if (actual === undefined) return [`${name}.${wanted.name} is missing`];
     return shape(wanted) === shape(actual) ? [] : [`${name}.${wanted.name} is ${shape(actual)}, not ${shape(wanted)}`];
   });

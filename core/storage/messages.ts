@@ -49,6 +49,8 @@ export type MessageRow = Wakeable &
     status: MessageStatus;
     /** Absent (not null) without a key, so that the unique index leaves the document out. */
     idempotency_key?: string;
+    /** What its key is unique within, besides the app; absent for `POST /v1/notifications`. Source: decisions 9.5. */
+    operation?: string;
     /** SHA-256 of the canonical body, hex. */
     fingerprint: string;
     /** The reply of the accept, for replays. */
@@ -87,8 +89,8 @@ export const messageCollection: CollectionSpec = {
   name: "messages",
   indexes: [
     {
-      key: { app_id: 1, idempotency_key: 1 },
-      name: "idempotency",
+      key: { app_id: 1, idempotency_key: 1, operation: 1 },
+      name: "idempotency_of_operation",
       unique: true,
       partialFilterExpression: { idempotency_key: { $exists: true } },
     },
@@ -99,6 +101,7 @@ export const messageCollection: CollectionSpec = {
     heldIndex,
     dueIndex,
   ],
+  former: ["idempotency"], // a key was unique within its app
 };
 
 export type Messages = ReturnType<typeof messages>;
@@ -127,8 +130,12 @@ export const messages = (db: Db) => {
     find: (tenantId: string, id: string, signal: AbortSignal): Promise<MessageRow | null> =>
       rows.findOne({ _id: id, tenant_id: tenantId }, { signal }),
 
+    /** The message that `POST /v1/notifications` made with a key. */
     findByKey: (tenantId: string, appId: string, key: string, signal: AbortSignal): Promise<MessageRow | null> =>
-      rows.findOne({ app_id: appId, idempotency_key: key, tenant_id: tenantId }, { signal }),
+      rows.findOne(
+        { app_id: appId, idempotency_key: key, operation: { $exists: false }, tenant_id: tenantId },
+        { signal },
+      ),
 
     /** Which of these messages there are; `ids` are 500 at most. */
     stored: async (tenantId: string, ids: readonly string[]): Promise<Set<string>> => {

@@ -104,6 +104,20 @@ describe("notifications", () => {
     expect(await rows().countDocuments({ idempotency_key: "k1" })).to.equal(1);
   });
 
+  it("does not take the key of another operation for its own", async () => {
+    const first = await post(toAll, { "Idempotency-Key": "shared" });
+    const row = await rows().findOne({ _id: first.body.id });
+    if (row === null) throw new Error("it was accepted");
+    await rows().updateOne({ _id: row._id }, { $set: { operation: "startLiveActivity" } });
+    const second = await post(toAll, { "Idempotency-Key": "shared" });
+    expect(second.headers.get("Idempotent-Replayed")).to.equal(null);
+    expect(second.body.id).to.not.equal(row._id);
+    expect((await post(toAll, { "Idempotency-Key": "shared" })).body.id).to.equal(second.body.id);
+    const list = `/v1/notifications?app_id=${tenant.app._id}&idempotency_key=shared`;
+    const shown = await site.api.call("GET", list, { token: tenant.token });
+    expect(shown.body.data.map(({ id }) => id)).to.deep.equal([second.body.id, row._id]);
+  });
+
   it("answers 422 for a used key with another body when the app asks for it", async () => {
     const strict = await seedTenant(site.db, { app: { idempotency_mismatch: "reject" } });
     const send = (name: string) =>

@@ -29,6 +29,14 @@ describe("ensureIndexes", function () {
     }
   });
 
+  it("drops an index of an earlier release that would be in the way, and keeps what it holds", async () => {
+    const messages = mongo.db.collection("messages");
+    await messages.createIndex({ app_id: 1, idempotency_key: 1 }, { name: "idempotency", unique: true });
+    await Promise.all([1, 2, 3].map(() => ensureIndexes(mongo.db)));
+    const names = (await messages.indexes()).map(({ name }) => name);
+    expect(names).to.include("idempotency_of_operation").and.not.include("idempotency");
+  });
+
   it("refuses to start on an index that is not what its source says", async () => {
     const users = mongo.db.collection("users");
     await users.dropIndex("alias");
