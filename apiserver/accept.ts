@@ -14,6 +14,7 @@ import type { Audience } from "#core/storage/subscription-counts.ts";
 import type { Caller } from "./caller.ts";
 import { type Draft, draftOf } from "./draft.ts";
 import type { Estimate } from "./estimate.ts";
+import { inProgress, keyReused } from "./idempotency-key.ts";
 import type { Quota } from "./quota.ts";
 
 export type AcceptDeps = {
@@ -80,8 +81,7 @@ const remembered = async (
 const replay = (before: MessageRow, draft: Draft, app: AppRow): Accepted => {
   const mismatch = before.fingerprint !== draft.fingerprint;
   if (mismatch && app.idempotency_mismatch === "reject") {
-    const details = { key: before.idempotency_key, message_id: before._id };
-    throw new AppError("HS_IDEMPOTENCY_KEY_REUSED", "this idempotency key belongs to another message", details);
+    throw keyReused("message", { key: before.idempotency_key, message_id: before._id });
   }
   return { result: resultOf(before), replayed: true, mismatch };
 };
@@ -121,8 +121,7 @@ const keep = async (
   await deps.quota.withdraw(row);
   const winner = key === undefined ? null : await deps.messages.findByKey(caller.tenant._id, app._id, key, signal);
   if (winner !== null) return replay(winner, decided.draft, app);
-  const details = { retry_after_seconds: 1 };
-  throw new AppError("HS_IDEMPOTENCY_IN_PROGRESS", "a request with this idempotency key is being handled", details);
+  throw inProgress();
 };
 
 const sweepMs = 10_000; // docs/decisions/0001

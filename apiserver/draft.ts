@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import { isSendable, type SendableChannel } from "#core/domain/channels.ts";
 import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#core/domain/message-channels.ts";
 import { dueAtOf } from "#core/domain/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import { Content, type CreateNotification, Options } from "#core/schema/notification.ts";
+import { fingerprintOf } from "./idempotency-key.ts";
 import { unsupported } from "./unsupported.ts";
 
 /** A notification that is sound in itself: what remains to be asked is whether it may be sent now. */
@@ -46,7 +46,7 @@ export const draftOf = (body: CreateNotification, now: Date): Draft => {
     channelsAsked: asked,
     channels,
     scheduledFor: "at" in due ? due.at : null,
-    fingerprint: fingerprint(body),
+    fingerprint: fingerprintOf({ ...body, idempotency_key: undefined }),
   };
 };
 
@@ -79,15 +79,4 @@ const channelsOf = ({ target }: CreateNotification, content: Content): Channels 
   const message =
     "is required, or another content: headings, data, content_available, or email_subject with email_body";
   return { channels, asked, errors: isEmpty ? [{ field: "contents", message }] : emptyTexts(content, channels) };
-};
-
-/** SHA-256 of the body as canonical JSON, without its key: tells a repeat from another message. Source: decisions 9.5. */
-const fingerprint = (body: CreateNotification): string =>
-  createHash("sha256")
-    .update(JSON.stringify({ ...body, idempotency_key: undefined }, sortKeys))
-    .digest("hex");
-
-const sortKeys = (_: string, value: unknown): unknown => {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 };

@@ -1,4 +1,5 @@
-import { invalid } from "#core/errors.ts";
+import { createHash } from "node:crypto";
+import { AppError, invalid } from "#core/errors.ts";
 
 /** The key that a caller gave, in the header or in the body. Source: decisions 9.5. */
 export const idempotencyKey = (header: string | undefined, member: string | undefined): string | undefined => {
@@ -10,3 +11,30 @@ export const idempotencyKey = (header: string | undefined, member: string | unde
   }
   return header ?? member;
 };
+
+/** SHA-256 of a body as canonical JSON: tells a repeat from another request. Source: decisions 9.5. */
+export const fingerprintOf = (body: unknown): string =>
+  createHash("sha256")
+    .update(JSON.stringify(body ?? null, sortKeys))
+    .digest("hex");
+
+const sortKeys = (_: string, value: unknown): unknown => {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+};
+
+/** What a reply tells of a key that was used before. */
+export const repeatHeaders = ({ replayed, mismatch }: { replayed: boolean; mismatch: boolean }) => ({
+  ...(replayed && { "Idempotent-Replayed": "true" }),
+  ...(mismatch && { "Idempotent-Mismatch": "true" }),
+});
+
+/** The first request with a key is still being answered. */
+export const inProgress = (): AppError =>
+  new AppError("HS_IDEMPOTENCY_IN_PROGRESS", "a request with this idempotency key is being handled", {
+    retry_after_seconds: 1,
+  });
+
+/** The app wants another body under a used key refused. */
+export const keyReused = (what: string, details: { key: string | undefined; message_id?: string }): AppError =>
+  new AppError("HS_IDEMPOTENCY_KEY_REUSED", `this idempotency key belongs to another ${what}`, details);

@@ -28,6 +28,7 @@ import { messages } from "#core/storage/messages.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans.ts";
 import { connectRedis } from "#core/storage/redis.ts";
 import { removals } from "#core/storage/removals.ts";
+import { replies } from "#core/storage/replies.ts";
 import { revokedTokens } from "#core/storage/revoked-tokens.ts";
 import { subscriptionCounts } from "#core/storage/subscription-counts.ts";
 import { subscriptions } from "#core/storage/subscriptions.ts";
@@ -52,6 +53,7 @@ import { useCases } from "./use-cases.ts";
 import { webhookWiring } from "./webhooks/wiring.ts";
 
 const mostApps = 10_000; // of one tenant, for counting its subscribers
+const handOverMs = 5_000; // a request that is answered in the last moment keeps its reply by then
 
 const config = loadConfig(ApiserverConfig, process.env);
 const clock = systemClock;
@@ -120,6 +122,7 @@ const webhooks = webhookWiring({
   templates,
   seal: secrets.seal,
   limit,
+  unseal: secrets.open,
   cursors: ofCursors,
   log,
 });
@@ -144,6 +147,12 @@ const use = useCases({
   webhooks,
   activityTypes: activityTypeWiring(shared),
   firstDayMessages: config.firstDayMessages,
+  once: {
+    replies: replies(mongo.db),
+    seal: secrets.seal,
+    open: secrets.open,
+    holdMs: config.requestTimeoutSeconds * 1000 + handOverMs,
+  },
   clock,
   log,
 });

@@ -4,6 +4,7 @@ import type { ErrorCode } from "#core/errors.ts";
 import { Closed } from "#core/schema/common.ts";
 import { parser } from "#core/schema/parser.ts";
 import type { Caller } from "./caller.ts";
+import type { Attempt, NewId } from "./once.ts";
 import type { UseCases } from "./use-cases.ts";
 
 /** What is known before the resource is looked up: nothing of it is validated yet. */
@@ -25,6 +26,10 @@ export type Request<B, Q, R> = Omit<Located, "query" | "body"> & {
   /** Where the request came from. */
   ip: string;
   traceparent: string;
+  /** Makes the ids of what it makes. */
+  newId: NewId;
+  /** A request with an idempotency key; null without one. */
+  once: Attempt["once"] | null;
   use: UseCases;
 };
 
@@ -32,6 +37,12 @@ export type Request<B, Q, R> = Omit<Located, "query" | "body"> & {
 export type Answer<T> = { body: T; status?: number; headers?: Record<string, string> };
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
+/** How a request with an `Idempotency-Key` is answered again: see once.ts. */
+export type Repeatable<R, T> = {
+  made?: (request: R) => Promise<Answer<T> | null>;
+  show?: (request: R, id: string) => Promise<T>;
+};
 
 export type Definition<B extends TSchema, Q extends TObject, T extends TSchema, R> = {
   /** `operationId` of the OpenAPI document: the name that generated clients give it. */
@@ -56,11 +67,14 @@ export type Definition<B extends TSchema, Q extends TObject, T extends TSchema, 
   locate?: (located: Located, use: UseCases) => Promise<R>;
   /** Throws unless the caller's plan includes it: before the input is parsed. */
   inPlan?: (caller: Caller, resource: R, use: UseCases) => Promise<void>;
+  /** For operations that make something, below an app: `Idempotency-Key` is honoured. */
+  repeatable?: Repeatable<Request<Static<B>, Static<Q>, R>, Static<T>>;
   handle: (request: Request<Static<B>, Static<Q>, R>) => Promise<Answer<Static<T>>>;
 };
 
 /** A row of the table of operations: drives routing, checks, parsing and the OpenAPI document. */
-export type Route = Omit<Definition<TSchema, TObject, TSchema, unknown>, "handle"> & {
+export type Route = Omit<Definition<TSchema, TObject, TSchema, unknown>, "handle" | "repeatable"> & {
+  repeatable?: Repeatable<Request<unknown, unknown, unknown>, unknown>;
   parseBody: (input: unknown) => unknown;
   parseQuery: (input: unknown) => unknown;
   handle: (request: Request<unknown, unknown, unknown>) => Promise<Answer<unknown>>;
@@ -74,11 +88,24 @@ export const mayHaveBody = ({ method, body }: Pick<Route, "method" | "body">): b
 export const route = <B extends TSchema, Q extends TObject, T extends TSchema, R>(
   definition: Definition<B, Q, T, R>,
 ): Route => ({
-  ...(definition as unknown as Definition<TSchema, TObject, TSchema, unknown>), // sound: the same row, types forgotten
+  ...(definition as unknown as Omit<Route, "repeatable">), // sound: the same row, types forgotten
+  ...(definition.repeatable !== undefined && withKey(definition)),
   parseBody: definition.body === undefined ? parseNoBody : parserOnDemand(definition.body),
   parseQuery: definition.query === undefined ? () => ({}) : queryParser(definition.query),
   // sound: body, query and resource come from this row's own parsers and locate
   handle: definition.handle as Route["handle"],
+});
+
+const keyHeader = "the same key within 24 hours gives the first reply again; errors do not use it up";
+
+const withKey = ({
+  headers,
+  errors = [],
+  repeatable,
+}: Pick<Route, "headers" | "errors"> & { repeatable?: unknown }) => ({
+  headers: { ...headers, "Idempotency-Key": keyHeader },
+  errors: [...errors, "HS_IDEMPOTENCY_IN_PROGRESS" as const, "HS_IDEMPOTENCY_KEY_REUSED" as const],
+  repeatable: repeatable as NonNullable<Route["repeatable"]>, // sound: as handle, below
 });
 
 const parseNoBody = (input: unknown): undefined => {

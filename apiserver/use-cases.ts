@@ -25,6 +25,7 @@ import { publishEvents } from "./events/publish.ts";
 import type { EventStore } from "./events/store.ts";
 import { limits } from "./limits.ts";
 import type { NarrowLimit } from "./narrow-limit.ts";
+import { type OnceDeps, once } from "./once.ts";
 import type { PeopleOutbox } from "./people-outbox.ts";
 import { quota } from "./quota.ts";
 import { registerSubscription } from "./register-subscription.ts";
@@ -57,6 +58,7 @@ export type UseCaseDeps = {
   webhooks: WebhookUseCases;
   activityTypes: ActivityTypeUseCases;
   firstDayMessages: number;
+  once: Omit<OnceDeps, "clock">;
   clock: Clock;
   log: Log;
 };
@@ -87,6 +89,7 @@ export const useCases = (deps: UseCaseDeps) => {
     webhooks: deps.webhooks,
     activityTypes: deps.activityTypes,
     app: findApp(deps.directory),
+    once: once({ ...deps.once, clock }),
     accept: accept({ messages, estimate: estimateAudience, quota: promises, ring, count: deps.countAccepted, clock }),
     publishEvents: publishEvents({ keep: deps.keepEvents, count: deps.countEvents, clock }),
     cancel: cancel({ messages, quota: promises, clock }),

@@ -1,4 +1,3 @@
-import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
 import { activityLimits, type CreateLiveActivityType } from "#core/schema/live-activity-type.ts";
 import type { AppRow } from "#core/storage/apps.ts";
@@ -9,12 +8,12 @@ import { activityTypeChange } from "./audit.ts";
 import { checkSchemas } from "./checks.ts";
 import type { ActivityTypeDeps } from "./deps.ts";
 
-/** Makes a type. */
+/** Makes a type with an id of its own. */
 export const createActivityType =
   (deps: ActivityTypeDeps) =>
-  async (by: By, app: AppRow, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
+  async (by: By, app: AppRow, id: string, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
     checkSchemas(body);
-    const row = newRow(app, body, deps.clock.now());
+    const row = { ...newRow(app, body, deps.clock.now()), _id: id };
     await deps.audit(activityTypeChange(by, "created", { before: null, after: row }), () =>
       insertWithinRoom(deps, row),
     );
@@ -40,8 +39,11 @@ const insertWithinRoom = async (deps: ActivityTypeDeps, row: LiveActivityTypeRow
 /** The schema that holds for attributes when none is given: it checks nothing. Source: decisions 6.1. */
 const anyAttributes = { type: "object" as const, properties: {} };
 
-const newRow = ({ _id, tenant_id }: AppRow, body: CreateLiveActivityType, now: Date): LiveActivityTypeRow => ({
-  _id: newId("liveActivityType", now),
+const newRow = (
+  { _id, tenant_id }: AppRow,
+  body: CreateLiveActivityType,
+  now: Date,
+): Omit<LiveActivityTypeRow, "_id"> => ({
   tenant_id,
   app_id: _id,
   name: body.name,

@@ -18,7 +18,8 @@ export type PublishDeps = {
   clock: Clock;
 };
 
-export type PublishRequest = { app: AppRow; body: PublishEvents; traceparent: string };
+/** `onceId`: names a request that may be made again; its events without an id then have one that follows from it. */
+export type PublishRequest = { app: AppRow; body: PublishEvents; traceparent: string; onceId: string | null };
 
 /**
  * Accepts custom events: they are stored when this resolves. An event whose time is refused does not hold up the others.
@@ -26,13 +27,14 @@ export type PublishRequest = { app: AppRow; body: PublishEvents; traceparent: st
  */
 export const publishEvents =
   ({ keep, count, clock }: PublishDeps) =>
-  async ({ app, body: { events }, traceparent }: PublishRequest): Promise<EventsAccepted> => {
+  async ({ app, body: { events }, traceparent, onceId }: PublishRequest): Promise<EventsAccepted> => {
     refuse(events.flatMap(problemsOf).slice(0, mostProblems));
     const now = clock.now();
     const kept: StoredEvent[] = [];
     const errors: EventsAccepted["errors"] = [];
     for (const [index, given] of events.entries()) {
-      const judged = receive(given, app._id, now);
+      const id = given.id ?? (onceId === null ? undefined : `${onceId}/${index}`);
+      const judged = receive({ ...given, ...(id !== undefined && { id }) }, app._id, now);
       if (judged.kind === "refused") errors.push({ index, ...judged.error });
       else kept.push({ ...eventText(judged.event), once: judged.once });
     }

@@ -1,7 +1,9 @@
+import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
 import type { Request } from "../route.ts";
 import type { Context, Middleware } from "../state.ts";
 import type { UseCases } from "../use-cases.ts";
+import { answerOnce, isAnswered } from "./once.ts";
 
 /** 6: finds what the path or body names; 404 when it is not there, or not the caller's. */
 export const locate =
@@ -31,17 +33,20 @@ export const plan =
   (use: UseCases): Middleware =>
   async (ctx, next) => {
     const { route, caller, resource } = ctx.state;
-    if (route.inPlan !== undefined && caller !== undefined) await route.inPlan(caller, resource, use);
+    if (route.inPlan === undefined || caller === undefined) return next();
+    await route.inPlan(caller, resource, use).catch(async (refusal: unknown) => {
+      if (!(await isAnswered(ctx, use))) throw refusal;
+    });
     return next();
   };
 
-/** 9 to 12: parses, then runs the operation, which checks its own idempotency, state and quota. */
+/** 9 to 12: parses, then runs the operation, a repeated one once; it checks its own state and quota. */
 export const operation =
   (use: UseCases): Middleware =>
   async (ctx) => {
     const { route, bodyFault } = ctx.state;
     if (bodyFault !== undefined) throw bodyFault;
-    const answer = await route.handle(requestOf(ctx, use));
+    const answer = await answerOnce(ctx, use, requestOf(ctx, use));
     if (ctx.state.signal.aborted) return; // answered already
     for (const [name, value] of Object.entries(answer.headers ?? {})) ctx.set(name, value);
     ctx.status = answer.status ?? route.status[0];
@@ -60,6 +65,8 @@ const requestOf = (ctx: Context, use: UseCases): Request<unknown, unknown, unkno
     ip: ctx.ip,
     signal,
     traceparent,
+    newId: (kind) => newId(kind, use.clock.now()),
+    once: null,
     use,
   };
 };

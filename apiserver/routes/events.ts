@@ -15,8 +15,9 @@ export const eventRoutes = [
     body: PublishEvents,
     reply: EventsAccepted,
     locate: appOfPath,
-    handle: async ({ use, body, resource: app, traceparent }) => ({
-      body: await use.publishEvents({ app, body, traceparent }),
+    repeatable: {},
+    handle: async ({ use, body, resource: app, traceparent, once }) => ({
+      body: await use.publishEvents({ app, body, traceparent, onceId: once?.id ?? null }),
     }),
   }),
 

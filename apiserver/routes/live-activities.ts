@@ -48,8 +48,14 @@ export const liveActivityRoutes = [
     reply: LiveActivityType,
     locate: appOfPath,
     inPlan: activitiesInPlan,
-    handle: async ({ use, caller, ip, body, resource }) => ({
-      body: activityTypeView(await use.activityTypes.create({ caller, ip }, resource, body)),
+    repeatable: {
+      made: async ({ use, resource: app, newId }) => {
+        const made = await use.activityTypes.find(app.tenant_id, app._id, newId("liveActivityType"));
+        return made && { body: activityTypeView(made) };
+      },
+    },
+    handle: async ({ use, caller, ip, body, resource, newId }) => ({
+      body: activityTypeView(await use.activityTypes.create({ caller, ip }, resource, newId("liveActivityType"), body)),
     }),
   }),
 

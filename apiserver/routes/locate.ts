@@ -82,7 +82,8 @@ export const webhookDeliveryOfPath = async (located: Located, use: UseCases): Pr
   return { delivery, endpoint };
 };
 
-const existing = <T>(found: T | null, resource: string): T => {
+/** What was found. @throws NotFound when it was not */
+export const existing = <T>(found: T | null, resource: string): T => {
   if (found === null) throw new NotFound(resource);
   return found;
 };

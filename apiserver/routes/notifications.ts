@@ -10,7 +10,7 @@ import { CreateNotification } from "#core/schema/notification.ts";
 import { deliveryView } from "#core/storage/delivery-list.ts";
 import { messageView } from "#core/storage/message-view.ts";
 import { readPage } from "../cursors.ts";
-import { idempotencyKey } from "../idempotency-key.ts";
+import { idempotencyKey, repeatHeaders } from "../idempotency-key.ts";
 import { listMessages } from "../list-messages.ts";
 import { route } from "../route.ts";
 import { appOfBody, appOfQuery, messageOfPath, requireApp } from "./locate.ts";
@@ -42,13 +42,7 @@ export const notificationRoutes = [
       await use.limits.notification(caller, app);
       const key = idempotencyKey(header("Idempotency-Key"), body.idempotency_key);
       const { result, replayed, mismatch } = await use.accept({ caller, app, body, key, traceparent }, signal);
-      return {
-        body: result,
-        headers: {
-          ...(replayed && { "Idempotent-Replayed": "true" }),
-          ...(mismatch && { "Idempotent-Mismatch": "true" }),
-        },
-      };
+      return { body: result, headers: repeatHeaders({ replayed, mismatch }) };
     },
   }),
 

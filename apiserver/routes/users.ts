@@ -5,7 +5,7 @@ import { subscriptionView, userView } from "#core/storage/people-view.ts";
 import type { UserRow } from "#core/storage/users.ts";
 import { route } from "../route.ts";
 import type { UseCases } from "../use-cases.ts";
-import { appOfPath, subscriptionOfPath, userOfPath } from "./locate.ts";
+import { appOfPath, existing, subscriptionOfPath, userOfPath } from "./locate.ts";
 
 const tag = "Users and subscriptions";
 const ofApp = "/v1/apps/{appId}";
@@ -28,6 +28,10 @@ export const userRoutes = [
     body: UpsertUser,
     reply: User,
     locate: appOfPath,
+    repeatable: {
+      show: async ({ use, resource: app }, id) =>
+        shown(use, existing(await use.users.find(app.tenant_id, app._id, "user_id", id), "user")),
+    },
     handle: async ({ use, caller, body, resource: app }) => {
       const { user, isNew } = await use.upsertUser(caller, app, body);
       return { body: await shown(use, user), status: isNew ? 201 : 200 };
@@ -90,6 +94,10 @@ export const userRoutes = [
     body: CreateSubscription,
     reply: Subscription,
     locate: userOfPath,
+    repeatable: {
+      show: async ({ use, resource: user }, id) =>
+        subscriptionView(existing(await use.subscriptions.find(user.tenant_id, user.app_id, id), "subscription")),
+    },
     handle: async ({ use, caller, body, resource }) => {
       await use.limits.registration(resource, body);
       const { row, isNew } = await use.registerSubscription(caller, resource, body);

@@ -1,7 +1,7 @@
 import { WebhookAttemptList, WebhookDeliveryDetail } from "#core/schema/webhook.ts";
 import { route } from "../route.ts";
 import { webhookAttemptView, webhookDeliveryDetailView } from "../webhooks/views.ts";
-import { webhookDeliveryOfPath } from "./locate.ts";
+import { existing, webhookDeliveryOfPath } from "./locate.ts";
 import { ofWebhooks, webhookTag as tag, webhooksInPlan } from "./webhooks.ts";
 
 const ofDelivery = `${ofWebhooks}/deliveries/{deliveryId}`;
@@ -45,6 +45,18 @@ export const webhookDeliveryRoutes = [
     reply: WebhookDeliveryDetail,
     locate: webhookDeliveryOfPath,
     inPlan: webhooksInPlan,
-    handle: async ({ use, resource }) => ({ body: webhookDeliveryDetailView(await use.webhooks.replay(resource)) }),
+    repeatable: {
+      made: async ({ use, resource: { endpoint }, newId }) => {
+        const made = await use.webhooks.findDelivery(endpoint.tenant_id, endpoint.app_id, newId("webhookDelivery"));
+        return made && { body: webhookDeliveryDetailView(made) };
+      },
+      show: async ({ use, resource: { endpoint } }, id) => {
+        const found = await use.webhooks.findDelivery(endpoint.tenant_id, endpoint.app_id, id);
+        return webhookDeliveryDetailView(existing(found, "delivery"));
+      },
+    },
+    handle: async ({ use, resource, newId }) => ({
+      body: webhookDeliveryDetailView(await use.webhooks.replay(resource, newId("webhookDelivery"))),
+    }),
   }),
 ];

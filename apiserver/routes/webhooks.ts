@@ -16,10 +16,13 @@ import {
   WebhookWithSecret,
 } from "#core/schema/webhook.ts";
 import type { AppRow } from "#core/storage/apps.ts";
+import type { WebhookRow } from "#core/storage/webhooks.ts";
 import type { Caller } from "../caller.ts";
+import type { NewId } from "../once.ts";
 import { route } from "../route.ts";
 import type { UseCases } from "../use-cases.ts";
 import type { WithSecret } from "../webhooks/create.ts";
+import { isRotatedSince } from "../webhooks/rotate-secret.ts";
 import { recoveryView, webhookDeliveryDetailView, webhookView } from "../webhooks/views.ts";
 import { appOfPath, webhookOfPath } from "./locate.ts";
 
@@ -39,6 +42,10 @@ const withSecret = ({ row, secret }: WithSecret, now: Date): WebhookWithSecret =
   ...webhookView(row, now),
   secret,
 });
+
+/** The recovery that an attempt began which was cut short: it is the endpoint's last one. */
+const recoveryMade = async ({ resource, newId }: { resource: WebhookRow; newId: NewId }) =>
+  resource.recovery?.id === newId("recovery") ? { body: recoveryView(resource.recovery) } : null;
 
 export const webhookRoutes = [
   route({
@@ -70,8 +77,14 @@ export const webhookRoutes = [
     reply: WebhookWithSecret,
     locate: appOfPath,
     inPlan: roomInPlan,
-    handle: async ({ use, caller, ip, body, resource }) => ({
-      body: withSecret(await use.webhooks.create({ caller, ip }, resource, body), use.clock.now()),
+    repeatable: {
+      made: async ({ use, resource, newId }) => {
+        const made = await use.webhooks.find(resource.tenant_id, resource._id, newId("webhook"));
+        return made && { body: withSecret(use.webhooks.withSecret(made), use.clock.now()) };
+      },
+    },
+    handle: async ({ use, caller, ip, body, resource, newId }) => ({
+      body: withSecret(await use.webhooks.create({ caller, ip }, resource, newId("webhook"), body), use.clock.now()),
     }),
   }),
 
@@ -151,6 +164,12 @@ export const webhookRoutes = [
     reply: WebhookWithSecret,
     locate: webhookOfPath,
     inPlan: webhooksInPlan,
+    repeatable: {
+      made: async ({ use, resource, once }) => {
+        if (once === null || !isRotatedSince(resource, once.begunAt)) return null;
+        return { body: withSecret(use.webhooks.withSecret(resource), use.clock.now()) };
+      },
+    },
     handle: async ({ use, caller, ip, resource }) => ({
       body: withSecret(await use.webhooks.rotateSecret({ caller, ip }, resource), use.clock.now()),
     }),
@@ -168,6 +187,7 @@ export const webhookRoutes = [
     reply: WebhookDeliveryDetail,
     locate: webhookOfPath,
     inPlan: webhooksInPlan,
+    repeatable: {},
     handle: async ({ use, resource }) => ({ body: webhookDeliveryDetailView(await use.webhooks.test(resource)) }),
   }),
 
@@ -198,7 +218,10 @@ export const webhookRoutes = [
     reply: Recovery,
     locate: webhookOfPath,
     inPlan: webhooksInPlan,
-    handle: async ({ use, body, resource }) => ({ body: recoveryView(await use.webhooks.recover(resource, body)) }),
+    repeatable: { made: recoveryMade },
+    handle: async ({ use, body, resource, newId }) => ({
+      body: recoveryView(await use.webhooks.recover(resource, newId("recovery"), body)),
+    }),
   }),
 
   route({
@@ -214,7 +237,10 @@ export const webhookRoutes = [
     reply: Recovery,
     locate: webhookOfPath,
     inPlan: webhooksInPlan,
-    handle: async ({ use, body, resource }) => ({ body: recoveryView(await use.webhooks.replayMany(resource, body)) }),
+    repeatable: { made: recoveryMade },
+    handle: async ({ use, body, resource, newId }) => ({
+      body: recoveryView(await use.webhooks.replayMany(resource, newId("recovery"), body)),
+    }),
   }),
 
   route({

@@ -1,4 +1,3 @@
-import { newId } from "#core/domain/ids.ts";
 import type { CreateWebhook } from "#core/schema/webhook.ts";
 import type { AppRow } from "#core/storage/apps.ts";
 import { asleep } from "#core/storage/wake.ts";
@@ -14,14 +13,14 @@ export type CreateDeps = WebhookDeps & { plan: Pick<ReturnType<typeof planRules>
 
 export type WithSecret = { row: WebhookRow; secret: string };
 
-/** Makes an endpoint. */
+/** Makes an endpoint with an id of its own. */
 export const createWebhook =
   (deps: CreateDeps) =>
-  async (by: By, app: AppRow, body: CreateWebhook): Promise<WithSecret> => {
+  async (by: By, app: AppRow, id: string, body: CreateWebhook): Promise<WithSecret> => {
     checkWebhook(deps, { ...body, event_names: body.event_filters?.event_names });
     await checkReach(deps, body.url);
     const secret = deps.newSecret();
-    const row = newRow(deps, app, { body, secret });
+    const row = newRow(deps, app, { id, body, secret });
     const change = webhookChange(by, "created", { before: null, after: row }, row.created_at);
     await deps.audit(change, async () => {
       await insertWithinPlan(deps, by, row);
@@ -30,6 +29,14 @@ export const createWebhook =
     });
     return { row, secret };
   };
+
+/** An endpoint with its secret, for who asked to be told of it and was not. */
+export const withSecret =
+  ({ unseal }: Pick<WebhookDeps, "unseal">) =>
+  (row: WebhookRow): WithSecret => ({ row, secret: unseal(row.secret, secretPlace(row._id)) });
+
+/** Where the secret of an endpoint is sealed for. */
+export const secretPlace = (id: string): string => `webhooks/${id}/secret`;
 
 /**
  * Stores first and counts then: of two that are made at once and together pass the plan's number, at least the one that
@@ -48,10 +55,9 @@ const insertWithinPlan = async ({ endpoints, plan }: CreateDeps, { caller }: By,
 const newRow = (
   { clock, seal }: CreateDeps,
   app: AppRow,
-  { body, secret }: { body: CreateWebhook; secret: string },
+  { id, body, secret }: { id: string; body: CreateWebhook; secret: string },
 ): WebhookRow => {
   const now = clock.now();
-  const id = newId("webhook", now);
   return {
     ...asleep,
     ...webhookDefaults,
@@ -66,7 +72,7 @@ const newRow = (
     ...healthAnew,
     last_success_at: null,
     last_failure_at: null,
-    secret: seal(secret, `webhooks/${id}/secret`),
+    secret: seal(secret, secretPlace(id)),
     previous_secret: null,
     managed: null,
     created_at: now,

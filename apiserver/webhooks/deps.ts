@@ -19,6 +19,7 @@ export type WebhookDeps = CheckDeps & {
   limit: NarrowLimit;
   audit: Audit;
   seal: KeyRing["seal"];
+  unseal: KeyRing["open"];
   /** `whsec_` and base64 of 32 random bytes. */
   newSecret: () => string;
   clock: Clock;

@@ -1,4 +1,3 @@
-import { newId } from "#core/domain/ids.ts";
 import { AppError, invalid, NotFound } from "#core/errors.ts";
 import type { RecoverWebhook, ReplayWebhook } from "#core/schema/webhook.ts";
 import { webhookHistoryDays } from "#core/storage/webhook-deliveries.ts";
@@ -10,21 +9,22 @@ export type RecoverDeps = Pick<WebhookDeps, "endpoints" | "announce" | "ring" | 
 /** Begins to send again what failed or was missed; whoever holds the endpoint does it page by page. */
 export const recoverWebhook =
   (deps: RecoverDeps) =>
-  (endpoint: WebhookRow, body: RecoverWebhook): Promise<RecoveryRow> =>
-    begin(deps, endpoint, { kind: "recover", status: null, event_type: null, ...windowOf(body, deps.clock.now()) });
+  (endpoint: WebhookRow, id: string, body: RecoverWebhook): Promise<RecoveryRow> =>
+    begin(deps, endpoint, { id, kind: "recover", status: null, event_type: null, ...windowOf(body, deps.clock.now()) });
 
 /** Begins to send again every delivery of a window that fits. */
 export const replayMany =
   (deps: RecoverDeps) =>
-  (endpoint: WebhookRow, body: ReplayWebhook): Promise<RecoveryRow> =>
+  (endpoint: WebhookRow, id: string, body: ReplayWebhook): Promise<RecoveryRow> =>
     begin(deps, endpoint, {
+      id,
       kind: "replay",
       status: body.status ?? null,
       event_type: body.event_type ?? null,
       ...windowOf(body, deps.clock.now()),
     });
 
-type Wanted = Pick<RecoveryRow, "kind" | "status" | "event_type" | "since" | "until">;
+type Wanted = Pick<RecoveryRow, "id" | "kind" | "status" | "event_type" | "since" | "until">;
 
 const begin = async (
   { endpoints, announce, ring, clock }: RecoverDeps,
@@ -33,7 +33,7 @@ const begin = async (
 ): Promise<RecoveryRow> => {
   const now = clock.now();
   const progress = { after: null, replayed: 0, requested_at: now, completed_at: null };
-  const recovery = { id: newId("recovery", now), ...wanted, ...progress };
+  const recovery = { ...wanted, ...progress };
   const changed = await endpoints.beginRecovery(endpoint, recovery);
   if (changed === null) {
     throw conflictOf(await endpoints.find(endpoint.tenant_id, endpoint.app_id, endpoint._id));

@@ -1,4 +1,3 @@
-import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import { replayOf } from "#core/storage/webhook-history.ts";
@@ -12,15 +11,15 @@ export type DeliveryOfEndpoint = { delivery: WebhookDeliveryRow; endpoint: Webho
 
 const allowance = { calls: 60, seconds: 60 };
 
-/** Sends a delivery again as a new one of the same event. */
+/** Sends a delivery again as a new one of the same event, with an id of its own. */
 export const replayDelivery =
   ({ history, wake, ring, limit, clock }: ReplayDeps) =>
-  async ({ delivery, endpoint }: DeliveryOfEndpoint): Promise<WebhookDeliveryRow> => {
+  async ({ delivery, endpoint }: DeliveryOfEndpoint, id: string): Promise<WebhookDeliveryRow> => {
     if (endpoint.status === "disabled") throw conflict("the webhook is disabled", endpoint.status);
     const now = clock.now();
     if (isToBeSent(delivery, now)) throw conflict("the delivery is still to be sent", delivery.status);
     await limit("webhooks.replay", delivery.app_id, allowance);
-    const row = replayOf(delivery, newId("webhookDelivery", now), now);
+    const row = replayOf(delivery, id, now);
     await wake([endpoint._id], now); // before too: a kill after the insert leaves an endpoint that is looked at
     await history.insert(row);
     await wake([endpoint._id], now); // who was quick to look before has seen nothing

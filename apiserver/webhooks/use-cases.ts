@@ -2,7 +2,7 @@ import type { WebhookHealthReport } from "#core/schema/webhook.ts";
 import type { WebhookStats } from "#core/storage/webhook-stats.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import type { Cursors } from "../cursors.ts";
-import { createWebhook } from "./create.ts";
+import { createWebhook, withSecret } from "./create.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { listWebhookDeliveries } from "./list-deliveries.ts";
 import { type PlanRulesDeps, planRules } from "./plan.ts";
@@ -28,6 +28,7 @@ export const webhookUseCases = (deps: WebhookUseCaseDeps) => {
     plan,
     ofApp: endpoints.ofApp,
     find: endpoints.find,
+    withSecret: withSecret(deps),
     findDelivery: history.find,
     create: createWebhook({ ...deps, plan }),
     preview: previewWebhook(deps),

@@ -29,6 +29,7 @@ export type WebhookWiringDeps = {
   resolve: Resolve;
   templates: Pick<BodyTemplates, "render">;
   seal: KeyRing["seal"];
+  unseal: KeyRing["open"];
   limit: NarrowLimit;
   audit: Audit;
   plans: AllPlans;

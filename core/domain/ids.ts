@@ -14,6 +14,7 @@ export const idPrefixes = {
   eventBatch: "evb",
   batch: "bat",
   recovery: "rec",
+  reply: "rpl",
   webhook: "whk",
   webhookDelivery: "whd",
   liveActivityType: "lat",

@@ -11,6 +11,7 @@ import { liveActivityTypeCollection } from "./live-activity-types.ts";
 import { messageCollection } from "./messages.ts";
 import { planCollection } from "./plans.ts";
 import { removalCollection } from "./removals.ts";
+import { replyCollection } from "./replies.ts";
 import { revokedTokenCollection } from "./revoked-tokens.ts";
 import { subscriptionCollection } from "./subscription-row.ts";
 import { tenantCollection } from "./tenants.ts";
@@ -33,6 +34,7 @@ export const allCollections: readonly CollectionSpec[] = [
   messageCollection,
   planCollection,
   removalCollection,
+  replyCollection,
   revokedTokenCollection,
   subscriptionCollection,
   tenantCollection,

@@ -8,15 +8,19 @@ import type { SystemProgram } from "./system.ts";
 import { until } from "./until.ts";
 import { aWebhook } from "./webhooks.ts";
 
-type Ask = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
+type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
 
 /** Makes an installation do everything that it can do, each once. */
 export const exercise = async (sending: Sending, api: SystemProgram): Promise<void> => {
   const { system } = sending;
-  const ask: Ask = async (method, path, body) => {
+  const ask: Ask = async (method, path, body, key) => {
     const reply = await fetch(api.url + path, {
       method,
-      headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${system.token}`,
+        "content-type": "application/json",
+        ...(key !== undefined && { "idempotency-key": key }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
@@ -55,6 +59,7 @@ const useEvents = async (ask: Ask, app: string): Promise<void> => {
   const event = { id: "e-1", name: "order.paid", external_id: "ann" };
   await ask("POST", `${app}/events`, { events: [event, { name: "visit" }] });
   await ask("POST", `${app}/events`, { events: [event] }); // known by its id
+  for (let n = 0; n < 2; n++) await ask("POST", `${app}/events`, { events: [{ name: "visit" }] }, "visit-1");
   await ask("GET", `${app}/webhooks/event-types`);
 };
 

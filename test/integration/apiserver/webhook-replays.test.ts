@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { newId } from "#core/domain/ids.ts";
 import { connectNats, type Nats } from "#core/queue/connect.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import { webhookHistory } from "#core/storage/webhook-history.ts";
@@ -122,7 +123,9 @@ describe("deliveries of a webhook that are sent again", () => {
       clock: { now: () => new Date() },
     });
     const row = await delivery("dead", { endpoint_id: of._id });
-    expect(await replay({ delivery: row, endpoint: of }).catch(String)).to.equal("Error: killed");
+    expect(await replay({ delivery: row, endpoint: of }, newId("webhookDelivery", new Date())).catch(String)).to.equal(
+      "Error: killed",
+    );
     const made = (await rows().findOne({ replay_of: row._id })) ?? expect.fail();
     expect((await endpoints().findOne({ _id: of._id }))?.due_at).to.deep.equal(made.due_at);
   });
