@@ -73,6 +73,7 @@ const inQueries: Record<string, unknown> = {
   user_id: examples.user_id,
   external_id: examples.external_id,
   suppression_reason: "unsubscribed",
+  uncertain: true,
   event_type: "delivery.sent",
 };
 

@@ -1,12 +1,8 @@
 import { expect } from "chai";
-import type { AppRow } from "#core/storage/apps.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
-import { selfSigned } from "../../dev/simulators/certificate.ts";
-import type { Simulator } from "../../dev/simulators/control.ts";
-import { startSmtp } from "../../dev/simulators/smtp.ts";
 import { type ReadEvents, readEvents } from "../support/events.ts";
-import { allAccounts, aSubscription, aUser, seed } from "../support/fixtures.ts";
+import { aUser, seed } from "../support/fixtures.ts";
 import { aToken, deliveriesOf, nobody, type Sending, seedDevices, send, startSending } from "../support/sending.ts";
 import { testServers } from "../support/servers.ts";
 import type { SystemProgram } from "../support/system.ts";
@@ -21,8 +17,6 @@ describe("a message on its way from the REST call to the provider", function () 
   this.timeout(60_000);
   let sending: Sending;
   let api: SystemProgram;
-  let dispatchers: SystemProgram[];
-  let mail: Simulator;
   let events: ReadEvents;
 
   before(async function () {
@@ -32,29 +26,16 @@ describe("a message on its way from the REST call to the provider", function () 
     const { system } = sending;
     const tenants = system.db.collection<{ _id: string }>("tenants");
     await tenants.updateOne({ _id: system.tenantId }, { $set: { created_at: new Date() } });
-    mail = await startSmtp({ port: 0, tls: selfSigned() });
-    const email = { ...allAccounts(system.app._id).email, port: Number(new URL(mail.url).port) };
-    await system.db
-      .collection<AppRow>("apps")
-      .updateOne({ _id: system.app._id }, { $set: { "channels.email": email } });
-    [api, ...dispatchers] = await Promise.all([
-      system.start("apiserver"),
-      system.start("dispatcher"),
-      system.start("dispatcher"),
-    ]);
+    [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")]);
     events = await readEvents(servers.natsUrl, system.prefix);
   });
 
   after(async () => {
     await events?.close();
     await sending?.close();
-    await mail?.stop();
   });
 
-  afterEach(() => {
-    sending.apns.script({});
-    mail.script({});
-  });
+  afterEach(() => sending.apns.script({}));
 
   const sendTo = (target: object, more: object = {}): Promise<string> => send(sending.system, api, { target, ...more });
   const sendToDevice = (device: SubscriptionRow | undefined, more: object = {}): Promise<string> =>
@@ -176,62 +157,6 @@ describe("a message on its way from the REST call to the provider", function () 
     expect([arrivals(cancelled), arrivals(later)]).to.deep.equal([0, 1]);
     expect(await deliveriesOf(sending.system, id)).to.have.length(0);
   });
-
-  it("invalidates a subscription whose token the provider no longer knows", async () => {
-    const [gone, known] = [await aDevice({ token: aToken("dead") }), await aDevice()];
-    sending.apns.script({ answers: [{ address_prefix: "dead", status: 410, reason: "Unregistered" }] });
-    const message = await ended(await sendTo({ include_subscription_ids: [gone._id, known._id] }));
-    expect(message.status).to.equal("completed");
-    expect(message.counts).to.include({ targeted: 2, sent: 1, failed: 1 });
-    const row = await sending.system.db.collection<SubscriptionRow>("subscriptions").findOne({ _id: gone._id });
-    expect(row).to.include({ status: "invalid", status_reason: "token_invalid" });
-    const delivery = (await deliveriesOf(sending.system, message._id)).find((one) => one.subscription_id === gone._id);
-    expect(delivery).to.include({ status: "failed", error_code: "TOKEN_UNREGISTERED" });
-  });
-
-  for (const { it: name, row, refuse } of [
-    {
-      it: "APNs refuses all of many tokens",
-      row: (n: number) => ({ channel: "ios_push" as const, token: aToken(`bad${n % 10}`) }),
-      refuse: () =>
-        sending.apns.script({ answers: [{ address_prefix: "bad", status: 400, reason: "BadDeviceToken" }] }),
-    },
-    {
-      it: "a mail server knows none of many mailboxes",
-      row: (n: number) => ({ channel: "email" as const, token: `user${n}@example.test` }),
-      refuse: () => mail.script({ answers: [{ status: 550, reason: "5.1.1 no such user" }] }),
-    },
-    {
-      it: "a mail server has us on its black list",
-      row: (n: number) => ({ channel: "email" as const, token: `user${n}@other.test` }),
-      refuse: () => mail.script({ answers: [{ status: 550, reason: "your address is on our black list" }] }),
-    },
-  ])
-    it(`invalidates nobody when ${name}`, async () => {
-      const { system } = sending;
-      const heldBefore = await held();
-      const rows = Array.from({ length: 60 }, (_, n) =>
-        aSubscription({ tenant_id: system.tenantId, app_id: system.app._id, ...row(n) }),
-      );
-      await seed(system.db, { subscriptions: rows });
-      const ids = rows.map(({ _id }) => _id);
-      refuse();
-      const body = { target: { include_subscription_ids: ids }, email_subject: "Hello", email_body: "<p>Hello</p>" };
-      const message = await ended(await send(system, api, body));
-      expect((message.counts.failed ?? 0) + (message.counts.errored ?? 0)).to.equal(60);
-      const left = { _id: { $in: ids }, status: "subscribed" as const };
-      expect(await system.db.collection<SubscriptionRow>("subscriptions").countDocuments(left)).to.equal(60);
-      expect((await held()) - heldBefore).to.equal(message.counts.failed ?? 0);
-    });
-
-  /** Addresses that the dispatchers doubted to be gone. */
-  const held = async (): Promise<number> => {
-    const pages = await Promise.all(
-      dispatchers.map(async ({ healthUrl }) => (await fetch(`${healthUrl}/metrics`)).text()),
-    );
-    const counts = pages.flatMap((page) => [...page.matchAll(/^herald_invalidations_held_total\{.*\} (\d+)$/gm)]);
-    return counts.reduce((sum, [, count]) => sum + Number(count), 0);
-  };
 
   it("says of which recipients it is not known whether the provider took them", async () => {
     const [lost, known] = [await aDevice(), await aDevice()];

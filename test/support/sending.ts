@@ -2,16 +2,19 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
+import type { AppRow } from "#core/storage/apps.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { PlanRow } from "#core/storage/plans.ts";
 import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import { startApns } from "../../dev/simulators/apns.ts";
+import { selfSigned } from "../../dev/simulators/certificate.ts";
 import type { Simulator } from "../../dev/simulators/control.ts";
 import { makeCredentials } from "../../dev/simulators/credentials.ts";
+import { startSmtp } from "../../dev/simulators/smtp.ts";
 import { deliveryIdOf } from "../../dispatcher/conclude.ts";
 import { apnsIdOf } from "../../dispatcher/providers/apns.ts";
-import { aSubscription, seed } from "./fixtures.ts";
+import { allAccounts, aSubscription, seed } from "./fixtures.ts";
 import type { TestServers } from "./servers.ts";
 import { type System, startSystem } from "./system.ts";
 
@@ -34,6 +37,21 @@ export const startSending = async (
       await apns.stop();
     },
   };
+};
+
+/** Starts a mail server that the installation's app sends to. */
+export const startMail = async ({ db, app }: System): Promise<Simulator> => {
+  const mail = await startSmtp({ port: 0, tls: selfSigned() });
+  const email = { ...allAccounts(app._id).email, port: Number(new URL(mail.url).port) };
+  await db.collection<AppRow>("apps").updateOne({ _id: app._id }, { $set: { "channels.email": email } });
+  return mail;
+};
+
+/** The sum of a counter's values in these programs, over all labels. */
+export const counted = async (programs: readonly { healthUrl: string }[], counter: string): Promise<number> => {
+  const pages = await Promise.all(programs.map(async ({ healthUrl }) => (await fetch(`${healthUrl}/metrics`)).text()));
+  const lines = pages.flatMap((page) => page.split("\n")).filter((line) => line.startsWith(`${counter}{`));
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
 };
 
 /** Stores iOS subscriptions of the installation's app, each of a user of its own. */

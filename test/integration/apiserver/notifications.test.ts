@@ -248,28 +248,29 @@ describe("notifications", () => {
       }),
     );
     await collectionOf<DeliveryRow>(site.db, deliveryCollection).insertMany(made);
-    const list = async (query: string) => {
-      const path = `/v1/notifications/${messageId}/deliveries?${query}`;
-      return (await site.api.call("GET", path, { token: tenant.token })).body.data;
-    };
+    const path = `/v1/notifications/${messageId}/deliveries`;
+    const list = async (query: string) =>
+      (await site.api.call("GET", `${path}?${query}`, { token: tenant.token })).body.data;
     const ids = async (query: string) => (await list(query)).map((one) => one.subscription_id);
-    expect(await ids("")).to.deep.equal(["sub_1", "sub_2", "sub_3"]);
-    expect(await ids("sort=-created_at")).to.deep.equal(["sub_3", "sub_2", "sub_1"]);
-    expect(await ids("status=failed")).to.deep.equal(["sub_2"]);
-    expect(await ids("error_code=TOKEN_UNREGISTERED")).to.deep.equal(["sub_2"]);
-    expect(await ids("channel=email")).to.deep.equal(["sub_3"]);
-    expect(await ids("channel=sms")).to.deep.equal([]);
-    expect(await ids("variant_id=v")).to.deep.equal([]);
-    expect(await ids("uncertain=true")).to.deep.equal(["sub_3"]);
-    expect(await ids("uncertain=false")).to.deep.equal(["sub_1", "sub_2"]);
+    for (const [query, found] of Object.entries({
+      "": [1, 2, 3],
+      "sort=-created_at": [3, 2, 1],
+      "status=failed": [2],
+      "error_code=TOKEN_UNREGISTERED": [2],
+      "channel=email": [3],
+      "channel=sms": [],
+      "variant_id=v": [],
+      "uncertain=true": [3],
+      "uncertain=false": [1, 2],
+      [`from=${made[1]?.created_at.toISOString()}`]: [2, 3],
+    }))
+      expect(await ids(query), query).to.deep.equal(found.map((n) => `sub_${n}`));
     expect((await list("")).map(({ uncertain }) => uncertain)).to.deep.equal([false, false, true]);
-    expect(await ids(`from=${made[1]?.created_at.toISOString()}`)).to.deep.equal(["sub_2", "sub_3"]);
     expect((await list("status=failed"))[0]).to.deep.include({ provider_code: "Unregistered", opened_at: null });
   });
 
   it("refuses a message whose month is used up, stores nothing and keeps the key free", async () => {
-    const plan = { _id: "tight", messages_per_month: 3 };
-    const small = await seedTenant(site.db, { plan });
+    const small = await seedTenant(site.db, { plan: { _id: "tight", messages_per_month: 3 } });
     const ids = { tenant_id: small.tenant._id, app_id: small.app._id };
     await seed(site.db, { subscriptions: [aSubscription(ids), aSubscription(ids)] });
     const subscriptions = await site.db.collection("subscriptions").find({ app_id: small.app._id }).toArray();
@@ -283,17 +284,14 @@ describe("notifications", () => {
           target: { include_subscription_ids: subscriptions.map(({ _id }) => String(_id)) },
         },
       });
-    const first = await send("a");
-    const second = await send("b");
+    const [first, second] = [await send("a"), await send("b")];
     expect([first.status, second.status]).to.deep.equal([202, 429]);
     const { resets_at: resetsAt, retry_after_seconds: seconds, ...exceeded } = second.body.error.details;
     expect(second.body.error.code).to.equal("HS_QUOTA_EXCEEDED");
     expect(exceeded).to.deep.equal({ metric: "messages_per_month", limit: 3, used: 2, needed: 2 });
-    const now = new Date();
-    expect(resetsAt).to.equal(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString());
+    expect(resetsAt).to.match(/-01T00:00:00\.000Z$/);
     expect(seconds).to.be.within(1, 31 * 86_400);
-    const told = ["Retry-After", "X-RateLimit-Reset"].map((name) => second.headers.get(name));
-    expect(told).to.deep.equal([String(seconds), String(seconds)]);
+    for (const name of ["Retry-After", "X-RateLimit-Reset"]) expect(second.headers.get(name)).to.equal(String(seconds));
     expect((await send("a")).status).to.equal(202); // a replay costs nothing
     expect(await rows().countDocuments({ app_id: small.app._id })).to.equal(1);
     await site.api.call("DELETE", `/v1/notifications/${first.body.id}`, { token: small.token });

@@ -1,11 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { ReplyRow } from "#core/storage/replies.ts";
+import { systemClock } from "#core/domain/clock.ts";
+import { Unavailable } from "#core/errors.ts";
+import { keyRing } from "#core/runtime/key-ring.ts";
+import { type ReplyRow, replies } from "#core/storage/replies.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { type Attempt, once } from "../../../apiserver/once.ts";
 import { type Installation, installation, type Reply } from "../../support/api.ts";
 import { anEnvelope, aWebhookDelivery } from "../../support/deliveries.ts";
-import { anApp, seed, seedTenant } from "../../support/fixtures.ts";
+import { anApp, seed, seedTenant, testKeyRing } from "../../support/fixtures.ts";
 
 const dayMs = 86_400_000;
 const aToken = () => randomUUID().replaceAll("-", "").repeat(2);
@@ -30,7 +34,7 @@ describe("a POST that is made again with its idempotency key", () => {
       ...(body !== undefined && { body }),
       ...(key !== undefined && { headers: { "Idempotency-Key": key } }),
     });
-  const replies = () => site.db.collection<ReplyRow>("idempotent_replies");
+  const kept = () => site.db.collection<ReplyRow>("idempotent_replies");
   const markers = ({ headers }: Reply) => [headers.get("Idempotent-Replayed"), headers.get("Idempotent-Mismatch")];
   const of = () => `/v1/apps/${tenant.app._id}`;
   const webhook = async (): Promise<string> => (await post({ path: `${of()}/webhooks`, body: anEndpoint })).body.id;
@@ -128,13 +132,13 @@ describe("a POST that is made again with its idempotency key", () => {
       const before = await made();
       const first = await post(asked, key);
       const madeFirst = (await made()) - before;
-      const [newest] = await replies().find().sort({ created_at: -1 }).limit(1).toArray();
+      const [newest] = await kept().find().sort({ created_at: -1 }).limit(1).toArray();
       const cut = { reply: null, held_until: new Date(Date.now() + 60_000) };
-      await replies().updateOne({ _id: newest?._id ?? "" }, { $set: cut });
+      await kept().updateOne({ _id: newest?._id ?? "" }, { $set: cut });
       const busy = await post(asked, key);
       expect([busy.status, busy.body.error.code]).to.deep.equal([409, "HS_IDEMPOTENCY_IN_PROGRESS"]);
       expect(busy.headers.get("Retry-After")).to.equal("1");
-      await replies().updateOne({ _id: newest?._id ?? "" }, { $set: { held_until: new Date(Date.now() - 1) } });
+      await kept().updateOne({ _id: newest?._id ?? "" }, { $set: { held_until: new Date(Date.now() - 1) } });
       const again = await post(asked, key);
       expect(again.status, again.text).to.be.lessThan(300);
       expect([again.body.id, again.body["secret"]]).to.deep.equal([first.body.id, first.body["secret"]]);
@@ -197,7 +201,7 @@ describe("a POST that is made again with its idempotency key", () => {
   it("is another request after 24 hours", async () => {
     const [asked, key] = [{ path: `${of()}/webhooks`, body: anEndpoint }, randomUUID()];
     const first = await post(asked, key);
-    await replies().updateMany({}, { $set: { created_at: new Date(Date.now() - dayMs) } });
+    await kept().updateMany({}, { $set: { created_at: new Date(Date.now() - dayMs) } });
     const second = await post(asked, key);
     expect([second.status, markers(second)]).to.deep.equal([201, [null, null]]);
     expect(second.body.id).not.to.equal(first.body.id);
@@ -218,10 +222,32 @@ describe("a POST that is made again with its idempotency key", () => {
     const secret = String(made.body["secret"]);
     const user = { path: `${of()}/users`, body: { external_id: `ext-${key}`, tags: { hobby: "secret-hobby" } } };
     const { body } = await post(user, key);
-    const kept = JSON.stringify(await replies().find({ app_id: tenant.app._id }).toArray());
-    expect(kept).not.to.include(secret).and.not.include("hobby").and.not.include(`ext-${key}`);
+    const left = JSON.stringify(await kept().find({ app_id: tenant.app._id }).toArray());
+    expect(left).not.to.include(secret).and.not.include("hobby").and.not.include(`ext-${key}`);
     await site.api.call("DELETE", `${of()}/users/by/user_id/${body.id}`, { token: tenant.token });
     const gone = await post(user, key);
     expect([gone.status, gone.body.error.details]).to.deep.equal([404, { resource: "user" }]);
+  });
+
+  it("is gone on with after an attempt of which nobody knows what it changed", async () => {
+    const ring = keyRing(testKeyRing);
+    const deps = { replies: replies(site.db), holdMs: 60_000, clock: systemClock, seal: ring.seal, open: ring.open };
+    const asked = { app: tenant.app, operation: "makeThing", key: randomUUID(), fingerprint: "f" };
+    const ids: string[] = [];
+    const fail = async ({ newId }: Attempt): Promise<never> => {
+      ids.push(newId("webhook"));
+      throw new Unavailable("the database");
+    };
+    const failed = await once(deps)
+      .answer(asked, { status: 201, handle: fail })
+      .catch((error: unknown) => error);
+    expect(failed).to.be.instanceOf(Unavailable);
+    const made = async ({ newId }: Attempt) => ({ body: { id: newId("webhook") } });
+    const never = () => Promise.reject(new Error("it was made"));
+    const answer = await once(deps).answer(asked, { status: 201, handle: never, made });
+    expect(answer.body).to.deep.equal({ id: ids[0] });
+    const other = keyRing(`other:${Buffer.alloc(32, 9).toString("base64")}`);
+    const unread = once({ ...deps, open: other.open }).answer(asked, { status: 201, handle: never });
+    expect(await unread.catch((error: unknown) => error)).to.be.instanceOf(Unavailable);
   });
 });

@@ -9,3 +9,15 @@ describe("the body of an operation", () => {
     });
   }
 });
+
+describe("an operation that makes or sends something", () => {
+  const own = ["createNotification"]; // its key lies in the message
+  const harmless = ["previewWebhook"]; // it makes nothing
+  for (const { id, method, headers, repeatable } of routes) {
+    if (method !== "POST" || harmless.includes(id)) continue;
+    it(`honours an idempotency key: ${id}`, () => {
+      expect(headers).to.have.property("Idempotency-Key");
+      expect(repeatable !== undefined || own.includes(id)).to.equal(true);
+    });
+  }
+});
