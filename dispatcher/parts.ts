@@ -18,6 +18,7 @@ import type { Log } from "#core/runtime/log.ts";
 import type { Metrics } from "#core/runtime/metrics.ts";
 import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
 import { watchLevels } from "#core/runtime/metrics-dispatcher.ts";
+import { countAside } from "#core/runtime/metrics-queue.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
 import { collectionOf } from "#core/storage/collection.ts";
 import type { Mongo } from "#core/storage/connect.ts";
@@ -227,12 +228,13 @@ const accountsPart = (accounts: ReturnType<typeof senders>, client: ReturnType<t
 
 const purgeHoldMs = 600_000; // longer than a page takes; another process goes on after it
 
-const purging = ({ mongo, holder, clock, log }: Made): Part => {
+const purging = ({ mongo, holder, clock, log, metrics }: Made): Part => {
   const lease = namedLease(mongo.db, { name: "purge", holder, holdMs: purgeHoldMs, clock });
   return purge({
     plans: () => plansOf(mongo).find().toArray(),
     ...retention(mongo.db),
     isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
+    setAside: countAside(metrics.queue, "retention"),
     clock,
     log,
   });

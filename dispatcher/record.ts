@@ -1,3 +1,4 @@
+import { isOfOne } from "#core/queue/passing.ts";
 import { gather } from "#core/runtime/gather.ts";
 import { type DeliveryRow, deliveryBatch } from "#core/storage/deliveries.ts";
 
@@ -23,4 +24,5 @@ export const recorder = ({ store, writers }: RecorderDeps): ((row: DeliveryRow) 
     },
     most: deliveryBatch,
     inFlight: writers,
+    isOfOne,
   });

@@ -1,4 +1,5 @@
 import type { EventEnvelope, EventKind } from "../schema/event.ts";
+import { bounded } from "./event-text.ts";
 import { derivedId } from "./ids.ts";
 
 export type EventFacts = {
@@ -11,14 +12,18 @@ export type EventFacts = {
   from: readonly string[];
 };
 
-/** Makes the envelope of an event, which says so when its data was cut. Source of its members: decisions 10.1. */
-export const makeEvent = ({ kind, appId, subjectId, data, at, from }: EventFacts): EventEnvelope => ({
-  id: derivedId("event", kind, ...from),
-  type: kind,
-  timestamp: at.toISOString(),
-  app_id: appId,
-  subject_id: subjectId,
-  api_version: "1.0",
-  data,
-  ...(data["truncated"] === true && { truncated: true }),
-});
+/**
+ * Makes the envelope of an event, cut to what a webhook may carry, which says when its data was cut: documents keep it, and JetStream takes no more than
+ * 1 MiB. Source of its members: decisions 10.1.
+ */
+export const makeEvent = ({ kind, appId, subjectId, data, at, from }: EventFacts): EventEnvelope =>
+  bounded({
+    id: derivedId("event", kind, ...from),
+    type: kind,
+    timestamp: at.toISOString(),
+    app_id: appId,
+    subject_id: subjectId,
+    api_version: "1.0",
+    data,
+    ...(data["truncated"] === true && { truncated: true }),
+  });

@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
+import { maxEventBytes, textWithin } from "../domain/event-text.ts";
 import { mapBounded } from "../runtime/bounded.ts";
 import { gather } from "../runtime/gather.ts";
 import type { EventEnvelope, EventKind } from "../schema/event.ts";
+import { isOfOne } from "./passing.ts";
 import type { Publisher } from "./publish.ts";
 import type { Subjects } from "./subjects.ts";
 
@@ -17,11 +19,15 @@ export type EventPublisher = {
 /** An event of an app as its JSON, which is written once. */
 export type EventText = { id: string; type: EventKind; text: string };
 
+/** Of at most 64 KiB, also of an event that was stored before its maker kept to that. */
 export const eventText = (event: EventEnvelope): EventText => ({
   id: event.id,
   type: event.type,
-  text: JSON.stringify(event),
+  text: textWithin(event),
 });
+
+const fitted = (event: EventText): EventText =>
+  Buffer.byteLength(event.text) <= maxEventBytes ? event : eventText(JSON.parse(event.text) as EventEnvelope); // sound: our own text
 
 export type EventTextPublisher = {
   /** The same for events of one app that are JSON already. */
@@ -29,7 +35,7 @@ export type EventTextPublisher = {
 };
 
 const maxEvents = 100; // what one consumer turn handles well
-const maxCharacters = 250_000; // at 4 bytes each still below NATS's 1 MiB
+const maxBytes = 262_144; // of events in one message: NATS takes 1 MiB
 const inFlight = 16;
 
 export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): EventPublisher & EventTextPublisher => {
@@ -49,7 +55,7 @@ export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): Eve
         traceparent,
       );
     },
-    publishTexts: (appId, events, traceparent) => send(batchesOf(appId, events), traceparent),
+    publishTexts: (appId, events, traceparent) => send(batchesOf(appId, events.map(fitted)), traceparent),
   };
 };
 
@@ -63,26 +69,28 @@ export const gatheredEvents = (events: EventPublisher): EventPublisher => {
       return callers.map(() => isPublished);
     },
     ...together,
+    isOfOne,
   });
   return { publish: (batch) => publish(batch) };
 };
 
 export type EventPublisherDeps = { publisher: Pick<Publisher, "publishText">; subjects: Pick<Subjects, "events"> };
 
-type Batch = { subject: string; ids: string[]; texts: string[]; characters: number };
+type Batch = { subject: string; ids: string[]; texts: string[]; bytes: number };
 
-/** The events' length decides where a batch ends. */
+/** The events' size decides where a batch ends. */
 const split = (subject: string, events: readonly EventText[]): Batch[] => {
   const batches: Batch[] = [];
   for (const { id, text } of events) {
     const open = batches.at(-1);
-    if (open === undefined || open.ids.length === maxEvents || open.characters + text.length > maxCharacters) {
-      batches.push({ subject, ids: [id], texts: [text], characters: text.length });
+    const bytes = Buffer.byteLength(text);
+    if (open === undefined || open.ids.length === maxEvents || open.bytes + bytes > maxBytes) {
+      batches.push({ subject, ids: [id], texts: [text], bytes });
       continue;
     }
     open.ids.push(id);
     open.texts.push(text);
-    open.characters += text.length;
+    open.bytes += bytes;
   }
   return batches;
 };

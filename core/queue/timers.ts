@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Collection, Db, Filter, UpdateFilter } from "mongodb";
+import type { Collection, Db, Filter } from "mongodb";
 import type { Clock } from "../domain/clock.ts";
-import { mapBounded } from "../runtime/bounded.ts";
 import type { Part } from "../runtime/lifecycle.ts";
 import type { Log } from "../runtime/log.ts";
-import type { QueueMetrics } from "../runtime/metrics-queue.ts";
+import { countAside, type QueueMetrics } from "../runtime/metrics-queue.ts";
 import { longAgo } from "../storage/collection.ts";
 import { type Leasable, type NamedLease, namedLease } from "../storage/leases.ts";
+import { type RingDeps, ringPage } from "./ring-page.ts";
 
 /** Documents whose `due_at` is watched. */
 export type TimerSource<Row extends Leasable> = {
@@ -14,7 +14,10 @@ export type TimerSource<Row extends Leasable> = {
   collection: Collection<Row>;
   /** Members that `ring` needs, beside `_id`, `fence` and `due_at`. */
   select: readonly (keyof Row & string)[];
-  /** Publishes one document's hint. A refusal (the stream is full) counts as rung: it is rung again in 10 s. */
+  /**
+   * Publishes one document's hint. A refusal (the stream is full) counts as rung: it is rung again in 10 s. One that
+   * throws although the stores answer is set aside.
+   */
   ring: (row: Row, signal?: AbortSignal) => Promise<unknown>;
 };
 
@@ -58,9 +61,7 @@ export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly An
 
 const stepMs = 500;
 const holdMs = 3_000; // when the process that held a source is killed, another begins after so long
-const ringAgainMs = 10_000;
 const pageRows = 1_000;
-const inFlight = 64; // hints being published
 const failureMs = { first: 500, most: 5_000 };
 
 const watch = async <Row extends Leasable>(
@@ -69,12 +70,13 @@ const watch = async <Row extends Leasable>(
   stop: AbortSignal,
 ): Promise<void> => {
   const { db, holder, clock, log } = deps;
+  const setAside = countAside(deps.metrics, source.name);
   const lease = keep(namedLease(db, { name: `timers/${source.name}`, holder, holdMs, clock }), clock);
   let failures = 0;
   while (!stop.aborted) {
     const beganMs = clock.now().getTime();
     try {
-      if (await lease.isOurs()) await ringAllDue(source, deps, { lease, stop });
+      if (await lease.isOurs()) await ringAllDue(source, { ...deps, setAside }, { lease, stop });
       if (failures > 0) log.info({ source: source.name, failures }, "timers.back");
       failures = 0;
     } catch (err) {
@@ -107,47 +109,27 @@ const keep = (lease: NamedLease, clock: Clock): Kept => {
 
 const ringAllDue = async <Row extends Leasable>(
   source: TimerSource<Row>,
-  deps: TimersDeps,
+  deps: RingDeps,
   { lease, stop }: { lease: Kept; stop: AbortSignal },
 ): Promise<void> => {
   let found = pageRows;
-  while (found === pageRows && !stop.aborted && (await lease.isOurs())) found = await ringPage(source, deps, stop);
+  while (found === pageRows && !stop.aborted && (await lease.isOurs())) {
+    const rows = await oldestDue(source, deps.clock);
+    if (rows.length > 0) await ringPage(source, rows, deps, stop);
+    found = rows.length;
+  }
 };
 
-/** Rings the oldest due documents; how many there were. */
-const ringPage = async <Row extends Leasable>(
-  source: TimerSource<Row>,
-  deps: TimersDeps,
-  stop: AbortSignal,
-): Promise<number> => {
-  const { collection, select, name } = source;
-  const { clock, metrics } = deps;
-  const isDue = { due_at: { $gt: longAgo, $lte: clock.now() } } as Filter<Row>; // sound: Row has the members of Leasable
-  const rows = (await collection
-    .find(isDue)
-    .project(Object.fromEntries(["fence", "due_at", ...select].map((member) => [member, 1])))
-    .sort({ due_at: 1 })
-    .limit(pageRows)
-    .toArray()) as Row[]; // sound: as far as `select` goes
-  await mapBounded(rows, inFlight, source.ring, stop);
-  for (const { due_at } of rows)
-    if (due_at) metrics.timerLagSeconds.observe({ source: name }, secondsSince(due_at, clock));
-  metrics.timersRung.inc({ source: name }, rows.length);
-  await moveOn(collection, rows, isDue, clock);
-  return rows.length;
-};
-
-/** A document that was taken or settled meanwhile has another `due_at` by now and keeps it. */
-const moveOn = async <Row extends Leasable>(
-  collection: Collection<Row>,
-  rows: readonly Row[],
-  isDue: Filter<Row>,
+const oldestDue = async <Row extends Leasable>(
+  { collection, select }: TimerSource<Row>,
   clock: Clock,
-): Promise<void> => {
-  if (rows.length === 0) return;
-  const again = new Date(clock.now().getTime() + ringAgainMs);
-  const filter = { _id: { $in: rows.map((row) => row._id) }, ...isDue } as Filter<Row>; // sound: as above
-  await collection.updateMany(filter, { $set: { due_at: again } } as unknown as UpdateFilter<Row>);
+): Promise<Row[]> => {
+  const isDue = { due_at: { $gt: longAgo, $lte: clock.now() } } as Filter<Row>; // sound: Row has the members of Leasable
+  const members = ["fence", "due_at", "set_aside", ...select];
+  const found = collection
+    .find(isDue)
+    .project(Object.fromEntries(members.map((member) => [member, 1])))
+    .sort({ due_at: 1 })
+    .limit(pageRows);
+  return (await found.toArray()) as Row[]; // sound: as far as `select` goes
 };
-
-const secondsSince = (at: Date, clock: Clock): number => Math.max(0, clock.now().getTime() - at.getTime()) / 1_000;

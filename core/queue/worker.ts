@@ -1,11 +1,9 @@
-import { Unavailable } from "../errors.ts";
 import { lateMs, type Part } from "../runtime/lifecycle.ts";
 import type { Log } from "../runtime/log.ts";
-import type { QueueMetrics } from "../runtime/metrics-queue.ts";
-import { isUnreachable } from "../storage/connect.ts";
+import { countAside, type QueueMetrics } from "../runtime/metrics-queue.ts";
 import type { Nats } from "./connect.ts";
 import type { Hint } from "./hint.ts";
-import { isAway } from "./publish.ts";
+import { isPassing } from "./passing.ts";
 import { Puller } from "./pull.ts";
 import { ackWaitMs } from "./topology.ts";
 
@@ -47,6 +45,7 @@ export type WorkerOptions<T> = {
 };
 
 const retryMs = { first: 1_000, most: 60_000 };
+const setAsideFrom = 5; // deliveries in which a hint failed: by then it has been tried for a quarter of a minute
 const forgottenMs = ackWaitMs; // JetStream hands out again, first of all, what it has forgotten
 
 type Job = { hint: Hint; startedMs: number; isRepeated: boolean; abort: AbortController; end: Promise<void> };
@@ -83,6 +82,7 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
   return {
     name: options.name,
     start: async () => {
+      countAside(options.metrics, consumer);
       heartbeat = setInterval(() => keepAlive(jobs, options.timeoutMs), heartbeatMs);
       forgetReconnect = nats.onReconnect(() => void (reconnectedMs = Date.now()));
       pull.start();
@@ -132,7 +132,9 @@ const attempt = async <T>(job: Job, options: WorkerOptions<T>): Promise<Attempte
     return settlement;
   } catch (err) {
     const delayMs = retryDelayMs(hint.attempt);
-    options.log[isPassing(err) ? "warn" : "error"]({ ...facts(job, options), delayMs, err }, "hint.failed");
+    const isPassed = isPassing(err);
+    options.log[isPassed ? "warn" : "error"]({ ...facts(job, options), delayMs, err }, "hint.failed");
+    if (!isPassed && hint.attempt >= setAsideFrom) options.metrics.setAside.inc({ source: options.consumer });
     return { kind: "retry", delayMs, reason: "failed", failed: true };
   }
 };
@@ -156,8 +158,6 @@ const facts = <T>({ hint, startedMs }: Job, { name, consumer }: WorkerOptions<T>
 
 /** Delay before delivery n + 1, ms: 1 s, doubling, at most 60 s. */
 const retryDelayMs = (deliveries: number): number => Math.min(retryMs.first * 2 ** (deliveries - 1), retryMs.most);
-
-const isPassing = (error: unknown): boolean => error instanceof Unavailable || isUnreachable(error) || isAway(error);
 
 const settle = (hint: Hint, settlement: Settlement): void => {
   switch (settlement.kind) {

@@ -7,6 +7,11 @@ export type GatherOptions<T, R> = {
   inFlight: number;
   /** So long the first item waits for company; 0 when left out. For writes that nobody waits for. */
   lingerMs?: number;
+  /**
+   * Whether an error may be one item's own: then each is written by itself, so that one which cannot be written holds up
+   * no other. `write` must be safe to repeat. Left out: the error is that of all.
+   */
+  isOfOne?: (error: unknown) => boolean;
 };
 
 /**
@@ -18,6 +23,7 @@ export const gather = <T, R>({
   most,
   inFlight,
   lingerMs = 0,
+  isOfOne = () => false,
 }: GatherOptions<T, R>): ((item: T) => Promise<R>) => {
   const waiting: Waiting<T, R>[] = [];
   let underWay = 0;
@@ -34,7 +40,7 @@ export const gather = <T, R>({
     if (underWay >= inFlight) return;
     const batch = waiting.splice(0, most);
     underWay++;
-    void settle(write, batch).finally(() => {
+    void settle({ write, isOfOne }, batch).finally(() => {
       underWay--;
       soon();
     });
@@ -50,11 +56,15 @@ export const gather = <T, R>({
 
 type Waiting<T, R> = { item: T; resolve: (result: R) => void; reject: (error: unknown) => void };
 
-const settle = async <T, R>(write: GatherOptions<T, R>["write"], batch: readonly Waiting<T, R>[]): Promise<void> => {
+const settle = async <T, R>(
+  how: Required<Pick<GatherOptions<T, R>, "write" | "isOfOne">>,
+  batch: readonly Waiting<T, R>[],
+): Promise<void> => {
   try {
-    const results = await write(batch.map(({ item }) => item));
+    const results = await how.write(batch.map(({ item }) => item));
     for (const [i, { resolve }] of batch.entries()) resolve(results[i] as R); // sound: one for each item
   } catch (error) {
-    for (const { reject } of batch) reject(error);
+    if (batch.length > 1 && how.isOfOne(error)) for (const one of batch) await settle(how, [one]);
+    else for (const { reject } of batch) reject(error);
   }
 };

@@ -44,6 +44,12 @@ export const queueMetrics = (registry: Registry) => {
       buckets: [0.1, 0.25, 0.5, 0.75, 1, 1.5, 3, 10, 60], // the promise is p99 <= 1.5 s, the loop's step 0.5 s
       registers,
     }),
+    setAside: new Counter({
+      name: "herald_set_aside_total",
+      help: "times that one thing of many failed although the stores answered, and the others went on: a document of a timer, an endpoint, a plan's retention, or a hint that fails for the fifth time or more",
+      labelNames: ["source"] as const,
+      registers,
+    }),
     outboxEvents: new Counter({
       name: "herald_outbox_events_total",
       help: "events of outboxes by what became of their publication (published, kept)",
@@ -51,4 +57,13 @@ export const queueMetrics = (registry: Registry) => {
       registers,
     }),
   };
+};
+
+/** Counts what is set aside of one source; from 0, because a counter that begins with its first failure shows no increase. */
+export const countAside = (
+  { setAside }: Pick<QueueMetrics, "setAside">,
+  source: string,
+): ((times?: number) => void) => {
+  setAside.inc({ source }, 0);
+  return (times = 1) => setAside.inc({ source }, times);
 };

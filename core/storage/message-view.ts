@@ -39,19 +39,21 @@ export const messageEventData = (row: MessageRow): Record<string, unknown> => ({
   ...fitted(messageView(row)),
 });
 
-const maxCharacters = 60_000; // an event is delivered in at most 64 KB (spec part 6) and queued in at most 1 MiB
+const maxBytes = 60_000; // so that the envelope fits into the 64 KB of an event (spec part 6) without a cut that maims ids
 
 /** A message whose event would be too large goes without its long texts and lists, and says so. */
 const fitted = (message: Message): Message & { truncated?: true } => {
-  if (JSON.stringify(message).length <= maxCharacters) return message;
+  if (bytesOf(message) <= maxBytes) return message;
   const short = {
     ...message,
     content: shortened(message.content),
     target: shortened(message.target),
     truncated: true as const,
   };
-  return JSON.stringify(short).length <= maxCharacters ? short : { ...short, content: {}, target: {} };
+  return bytesOf(short) <= maxBytes ? short : { ...short, content: {}, target: {} };
 };
+
+const bytesOf = (message: Message): number => Buffer.byteLength(JSON.stringify(message));
 
 const shortened = (map: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(map).map(([name, value]) => [name, shorten(value)]));

@@ -10,7 +10,12 @@ export type Wakeable = {
   lease: { holder: string; until: Date } | null;
   /** Grows with every lease taken; a write under an older fence changes nothing. */
   fence: number;
+  /** Set while what is due of it fails although the stores answer. */
+  set_aside?: SetAside;
 };
+
+/** Why a document could not be handled, how often in a row, and since when. */
+export type SetAside = { reason: string; failures: number; since: Date };
 
 /** The index that the timer's query reads: documents that are waiting for an instant. */
 export const dueIndex: IndexDescription = {

@@ -1,5 +1,6 @@
 import { Unavailable } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
+import { isOfOne } from "#core/queue/passing.ts";
 import { mapBounded } from "#core/runtime/bounded.ts";
 import { gather } from "#core/runtime/gather.ts";
 import { userUpdated } from "#core/storage/people-events.ts";
@@ -19,7 +20,7 @@ const together = { most: 100, inFlight: 2 };
  * the queries. What JetStream cannot take now stays, and is due again.
  */
 export const publishChanges = (deps: ChangesDeps): ((user: UserRow) => Promise<void>) =>
-  gather({ write: (users: readonly UserRow[]) => publishAll(deps, users), ...together });
+  gather({ write: (users: readonly UserRow[]) => publishAll(deps, users), ...together, isOfOne });
 
 const publishAll = async (
   { users, subscriptions, events }: ChangesDeps,

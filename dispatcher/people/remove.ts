@@ -73,8 +73,10 @@ type Passed = { isPublished: boolean; waiting: number };
 
 const pass = async (deps: RemoveDeps, row: RemovalRow, signal?: AbortSignal): Promise<Passed> => {
   await removeRest(deps, row);
-  const isPublished = await deps.flush(row);
-  const waiting = await forget(deps, row, signal);
+  const [published] = await Promise.allSettled([deps.flush(row)]);
+  const waiting = await forget(deps, row, signal); // also of one whose events cannot be published
+  if (published.status === "rejected") throw published.reason;
+  const isPublished = published.value;
   deps.log.info({ app: row.app_id, removed: row._id, pass: row.passes, waiting, isPublished }, "removal.passed");
   return { isPublished, waiting };
 };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
 import { disabledReasons, isToDisable, noticeDue, type WebhookNotice } from "#core/domain/webhook-health.ts";
+import { isPassing } from "#core/queue/passing.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics-dispatcher.ts";
@@ -19,6 +20,8 @@ export type HealthCheckDeps = {
   /** Whether this process is the one that checks now. */
   isOurs: () => Promise<boolean>;
   metrics: Pick<DispatcherMetrics, "webhookEndpoints">;
+  /** Counts an endpoint that could not be looked after. */
+  setAside: () => void;
   clock: Clock;
   log: Log;
 };
@@ -57,15 +60,16 @@ export const pass = async (deps: HealthCheckDeps, stop: AbortSignal): Promise<vo
   const { failures, metrics, clock } = deps;
   if (!(await deps.isOurs())) return metrics.webhookEndpoints.reset(); // another process tells it
   const mail = { isAway: false };
-  await eachRow(failures, "failing", stop, (row) =>
+  await eachRow(deps, "failing", stop, (row) =>
     isToDisable(row, clock.now()) ? disable(deps, row) : notify(deps, row, mail),
   );
-  await eachRow(failures, "disabled", stop, (row) => notify(deps, row, mail));
+  await eachRow(deps, "disabled", stop, (row) => notify(deps, row, mail));
   for (const [state, count] of Object.entries(await failures.states())) metrics.webhookEndpoints.set({ state }, count);
 };
 
+/** One that cannot be looked after, although the stores answer, is passed over: the next pass comes to it again. */
 const eachRow = async (
-  failures: WebhookFailures,
+  { failures, setAside, log }: HealthCheckDeps,
   status: "failing" | "disabled",
   stop: AbortSignal,
   handle: (row: WebhookRow) => Promise<void>,
@@ -75,7 +79,11 @@ const eachRow = async (
     page = await failures.page(status, { after: page.at(-1)?._id ?? "", limit: pageRows });
     for (const row of page) {
       if (stop.aborted) return;
-      await handle(row);
+      await handle(row).catch((err: unknown) => {
+        if (isPassing(err)) throw err;
+        log.error({ endpoint: row._id, err }, "webhook_health.set_aside");
+        setAside();
+      });
     }
   } while (page.length === pageRows);
 };

@@ -2,6 +2,7 @@ import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Announcer } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/connect.ts";
+import { isOfOne } from "#core/queue/passing.ts";
 import type { Publisher } from "#core/queue/publish.ts";
 import { ensureStream } from "#core/queue/streams.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
@@ -143,12 +144,12 @@ const workers = (deps: WebhookPartsDeps, held: Lanes): Part[] => {
 };
 
 /** What was sent is stored a moment later, with more of it: a command costs as much as ten deliveries in it. */
-const lingerMs = 20;
+const shared = { inFlight: 2, lingerMs: 20, isOfOne };
 
 /** Writes of deliveries: those that come while others are being written share a command. */
 const writers = (deliveries: ReturnType<typeof webhookDeliveries>) => ({
-  keep: gather<WebhookDeliveryRow, void>({ write: voids(deliveries.keep), most: 500, inFlight: 2, lingerMs }),
-  record: gather<Concluded, void>({ write: voids(deliveries.record), most: 100, inFlight: 2, lingerMs }),
+  keep: gather<WebhookDeliveryRow, void>({ write: voids(deliveries.keep), most: 500, ...shared }),
+  record: gather<Concluded, void>({ write: voids(deliveries.record), most: 100, ...shared }),
 });
 
 const voids =

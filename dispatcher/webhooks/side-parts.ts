@@ -2,6 +2,7 @@ import type { Announcer } from "#core/queue/announce.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Metrics } from "#core/runtime/metrics.ts";
+import { countAside } from "#core/runtime/metrics-queue.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics-webhooks.ts";
 import { type AppRow, appCollection } from "#core/storage/apps.ts";
 import { collectionOf } from "#core/storage/collection.ts";
@@ -66,6 +67,7 @@ const checking = (deps: SidePartsDeps): Part => {
     tell: mails.tell,
     announce: (id) => announcer.changed(webhookCollection.name, id),
     isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
+    setAside: countAside(deps.metrics.queue, "webhook health"),
   });
   return {
     ...check,

@@ -112,6 +112,9 @@ export const delivery: Dashboard = {
         graph("Timers rung", "ops", "Documents whose time had come", [
           { expr: rateBy("source", `herald_timers_rung_total{${here}}`), legend: "{{source}}" },
         ]),
+        graph("Set aside", "ops", "Single documents and hints that failed although the stores answered", [
+          { expr: rateBy("source", `herald_set_aside_total{${here}}`), legend: "{{source}}" },
+        ]),
         graph(
           "Outboxes",
           "ops",

@@ -115,6 +115,11 @@ const delivery: Record<string, AlertCase> = {
     fires: { [all("herald_outbox_events_total", 'program="apiserver",outcome="kept"')]: "0+1x30" },
     rests: { [all("herald_outbox_events_total", 'program="apiserver",outcome="published"')]: "0+1x30" },
   },
+  HeraldWorkSetAside: {
+    at: "20m",
+    fires: { [all("herald_set_aside_total", 'source="removals"')]: "0 1 2 3x30" },
+    rests: { [all("herald_set_aside_total", 'source="removals"')]: "0 1 2x30" },
+  },
   HeraldHintsFail: {
     at: "25m",
     fires: {

@@ -114,6 +114,39 @@ describe("the timers of users and subscriptions", function () {
       expect((await subscriptions(site.db).rows.findOne({ _id: device._id }))?.external_id).to.equal(externalId);
     });
 
+    it("tell of users whose events are larger than JetStream takes, and of the others", async () => {
+      const tags = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`t${n}`, "\u0001".repeat(1_024)]));
+      const large = Array.from({ length: 4 }, () => aUser({ ...of, tags, changed: ["tags.t0"], due_at: due(-60_000) }));
+      const others = Array.from({ length: 3 }, () =>
+        aUser({ ...of, app_id: "app_2", changed: ["language"], due_at: due() }),
+      );
+      await users(site.db).rows.insertMany([...large, ...others]);
+      await site.startDispatcher();
+      const all = [...large, ...others];
+      await until(() => all.every(({ _id }) => site.told(_id, "user.updated").length === 1), 15_000);
+      for (const { _id } of large) {
+        const [event] = site.told(_id, "user.updated");
+        expect(Buffer.byteLength(JSON.stringify(event))).to.be.at.most(65_536);
+        expect(event).to.include({ truncated: true });
+        expect(event?.data).to.include({ user_id: _id });
+      }
+      await until(async () => (await users(site.db).rows.countDocuments({ changed: { $ne: [] } })) === 0);
+    });
+
+    it("tell of the others when one user's document is damaged, which says why it is set aside", async () => {
+      const damaged = aUser({ ...of, changed: ["language"], due_at: due(-60_000) });
+      const others = Array.from({ length: 150 }, () => aUser({ ...of, changed: ["language"], due_at: due() }));
+      await users(site.db).rows.insertMany([damaged, ...others]);
+      await users(site.db).rows.updateOne({ _id: damaged._id }, { $unset: { first_seen_at: 1 } });
+      await site.startDispatcher();
+      await until(() => others.every(({ _id }) => site.told(_id, "user.updated").length === 1), 15_000);
+      await until(async () => (await users(site.db).rows.findOne({ _id: damaged._id }))?.set_aside !== undefined);
+      const row = await users(site.db).rows.findOne({ _id: damaged._id });
+      expect(row?.set_aside).to.include({ failures: 1 });
+      expect(row?.set_aside?.reason).to.include("toISOString");
+      expect(row?.changed).to.deep.equal(["language"]);
+    });
+
     it("keep a change that comes while the one before is told", async () => {
       const user = aUser(of);
       await users(site.db).rows.insertOne(user);

@@ -113,6 +113,30 @@ describe("the removal of people and apps", function () {
     expect(await history.find([untouched])).to.deep.equal([untouched]);
   });
 
+  it("tell what was too large for JetStream when it was stored, and erase", async () => {
+    const { user, traces, made } = await aPerson();
+    const large = { ...userCreated(user), data: { ...userCreated(user).data, tags: { t: "\u0001".repeat(300_000) } } };
+    await begin({ ...user, outbox: [large] });
+    await site.startDispatcher();
+    await until(() => site.told(user._id, "user.deleted").length === 1, 15_000);
+    const [created] = site.told(user._id, "user.created");
+    expect(created).to.include({ id: large.id, truncated: true });
+    await until(passed(user._id, 1));
+    for (const row of await history.find(made)) expect(JSON.stringify(row)).not.to.match(traces);
+  });
+
+  it("erase also when the events of what is removed cannot be published, and say why", async () => {
+    const { user, traces, made } = await aPerson();
+    await begin(user);
+    await removals(site.db).rows.updateOne({ _id: user._id }, { $set: { outbox: [null as never] } }); // a damaged document
+    await site.startDispatcher();
+    const row = () => removals(site.db).rows.findOne({ _id: user._id });
+    await until(async () => (await row())?.set_aside !== undefined, 15_000);
+    expect((await row())?.set_aside?.reason).to.include("TypeError");
+    expect(await users(site.db).rows.countDocuments({ _id: user._id })).to.equal(0);
+    for (const kept of await history.find(made)) expect(JSON.stringify(kept)).not.to.match(traces);
+  });
+
   it("come back for what was still on its way, until a day has passed", async () => {
     const { user, externalId, made, traces } = await aPerson();
     await begin(user);

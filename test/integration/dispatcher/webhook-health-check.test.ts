@@ -55,6 +55,7 @@ describe("the check of endpoints' health", () => {
     const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
     const rung: string[] = [];
     const announced: string[] = [];
+    const asides: Date[] = [];
     const owner = ownerMails({
       server: { url: `${smtp.url}?tls.rejectUnauthorized=false`, from: "herald@example.com" },
       recipient: async () => "owner@example.com",
@@ -70,11 +71,12 @@ describe("the check of endpoints' health", () => {
       announce: (id) => void announced.push(id),
       isOurs: async () => true,
       metrics: webhookMetrics(new Registry()),
+      setAside: () => void asides.push(clock.now()),
       clock,
       log,
       ...over,
     };
-    return { deps, clock, lines, rung, announced };
+    return { deps, clock, lines, rung, announced, asides };
   };
 
   const stored = async (id = "whk_1") => {
@@ -196,6 +198,23 @@ describe("the check of endpoints' health", () => {
     await pass(deps, never);
     const rows = await Promise.all(["whk_1", "whk_2", "whk_3"].map(stored));
     expect(rows.map(({ notified }) => notified)).to.deep.equal([null, "failing", "failing"]);
+  });
+
+  it("goes on to others when one endpoint cannot be looked after, which is counted", async () => {
+    const { deps, asides, lines } = given({
+      failures: {
+        ...webhookFailures(db),
+        told: async (row, notice) => {
+          if (row._id === "whk_1") throw new TypeError("no");
+          await webhookFailures(db).told(row, notice);
+        },
+      },
+    });
+    await insert(aFailing(), aFailing({ _id: "whk_2" }));
+    await pass(deps, never);
+    expect((await stored("whk_2")).notified).to.equal("failing");
+    expect(asides).to.have.length(1);
+    expect(lines.map(({ msg, endpoint }) => [msg, endpoint])).to.deep.include(["webhook_health.set_aside", "whk_1"]);
   });
 
   it("logs what nobody is told, without a mail server and without an address", async () => {

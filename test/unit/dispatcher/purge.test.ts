@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import pino from "pino";
+import { Unavailable } from "#core/errors.ts";
 import { type PurgeDeps, pass } from "../../../dispatcher/purge.ts";
 import { handClock, noon } from "../../support/work.ts";
 
@@ -8,6 +9,7 @@ const never = new AbortController().signal;
 
 const given = (change: Partial<PurgeDeps> = {}) => {
   const asked: [string, Date][] = [];
+  const asides: unknown[] = [];
   const deps: PurgeDeps = {
     plans: async () => [
       { _id: "free", retention_days: 30 },
@@ -19,11 +21,12 @@ const given = (change: Partial<PurgeDeps> = {}) => {
       return { removed: 0, isFull: false };
     },
     isOurs: async () => true,
+    setAside: () => void asides.push(1),
     clock: handClock(),
     log: pino({ level: "silent" }),
     ...change,
   };
-  return { asked, deps };
+  return { asked, asides, deps };
 };
 
 describe("purge", () => {
@@ -53,6 +56,28 @@ describe("purge", () => {
     });
     await pass(deps, never);
     expect(pages).to.equal(0);
+  });
+
+  it("goes on with the other plans when one fails, which is counted, and with none while MongoDB is away", async () => {
+    const failing = (error: Error) =>
+      given({
+        removeOldest: async (plan, before) => {
+          given_.push([plan, before]);
+          if (plan === "free") throw error;
+          return { removed: 0, isFull: false };
+        },
+      });
+    const given_: [string, Date][] = [];
+    const one = failing(new TypeError("no"));
+    expect(await pass(one.deps, never)).to.equal(false);
+    expect(given_.map(([plan]) => plan)).to.deep.equal(["free", "growth"]);
+    expect(one.asides).to.have.lengthOf(1);
+    const away = failing(new Unavailable("MongoDB"));
+    await pass(away.deps, never).then(
+      () => expect.fail("it was away"),
+      (error: unknown) => expect(error).to.be.instanceOf(Unavailable),
+    );
+    expect(away.asides).to.have.lengthOf(0);
   });
 
   it("leaves it to the process that holds the lease", async () => {

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Collection } from "mongodb";
 import { systemClock } from "#core/domain/clock.ts";
+import { Unavailable } from "#core/errors.ts";
 import { timerSource, timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
@@ -23,6 +24,7 @@ describe("timers", function () {
   let rows: Collection<Row>;
   let parts: Part[] = [];
   let lines: Line[] = [];
+  let metrics = testMetrics().queue;
   let rung: { id: string; at: number; by: string; tenant: string }[] = [];
 
   before(async () => {
@@ -48,6 +50,7 @@ describe("timers", function () {
   const run = async (holder: string, ring?: (row: Row) => Promise<void>): Promise<Part> => {
     const kept = keptLog();
     lines = kept.lines;
+    metrics = testMetrics().queue;
     const note = async (row: Row): Promise<void> =>
       void rung.push({ id: row._id, at: Date.now(), by: holder, tenant: row.tenant_id });
     const source = timerSource<Row>({ name: "rows", collection: rows, select: ["tenant_id"], ring: ring ?? note });
@@ -57,12 +60,14 @@ describe("timers", function () {
       clock: systemClock,
       log: kept.log,
       db: mongo.db,
-      metrics: testMetrics().queue,
+      metrics,
     });
     parts.push(part);
     await part.start(new AbortController().signal);
     return part;
   };
+  /** How often a document was set aside. */
+  const counted = async (): Promise<number> => (await metrics.setAside.get()).values[0]?.value ?? 0;
   const dueOf = async (id: string): Promise<number | null> =>
     (await rows.findOne({ _id: id }))?.due_at?.getTime() ?? null;
 
@@ -134,11 +139,69 @@ describe("timers", function () {
     await until(() => rung.some(({ id }) => id === "b"), 15_000); // the lease's 3 s, and a step
   });
 
-  it("rings again what could not be rung, with one line in the log", async () => {
+  it("rings the others when one cannot be rung, which says why, is counted, and waits longer each time", async () => {
+    const failing = "cannot";
+    await rows.insertMany([
+      aRow(failing, inMs(-60_000)), // the oldest: it comes first
+      ...Array.from({ length: 1_500 }, (_, n) => aRow(`r${n}`, inMs(-50_000 + n))), // more than a page
+    ]);
+    const note = async ({ _id: id }: Row): Promise<void> => {
+      if (id === failing) throw new TypeError(`${id} be rung`);
+      rung.push({ id, at: 0, by: "", tenant: "" });
+    };
+    await run("p1", note);
+    await until(() => rung.length === 1_500, 20_000);
+    const aside = async () => (await rows.findOne({ _id: failing }))?.set_aside;
+    expect(await aside()).to.deep.include({ reason: "TypeError: cannot be rung", failures: 1 });
+    expect(await dueOf(failing)).to.be.within(Date.now(), Date.now() + 10_000);
+    expect(await counted()).to.equal(1);
+    expect(lines.map(({ event, document, level }) => [event, document, level])).to.deep.equal([
+      ["document.set_aside", failing, "error"],
+    ]);
+
+    await rows.updateOne({ _id: failing }, { $set: { due_at: inMs(-1), "set_aside.failures": 9 } });
+    await until(async () => (await aside())?.failures === 10);
+    expect(await dueOf(failing)).to.be.within(Date.now() + 540_000, Date.now() + 600_000);
+    expect(await counted()).to.equal(2);
+  });
+
+  it("forgets why a document was set aside once it could be rung", async () => {
+    const aside = { reason: "Error: no", failures: 3, since: inMs(-60_000) };
+    await rows.insertOne({ ...aRow("a", inMs(-1)), set_aside: aside });
+    await run("p1");
+    await until(() => rung.length === 1);
+    await until(async () => (await rows.findOne({ _id: "a" }))?.set_aside === undefined);
+  });
+
+  it("lets whoever holds a document that could not be rung decide when it is due", async () => {
+    await rows.insertOne(aRow("held", inMs(-1)));
+    const until1 = inMs(5_000);
+    await run("p1", async ({ _id: id }) => {
+      await rows.updateOne({ _id: id }, { $set: { lease: { holder: "w", until: until1 }, due_at: until1 } });
+      throw new Error("no");
+    });
+    await until(async () => (await rows.findOne({ _id: "held" }))?.set_aside !== undefined);
+    expect(await dueOf("held")).to.equal(until1.getTime());
+  });
+
+  it("rings what follows one for which alone a store seems to be away", async () => {
+    await rows.insertMany([
+      aRow("first", inMs(-60_000)),
+      ...Array.from({ length: 200 }, (_, n) => aRow(`r${n}`, inMs(-50_000 + n))),
+    ]);
+    await run("p1", async ({ _id: id }) => {
+      if (id === "first") throw new Unavailable("JetStream");
+      rung.push({ id, at: 0, by: "", tenant: "" });
+    });
+    await until(() => new Set(rung.map(({ id }) => id)).size === 200, 20_000);
+    expect((await rows.findOne({ _id: "first" }))?.set_aside).to.equal(undefined);
+  });
+
+  it("rings again what could not be rung while a store was away, with one line in the log", async () => {
     await rows.insertOne(aRow("a", inMs(-1)));
     let isAway = true;
     await run("p1", async (row) => {
-      if (isAway) throw new Error("JetStream is away");
+      if (isAway) throw new Unavailable("JetStream");
       rung.push({ id: row._id, at: 0, by: "", tenant: "" });
     });
     await until(() => lines.length > 0);

@@ -65,6 +65,23 @@ describe("gather", () => {
     writes[1]?.end();
     expect((await results).map(({ status }) => status)).to.deep.equal(["rejected", "fulfilled", "fulfilled"]);
   });
+
+  it("writes each by itself when one of them cannot be written", async () => {
+    const asked: (readonly number[])[] = [];
+    const add = gather({
+      write: async (items: readonly number[]) => {
+        asked.push(items);
+        if (items.includes(3)) throw new Error("3 cannot be written");
+        return items.map((item) => item * 10);
+      },
+      most: 10,
+      inFlight: 1,
+      isOfOne: (error) => (error as Error).message.startsWith("3"),
+    });
+    const results = await Promise.allSettled([add(1), add(2), add(3), add(4)]);
+    expect(asked).to.deep.equal([[1], [2, 3, 4], [2], [3], [4]]);
+    expect(results.map(({ status }) => status)).to.deep.equal(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+  });
 });
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
