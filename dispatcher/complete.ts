@@ -10,7 +10,7 @@ export type CompleteDeps = {
   tally: (messageId: string) => Promise<StatusCount[]>;
   finish: (message: MessageRow, end: End & { at: Date; event: EventEnvelope; dueAt: Date }) => Promise<boolean>;
   /** Publishes the outbox now; what fails here is published when `dueAt` passes. */
-  flush: (message: Pick<MessageRow, "_id" | "outbox" | "traceparent">) => Promise<unknown>;
+  flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown>;
   /** Settles the quota: what was reserved at accept against what was sent. */
   settleQuota: (message: MessageRow, sent: number) => Promise<void>;
   /** The message as the REST interface shows it. */
@@ -65,7 +65,7 @@ const end = async (deps: CompleteDeps, message: MessageRow, how: End): Promise<v
   const isOurs = await deps.finish(message, { ...how, at, event, dueAt: new Date(at.getTime() + sweepMs) });
   if (!isOurs) return;
   await deps.settleQuota(message, how.counts.sent ?? 0);
-  await deps.flush({ _id: message._id, outbox: [event], traceparent: message.traceparent });
+  await deps.flush({ ...message, outbox: [event] });
 };
 
 /** Failed only when someone was to be reached and nobody was. Source: decisions 7.2. */

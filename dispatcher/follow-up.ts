@@ -12,7 +12,7 @@ import { retryChunks } from "./retry.ts";
 export type FollowUpDeps = {
   keepChunks: (chunks: readonly ChunkRow[]) => Promise<void>;
   invalidate: (gone: readonly Gone[], now: Date) => Promise<void>;
-  publish: (events: readonly EventEnvelope[], traceparent: string | null) => Promise<boolean>;
+  publish: (tenantId: string, events: readonly EventEnvelope[], traceparent: string | null) => Promise<boolean>;
   clock: Clock;
 };
 
@@ -31,7 +31,7 @@ export const followUp =
     const now = deps.clock.now();
     if (!isLost()) await deps.keepChunks(retryChunks(chunk, delivered.again, now));
     if (delivered.invalid.length > 0) await deps.invalidate(delivered.invalid, now);
-    return deps.publish(delivered.stored.flatMap(eventOf), message.traceparent);
+    return deps.publish(chunk.tenant_id, delivered.stored.flatMap(eventOf), message.traceparent);
   };
 
 /** Counters that newly stored deliveries move. */

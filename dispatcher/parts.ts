@@ -40,6 +40,7 @@ import { sendTimeoutMs } from "./providers/deadlines.ts";
 import { http2Pool } from "./providers/http2-pool.ts";
 import { purge } from "./purge.ts";
 import { senders } from "./senders.ts";
+import { streamsPart } from "./streams.ts";
 import { suspensions } from "./suspensions.ts";
 import { timerSources } from "./timer-sources.ts";
 import { webhookParts } from "./webhooks/parts.ts";
@@ -93,6 +94,7 @@ export const parts = (made: Made): Part[] => {
   ];
   return [
     stores(made),
+    streams(made),
     health(made),
     shared.changes,
     shared.suspensions,
@@ -194,20 +196,21 @@ const health = ({ config, mongo, nats, metrics }: Made): Part => {
   return healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry });
 };
 
-/** The stores, open for the whole run: what the program needs of them is made or checked before anything else. */
-const stores = ({ mongo, nats, config }: Made): Part => ({
+/** The stores, open for the whole run: what the program needs of MongoDB is made or checked before anything else. */
+const stores = ({ mongo, nats }: Made): Part => ({
   name: "stores",
-  start: async () => {
-    await ensureIndexes(mongo.db);
-    for (const spec of [eventStream(config.natsPrefix), webhookStream(config.natsPrefix)]) {
-      await ensureStream(nats.jsm, spec, config.natsReplicas);
-    }
-  },
+  start: () => ensureIndexes(mongo.db),
   stop: async () => {
     await nats.close();
     await mongo.close();
   },
 });
+
+/** The streams that all tenants share; those of plans are the operator's. */
+const streams = ({ nats, config, log }: Made): Part => {
+  const specs = [eventStream(config.natsPrefix), webhookStream(config.natsPrefix)];
+  return streamsPart({ ensure: specs.map((spec) => () => ensureStream(nats.jsm, spec, config.natsReplicas)), log });
+};
 
 const closeIdleEveryMs = 60_000;
 

@@ -2,10 +2,10 @@ import type { Db } from "mongodb";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { Unavailable } from "#core/errors.ts";
+import type { EventPublisher } from "#core/queue/events.ts";
 import type { Settlement } from "#core/queue/worker.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics-dispatcher.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
 import { audience } from "#core/storage/audience.ts";
 import { chunks } from "#core/storage/chunks.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/deliveries.ts";
@@ -37,8 +37,8 @@ export type PipelineDeps = {
   suspensions: Suspensions;
   window: Window;
   hints: Hints;
-  publishEvents: (events: readonly EventEnvelope[], traceparent: string | null) => Promise<boolean>;
-  flushOutbox: (message: Pick<MessageRow, "_id" | "outbox" | "traceparent">) => Promise<unknown>;
+  publishEvents: EventPublisher["publish"];
+  flushOutbox: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown>;
   /** Unique to this process. */
   holder: string;
   openChunks: number;

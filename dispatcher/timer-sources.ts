@@ -8,7 +8,7 @@ import type { Hints } from "./hints.ts";
 export type TimerSourcesDeps = {
   db: Db;
   hints: Hints;
-  flush: (message: Pick<MessageRow, "_id" | "outbox" | "traceparent">) => Promise<unknown>;
+  flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown>;
 };
 
 /** What is rung when its time has come: messages (also those with unpublished events) and chunks. */

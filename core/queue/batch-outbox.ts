@@ -34,7 +34,7 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
   });
   const publish: BatchOutbox["publish"] = async (row, others) => {
     const own = others.size === 0 ? row.events : row.events.filter(({ id }) => !others.has(id));
-    const isPublished = await taken(events.publishTexts(row.app_id, own, row.traceparent));
+    const isPublished = await taken(events.publishTexts(row.tenant_id, own, row.traceparent));
     metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, own.length);
     if (isPublished) return done.add(row._id);
     if (row.change !== undefined) await batches.confirm(row._id); // it was made, or nobody would publish it

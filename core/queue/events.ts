@@ -9,14 +9,14 @@ import type { Subjects } from "./subjects.ts";
 
 export type EventPublisher = {
   /**
-   * Publishes events, those of one app and kind together. False when the stream had no room for some: publish all
-   * again later; consumers know an event by its id.
+   * Publishes events of a tenant, as many as fit together. False when the stream, or this tenant's share of it, had no
+   * room for some: publish all again later; consumers know an event by its id.
    * @throws Unavailable when JetStream is away
    */
-  publish: (events: readonly EventEnvelope[], traceparent?: string | null) => Promise<boolean>;
+  publish: (tenantId: string, events: readonly EventEnvelope[], traceparent?: string | null) => Promise<boolean>;
 };
 
-/** An event of an app as its JSON, which is written once. */
+/** An event as its JSON, which is written once. */
 export type EventText = { id: string; type: EventKind; text: string };
 
 /** Of at most 64 KiB, also of an event that was stored before its maker kept to that. */
@@ -30,62 +30,58 @@ const fitted = (event: EventText): EventText =>
   Buffer.byteLength(event.text) <= maxEventBytes ? event : eventText(JSON.parse(event.text) as EventEnvelope); // sound: our own text
 
 export type EventTextPublisher = {
-  /** The same for events of one app that are JSON already. */
-  publishTexts: (appId: string, events: readonly EventText[], traceparent?: string | null) => Promise<boolean>;
+  /** The same for events that are JSON already. */
+  publishTexts: (tenantId: string, events: readonly EventText[], traceparent?: string | null) => Promise<boolean>;
 };
 
 const maxEvents = 100; // what one consumer turn handles well
-const maxBytes = 262_144; // of events in one message: NATS takes 1 MiB
 const inFlight = 16;
 
 export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): EventPublisher & EventTextPublisher => {
-  const send = async (batches: readonly Batch[], traceparent?: string | null): Promise<boolean> => {
-    const results = await mapBounded(batches, inFlight, (batch) =>
-      publisher.publishText(batch.subject, `[${batch.texts.join(",")}]`, { id: idOf(batch), traceparent }),
+  const publishTexts: EventTextPublisher["publishTexts"] = async (tenantId, events, traceparent) => {
+    const results = await mapBounded(split(events.map(fitted)), inFlight, (batch) =>
+      publisher.publishText(subjects.events(tenantId), `[${batch.texts.join(",")}]`, { id: idOf(batch), traceparent }),
     );
     return results.every((result) => result === "published");
   };
-  const batchesOf = (appId: string, events: readonly EventText[]): Batch[] =>
-    [...Map.groupBy(events, ({ type }) => type)].flatMap(([type, group]) => split(subjects.events(appId, type), group));
   return {
-    publish: (events, traceparent) => {
-      const byApp = Map.groupBy(events, (event) => event.app_id);
-      return send(
-        [...byApp].flatMap(([appId, group]) => batchesOf(appId, group.map(eventText))),
-        traceparent,
-      );
-    },
-    publishTexts: (appId, events, traceparent) => send(batchesOf(appId, events.map(fitted)), traceparent),
+    publish: (tenantId, events, traceparent) => publishTexts(tenantId, events.map(eventText), traceparent),
+    publishTexts,
   };
 };
 
 const together = { most: 200, inFlight: 1 }; // callers whose events go out at once
 
-/** Publishes what several callers have at the same moment together, so that many share a message of the stream. */
+/** Publishes what callers of one tenant have at the same moment together, so that many share a message of the stream. */
 export const gatheredEvents = (events: EventPublisher): EventPublisher => {
   const publish = gather({
-    write: async (callers: readonly (readonly EventEnvelope[])[]) => {
-      const isPublished = await events.publish(callers.flat());
-      return callers.map(() => isPublished);
+    write: async (callers: readonly { tenantId: string; batch: readonly EventEnvelope[] }[]) => {
+      const byTenant = [...Map.groupBy(callers, ({ tenantId }) => tenantId)];
+      const published = await mapBounded(byTenant, inFlight, async ([tenantId, of]) => {
+        const all = of.flatMap(({ batch }) => batch);
+        return [tenantId, await events.publish(tenantId, all)] as const;
+      });
+      const isPublished = new Map(published);
+      return callers.map(({ tenantId }) => isPublished.get(tenantId) === true);
     },
     ...together,
     isOfOne,
   });
-  return { publish: (batch) => publish(batch) };
+  return { publish: (tenantId, batch) => publish({ tenantId, batch }) };
 };
 
 export type EventPublisherDeps = { publisher: Pick<Publisher, "publishText">; subjects: Pick<Subjects, "events"> };
 
-type Batch = { subject: string; ids: string[]; texts: string[]; bytes: number };
+type Batch = { ids: string[]; texts: string[]; bytes: number };
 
-/** The events' size decides where a batch ends. */
-const split = (subject: string, events: readonly EventText[]): Batch[] => {
+/** The events' size decides where a batch ends: at most what the largest event has (docs/decisions/0045). */
+const split = (events: readonly EventText[]): Batch[] => {
   const batches: Batch[] = [];
   for (const { id, text } of events) {
     const open = batches.at(-1);
     const bytes = Buffer.byteLength(text);
-    if (open === undefined || open.ids.length === maxEvents || open.bytes + bytes > maxBytes) {
-      batches.push({ subject, ids: [id], texts: [text], bytes });
+    if (open === undefined || open.ids.length === maxEvents || open.bytes + bytes > maxEventBytes) {
+      batches.push({ ids: [id], texts: [text], bytes });
       continue;
     }
     open.ids.push(id);

@@ -9,14 +9,14 @@ import type { Leasable } from "../storage/leases.ts";
 import type { EventPublisher } from "./events.ts";
 
 /** A document that lists the events which follow from it until they are published. */
-export type WithOutbox = Leasable & { outbox: OutboxEvent[] };
+export type WithOutbox = Leasable & { tenant_id: string; outbox: OutboxEvent[] };
 
 export type Outbox = Part & {
   /**
-   * Publishes a document's events, then has them cleared. False when JetStream is away or full: they stay in the
-   * document, whose `due_at` brings it back.
+   * Publishes a document's events, then has them cleared. False when JetStream is away, or has no room for the tenant's:
+   * they stay in the document, whose `due_at` brings it back.
    */
-  flush: (row: Pick<WithOutbox, "_id" | "outbox"> & { traceparent?: string | null }) => Promise<boolean>;
+  flush: (row: Pick<WithOutbox, "_id" | "tenant_id" | "outbox"> & { traceparent?: string | null }) => Promise<boolean>;
 };
 
 export type OutboxDeps<Row extends WithOutbox> = {
@@ -60,7 +60,7 @@ type Published = { id: string; events: readonly string[] };
 
 const publish = async (events: EventPublisher, row: Parameters<Outbox["flush"]>[0]): Promise<boolean> => {
   try {
-    return await events.publish(row.outbox, row.traceparent);
+    return await events.publish(row.tenant_id, row.outbox, row.traceparent);
   } catch (error) {
     if (error instanceof Unavailable) return false;
     throw error;

@@ -37,7 +37,7 @@ const ensureLimits = async (jsm: JetStreamManager, wanted: StreamSpec["stream"])
   return "updated";
 };
 
-type Limits = Pick<Partial<StreamConfig>, "max_msgs_per_subject">;
+type Limits = Pick<Partial<StreamConfig>, "max_msgs_per_subject" | "discard_new_per_subject">;
 
 const isLower = ({ max_msgs_per_subject: wanted = -1 }: Limits, { max_msgs_per_subject: actual = -1 }: Limits) =>
   wanted > 0 && (actual <= 0 || wanted < actual);
@@ -62,7 +62,10 @@ const lower = async (
   return limit === wanted.max_msgs_per_subject ? "updated" : "draining";
 };
 
-const limits = ({ max_msgs_per_subject }: StreamConfig): Limits => ({ max_msgs_per_subject });
+const limits = ({ max_msgs_per_subject, discard_new_per_subject }: StreamConfig): Limits => ({
+  max_msgs_per_subject,
+  discard_new_per_subject,
+});
 
 /** Messages of the subject that most wait for. */
 const deepest = async (jsm: JetStreamManager, stream: string): Promise<number> => {

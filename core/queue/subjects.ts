@@ -1,10 +1,8 @@
-import type { EventKind } from "../schema/event.ts";
-
 /**
  * Every subject of the system. `prefix` is the installation's (default `herald`), so that several can share one NATS.
  * - `<prefix>.plan.<plan>.<tenant>`: a message waits to be planned.
  * - `<prefix>.deliver.<plan>.<tenant>`: a chunk waits to be sent.
- * - `<prefix>.events.<app>.<kind>`: events happened (a batch of one kind of one app).
+ * - `<prefix>.events.<tenant>`: events happened (a batch of one tenant's).
  * - `<prefix>.webhooks.<endpoint>`: a doorbell: this endpoint has due deliveries.
  * - `<prefix>.webhook-tests`: a request that an endpoint be tested now (core NATS, answered by a dispatcher).
  * - `<prefix>.lanes`: whoever holds this endpoint has new deliveries for it (core NATS).
@@ -13,7 +11,7 @@ import type { EventKind } from "../schema/event.ts";
 export const subjects = (prefix: string) => ({
   plan: (plan: string, tenantId: string): string => `${prefix}.plan.${plan}.${tenantId}`,
   deliver: (plan: string, tenantId: string): string => `${prefix}.deliver.${plan}.${tenantId}`,
-  events: (appId: string, kind: EventKind): string => `${prefix}.events.${appId}.${kind}`,
+  events: (tenantId: string): string => `${prefix}.events.${tenantId}`,
   webhook: (endpointId: string): string => `${prefix}.webhooks.${endpointId}`,
   webhookTests: (): string => `${prefix}.webhook-tests`,
   lanes: (): string => `${prefix}.lanes`,

@@ -36,23 +36,32 @@ export const planStream = (prefix: string, plan: { name: string; backlogPerTenan
     duplicate_window: duplicateWindowMs * 1_000_000,
   },
   consumers: [
-    pull("plan", `${prefix}.plan.${plan.name}.*`, 1_000),
-    pull("deliver", `${prefix}.deliver.${plan.name}.*`, 1_000),
+    pull("plan", `${prefix}.plan.${plan.name}.*`, pendingOf(plan.backlogPerTenant)),
+    pull("deliver", `${prefix}.deliver.${plan.name}.*`, pendingOf(plan.backlogPerTenant)),
   ],
 });
 
-/** Events of every app, kept until each consumer has them; refused when full, so that outboxes keep them. */
+/** Batches of events of one tenant that may wait: of 64 KiB each, so that a tenant has at most a quarter of the stream. */
+export const eventBatchesPerTenant = 4_096;
+
+/**
+ * Events of every tenant, kept until each consumer has them. A tenant over its share is refused, so that its outboxes keep
+ * them; others are not (docs/decisions/0045).
+ */
 export const eventStream = (prefix: string): StreamSpec => ({
   stream: {
     name: `${prefix}-events`,
-    subjects: [`${prefix}.events.>`],
+    subjects: [`${prefix}.events.>`], // a subject more than ours: what was published by an older release is there, too
     retention: RetentionPolicy.Interest,
     storage: StorageType.File,
     discard: DiscardPolicy.New,
+    discard_new_per_subject: true,
+    max_msgs: -1,
+    max_msgs_per_subject: eventBatchesPerTenant,
     max_bytes: 1024 * mebibyte,
     duplicate_window: duplicateWindowMs * 1_000_000,
   },
-  consumers: [pull("webhooks", `${prefix}.events.>`, 1_000)],
+  consumers: [pull("webhooks", `${prefix}.events.>`, pendingOf(eventBatchesPerTenant))],
 });
 
 /** Doorbells: at most one waits for each endpoint. */
@@ -69,6 +78,12 @@ export const webhookStream = (prefix: string): StreamSpec => ({
   },
   consumers: [pull("doorbells", `${prefix}.webhooks.*`, 1_000)],
 });
+
+/**
+ * What a consumer may have in hand: more than three tenants have waiting. Hints that fail wait there to come again; were
+ * they all that it may have, one tenant's would hold up all others.
+ */
+const pendingOf = (perTenant: number): number => Math.max(1_000, 4 * perTenant);
 
 /** MaxDeliver stays -1: a work queue would keep what it gives up on; worker.ts ends messages itself. */
 const pull = (name: string, filter: string, maxPending: number): StreamSpec["consumers"][number] => ({

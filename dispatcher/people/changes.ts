@@ -37,8 +37,15 @@ const publishAll = async (
     ),
   );
   const byUser = Map.groupBy(owned.flat(), ({ user_id }) => user_id);
-  const made = changed.map((user) => userUpdated(user, byUser.get(user._id) ?? []));
-  if (await events.publish(made).catch(falseWhenAway)) await users.told(changed);
+  const byTenant = [...Map.groupBy(changed, ({ tenant_id }) => tenant_id)];
+  const published = await Promise.all(
+    byTenant.map(async ([tenantId, of]) => {
+      const made = of.map((user) => userUpdated(user, byUser.get(user._id) ?? []));
+      return (await events.publish(tenantId, made).catch(falseWhenAway)) ? of : [];
+    }),
+  );
+  const told = published.flat();
+  if (told.length > 0) await users.told(told);
   return changed.map(() => undefined);
 };
 

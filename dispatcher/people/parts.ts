@@ -60,7 +60,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
       timerSource<SubscriptionRow>({
         name: "subscriptions",
         collection: devices.rows,
-        select: ["outbox"],
+        select: ["tenant_id", "outbox"],
         ring: ofSubscriptions.flush,
       }),
       timerSource<RemovalRow>({

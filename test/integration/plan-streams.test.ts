@@ -1,9 +1,11 @@
 import { expect } from "chai";
 import { announcer } from "#core/queue/announce.ts";
 import { connectNats, type Nats } from "#core/queue/connect.ts";
+import { publisher } from "#core/queue/publish.ts";
 import { ensureStream } from "#core/queue/streams.ts";
 import { subjects } from "#core/queue/subjects.ts";
-import { planStream } from "#core/queue/topology.ts";
+import { eventBatchesPerTenant, eventStream, planStream } from "#core/queue/topology.ts";
+import type { MessageRow } from "#core/storage/messages.ts";
 import type { PlanRow } from "#core/storage/plans.ts";
 import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
 import type { TenantRow } from "#core/storage/tenants.ts";
@@ -107,6 +109,23 @@ describe("queued work, when something happens to the stream of its plan", functi
       all.push(await blast(1));
       await allSentOnce(all);
     }
+  });
+
+  it("ends, and is told of, while another tenant's events have filled their share of the stream", async () => {
+    const { db, prefix, tenantId } = sending.system;
+    const { stream: events } = eventStream(prefix);
+    await nats.jsm.consumers.pause(events.name, "webhooks", new Date(Date.now() + 120_000)); // as a consumer that is behind
+    const publish = (tenant: string) => publisher(nats).publish(subjects(prefix).events(tenant), []);
+    for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subjects(prefix).events("ten_full"), "[]");
+    await until(async () => (await publish("ten_full")) === "refused", madeMs);
+    const { messageId, devices } = await blast(1);
+    await allSentOnce([{ messageId, devices }]);
+    await until(
+      async () => (await db.collection<MessageRow>("messages").findOne({ _id: messageId }))?.outbox.length === 0,
+    );
+    expect(await publish(tenantId)).to.equal("published");
+    await nats.jsm.consumers.resume(events.name, "webhooks");
+    await until(async () => (await nats.jsm.streams.info(events.name)).state.messages === 0, madeMs);
   });
 
   it("is sent when its tenant moves to another plan and the former is removed", async () => {

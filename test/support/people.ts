@@ -6,7 +6,7 @@ import { publisher } from "#core/queue/publish.ts";
 import { ensureStream } from "#core/queue/streams.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { timers } from "#core/queue/timers.ts";
-import { eventStream } from "#core/queue/topology.ts";
+import { eventBatchesPerTenant, eventStream } from "#core/queue/topology.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
 import { createMetrics } from "#core/runtime/metrics.ts";
@@ -29,6 +29,8 @@ export type PeopleSite = {
   reset: () => Promise<void>;
   /** The events of a kind about a subject, oldest first. */
   told: (id: string, kind: EventEnvelope["type"]) => EventEnvelope[];
+  /** Fills a tenant's share of the stream of events; what it gives back empties it. */
+  fill: (tenantId: string) => Promise<() => Promise<unknown>>;
   close: () => Promise<void>;
 };
 
@@ -68,6 +70,12 @@ export const openPeopleSite = async (): Promise<PeopleSite> => {
       const parts = [...people.parts, timers({ ...common, sources: people.timers })];
       for (const part of parts) await part.start(new AbortController().signal);
       running.push(...parts);
+    },
+    fill: async (tenantId) => {
+      const subject = subjects(name).events(tenantId);
+      for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subject, "[]");
+      await nats.nc.flush();
+      return () => nats.jsm.streams.purge(eventStream(name).stream.name, { filter: subject });
     },
     told: (id, kind) => events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id),
     close: async () => {

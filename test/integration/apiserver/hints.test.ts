@@ -59,7 +59,7 @@ describe("what follows from an accepted notification", () => {
       { message_id: body.id },
     ]);
     const event = await pull(`${site.name}-events`, "webhooks");
-    expect(event.subject).to.equal(`${site.name}.events.${tenant.app._id}.message.queued`);
+    expect(event.subject).to.equal(`${site.name}.events.${tenant.tenant._id}`);
     const [envelope] = event.data as EventEnvelope[];
     const shown = await site.api.call("GET", `/v1/notifications/${body.id}`, { token: tenant.token });
     expect(envelope).to.deep.include({ type: "message.queued", subject_id: body.id, app_id: tenant.app._id });

@@ -240,7 +240,7 @@ describe("webhooks", () => {
     const heardOf: Record<string, unknown>[] = []; // also late ones of other endpoints
     const callback = (_: Error | null, message: { json: () => unknown }) =>
       void heardOf.push(...(message.json() as Record<string, unknown>[]));
-    const subscription = nats.nc.subscribe(`${site.name}.events.*.audit.created`, { callback });
+    const subscription = nats.nc.subscribe(`${site.name}.events.*`, { callback });
     await nats.nc.flush();
     const { id, secret } = await made({ headers: { "X-Key": "s3cret" } });
     const ours = () => heardOf.filter((event) => event["subject_id"] === id);

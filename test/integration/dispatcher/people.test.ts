@@ -147,6 +147,22 @@ describe("the timers of users and subscriptions", function () {
       expect(row?.changed).to.deep.equal(["language"]);
     });
 
+    it("tell of a tenant's users while another's events have filled their share of the stream, and later of his", async () => {
+      const late = aUser({ ...of, tenant_id: "ten_full", changed: ["language"], due_at: due() });
+      const user = aUser({ ...of, changed: ["language"], due_at: due() });
+      const changedOf = async ({ _id }: UserRow) => (await users(site.db).rows.findOne({ _id }))?.changed;
+      const empty = await site.fill("ten_full");
+      await users(site.db).rows.insertMany([late, user]);
+      await site.startDispatcher();
+      await until(async () => (await changedOf(user))?.length === 0);
+      expect(await changedOf(late)).to.deep.equal(["language"]);
+      await until(() => site.told(user._id, "user.updated").length === 1);
+      await empty();
+      await users(site.db).rows.updateOne({ _id: late._id }, { $set: { due_at: due() } });
+      await until(async () => (await changedOf(late))?.length === 0);
+      await until(() => site.told(late._id, "user.updated").length === 1);
+    });
+
     it("keep a change that comes while the one before is told", async () => {
       const user = aUser(of);
       await users(site.db).rows.insertOne(user);

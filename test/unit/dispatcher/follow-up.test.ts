@@ -31,7 +31,7 @@ const eventsOf = async (row: DeliveryRow): Promise<EventEnvelope[]> => {
   const follow = followUp({
     keepChunks: async () => undefined,
     invalidate: async () => undefined,
-    publish: async (events) => {
+    publish: async (_tenant, events) => {
       published.push(...events);
       return true;
     },

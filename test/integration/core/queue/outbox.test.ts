@@ -19,7 +19,7 @@ describe("outbox", function () {
   let published: string[] = [];
   let answer: () => Promise<boolean>;
   const events: EventPublisher = {
-    publish: async (batch) => {
+    publish: async (_tenant, batch) => {
       const isPublished = await answer();
       if (isPublished) published.push(...batch.map((event) => event.id));
       return isPublished;
@@ -51,6 +51,7 @@ describe("outbox", function () {
 
   const aRow = (id: string, change: Partial<Row> = {}): Row => ({
     _id: id,
+    tenant_id: "ten_1",
     status: "completed",
     outbox: [anEvent(id)],
     due_at: new Date(1),

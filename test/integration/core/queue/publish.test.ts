@@ -3,11 +3,11 @@ import { makeEvent } from "#core/domain/events.ts";
 import { Unavailable } from "#core/errors.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { connectNats, type Nats } from "#core/queue/connect.ts";
-import { eventPublisher } from "#core/queue/events.ts";
+import { eventPublisher, gatheredEvents } from "#core/queue/events.ts";
 import { publisher } from "#core/queue/publish.ts";
 import { ensureStream } from "#core/queue/streams.ts";
 import { subjects } from "#core/queue/subjects.ts";
-import { eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
+import { eventBatchesPerTenant, eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers.ts";
 import { until } from "../../../support/until.ts";
@@ -105,15 +105,15 @@ describe("queue over NATS", function () {
   });
 
   describe("eventPublisher", () => {
-    it("sends events of one app and kind together, at most 100 or 250,000 characters, every one once", async () => {
+    it("sends events of one tenant together, at most 100 or 64 KiB, every one once", async () => {
       await nats.jsm.streams.delete("batch-events").catch(() => false);
       await ensureStream(nats.jsm, eventStream("batch"));
       const events = [
         ...Array.from({ length: 250 }, (_, n) => anEvent(n, "delivery.sent")),
-        ...Array.from({ length: 10 }, (_, n) => anEvent(n, "message.completed", 60_000)),
+        ...Array.from({ length: 10 }, (_, n) => anEvent(n, "message.completed", 20_000)),
       ];
       const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects("batch") });
-      expect([await publish(events), await publish(events)]).to.deep.equal([true, true]);
+      for (let n = 0; n < 2; n++) expect(await publish("ten_1", events)).to.equal(true);
       const { messages } = (await nats.jsm.streams.info("batch-events")).state;
       const consumer = await nats.js.consumers.get("batch-events", "webhooks");
       const ids: string[] = [];
@@ -122,24 +122,26 @@ describe("queue over NATS", function () {
         const batch = message.json<EventEnvelope[]>();
         ids.push(...batch.map((event) => event.id));
         sizes.push(`${message.subject} ${batch.length}`);
+        expect(message.data.length).to.be.at.most(65_536 + 200); // commas, and the brackets
         message.ack();
       }
       expect(ids.toSorted()).to.deep.equal(events.map((event) => event.id).toSorted());
-      expect(sizes.toSorted()).to.deep.equal([
-        "batch.events.app_0.delivery.sent 100",
-        "batch.events.app_0.delivery.sent 25",
-        "batch.events.app_0.message.completed 1",
-        "batch.events.app_0.message.completed 4",
-        "batch.events.app_1.delivery.sent 100",
-        "batch.events.app_1.delivery.sent 25",
-        "batch.events.app_1.message.completed 1",
-        "batch.events.app_1.message.completed 4",
-      ]);
+      expect(sizes.toSorted()).to.deep.equal([100, 100, 2, 3, 3, 52].map((size) => `batch.events.ten_1 ${size}`));
+    });
+
+    it("is refused for the tenant whose share is full, and not for the next", async () => {
+      const { publish } = gatheredEvents(eventPublisher({ publisher: publisher(nats), subjects: subjects("batch") }));
+      for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish("batch.events.ten_full", "[]");
+      const both = () =>
+        Promise.all(["ten_full", "ten_2"].map((tenant, n) => publish(tenant, [anEvent(n, "message.completed")])));
+      expect(await both()).to.deep.equal([false, true]);
+      await nats.jsm.streams.purge("batch-events", { filter: "batch.events.ten_full" });
+      expect(await both()).to.deep.equal([true, true]);
     });
 
     it("says false when there is no room", async () => {
       const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects("nowhere") });
-      expect(await publish([anEvent(1, "delivery.sent")])).to.equal(false);
+      expect(await publish("ten_1", [anEvent(1, "delivery.sent")])).to.equal(false);
     });
   });
 

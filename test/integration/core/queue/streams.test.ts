@@ -2,9 +2,11 @@ import { expect } from "chai";
 import type { Nats } from "#core/queue/connect.ts";
 import { publisher } from "#core/queue/publish.ts";
 import { ensureStream } from "#core/queue/streams.ts";
-import { planStream } from "#core/queue/topology.ts";
+import { eventBatchesPerTenant, eventStream, planStream, type StreamSpec } from "#core/queue/topology.ts";
+import { streamsPart } from "../../../../dispatcher/streams.ts";
 import { testServers } from "../../../support/servers.ts";
-import { openQueue } from "./helpers.ts";
+import { until } from "../../../support/until.ts";
+import { keptLog, openQueue } from "./helpers.ts";
 
 describe("the limits of a plan's stream", function () {
   this.timeout(30_000);
@@ -77,4 +79,100 @@ describe("the limits of a plan's stream", function () {
     expect([await publish("ten_2"), await publish("ten_1")]).to.deep.equal(["published", "refused"]);
     expect((await info()).state.messages).to.equal(21);
   });
+});
+
+describe("the stream of events of an older release", function () {
+  this.timeout(30_000);
+  const prefix = `older_${process.pid}`;
+  const { stream: wanted, consumers } = eventStream(prefix);
+  const { name, subjects, retention, storage, discard, max_bytes, duplicate_window } = wanted; // no share for a tenant
+  const olderStream = { name, subjects, retention, storage, discard, max_bytes, duplicate_window };
+  const older = { stream: olderStream, consumers } as StreamSpec; // sound: each is set
+  let nats: Nats;
+
+  beforeEach(async () => {
+    nats = await openQueue((await testServers()).natsUrl, older);
+  });
+  afterEach(async () => {
+    await nats.jsm.streams.delete(wanted.name);
+    await nats.close();
+  });
+  const info = () => nats.jsm.streams.info(wanted.name);
+  const take = async (count: number): Promise<void> => {
+    const messages = await (await nats.js.consumers.get(wanted.name, "webhooks")).fetch({
+      max_messages: count,
+      expires: 5_000,
+    });
+    for await (const message of messages) message.ack();
+    await nats.nc.flush();
+  };
+
+  it("gets a share for each tenant, and keeps what it held", async () => {
+    for (let n = 0; n < 20; n++) await publisher(nats).publish(`${prefix}.events.app_1.delivery.sent`, []);
+    expect(await ensureStream(nats.jsm, eventStream(prefix))).to.equal("updated");
+    const { config, state } = await info();
+    expect(config).to.include({
+      max_msgs_per_subject: eventBatchesPerTenant,
+      discard_new_per_subject: true,
+      max_msgs: -1,
+    });
+    expect(state.messages).to.equal(20);
+    expect(await ensureStream(nats.jsm, eventStream(prefix))).to.equal("unchanged");
+    await take(20);
+    await until(async () => (await info()).state.messages === 0);
+  });
+
+  it("takes what dispatchers of the older release publish, which leave it as it is", async () => {
+    await ensureStream(nats.jsm, eventStream(prefix));
+    expect(await ensureStream(nats.jsm, { ...older, consumers: [] })).to.equal("unchanged");
+    expect(await publisher(nats).publish(`${prefix}.events.app_1.delivery.sent`, [])).to.equal("published");
+  });
+
+  it("loses nothing when it holds more than a share, and has its limit once that is done", async () => {
+    const held = eventBatchesPerTenant + 100;
+    for (let n = 0; n < held; n++) nats.nc.publish(`${prefix}.events.app_1.delivery.sent`, "[]");
+    await until(async () => (await info()).state.messages === held);
+    const { log } = keptLog();
+    const part = streamsPart({ ensure: [() => ensureStream(nats.jsm, eventStream(prefix))], everyMs: 50, log });
+    await part.start(new AbortController().signal);
+    const limit = async () => (await info()).config.max_msgs_per_subject;
+    expect([await limit(), (await info()).state.messages]).to.deep.equal([held, held]);
+    expect(await publisher(nats).publish(`${prefix}.events.ten_2`, [])).to.equal("published");
+    await take(200);
+    await until(async () => (await limit()) === eventBatchesPerTenant);
+    await part.stop(new AbortController().signal);
+    expect((await info()).state.messages).to.equal(held - 199);
+  });
+});
+
+describe("a tenant whose hints all fail", function () {
+  this.timeout(30_000);
+  const prefix = `failing_${process.pid}`;
+  const streams = [
+    {
+      spec: planStream(prefix, { name: "free", backlogPerTenant: 1_500 }),
+      consumer: "plan",
+      subject: `${prefix}.plan.free`,
+    },
+    { spec: eventStream(prefix), consumer: "webhooks", subject: `${prefix}.events` },
+  ];
+  let nats: Nats;
+  afterEach(async () => {
+    for (const { spec } of streams) await nats.jsm.streams.delete(spec.stream.name).catch(() => false);
+    await nats.close();
+  });
+  for (const { spec, consumer, subject } of streams) {
+    it(`does not hold up another's in the stream ${spec.stream.name.replace(prefix, "")}`, async () => {
+      nats = await openQueue((await testServers()).natsUrl, spec);
+      const waiting = async () => (await nats.jsm.streams.info(spec.stream.name)).state.messages;
+      for (let n = 0; n < 1_200; n++) nats.nc.publish(`${subject}.ten_1`, "{}");
+      await until(async () => (await waiting()) === 1_200);
+      const reader = await nats.js.consumers.get(spec.stream.name, consumer);
+      const failing = await reader.fetch({ max_messages: 1_200, expires: 5_000 });
+      for await (const message of failing) message.nak(60_000);
+      await publisher(nats).publish(`${subject}.ten_2`, {});
+      const next = await reader.next({ expires: 5_000 });
+      expect(next?.subject).to.equal(`${subject}.ten_2`);
+    });
+  }
 });
