@@ -32,6 +32,8 @@ export type WebhookDeliveryRow = {
   app_id: string;
   endpoint_id: string;
   event_id: string;
+  /** The events of a batch: one that comes again is known by them. Absent otherwise. */
+  event_ids?: string[];
   /** A kind, or `batch` for several kinds. */
   event_type: string;
   subject_id: string | null;
@@ -68,6 +70,11 @@ export const webhookDeliveryCollection: CollectionSpec = {
     { key: { endpoint_id: 1, event_type: 1, status: 1, _id: 1 }, name: "list_type" },
     { key: { endpoint_id: 1, event_id: 1 }, name: "replays", partialFilterExpression: { replay_of: { $gt: "" } } },
     { key: { app_id: 1, people: 1 }, name: "people" },
+    {
+      key: { endpoint_id: 1, event_ids: 1 },
+      name: "grouped",
+      partialFilterExpression: { event_ids: { $exists: true } },
+    },
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: webhookHistoryDays * 86_400 },
   ],
 };
@@ -101,6 +108,17 @@ export const webhookDeliveries = (db: Db) => {
         .find({ _id: { $in: [...ids] } }, { projection: { _id: 1 }, batchSize: ids.length })
         .toArray();
       return new Set(found.map(({ _id }) => _id));
+    },
+
+    /** Which of these events a stored batch of the endpoint holds. */
+    grouped: async (endpointId: string, eventIds: readonly string[]): Promise<Set<string>> => {
+      const found = await rows
+        .find(
+          { endpoint_id: endpointId, event_ids: { $in: [...eventIds] } },
+          { projection: { event_ids: 1 }, hint: "grouped", batchSize: eventIds.length + 1 },
+        )
+        .toArray();
+      return new Set(found.flatMap(({ event_ids: ids = [] }) => ids));
     },
 
     /** What is to be sent now, the longest due first: `pending` was never tried, `failed` is to be tried again. */

@@ -36,6 +36,7 @@ export const batchDeliveryOf = (
   return {
     ...blank(endpoint, { id: envelope.id, timestamp: envelope.timestamp, now }),
     event_type: only !== undefined && kinds.size === 1 ? only : "batch", // decisions 10.1
+    event_ids: envelope.events.map(({ id }) => id),
     subject_id: null,
     payload: text,
     people: storedPeople([...new Set(envelope.events.flatMap(peopleOf))]),

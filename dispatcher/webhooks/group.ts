@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { batchesOf } from "#core/domain/webhook-body.ts";
 import type { EventEnvelope } from "#core/schema/event.ts";
+import type { WebhookDeliveries } from "#core/storage/webhook-deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { batchDeliveryOf } from "./delivery.ts";
 import type { Lanes } from "./lanes.ts";
@@ -12,20 +13,35 @@ const mostWaiting = 48;
 
 type Group = { endpoint: WebhookRow; events: EventEnvelope[]; waiting: number; end: PromiseWithResolvers<void> };
 
+export type GroupingDeps = {
+  offer: Lanes["offer"];
+  /** Which of these events a stored batch of the endpoint holds. */
+  grouped: WebhookDeliveries["grouped"];
+  clock: Clock;
+};
+
 /**
  * Gathers events for endpoints that want them grouped, until there are enough, the first has waited long enough, or too
- * many wait. Who brings them waits until they are stored, so that nothing is lost with this process.
+ * many wait. Who brings them waits until they are stored, so that nothing is lost with this process. A batch is stored
+ * before it is sent, and an event that comes again is left to the batch that it was stored in: so it arrives again under
+ * the same id, if at all.
  */
-export const grouping = ({ offer, clock }: { offer: Lanes["offer"]; clock: Clock }) => {
+export const grouping = (deps: GroupingDeps) => {
   const groups = new Map<string, Group>(); // the oldest first
+  const storing = new Map<string, Promise<void>>(); // by endpoint: an event may come twice within a moment
   let waiting = 0;
 
   const close = (group: Group): void => {
-    if (groups.get(group.endpoint._id) !== group) return;
-    groups.delete(group.endpoint._id);
+    const { endpoint, end } = group;
+    if (groups.get(endpoint._id) !== group) return;
+    groups.delete(endpoint._id);
     waiting -= group.waiting;
-    const rows = batchesOf(group.events).map((batch) => batchDeliveryOf(group.endpoint, batch, clock.now()));
-    offer(group.endpoint, rows.length, () => rows).then(group.end.resolve, group.end.reject);
+    const stored = (storing.get(endpoint._id) ?? Promise.resolve()).then(() => store(deps, group));
+    stored.then(end.resolve, end.reject);
+    const over = stored
+      .catch(() => undefined)
+      .then(() => void (storing.get(endpoint._id) === over && storing.delete(endpoint._id)));
+    storing.set(endpoint._id, over);
   };
   const begin = (endpoint: WebhookRow): Group => {
     const group: Group = { endpoint, events: [], waiting: 0, end: Promise.withResolvers<void>() };
@@ -46,4 +62,16 @@ export const grouping = ({ offer, clock }: { offer: Lanes["offer"]; clock: Clock
     }
     await group.end.promise;
   };
+};
+
+const store = async ({ offer, grouped, clock }: GroupingDeps, { endpoint, events }: Group): Promise<void> => {
+  const once = [...new Map(events.map((event) => [event.id, event])).values()];
+  const known = await grouped(
+    endpoint._id,
+    once.map(({ id }) => id),
+  );
+  const fresh = once.filter(({ id }) => !known.has(id));
+  const rows = batchesOf(fresh).map((batch) => batchDeliveryOf(endpoint, batch, clock.now()));
+  const count = rows.length + (known.size > 0 ? 1 : 0); // who stored a known one may not have come to it
+  await offer(endpoint, count, () => rows, { isStoredFirst: true });
 };

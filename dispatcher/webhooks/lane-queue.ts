@@ -30,6 +30,11 @@ export class LaneQueue {
     (item.row.attempt === 0 ? this.#firsts : this.#retries).push(item);
   }
 
+  /** Makes one known that is to be added once it is stored: a read of the store leaves it out. */
+  hold(item: Item): void {
+    this.#known.set(item.row._id, item);
+  }
+
   get(id: string): Item | undefined {
     return this.#known.get(id);
   }
@@ -131,6 +136,14 @@ export class LaneQueue {
     return list.findIndex(({ row: { subject_id: subject } }) => subject === null || !this.#subjects.has(subject));
   }
 }
+
+/** What is fresh is only in memory. */
+export const freshItem = (row: WebhookDeliveryRow, sinceMs: number): Item => ({
+  row,
+  sinceMs,
+  storing: undefined,
+  settle: Promise.withResolvers<void>(),
+});
 
 /** What is read from the store has nobody who waits for it. */
 const storedItem = (row: WebhookDeliveryRow, sinceMs: number): Item => {

@@ -1,6 +1,7 @@
 import type { WebhookWork } from "#core/storage/webhooks.ts";
 import { holdMs } from "../hold.ts";
-import { Lane, type LaneDeps } from "./lane.ts";
+import { Lane } from "./lane.ts";
+import type { LaneDeps } from "./lane-deps.ts";
 
 export type LaneRegistryDeps = LaneDeps & {
   endpoints: Pick<WebhookWork, "take">;

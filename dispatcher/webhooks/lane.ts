@@ -1,28 +1,15 @@
 import { healthAfter } from "#core/domain/webhook-health.ts";
-import type { WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { HeldWebhook, RecoveryRow, WebhookRow } from "#core/storage/webhooks.ts";
-import { Backlog, type BacklogDeps } from "./backlog.ts";
-import { type DisableDeps, disableGone } from "./disable-gone.ts";
-import { type Item, LaneQueue } from "./lane-queue.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import type { HeldWebhook } from "#core/storage/webhooks.ts";
+import { Backlog } from "./backlog.ts";
+import { disableGone } from "./disable-gone.ts";
+import type { LaneDeps } from "./lane-deps.ts";
+import { freshItem, type Item, LaneQueue } from "./lane-queue.ts";
 import { type Pace, pace } from "./pace.ts";
 import { type Patience, patience } from "./patience.ts";
-import type { SendWebhook, Sent } from "./send.ts";
-import { type StoreDeps, storeOutcome, storeWaiting } from "./store-item.ts";
-import { Tenure, type TenureDeps } from "./tenure.ts";
+import { storeOutcome, storeWaiting } from "./store-item.ts";
+import { Tenure } from "./tenure.ts";
 import { waitingRoom } from "./waiting-room.ts";
-
-export type LaneDeps = TenureDeps &
-  StoreDeps &
-  DisableDeps &
-  BacklogDeps & {
-    deliveries: Pick<WebhookDeliveries, "buryPage">;
-    send: SendWebhook;
-    /** One page of what its owner wants sent again. */
-    recover: (row: WebhookRow) => Promise<RecoveryRow>;
-    /** The endpoint has deliveries for another to send. */
-    handOver: (endpointId: string) => Promise<void>;
-    observe: (endpoint: WebhookRow, delivery: WebhookDeliveryRow, sent: Sent) => void;
-  };
 
 /** An idle lane is given back after so long: endpoints with some traffic stay. */
 const idleMs = 2_000;
@@ -88,14 +75,28 @@ export class Lane {
     return this.#queue.get(id) !== undefined;
   }
 
-  /** Takes a fresh delivery; settles when the store has it, with its outcome or as waiting. */
-  offer(row: WebhookDeliveryRow): Promise<void> {
+  /**
+   * Takes a fresh delivery; settles when the store has it, with its outcome or as waiting. One that is to be stored first
+   * is always waiting there before it is sent.
+   */
+  offer(row: WebhookDeliveryRow, isStoredFirst = false): Promise<void> {
     const known = this.#queue.get(row._id);
     if (known !== undefined) return known.storing ?? known.settle.promise;
-    const item = { row, sinceMs: this.#nowMs(), storing: undefined, settle: Promise.withResolvers<void>() };
+    const item = freshItem(row, this.#nowMs());
+    if (isStoredFirst) void this.#storeFirst(item);
+    else this.#take(item);
+    return item.settle.promise;
+  }
+
+  #take(item: Item): void {
     this.#queue.add(item);
     this.#pump();
-    return item.settle.promise;
+  }
+
+  async #storeFirst(item: Item): Promise<void> {
+    this.#queue.hold(item);
+    if (await storeWaiting(this.#deps, item)) this.#take(item);
+    else this.#queue.forget(item);
   }
 
   /** Reads what is due in the store; resolves when it is known whether there is something. */

@@ -1,6 +1,6 @@
 import type { Log } from "#core/runtime/log.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics-dispatcher.ts";
-import type { LaneDeps } from "./lane.ts";
+import type { LaneDeps } from "./lane-deps.ts";
 import type { EndpointStats } from "./stats.ts";
 
 export type ObserveDeps = {

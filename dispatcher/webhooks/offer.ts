@@ -11,8 +11,16 @@ import type { StoreDeps } from "./store-item.ts";
 export type OfferDeps = HandOverDeps & Pick<StoreDeps, "keep"> & { suspensions: Pick<Suspensions, "has"> };
 
 export type Offer = {
-  /** Takes new deliveries of one endpoint, made when there is room for so many; resolves when all are stored. */
-  offer: (endpoint: WebhookRow, count: number, make: () => readonly WebhookDeliveryRow[]) => Promise<void>;
+  /**
+   * Takes new deliveries of one endpoint, made when there is room for so many; resolves when all are stored. Those that
+   * are to be `isStoredFirst` are sent afterwards only.
+   */
+  offer: (
+    endpoint: WebhookRow,
+    count: number,
+    make: () => readonly WebhookDeliveryRow[],
+    how?: { isStoredFirst: boolean },
+  ) => Promise<void>;
   /** How many are in memory and not stored. */
   unstored: () => number;
 };
@@ -47,11 +55,11 @@ export const offering = (deps: OfferDeps, registry: Pick<LaneRegistry, "laneOf" 
     if (room !== null) waiting++;
     return room?.finally(() => waiting--) ?? null;
   };
-  const share = async (id: string, lane: Lane | null, { rows, free }: Brought): Promise<void> => {
+  const share = async (id: string, lane: Lane | null, { rows, free, isStoredFirst }: Brought): Promise<void> => {
     const [there, others] = partition(rows, ({ _id }) => lane?.has(_id) === true); // published twice
     const room = Math.max(0, lane?.room() ?? 0);
     const taken = [...there, ...others.slice(0, room)].map(async (row) => {
-      await lane?.offer(row);
+      await lane?.offer(row, isStoredFirst);
       stored.add(row._id);
       free(1);
     });
@@ -60,7 +68,7 @@ export const offering = (deps: OfferDeps, registry: Pick<LaneRegistry, "laneOf" 
   };
 
   return {
-    offer: async (endpoint, count, make) => {
+    offer: async (endpoint, count, make, { isStoredFirst } = { isStoredFirst: false }) => {
       const isDisabled = endpoint.status === "disabled";
       const { free, freeAll } = await entered(memory, count);
       try {
@@ -69,7 +77,7 @@ export const offering = (deps: OfferDeps, registry: Pick<LaneRegistry, "laneOf" 
         const room = whenRoom(lane, count);
         if (room !== null) await room; // else what is free is taken before anybody else comes
         const rows = make().filter(({ _id }) => !stored.has(_id));
-        await (isDisabled ? keepAll(rows.map(missed)) : share(endpoint._id, lane, { rows, free }));
+        await (isDisabled ? keepAll(rows.map(missed)) : share(endpoint._id, lane, { rows, free, isStoredFirst }));
         if (rows.length < count && !isDisabled) await call(endpoint._id); // whoever stored the others may not have come to it
       } finally {
         freeAll();
@@ -80,7 +88,7 @@ export const offering = (deps: OfferDeps, registry: Pick<LaneRegistry, "laneOf" 
 };
 
 /** Deliveries, and what tells that so many of them are stored. */
-type Brought = { rows: readonly WebhookDeliveryRow[]; free: (count: number) => void };
+type Brought = { rows: readonly WebhookDeliveryRow[]; free: (count: number) => void; isStoredFirst: boolean };
 
 /** Waits for room in memory, which is given back in parts. */
 const entered = async (memory: Budget, count: number) => {

@@ -126,7 +126,7 @@ const workers = (deps: WebhookPartsDeps, held: Lanes): Part[] => {
         webhooksOf: directory.webhooksOf,
         known: webhookDeliveries(db).known,
         offer: held.offer,
-        group: grouping({ offer: held.offer, clock }),
+        group: grouping({ offer: held.offer, grouped: webhookDeliveries(db).grouped, clock }),
         clock,
       }),
     }),

@@ -9,10 +9,13 @@ export type StoreDeps = {
   record: (concluded: Concluded) => Promise<void>;
 };
 
-/** Stores a delivery that waits, and tells who offered it. Never rejects. */
-export const storeWaiting = async ({ keep }: StoreDeps, item: Item): Promise<void> => {
+const toBoolean = [() => true, () => false] as const;
+
+/** Stores a delivery that waits, and tells who offered it; whether it could be stored. Never rejects. */
+export const storeWaiting = async ({ keep }: StoreDeps, item: Item): Promise<boolean> => {
   item.storing = keep(item.row);
   await item.storing.then(item.settle.resolve, item.settle.reject);
+  return item.storing.then(...toBoolean);
 };
 
 /** Stores the outcome: with the delivery when that is not stored, else beside it; then tells. Never rejects. */
@@ -27,5 +30,3 @@ export const storeOutcome = async ({ keep, record }: StoreDeps, item: Item, { co
     item.settle.reject(error);
   }
 };
-
-const toBoolean = [() => true, () => false] as const;

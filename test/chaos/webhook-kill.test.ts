@@ -1,4 +1,9 @@
 import { expect } from "chai";
+import { makeEvent } from "#core/domain/events.ts";
+import { connectNats, type Nats } from "#core/queue/connect.ts";
+import { eventPublisher } from "#core/queue/events.ts";
+import { publisher } from "#core/queue/publish.ts";
+import { subjects } from "#core/queue/subjects.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { type PrivateServer, privateServers, testServers } from "../support/servers.ts";
 import type { SystemProgram } from "../support/system.ts";
@@ -9,7 +14,7 @@ import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } fr
 
 /** Until the leases of a killed dispatcher have run out and JetStream hands out again what it had. */
 const takenOverMs = 75_000;
-const kills = 3;
+const kills = 4;
 
 describe("a dispatcher of webhooks that is killed", function () {
   this.timeout(400_000);
@@ -19,6 +24,7 @@ describe("a dispatcher of webhooks that is killed", function () {
   let api: SystemProgram;
   let dispatcher: SystemProgram;
   let stream: Stream | undefined;
+  let nats: Nats;
   const endpoints: Record<string, WebhookRow> = {};
 
   before(async function () {
@@ -30,11 +36,15 @@ describe("a dispatcher of webhooks that is killed", function () {
     for (const name of ["before", "during", "after", "stream"]) {
       endpoints[name] = await addEndpoint(system, { url: `${inbox.url}/${name}`, names: [name] });
     }
+    const delivered = { events: ["delivery.sent" as const], batch: true };
+    endpoints["grouped"] = await addEndpoint(system, { url: `${inbox.url}/grouped`, names: [], ...delivered });
+    nats = await connectNats({ url: (await testServers()).natsUrl, name: "tests" });
     [api, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
   });
 
   after(async () => {
     await stream?.stop();
+    await nats?.close();
     await hooked?.close();
     await close?.();
   });
@@ -69,6 +79,35 @@ describe("a dispatcher of webhooks that is killed", function () {
     released.resolve(200);
   };
 
+  /** An event that is grouped, in a message of the stream of its own. */
+  const postGrouped = (n: number): Promise<boolean> => {
+    const { app, tenantId, prefix } = hooked.system;
+    const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects(prefix) });
+    return publish(tenantId, [groupedEvent(app._id, n)]);
+  };
+  /** Posts others, one after another, until the first ones come again: they are to come in their company. */
+  const comeAgain = async (first: readonly string[]): Promise<number> => {
+    let posted = first.length;
+    const times = (id: string) => arrivals("grouped").filter(({ holds }) => holds.includes(id)).length;
+    const haveCome = async (): Promise<boolean> => {
+      await postGrouped(posted++);
+      return first.every((id) => times(id) >= 2);
+    };
+    await until(haveCome, takenOverMs);
+    return posted;
+  };
+  /** The events of a batch that came again under another id, or in other company. */
+  const regrouped = (): string[] => {
+    const ids = new Map<string, string>();
+    return arrivals("grouped").flatMap(({ eventId, holds }) =>
+      holds.filter((id) => {
+        const first = ids.get(id) ?? eventId;
+        ids.set(id, first);
+        return first !== eventId;
+      }),
+    );
+  };
+
   const killBeforeWrite = async (): Promise<void> => {
     const released = Promise.withResolvers<number>();
     hooked.inbox.answer("/after", () => released.promise);
@@ -85,6 +124,23 @@ describe("a dispatcher of webhooks that is killed", function () {
     await dispatcher.restart();
   };
 
+  /** A batch is answered, and nothing of that can be stored. */
+  const killAfterBatch = async (): Promise<void> => {
+    const answered = Promise.withResolvers<void>();
+    hooked.inbox.answer("/grouped", async () => {
+      await mongodb.kill();
+      answered.resolve();
+      return 200;
+    });
+    await isStored("after", 2);
+    for (let n = 1; n < 6; n++) await postGrouped(n);
+    await answered.promise;
+    await dispatcher.kill();
+    hooked.inbox.answer("/grouped", () => 200);
+    await mongodb.start();
+    await dispatcher.restart();
+  };
+
   const hasAttempted = async (times: number): Promise<boolean> => {
     const lines = await dispatcher.log();
     const isOurs = (line: Record<string, unknown>) =>
@@ -94,14 +150,22 @@ describe("a dispatcher of webhooks that is killed", function () {
 
   it("leaves nothing unsent, and each kill repeats an event once at most, with its id", async () => {
     for (const name of ["before", "during", "after"]) await post(name, 0);
-    for (const name of ["before", "during", "after"]) await isStored(name, 1);
+    await postGrouped(0);
+    for (const name of ["before", "during", "after", "grouped"]) await isStored(name, 1);
     stream = keepPosting(hooked.system, api, "stream");
     await killBeforeRequest();
     await killDuringRequest();
     await killBeforeWrite();
+    await killAfterBatch();
+    const first = arrivals("grouped").at(1)?.holds ?? [];
+    const posted = await comeAgain(first);
     const streamed = await stream.stop();
 
-    const ids = Object.values(endpoints).map(({ _id }) => _id);
+    await until(() => new Set(arrivals("grouped").flatMap(({ holds }) => holds)).size === posted, takenOverMs);
+    expect(first).to.have.length.above(0);
+    expect(regrouped()).to.deep.equal([]);
+
+    const ids = Object.entries(endpoints).flatMap(([name, { _id }]) => (name === "grouped" ? [] : [_id]));
     const all = 6 + streamed;
     await deliveriesBecome(hooked.system, ids, { are: ({ success }) => success === all, withinMs: takenOverMs });
     expect(await deliveryCounts(hooked.system, ids)).to.deep.equal({ success: all });
@@ -115,3 +179,6 @@ describe("a dispatcher of webhooks that is killed", function () {
     expect(mostTimes).to.be.at.most(1 + kills);
   });
 });
+
+const groupedEvent = (appId: string, n: number) =>
+  makeEvent({ kind: "delivery.sent", appId, subjectId: null, data: {}, at: new Date(), from: [appId, String(n)] });

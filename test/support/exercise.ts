@@ -26,7 +26,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
     return (await reply.json()) as Record<string, unknown>; // every reply is an object
   };
-  await addWebhook(sending); // first: who has endpoints is remembered from an app's first event on
+  await addWebhooks(sending); // first: who has endpoints is remembered from an app's first event on
   await fetch(`${api.url}/v1/notifications`, { headers: { authorization: "Bearer nobody's" } });
   await useUsers(ask, `/v1/apps/${system.app._id}`);
   await useEvents(ask, `/v1/apps/${system.app._id}`);
@@ -63,12 +63,17 @@ const useEvents = async (ask: Ask, app: string): Promise<void> => {
   await ask("GET", `${app}/webhooks/event-types`);
 };
 
-/** An endpoint where nobody listens: its deliveries are made, tried and put off. */
-const addWebhook = async ({ system: { db, app, tenantId } }: Sending): Promise<void> => {
-  const secret = keyRing(testKeyRing).seal(`whsec_${Buffer.alloc(32, 5).toString("base64")}`, "webhooks/whk_1/secret");
-  const of = { tenant_id: tenantId, app_id: app._id };
-  const webhook = aWebhook({ ...of, url: "http://127.0.0.1:9/", secret, events: ["delivery.sent"] });
-  await db.collection<WebhookRow>("webhooks").insertOne(webhook);
+/** Endpoints where nobody listens: their deliveries are made, tried and put off; the second one's are grouped. */
+const addWebhooks = async ({ system: { db, app, tenantId } }: Sending): Promise<void> => {
+  const rows = (["whk_1", "whk_2"] as const).map((id) => {
+    const secret = keyRing(testKeyRing).seal(
+      `whsec_${Buffer.alloc(32, 5).toString("base64")}`,
+      `webhooks/${id}/secret`,
+    );
+    const of = { _id: id, tenant_id: tenantId, app_id: app._id, batch: id === "whk_2" };
+    return aWebhook({ ...of, url: "http://127.0.0.1:9/", secret, events: ["delivery.sent"] });
+  });
+  await db.collection<WebhookRow>("webhooks").insertMany(rows);
 };
 
 const useNotifications = async (sending: Sending, api: SystemProgram): Promise<void> => {
@@ -149,6 +154,9 @@ const useWebhooks = async (ask: Ask, webhooks: string, db: Db): Promise<void> =>
   await ask("GET", `${of}/health`);
   for (const filter of ["", "status=failed", "event_type=delivery.sent", "status=dead&event_type=webhook.test"])
     await ask("GET", `${of}/deliveries?limit=1&${filter}`);
+  const batches = async () => (await ask("GET", `${webhooks}/whk_2/deliveries?status=failed`))["data"] as unknown[];
+  await until(async () => (await batches()).length > 0, 15_000);
+  await ask("DELETE", `${webhooks}/whk_2`);
   const { data } = await ask("GET", `${of}/deliveries?status=failed`);
   const [{ id }] = data as [{ id: string }]; // at least one was refused
   await ask("GET", `${webhooks}/deliveries/${id}`);

@@ -3,7 +3,14 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
 /** One request that came; `n` is the number that its event was posted with. */
-export type Arrival = { n: number; eventId: string; attempt: number; at: Date };
+export type Arrival = {
+  n: number;
+  eventId: string;
+  /** Ids of the events in it: of a batch, each. */
+  holds: string[];
+  attempt: number;
+  at: Date;
+};
 
 /** What a path answers; a promise holds the answer back. */
 export type Answer = () => number | Promise<number>;
@@ -59,6 +66,7 @@ const serve = async (path: Path, request: IncomingMessage, response: ServerRespo
   path.arrivals.push({
     n: Number(/"bench_n":(\d+)/.exec(body)?.[1] ?? Number.NaN),
     eventId: String(request.headers["webhook-id"]),
+    holds: [...body.matchAll(/"id":"(evt_\w+)"/g)].map(([, id = ""]) => id),
     attempt: Number(request.headers["service-attempt"]),
     at: came,
   });

@@ -1,5 +1,7 @@
 import { expect } from "chai";
+import { makeEvent } from "#core/domain/events.ts";
 import { webhookDefaults } from "#core/storage/webhooks.ts";
+import { grouping } from "../../../dispatcher/webhooks/group.ts";
 import { laneTests, offer, succeed } from "../../support/lanes.ts";
 import { until } from "../../support/until.ts";
 import { aWebhook } from "../../support/webhooks.ts";
@@ -14,6 +16,29 @@ describe("lanes", function () {
     await offer(some, endpoint, rowsFor(endpoint, 50));
     expect(stored).to.deep.equal(Array.from({ length: 50 }, () => "success"));
     expect((await deliveriesOf(endpoint)).every(({ attempts }) => attempts.length === 1)).to.equal(true);
+  });
+
+  it("store a batch before it is sent, and leave what comes again to the batch that it was stored in", async () => {
+    const endpoint = await anEndpoint({ batch: true });
+    const before: string[] = [];
+    const { lanes: some, stored } = await aDispatcher({
+      send: async (given, delivery) => {
+        before.push((await deliveries().rows.findOne({ _id: delivery._id }))?.status ?? "not stored");
+        return succeed(given, delivery);
+      },
+    });
+    const group = grouping({ offer: some.offer, grouped: deliveries().grouped, clock: { now: () => new Date() } });
+    const events = Array.from({ length: 160 }, (_, n) => anEvent(n));
+    await group(endpoint, events.slice(0, 100));
+    await group(endpoint, events.slice(0, 100)); // all of them again
+    await group(endpoint, events.slice(60)); // among others
+    await until(async () => (await deliveriesOf(endpoint)).filter(({ status }) => status === "success").length === 2);
+    const kept = (await deliveriesOf(endpoint)).map(({ event_ids: ids = [] }) => ids.length);
+    expect(kept).to.have.members([100, 60]);
+    expect([stored, before]).to.deep.equal([
+      ["pending", "pending"],
+      ["pending", "pending"],
+    ]);
   });
 
   it("store a delivery as waiting when its endpoint is slow, and its outcome later", async () => {
@@ -180,3 +205,6 @@ describe("lanes", function () {
     expect(await deliveriesOf(endpoint)).to.deep.equal([]);
   });
 });
+
+const anEvent = (n: number) =>
+  makeEvent({ kind: "delivery.sent", appId: "app_1", subjectId: null, data: {}, at: new Date(), from: [String(n)] });

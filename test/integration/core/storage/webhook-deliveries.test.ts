@@ -57,6 +57,15 @@ describe("the deliveries of webhooks", function () {
   });
   const stored = async (): Promise<WebhookDeliveryRow> => (await deliveries.rows.findOne()) ?? expect.fail();
 
+  it("of batches are known by their events, each endpoint's by itself", async () => {
+    const batch = { ...aRow(), event_ids: ["evt_1", "evt_2", "evt_3"] };
+    await deliveries.keep([batch, { ...batch, _id: "whd_2", endpoint_id: "whk_2", event_ids: ["evt_4"] }]);
+    expect([...(await deliveries.grouped("whk_1", ["evt_2", "evt_4", "evt_5"]))])
+      .to.include("evt_2")
+      .and.not.include("evt_4");
+    expect(await deliveries.grouped("whk_3", ["evt_2"])).to.deep.equal(new Set());
+  });
+
   describe("that are under way when their endpoint is disabled", () => {
     const disabled = { status: "dead", error: "endpoint disabled", due_at: null } as const;
     const expected = {
