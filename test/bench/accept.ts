@@ -4,8 +4,15 @@ import { type LoadResult, runLoad } from "./load.ts";
 
 const devices = 1_000;
 
-/** Sends notifications of one recipient each over 32 connections; dispatchers deliver them meanwhile. */
-export const accept = async (system: System, apiserver: SystemProgram, requests: number): Promise<LoadResult> => {
+/**
+ * Sends notifications of one recipient each over 32 connections; dispatchers deliver them meanwhile. `warmUp` more before
+ * them fill caches and have code compiled.
+ */
+export const accept = async (
+  system: System,
+  apiserver: SystemProgram,
+  { requests, warmUp }: { requests: number; warmUp: number },
+): Promise<LoadResult> => {
   const subscriptions = Array.from({ length: devices }, () =>
     aSubscription({ tenant_id: system.tenantId, app_id: system.app._id }),
   );
@@ -26,6 +33,6 @@ export const accept = async (system: System, apiserver: SystemProgram, requests:
     body,
     status: 202,
   };
-  await runLoad({ ...load, requests: 500 }); // warms caches and compiled code
+  await runLoad({ ...load, requests: warmUp });
   return runLoad({ ...load, requests });
 };

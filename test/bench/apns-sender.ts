@@ -25,23 +25,23 @@ export type SenderResult = {
 /** `herald` is what the dispatcher uses; the others send the same requests without retry, deadline or outcome. */
 export type Variant = "herald" | "node:http2" | "http2-wrapper agent" | "http2-wrapper request";
 
-export type SenderBench = { variant?: Variant; pushes?: number; underWay?: number };
+export type SenderBench = { variant?: Variant; pushes?: number; warmUp?: number; underWay?: number };
 
 /**
  * CPU of the sending process for each push: 50,000 pushes over TLS to the APNs simulator in another process, each with
- * its own token, apns-id and payload (the delivery id stands in it), `underWay` of them at a time, after 5,000 that
- * warm up connection and compiler.
+ * its own token, apns-id and payload (the delivery id stands in it), `underWay` of them at a time, after `warmUp` more
+ * for connection and compiler.
  */
 export const benchApnsSender = async (bench: SenderBench = {}): Promise<SenderResult> => {
-  const { variant = "herald", pushes = 50_000, underWay = 100 } = bench;
+  const { variant = "herald", pushes = 50_000, warmUp = 5_000, underWay = 100 } = bench;
   const credentials = makeCredentials();
   const sink = fork(join(import.meta.dirname, "apns-sink.ts"));
   sink.send(credentials);
   const [{ url }] = (await once(sink, "message")) as [{ url: string }];
   const sender = senders[variant](url, credentials);
   const recipients = Array.from({ length: pushes }, (_, n) => recipient(n));
-  const warmUp = Array.from({ length: 5000 }, (_, n) => recipient(pushes + n));
-  await inParallel(warmUp, underWay, sender.send);
+  const before = Array.from({ length: warmUp }, (_, n) => recipient(pushes + n));
+  await inParallel(before, underWay, sender.send);
   const cpuBefore = process.cpuUsage();
   const startedMs = performance.now();
   await inParallel(recipients, underWay, sender.send);
@@ -52,7 +52,7 @@ export const benchApnsSender = async (bench: SenderBench = {}): Promise<SenderRe
   await sender.close();
   sink.disconnect();
   const cpuUsPerPush = (user + system) / pushes;
-  return { variant, cpuUsPerPush, perSecond: (pushes / tookMs) * 1000, accepted: accepted - warmUp.length, repeated };
+  return { variant, cpuUsPerPush, perSecond: (pushes / tookMs) * 1000, accepted: accepted - warmUp, repeated };
 };
 
 const inParallel = async <T>(items: readonly T[], width: number, run: (item: T) => Promise<unknown>): Promise<void> => {

@@ -1,26 +1,37 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { devDir } from "../../dev/paths.ts";
+import { withLock } from "../../dev/servers/lock.ts";
 import { foundation } from "./foundation.ts";
+import { type Measurements, measureAll } from "./measure-all.ts";
 import { operator } from "./operator.ts";
-import { type Figure, type Measurements, table } from "./table.ts";
+import { shortRound, wholeRound } from "./servers.ts";
+import type { Figure } from "./table.ts";
 import { webhooks } from "./webhooks.ts";
 
-// make bench: measures every figure of the project on this machine and prints them as a table. `node
-// test/bench/main.ts [names] [--save]` measures some, by the name of a group or of one measurement. With --save they
-// become the baseline that is committed: a file for each group.
+// make bench: measures every figure of the project on this machine and prints each when it is known. `node
+// test/bench/main.ts [names]` measures some, by the name of a group or of one measurement. With --save they become the
+// baseline that is committed: a file for each group. With --short everything is only tried, in seconds. The last line
+// says how many measurements passed and failed. What it starts ends with it, however it ends.
 
 const groups: Record<string, Measurements> = { foundation, webhooks, operator };
 const baselines = join(import.meta.dirname, "baselines");
+const withinMs = { whole: 1_800_000, short: 300_000 }; // a million deliveries take some ten minutes, a short round one
 
-const measure = async (group: string, wanted: readonly string[]): Promise<Figure[]> => {
-  const figures: Figure[] = [];
-  for (const [name, run] of Object.entries(groups[group] ?? {})) {
-    if (wanted.length > 0 && !wanted.includes(name) && !wanted.includes(group)) continue;
-    process.stderr.write(`measuring ${name} …\n`);
-    figures.push(...(await run()));
-  }
-  return figures;
+/** The measurements that the command line names; all of them when it names none. */
+const chosen = (names: readonly string[]): Record<string, Measurements> => {
+  const known = Object.entries(groups).flatMap(([group, measurements]) => [group, ...Object.keys(measurements)]);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw new Error(`no such measurement: ${unknown.join(", ")}; there are ${known.join(", ")}`);
+  const isChosen = (name: string): boolean => names.length === 0 || names.includes(name);
+  return Object.fromEntries(
+    Object.entries(groups).map(([group, measurements]) => [
+      group,
+      Object.fromEntries(Object.entries(measurements).filter(([name]) => isChosen(name) || isChosen(group))),
+    ]),
+  );
 };
 
 /** Figures that were not measured this time stay as they are. */
@@ -42,15 +53,19 @@ const figuresOf = (file: string): Figure[] => {
   }
 };
 
-const words = process.argv.slice(2);
-const wanted = words.filter((word) => !word.startsWith("--"));
-const known = Object.entries(groups).flatMap(([group, measurements]) => [group, ...Object.keys(measurements)]);
-const unknown = wanted.filter((word) => !known.includes(word));
-if (unknown.length > 0) throw new Error(`no such measurement: ${unknown.join(", ")}; there are ${known.join(", ")}`);
-for (const group of Object.keys(groups)) {
-  const figures = await measure(group, wanted);
-  if (figures.length === 0) continue;
-  process.stdout.write(`${table(figures)}\n`);
-  if (words.includes("--save")) save(group, figures);
-}
-process.exit(0);
+const { values, positionals } = parseArgs({
+  options: { save: { type: "boolean", default: false }, short: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+if (values.save && values.short) throw new Error("a short round's figures say nothing: they are not to be saved");
+const course = { groups: chosen(positionals), print: console.log, keep: values.save ? save : () => undefined };
+
+const inShort = async () => {
+  const round = shortRound();
+  return measureAll({ ...course, round, withinMs: withinMs.short }).finally(round.close);
+};
+const whole = () => measureAll({ ...course, round: wholeRound, withinMs: withinMs.whole });
+
+const { passed, failed } = await withLock(join(devDir, "test.lock"), values.short ? inShort : whole);
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

@@ -6,7 +6,7 @@ import type { KubeObject, Resource } from "../../operator/kube/objects.ts";
 import { reflector } from "../../operator/kube/reflector.ts";
 import { objectStore, type Store } from "../../operator/kube/store.ts";
 import { changes } from "./operator-resources.ts";
-import { soon } from "./operator-system.ts";
+import { soon } from "./servers.ts";
 
 /** Changes resources and takes the time until their status tells of the change. */
 export type Changer = {

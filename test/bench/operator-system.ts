@@ -1,21 +1,16 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { parse } from "yaml";
 import { mapBounded } from "#core/runtime/bounded.ts";
-import { rootDir, testDir } from "../../dev/paths.ts";
+import { testDir } from "../../dev/paths.ts";
 import { startProgram } from "../../dev/programs.ts";
 import { freePorts } from "../../dev/servers/free-ports.ts";
-import { startKubernetes } from "../../dev/servers/kubernetes.ts";
 import { type ServerProcess } from "../../dev/servers/process.ts";
-import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
-import { connection } from "../../operator/kube/connection.ts";
-import type { Manifest } from "../integration/operator/harness.ts";
-import { privateServers } from "../support/servers.ts";
-import { until } from "../support/until.ts";
+import type { KubeClient } from "../../operator/kube/client.ts";
 import { type Measured, readMetrics } from "./operator-metrics.ts";
 import type { Posted } from "./operator-resources.ts";
 import { treeCpuUs } from "./process-usage.ts";
+import { type Cluster, type Round, type Stores, soon } from "./servers.ts";
 
 /** An operator in a process of its own. */
 export type RunningOperator = Pick<ServerProcess, "pid" | "stop" | "kill"> & { measured: () => Promise<Measured> };
@@ -33,16 +28,19 @@ export type Starting = { startedAt: number; measured: () => Promise<Measured>; r
 
 const posting = 48; // requests at a time
 
-/** Runs a measurement on new servers, with the CRDs applied. */
-export const onOperatorBench = async <T>(run: (bench: OperatorBench) => Promise<T>): Promise<T> => {
+/** Runs a measurement on stores and a cluster. */
+export const onOperatorBench = ({ withStores, withCluster }: Round, run: (bench: OperatorBench) => Promise<void>) =>
+  withStores((stores) => withCluster((cluster) => onServers(stores, cluster, run)), { durable: true });
+
+const onServers = async (
+  stores: Stores,
+  { kubeconfig, client, pids: clusterPids }: Cluster,
+  run: (bench: OperatorBench) => Promise<void>,
+): Promise<void> => {
   await mkdir(testDir, { recursive: true });
   const dir = await mkdtemp(join(testDir, "operator-"));
-  const stores = await privateServers({ mongodb: true, nats: true }, { durable: true });
-  const [port = 0, etcdPort = 0, etcdPeerPort = 0] = await freePorts(3);
-  const kubernetes = await startKubernetes({ dir, port, etcdPort, etcdPeerPort });
-  const client = kubeClient({ connection: connection({ KUBECONFIG: kubernetes.kubeconfig }) });
   const env = {
-    KUBECONFIG: kubernetes.kubeconfig,
+    KUBECONFIG: kubeconfig,
     HERALD_MONGODB_URL: stores.mongodb.url,
     HERALD_MONGODB_DATABASE: "bench",
     HERALD_NATS_URL: stores.nats.url,
@@ -51,18 +49,14 @@ export const onOperatorBench = async <T>(run: (bench: OperatorBench) => Promise<
     HERALD_HEALTH_HOST: "127.0.0.1",
   };
   const { start, stopAll } = operators(dir, env);
-  const [apiserver, etcd] = kubernetes.pids;
+  const [apiserver, etcd] = clusterPids;
   const [ferretdb, postgres] = stores.mongodb.pids();
   const pids = { "kube-apiserver": apiserver, etcd, ferretdb, postgres, nats: stores.nats.pids()[0] };
   try {
-    await applyCrds(client);
     const cpuUs = () => Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, treeCpuUs(pid ?? 0)]));
-    return await run({ client, start, cpuUs });
+    await run({ client, start, cpuUs });
   } finally {
     await stopAll();
-    client.close();
-    await kubernetes.kill();
-    await stores.close();
     await rm(dir, { recursive: true, force: true });
   }
 };
@@ -73,8 +67,6 @@ export const post = async (client: KubeClient, lists: readonly (readonly Posted[
     await mapBounded(list, posting, ({ path, body }) => client.call({ method: "POST", path, body }, soon()));
   }
 };
-
-export const soon = (): AbortSignal => AbortSignal.timeout(15_000);
 
 const operators = (dir: string, env: Record<string, string>) => {
   const running = new Set<RunningOperator>();
@@ -94,20 +86,4 @@ const operators = (dir: string, env: Record<string, string>) => {
   };
   const stopAll = () => Promise.all([...running].map(({ kill }) => kill()));
   return { start, stopAll };
-};
-
-type Crd = Manifest & { status?: { conditions?: { type: string; status: string }[] } };
-
-const crdsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
-const applyCrds = async (client: KubeClient): Promise<void> => {
-  const dir = join(rootDir, "crds");
-  const files = await Promise.all((await readdir(dir)).map((file) => readFile(join(dir, file), "utf8")));
-  const crds = files.map((text) => parse(text) as Crd);
-  await post(client, [crds.map((body) => ({ path: crdsPath, body }))]);
-  const isEstablished = async ({ metadata }: Crd): Promise<boolean> => {
-    const crd = await client.call<Crd>({ method: "GET", path: `${crdsPath}/${metadata.name}` }, soon());
-    return crd.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") ?? false;
-  };
-  await until(async () => (await Promise.all(crds.map(isEstablished))).every(Boolean), 30_000);
 };

@@ -51,6 +51,12 @@ export const whenIdle = async ({ measured }: RunningOperator): Promise<Measured>
   return (await lookUntil(look, ({ isLeader, passes, unfinished }) => isLeader && passes > 0 && unfinished === 0)).told;
 };
 
+/** Waits until an operator has made so many passes in all, and has nothing left to do. */
+export const verifiedAgain = async ({ measured }: RunningOperator, count: number): Promise<Measured> => {
+  const look = async (): Promise<Instant> => ({ told: await measured(), at: 0, cpuUs: {} });
+  return (await lookUntil(look, ({ passes, unfinished }) => passes >= count && unfinished === 0)).told;
+};
+
 const lookUntil = async (look: () => Promise<Instant>, holds: (told: Measured) => boolean): Promise<Instant> => {
   const endsAt = performance.now() + longestMs;
   for (;;) {

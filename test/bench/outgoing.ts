@@ -8,17 +8,17 @@ export type OutgoingResult = { cpuUsPerRequest: number; perSecond: number };
 /** `herald` is what the dispatcher uses; `node:http` makes the same requests without guard, deadline or bound. */
 export type OutgoingVariant = "herald" | "node:http";
 
-export type OutgoingBench = { variant?: OutgoingVariant; requests?: number; underWay?: number };
+export type OutgoingBench = { variant?: OutgoingVariant; requests?: number; warmUp?: number; underWay?: number };
 
 /**
  * CPU of the sending process for each request: 600 bytes by plain http over kept connections to a receiver in another
- * process, `underWay` of them at a time, after 5,000 that warm up connections and compiler.
+ * process, `underWay` of them at a time, after `warmUp` more for connections and compiler.
  */
 export const benchOutgoing = async (bench: OutgoingBench = {}): Promise<OutgoingResult> => {
-  const { variant = "herald", requests = 30_000, underWay = 10 } = bench;
+  const { variant = "herald", requests = 30_000, warmUp = 5_000, underWay = 10 } = bench;
   const sink = await startWebhookSink();
   const sender = senders[variant](new URL("/hook", sink.url), underWay);
-  await repeat(5_000, underWay, sender.send);
+  await repeat(warmUp, underWay, sender.send);
   const cpuBefore = process.cpuUsage();
   const startedMs = performance.now();
   await repeat(requests, underWay, sender.send);
@@ -27,7 +27,7 @@ export const benchOutgoing = async (bench: OutgoingBench = {}): Promise<Outgoing
   sender.close();
   const { requests: received } = await sink.totals();
   sink.stop();
-  if (received !== requests + 5_000) throw new Error(`${received} requests arrived of ${requests + 5_000}`);
+  if (received !== requests + warmUp) throw new Error(`${received} requests arrived of ${requests + warmUp}`);
   return { cpuUsPerRequest: (user + system) / requests, perSecond: (requests / tookMs) * 1000 };
 };
 

@@ -20,30 +20,26 @@ export const figure = (...[name, reach, value, unit, isReached, how]: FigureMemb
 
 type FigureMembers = [name: string, reach: string, value: number, unit: string, isReached: boolean, how: string];
 
-/** Measurements whose figures are kept together in one baseline, each by the name that asks for it. */
-export type Measurements = Record<string, () => Promise<Figure[]>>;
+const widths = [74, 12, 12, 11] as const; // of name, reach, measured and verdict; how stands at the end
+
+const row = (...cells: string[]): string =>
+  cells
+    .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    .join("  ")
+    .trimEnd();
+
+export const heading = row("figure", "reach", "measured", "", "how");
+
+/** A figure as a row of the table. A short round's says nothing about what is reached. */
+export const rowOf = ({ name, reach, value, unit, isReached, how }: Figure, isShort: boolean): string => {
+  const verdict = isReached ? "reached" : "NOT REACHED";
+  return row(name, reach, `${shown(value)} ${unit}`, isShort ? "tried" : verdict, how);
+};
+
+/** A measurement that came to nothing; further lines of the reason stand below its row. */
+export const failedRow = (name: string, reason: string): string => {
+  const [first = "", ...rest] = reason.split("\n");
+  return [row(name, "", "", "FAILED", first), ...rest.map((line) => `    ${line}`)].join("\n");
+};
 
 const shown = (value: number): string => value.toFixed(value >= 100 ? 0 : value >= 1 ? 1 : 2);
-
-/** The figures as a table of fixed columns. */
-export const table = (figures: readonly Figure[]): string => {
-  const rows = [
-    ["figure", "reach", "measured", "", "how"],
-    ...figures.map(({ name, reach, value, unit, isReached, how }) => [
-      name,
-      reach,
-      `${shown(value)} ${unit}`,
-      isReached ? "reached" : "NOT REACHED",
-      how,
-    ]),
-  ];
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
-};

@@ -3,6 +3,7 @@ import type { System } from "../support/system.ts";
 import { addEndpoint, anEvent, deliveriesBecome, postEvents } from "../support/webhook-traffic.ts";
 import { quantiles } from "./load.ts";
 import { peakRssMiB } from "./process-usage.ts";
+import type { Round } from "./servers.ts";
 import { arrived, monotonicMs, type WebhookSink } from "./webhook-sink.ts";
 import { onWebhookBench, type WebhookBench } from "./webhook-system.ts";
 
@@ -11,11 +12,12 @@ export type LatencyResult = { p50Ms: number; p99Ms: number; sent: number; arrive
 const healthyName = "healthy";
 
 /** Publish → arrival at an even pace; nothing else happens. */
-export const latency = (pace: Pace): Promise<LatencyResult> =>
+export const latency = (round: Round, pace: Pace): Promise<LatencyResult> =>
   onWebhookBench(
+    round,
     ({ system, sink }) => addHealthy(system, sink),
     async (bench) => {
-      await warmUp(bench);
+      await warmUp(bench, pace.warmUp);
       return paced(bench, pace);
     },
   );
@@ -30,8 +32,9 @@ export type HangingResult = LatencyResult & {
 };
 
 /** The same for one endpoint of an app that has others which never answer, each with a queue. */
-export const latencyBesideHanging = (hanging: Hanging): Promise<HangingResult> =>
+export const latencyBesideHanging = (round: Round, hanging: Hanging): Promise<HangingResult> =>
   onWebhookBench(
+    round,
     async ({ system, sink }) => {
       await addHealthy(system, sink);
       return Promise.all(
@@ -48,7 +51,7 @@ export const latencyBesideHanging = (hanging: Hanging): Promise<HangingResult> =
       const isAll = (counts: object) => Object.values(counts).reduce((sum: number, n: number) => sum + n, 0) >= queued;
       await deliveriesBecome(bench.system, ids, { are: isAll, withinMs: 600_000 });
       const queuedPerSecond = (queued / (monotonicMs() - startedMs)) * 1000;
-      await warmUp(bench);
+      await warmUp(bench, hanging.pace.warmUp);
       const result = await paced(bench, hanging.pace);
       return { ...result, queued, queuedPerSecond, peakRssMiB: peakRssMiB(bench.dispatcher.pid()) };
     },
@@ -60,9 +63,9 @@ const addHealthy = (system: System, { url }: WebhookSink) =>
 const hangingName = (n: number): string => `hang_${n}`;
 
 /** An endpoint's first requests open connections and compile code. */
-const warmUp = async ({ system, apiserver, sink }: WebhookBench): Promise<void> => {
-  for (let n = 0; n < 200; n++) await postEvents(system, apiserver, [anEvent("warm", n)]);
-  await arrived(sink, 200, 30_000);
+const warmUp = async ({ system, apiserver, sink }: WebhookBench, events: number): Promise<void> => {
+  for (let n = 0; n < events; n++) await postEvents(system, apiserver, [anEvent("warm", n)]);
+  await arrived(sink, events, 30_000);
   await sink.forget();
 };
 
@@ -86,8 +89,8 @@ const queueUp = async ({ system, apiserver }: WebhookBench, { endpoints, queued 
   await Promise.all(Array.from({ length: publishers }, publisher));
 };
 
-/** Events a second, and how many. */
-export type Pace = { perSecond: number; events: number };
+/** Events a second, how many, and how many come before them. */
+export type Pace = { perSecond: number; events: number; warmUp: number };
 
 const lastWithinMs = 30_000;
 

@@ -4,24 +4,27 @@ import { mapBounded } from "#core/runtime/bounded.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { addEndpoint } from "../support/webhook-traffic.ts";
+import type { Round } from "./servers.ts";
 import { onWebhookBench, type WebhookBench } from "./webhook-system.ts";
 
-/** 95th percentile of 200 pages of the list, by filter. */
+/** 95th percentile of some pages of the list, by filter. */
 export type ListResult = { filter: string; p95Ms: number; rows: number }[];
 
-const requestsPerFilter = 200;
+/** `deliveries` of one endpoint, and how many `pages` of them are read with each filter. */
+export type History = { deliveries: number; pages: number };
 
-/** Reads the history of one endpoint that has `count` deliveries: page after page, with every filter. */
-export const listOfDeliveries = (count: number): Promise<ListResult> =>
+/** Reads the history of one endpoint: page after page, with every filter. */
+export const listOfDeliveries = (round: Round, { deliveries, pages }: History): Promise<ListResult> =>
   onWebhookBench(
+    round,
     async ({ system, sink }) => {
       const endpoint = await addEndpoint(system, { url: `${sink.url}/1`, names: ["listed"], status: "disabled" });
-      await seedHistory(system.db, endpoint, count);
+      await seedHistory(system.db, endpoint, deliveries);
       return endpoint;
     },
     async (bench, endpoint) => {
       const results: ListResult = [];
-      for (const filter of filters) results.push(await readPages(bench, endpoint, filter));
+      for (const filter of filters) results.push(await readPages(bench, { endpoint, filter, pages }));
       return results;
     },
   );
@@ -44,12 +47,16 @@ const filters = [
 
 type Page = { data: unknown[]; next_cursor: string | null };
 
-const readPages = async (bench: WebhookBench, { _id }: WebhookRow, filter: string): Promise<ListResult[number]> => {
-  const { system, apiserver } = bench;
-  const list = `${apiserver.url}/v1/apps/${system.app._id}/webhooks/${_id}/deliveries?${filter}`;
+type Reading = { endpoint: WebhookRow; filter: string; pages: number };
+
+const readPages = async (
+  { system, apiserver }: WebhookBench,
+  { endpoint, filter, pages }: Reading,
+): Promise<ListResult[number]> => {
+  const list = `${apiserver.url}/v1/apps/${system.app._id}/webhooks/${endpoint._id}/deliveries?${filter}`;
   const tookMs: number[] = [];
   let [cursor, rows] = [null as string | null, 0];
-  for (let n = 0; n < requestsPerFilter; n++) {
+  for (let n = 0; n < pages; n++) {
     const url = cursor === null ? list : `${list}&cursor=${encodeURIComponent(cursor)}`;
     const startedMs = performance.now();
     const reply = await fetch(url, { headers: { authorization: `Bearer ${system.token}` } });
@@ -60,7 +67,7 @@ const readPages = async (bench: WebhookBench, { _id }: WebhookRow, filter: strin
     cursor = next;
     rows += data.length;
   }
-  const p95Ms = tookMs.toSorted((a, b) => a - b)[Math.floor(requestsPerFilter * 0.95)] ?? Number.NaN;
+  const p95Ms = tookMs.toSorted((a, b) => a - b)[Math.floor(pages * 0.95)] ?? Number.NaN;
   return { filter: filter || "no filter", p95Ms, rows };
 };
 

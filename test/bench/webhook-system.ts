@@ -1,8 +1,6 @@
-import { makeCredentials } from "../../dev/simulators/credentials.ts";
-import { privateServers } from "../support/servers.ts";
-import { type System, type SystemProgram, startSystem } from "../support/system.ts";
-import { loopbackAllowed } from "../support/webhook-traffic.ts";
+import type { System, SystemProgram } from "../support/system.ts";
 import { treeCpuUs } from "./process-usage.ts";
+import type { Round, Stores } from "./servers.ts";
 import { startWebhookSink, type WebhookSink } from "./webhook-sink.ts";
 
 /** By program and store, µs. */
@@ -19,35 +17,32 @@ export type WebhookBench = {
 };
 
 /** Runs one measurement on a new installation. `prepare` comes before the programs start. */
-export const onWebhookBench = async <P, T>(
+export const onWebhookBench = <P, T>(
+  { withInstallation }: Round,
   prepare: (made: Pick<WebhookBench, "system" | "sink">) => Promise<P>,
   run: (bench: WebhookBench, prepared: P) => Promise<T>,
-): Promise<T> => {
-  const servers = await privateServers({ mongodb: true, nats: true, redis: true }, { durable: true });
-  const { mongodb, nats, redis } = servers;
-  const sink = await startWebhookSink();
-  const system = await startSystem({
-    mongodbUrl: mongodb.url,
-    natsUrl: nats.url,
-    redisUrl: redis.url,
-    apns: { url: "https://127.0.0.1:9", credentials: makeCredentials() }, // nothing is pushed
-    plan: { api_rps: 100_000 },
-    env: loopbackAllowed,
-  });
-  try {
-    const prepared = await prepare({ system, sink });
-    const [apiserver, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
-    const [ferretdb, postgres] = mongodb.pids();
-    const [jetstream, redisServer] = [nats.pids()[0], redis.pids()[0]];
-    const pids = { ferretdb, postgres, nats: jetstream, redis: redisServer };
-    const programs = { apiserver: apiserver.pid(), dispatcher: dispatcher.pid() };
-    const cpuUs = (): Cpu => mapValues({ ...programs, ...pids }, (pid) => (pid === undefined ? 0 : treeCpuUs(pid)));
-    return await run({ system, apiserver, dispatcher, sink, cpuUs }, prepared);
-  } finally {
-    await system.stop();
-    sink.stop();
-    await servers.close();
-  }
+): Promise<T> =>
+  withInstallation(
+    async ({ system, stores }) => {
+      const sink = await startWebhookSink();
+      try {
+        const prepared = await prepare({ system, sink });
+        const [apiserver, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
+        const programs = { apiserver: apiserver.pid(), dispatcher: dispatcher.pid() };
+        const pids = { ...programs, ...pidsOf(stores) };
+        const cpuUs = (): Cpu => mapValues(pids, (pid) => (pid === undefined ? 0 : treeCpuUs(pid)));
+        return await run({ system, apiserver, dispatcher, sink, cpuUs }, prepared);
+      } finally {
+        sink.stop();
+      }
+    },
+    { durable: true },
+  );
+
+const pidsOf = ({ mongodb, nats, redis }: Stores) => {
+  const [ferretdb, postgres] = mongodb.pids();
+  const [[jetstream], [redisServer]] = [nats.pids(), redis.pids()];
+  return { ferretdb, postgres, nats: jetstream, redis: redisServer };
 };
 
 /** What was used since `before`, for each of `count` things. */
@@ -56,5 +51,5 @@ export const cpuOfEach = (before: Cpu, now: Cpu, count: number): Cpu & { all: nu
   return { all: Object.values(each).reduce((sum, us) => sum + us, 0), ...each };
 };
 
-const mapValues = <V>(record: Record<string, V>, map: (value: V, name: string) => number): Cpu =>
+const mapValues = <V>(record: Readonly<Record<string, V>>, map: (value: V, name: string) => number): Cpu =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));

@@ -3,11 +3,19 @@ import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { addEndpoint, anEvent, deliveriesBecome, eventsUrl } from "../support/webhook-traffic.ts";
 import { runLoad } from "./load.ts";
 import { peakRssMiB } from "./process-usage.ts";
+import type { Round } from "./servers.ts";
 import { arrived, monotonicMs } from "./webhook-sink.ts";
 import { type Cpu, cpuOfEach, onWebhookBench, type WebhookBench } from "./webhook-system.ts";
 
 /** Events of `names` in turn, each wanted by `endpointsPerName` endpoints. */
-export type Throughput = { events: number; perRequest: number; names: number; endpointsPerName: number };
+export type Throughput = {
+  events: number;
+  perRequest: number;
+  names: number;
+  endpointsPerName: number;
+  /** Deliveries that come before, for compiled code and open connections. */
+  warmUp: number;
+};
 
 export type ThroughputResult = {
   deliveries: number;
@@ -22,12 +30,12 @@ export type ThroughputResult = {
 };
 
 const publishers = 32;
-const warmUpEvents = 1_000; // compiled code, open connections
 const withinMs = 180_000;
 
 /** Publishes events over HTTP and measures until the last of them has arrived. */
-export const throughput = (wanted: Throughput): Promise<ThroughputResult> =>
+export const throughput = (round: Round, wanted: Throughput): Promise<ThroughputResult> =>
   onWebhookBench(
+    round,
     ({ system, sink }) =>
       Promise.all(
         Array.from({ length: wanted.names * wanted.endpointsPerName }, (_, n) =>
@@ -39,8 +47,8 @@ export const throughput = (wanted: Throughput): Promise<ThroughputResult> =>
         ),
       ),
     async (bench, endpoints) => {
-      await publish(bench, { ...wanted, events: warmUpEvents / wanted.endpointsPerName }, "warm");
-      await allStored(bench, endpoints, warmUpEvents);
+      await publish(bench, { ...wanted, events: wanted.warmUp / wanted.endpointsPerName }, "warm");
+      await allStored(bench, endpoints, wanted.warmUp);
       await bench.sink.forget();
       return measure(bench, endpoints, wanted);
     },
@@ -56,7 +64,7 @@ const measure = async (
   const startedMs = monotonicMs();
   const publishedPerSecond = await publish(bench, wanted, "event");
   const { lastAtMs } = await arrived(bench.sink, deliveries, withinMs);
-  await allStored(bench, endpoints, deliveries + warmUpEvents);
+  await allStored(bench, endpoints, deliveries + wanted.warmUp);
   const { requests, distinct } = await bench.sink.totals();
   return {
     deliveries,

@@ -1,9 +1,14 @@
+import { type SpawnOptions, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { MongoClient, type MongoClientOptions } from "mongodb";
+import { rootDir } from "../../dev/paths.ts";
 import { privateServers } from "../support/servers.ts";
+import { until } from "../support/until.ts";
 
 describe("private servers", function () {
   this.timeout(60_000);
@@ -58,6 +63,34 @@ describe("private servers", function () {
     expect(answer).to.equal("PONG");
   });
 });
+
+describe("a process that starts private servers", function () {
+  this.timeout(60_000);
+
+  it("leaves none of them behind, also when it is killed", async () => {
+    const script = `
+      const { privateServers } = await import("./test/support/servers.ts");
+      const { mongodb, nats, redis } = await privateServers({ mongodb: true, nats: true, redis: true });
+      process.send([...mongodb.pids(), ...nats.pids(), ...redis.pids()]);
+      setInterval(() => {}, 60_000);
+    `;
+    const options = { cwd: rootDir, stdio: ["ignore", "ignore", "inherit", "ipc"] } satisfies SpawnOptions;
+    const starter = spawn(process.execPath, ["--input-type=module", "--eval", script], options);
+    const [pids] = (await once(starter, "message")) as [number[]]; // as the script sends
+    expect(pids.filter(isAlive)).to.have.length(4);
+    starter.kill("SIGKILL");
+    await until(() => !pids.some(isAlive), 10_000);
+  });
+});
+
+/** A zombie has ended: only its parent has not asked yet. */
+const isAlive = (pid: number): boolean => {
+  try {
+    return /^State:\s+[^ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+};
 
 const count = (client: MongoClient): Promise<number> => client.db("probe").collection("rows").countDocuments();
 

@@ -14,7 +14,7 @@ import { type ProgramName, startProgram } from "../../dev/programs.ts";
 import { freePorts } from "../../dev/servers/free-ports.ts";
 import { type ServerProcess } from "../../dev/servers/process.ts";
 import type { Credentials } from "../../dev/simulators/credentials.ts";
-import { seedTenant, testKeyRing } from "./fixtures.ts";
+import { aPlan, seedTenant, testKeyRing } from "./fixtures.ts";
 
 export type SystemOptions = {
   mongodbUrl: string;
@@ -46,6 +46,8 @@ export type System = {
   tenantId: string;
   token: string;
   start: (program: ProgramName, env?: Record<string, string>) => Promise<SystemProgram>;
+  /** The same installation for a new organisation, with an app and a key of its own. */
+  another: () => Promise<System>;
   /** Waits until a message has ended. */
   ended: (messageId: string, withinMs: number) => Promise<MessageRow>;
   stop: () => Promise<void>;
@@ -62,10 +64,8 @@ export const startSystem = async (options: SystemOptions): Promise<System> => {
   const client = await MongoClient.connect(options.mongodbUrl);
   const db = client.db(name);
   await ensureIndexes(db);
-  const { plan, app, token } = await seedTenant(db, { plan: options.plan ?? {}, app: { channels: {} } });
-  const withApns = { ...app, channels: { ios_push: apnsAccount(app._id, options.apns.credentials) } };
-  await db.collection<AppRow>("apps").replaceOne({ _id: app._id }, withApns);
-  await makeStreams(options.natsUrl, name, plan);
+  const organisation = await seedOrganisation(db, options);
+  await makeStreams(options.natsUrl, name, aPlan(options.plan));
 
   const running: SystemProgram[] = [];
   let started = 0;
@@ -79,13 +79,12 @@ export const startSystem = async (options: SystemOptions): Promise<System> => {
     running.push(one);
     return one;
   };
-  return {
+  const system: System = {
     db,
     prefix: name,
-    app: withApns,
-    tenantId: app.tenant_id,
-    token,
+    ...organisation,
     start,
+    another: async () => ({ ...system, ...(await seedOrganisation(db, options)) }),
     ended: (id, withinMs) => ended(db, id, withinMs),
     stop: async () => {
       await Promise.all(running.map((one) => one.kill()));
@@ -95,6 +94,17 @@ export const startSystem = async (options: SystemOptions): Promise<System> => {
       await rm(dir, { recursive: true, force: true });
     },
   };
+  return system;
+};
+
+const seedOrganisation = async (
+  db: Db,
+  { plan = {}, apns }: SystemOptions,
+): Promise<Pick<System, "app" | "tenantId" | "token">> => {
+  const { app, token } = await seedTenant(db, { plan, app: { channels: {} } });
+  const withApns = { ...app, channels: { ios_push: apnsAccount(app._id, apns.credentials) } };
+  await db.collection<AppRow>("apps").replaceOne({ _id: app._id }, withApns);
+  return { app: withApns, tenantId: app.tenant_id, token };
 };
 
 const apnsAccount = (appId: string, { apns }: Credentials): NonNullable<AppRow["channels"]["ios_push"]> => ({

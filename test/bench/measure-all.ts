@@ -1,0 +1,72 @@
+import type { Tally } from "../support/reporter.ts";
+import type { Round } from "./servers.ts";
+import { type Figure, failedRow, heading, rowOf } from "./table.ts";
+
+/** Measures, and tells each figure as soon as it is known. */
+export type Measurement = (round: Round, tell: (...figures: Figure[]) => void) => Promise<void>;
+
+/** Measurements whose figures are kept together in one baseline, each by the name that asks for it. */
+export type Measurements = Record<string, Measurement>;
+
+export type Course = {
+  groups: Readonly<Record<string, Measurements>>;
+  round: Round;
+  print: (line: string) => void;
+  /** Keeps what a measurement of a group has told, also when it failed afterwards. */
+  keep: (group: string, figures: readonly Figure[]) => void;
+  /** How long one measurement may take. */
+  withinMs: number;
+};
+
+/**
+ * Makes one measurement after another and prints each figure when it is known; a measurement that fails is a row that
+ * says so, and the next ones are made. In a short round the groups run side by side.
+ */
+export const measureAll = async (course: Course): Promise<Tally> => {
+  const { groups, round, print } = course;
+  print(heading);
+  const outcomes: boolean[] = [];
+  const measureGroup = async (group: string): Promise<void> => {
+    for (const [name, measurement] of Object.entries(groups[group] ?? {}))
+      outcomes.push(await measure(name, group, measurement, course));
+  };
+  if (round.isShort) await Promise.all(Object.keys(groups).map(measureGroup));
+  else for (const group of Object.keys(groups)) await measureGroup(group);
+  const passed = outcomes.filter(Boolean).length;
+  return { passed, failed: outcomes.length - passed };
+};
+
+/** Whether it went through. */
+const measure = async (name: string, group: string, measurement: Measurement, course: Course): Promise<boolean> => {
+  const { round, print, keep, withinMs } = course;
+  const told: Figure[] = [];
+  const tell = (...figures: Figure[]): void => {
+    for (const one of figures) {
+      if (!Number.isFinite(one.value)) throw new Error(`${one.name}: no number came of it (${one.how})`);
+      told.push(one);
+      print(rowOf(one, round.isShort));
+    }
+  };
+  try {
+    await bounded(measurement(round, tell), withinMs);
+    return true;
+  } catch (error) {
+    print(failedRow(name, error instanceof Error ? error.message : String(error)));
+    return false;
+  } finally {
+    if (told.length > 0) keep(group, told);
+  }
+};
+
+/** Gives up what takes too long, and what throws beside all that is awaited: that would end the process. */
+const bounded = async (work: Promise<void>, withinMs: number): Promise<void> => {
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`not over after ${withinMs / 1_000} s`)), withinMs);
+  process.on("uncaughtException", reject);
+  try {
+    await Promise.race([work, givenUp]);
+  } finally {
+    clearTimeout(timer);
+    process.off("uncaughtException", reject);
+  }
+};

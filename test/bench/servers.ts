@@ -1,0 +1,162 @@
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { rootDir, testDir } from "../../dev/paths.ts";
+import { freePorts } from "../../dev/servers/free-ports.ts";
+import { startKubernetes } from "../../dev/servers/kubernetes.ts";
+import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
+import { connection } from "../../operator/kube/connection.ts";
+import type { Manifest } from "../integration/operator/harness.ts";
+import { privateServers } from "../support/servers.ts";
+import { type System, type SystemProgram, startSystem } from "../support/system.ts";
+import { until } from "../support/until.ts";
+import { loopbackAllowed } from "../support/webhook-traffic.ts";
+import { startSink } from "./sink.ts";
+
+/** The stores of an installation. They end with this process, at the latest. */
+export type Stores = Awaited<ReturnType<typeof startStores>>;
+
+/** A Kubernetes API that knows Herald's kinds. It ends with this process, at the latest. */
+export type Cluster = {
+  kubeconfig: string;
+  client: KubeClient;
+  /** Of kube-apiserver and etcd. */
+  pids: readonly number[];
+  close: () => Promise<void>;
+};
+
+/** An installation on such stores; webhooks may go to loopback, pushes go to a receiver that answers at once. */
+export type Installation = { stores: Stores; system: System; close: () => Promise<void> };
+
+/** What measurements are made on. */
+export type Round = {
+  /** Whether everything is only tried, in seconds: the figures say nothing then. */
+  isShort: boolean;
+  /** Stores of the measurement's own, so that all their CPU is its. `durable` ones wait for the disk. */
+  withStores: <T>(work: (stores: Stores) => Promise<T>, options?: { durable?: boolean }) => Promise<T>;
+  withInstallation: <T>(work: (made: Installation) => Promise<T>, options?: { durable?: boolean }) => Promise<T>;
+  withCluster: <T>(work: (cluster: Cluster) => Promise<T>) => Promise<T>;
+};
+
+/** Everything anew for each measurement. */
+export const wholeRound: Round = {
+  isShort: false,
+  withStores: (work, { durable = false } = {}) => using(startStores(durable), work),
+  withInstallation: (work, { durable = false } = {}) =>
+    using(startStores(durable), (stores) => using(install(stores), work)),
+  withCluster: (work) => using(startCluster(), work),
+};
+
+/** One set of everything, started when it is first asked for; a measurement gets an organisation of its own. */
+export const shortRound = (): Round & { close: () => Promise<void> } => {
+  const stores = onlyOnce(() => startStores(false));
+  const cluster = onlyOnce(startCluster);
+  const installation = onlyOnce(async () => withSharedPrograms(await install(await stores())));
+  return {
+    isShort: true,
+    withStores: async (work) => work(await stores()),
+    withInstallation: async (work) => {
+      const made = await installation();
+      return work({ ...made, system: await made.system.another() });
+    },
+    withCluster: async (work) => work(await cluster()),
+    close: async () => {
+      for (const one of [installation, cluster, stores]) await one.close();
+    },
+  };
+};
+
+type Closing = { close: () => Promise<void> };
+
+const onlyOnce = <T extends Closing>(start: () => Promise<T>): (() => Promise<T>) & Closing => {
+  let started: Promise<T> | undefined;
+  const close = async (): Promise<void> => {
+    const one = await started?.catch(() => undefined); // that it did not start, who asked for it was told
+    await one?.close();
+  };
+  return Object.assign(() => (started ??= start()), { close });
+};
+
+/** Whoever starts a program gets the one that runs, if one does. */
+const withSharedPrograms = (made: Installation): Installation => {
+  const running = new Map<string, Promise<SystemProgram>>();
+  const start: System["start"] = (program, env) => {
+    const one = running.get(program) ?? made.system.start(program, env);
+    running.set(program, one);
+    return one;
+  };
+  const another = async () => ({ ...(await made.system.another()), start });
+  return { ...made, system: { ...made.system, start, another } };
+};
+
+const install = async (stores: Stores): Promise<Installation> => {
+  const sink = await startSink();
+  try {
+    const system = await startSystem({
+      mongodbUrl: stores.mongodb.url,
+      natsUrl: stores.nats.url,
+      redisUrl: stores.redis.url,
+      apns: sink,
+      plan: { api_rps: 100_000 },
+      env: loopbackAllowed,
+    });
+    const close = async (): Promise<void> => {
+      await system.stop();
+      sink.stop();
+    };
+    return { stores, system, close };
+  } catch (error) {
+    sink.stop();
+    throw error;
+  }
+};
+
+const using = async <T extends Closing, R>(starting: Promise<T>, work: (started: T) => Promise<R>): Promise<R> => {
+  const started = await starting;
+  try {
+    return await work(started);
+  } finally {
+    await started.close();
+  }
+};
+
+const startStores = (durable: boolean) => privateServers({ mongodb: true, nats: true, redis: true }, { durable });
+
+const startCluster = async (): Promise<Cluster> => {
+  await mkdir(testDir, { recursive: true });
+  const dir = await mkdtemp(join(testDir, "cluster-"));
+  const [port = 0, etcdPort = 0, etcdPeerPort = 0] = await freePorts(3);
+  const { kubeconfig, pids, kill } = await startKubernetes({ dir, port, etcdPort, etcdPeerPort });
+  const client = kubeClient({ connection: connection({ KUBECONFIG: kubeconfig }) });
+  const close = async (): Promise<void> => {
+    client.close();
+    await kill();
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    await applyCrds(client);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { kubeconfig, client, pids, close };
+};
+
+type Crd = Manifest & { status?: { conditions?: { type: string; status: string }[] } };
+
+const crdsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+const applyCrds = async (client: KubeClient): Promise<void> => {
+  const dir = join(rootDir, "crds");
+  const files = await Promise.all((await readdir(dir)).map((file) => readFile(join(dir, file), "utf8")));
+  const crds = files.map((text) => parse(text) as Crd);
+  await Promise.all(crds.map((body) => client.call({ method: "POST", path: crdsPath, body }, soon())));
+  const isEstablished = async ({ metadata }: Crd): Promise<boolean> => {
+    const crd = await client.call<Crd>({ method: "GET", path: `${crdsPath}/${metadata.name}` }, soon());
+    return crd.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") ?? false;
+  };
+  await until(async () => (await Promise.all(crds.map(isEstablished))).every(Boolean), 30_000);
+};
+
+/** How long one request to the Kubernetes API may take. */
+export const soon = (): AbortSignal => AbortSignal.timeout(15_000);

@@ -1,0 +1,102 @@
+import { expect } from "chai";
+import { command } from "../../../dev/run-command.ts";
+import { type Course, type Measurement, measureAll } from "../../bench/measure-all.ts";
+import type { Round } from "../../bench/servers.ts";
+import { figure } from "../../bench/table.ts";
+
+const unused = () => Promise.reject(new Error("no server is needed here"));
+const round: Round = { isShort: false, withStores: unused, withInstallation: unused, withCluster: unused };
+
+const aFigure = (name: string, value = 1) => figure(name, "≥ 1/s", value, "/s", value >= 1, "once");
+const telling =
+  (...names: string[]): Measurement =>
+  async (_round, tell) =>
+    tell(...names.map((name) => aFigure(name)));
+
+/** Runs a course and gives what it printed, what it kept and its tally. */
+const run = async (over: Pick<Course, "groups"> & Partial<Course>) => {
+  const lines: string[] = [];
+  const kept: [string, string[]][] = [];
+  const tally = await measureAll({
+    round,
+    print: (line) => void lines.push(line),
+    keep: (group, figures) => void kept.push([group, figures.map(({ name }) => name)]),
+    withinMs: 10_000,
+    ...over,
+  });
+  return { lines, kept, tally };
+};
+
+describe("a round of measurements", () => {
+  it("prints a figure when it is known, not when its measurement is over", async () => {
+    const lines: string[] = [];
+    const { promise: printed, resolve: goOn } = Promise.withResolvers<void>();
+    const measurement: Measurement = async (_round, tell) => {
+      tell(aFigure("first"));
+      await printed;
+    };
+    const print = (line: string): void => {
+      lines.push(line);
+      if (line.startsWith("first")) goOn(); // else it would never end
+    };
+    await run({ groups: { a: { measurement } }, print });
+    expect(lines[1]).to.match(/^first +≥ 1\/s +1\.0 \/s +reached +once$/);
+  });
+
+  it("has a row that says what failed and why, keeps what was told before, and goes on", async () => {
+    const breaks: Measurement = async (_round, tell) => {
+      tell(aFigure("before"));
+      throw new Error("operator-0 did not start: it ended\nthe last line of its log");
+    };
+    const { lines, kept, tally } = await run({ groups: { a: { breaks, next: telling("after") }, b: {} } });
+    expect(lines[2]).to.match(/^breaks +FAILED +operator-0 did not start: it ended\n +the last line of its log$/);
+    expect(lines[3]).to.match(/^after /);
+    expect(kept).to.deep.equal([
+      ["a", ["before"]],
+      ["a", ["after"]],
+    ]);
+    expect(tally).to.deep.equal({ passed: 1, failed: 1 });
+  });
+
+  it("says that a figure is not reached, which is no failure", async () => {
+    const slow: Measurement = async (_round, tell) => tell(aFigure("slow", 0.5));
+    const { lines, tally } = await run({ groups: { a: { slow } } });
+    expect(lines[1]).to.include("NOT REACHED");
+    expect(tally).to.deep.equal({ passed: 1, failed: 0 });
+  });
+
+  it("says nothing of what is reached when it is short", async () => {
+    const { lines } = await run({ groups: { a: { one: telling("one") } }, round: { ...round, isShort: true } });
+    expect(lines[1]).to.match(/^one .* tried +once$/);
+  });
+
+  it("fails a figure that is no number, and does not keep it", async () => {
+    const empty: Measurement = async (_round, tell) => tell(aFigure("p99 of nothing", Number.NaN));
+    const { lines, kept, tally } = await run({ groups: { a: { empty } } });
+    expect(lines[1]).to.match(/^empty +FAILED +p99 of nothing: no number/);
+    expect(kept).to.deep.equal([]);
+    expect(tally).to.deep.equal({ passed: 0, failed: 1 });
+  });
+
+  it("gives up a measurement that does not end", async () => {
+    const endless: Measurement = () => new Promise(() => {});
+    const { lines, tally } = await run({ groups: { a: { endless, next: telling("after") } }, withinMs: 20 });
+    expect(lines[1]).to.match(/^endless +FAILED +not over after 0.02 s$/);
+    expect(tally).to.deep.equal({ passed: 1, failed: 1 });
+  });
+
+  it("survives what is thrown beside all that is awaited", async function () {
+    this.timeout(20_000);
+    const script = `
+      const { measureAll } = await import("./test/bench/measure-all.ts");
+      const thrown = () => new Promise(() => setTimeout(() => { throw new Error("beside"); }, 1));
+      const groups = { a: { thrown, fine: async () => {} } };
+      const course = { groups, round: { isShort: false }, print: console.log, keep: () => {}, withinMs: 10_000 };
+      console.log(JSON.stringify(await measureAll(course)));
+    `;
+    const printed = await command([process.execPath, "--input-type=module", "--eval", script]);
+    expect(printed)
+      .to.match(/^thrown +FAILED +beside$/m)
+      .and.to.include('{"passed":1,"failed":1}');
+  });
+});
