@@ -7,7 +7,12 @@ import { stringify } from "yaml";
 import { rootDir } from "../../dev/paths.ts";
 import { objectsIn, type Rendered, render } from "./support/helm.ts";
 
-type Application = { source: { helm: { valuesObject: object } }; destination: { namespace: string } };
+type Application = {
+  source: { helm: { valuesObject: object } };
+  destination: { namespace: string };
+  ignoreDifferences: { group: string; kind: string; jsonPointers: string[] }[];
+  syncPolicy: { syncOptions: string[] };
+};
 type HelmRelease = { releaseName: string; targetNamespace: string; storageNamespace: string; values: object };
 
 const read = (path: string): Rendered[] => objectsIn(readFileSync(join(rootDir, "deploy", path), "utf8"));
@@ -44,6 +49,15 @@ describe("the examples for Argo CD and Flux", function () {
     expect(release).to.include({ releaseName: "herald", targetNamespace: "herald", storageNamespace: "herald" });
     const namespaces = read("flux/herald.yaml").filter(({ kind }) => kind === "Namespace");
     expect(namespaces.map(({ metadata }) => metadata.name)).to.deep.equal(["herald"]);
+  });
+
+  it("have Argo CD, which renders without the cluster, leave the number of pods to autoscalers, at a sync too", () => {
+    expect(application.ignoreDifferences).to.deep.include({
+      group: "apps",
+      kind: "Deployment",
+      jsonPointers: ["/spec/replicas"],
+    });
+    expect(application.syncPolicy.syncOptions).to.include("RespectIgnoreDifferences=true");
   });
 
   it("have Flux try again soon what waited for something", () => {

@@ -49,6 +49,26 @@ describe("a release of the chart", function () {
     expect(await keys()).to.equal(made);
   });
 
+  it("keeps every pod when autoscaling is switched on, and what the autoscaler has made of them ever after", async () => {
+    const scaled = ["apiserver", "dispatcher"];
+    const on = scaled.flatMap((program) => ["--set", `${program}.autoscaling.enabled=true`]);
+    const replicas = async (): Promise<string[]> =>
+      Promise.all(
+        scaled.map((program) =>
+          kubectl(["get", `deployment/${release}-herald-${program}`, "--output", "jsonpath={.spec.replicas}"]),
+        ),
+      );
+    await helm("upgrade", ...chart("--set", "apiserver.replicas=3", "--set", "dispatcher.replicas=4"));
+    await helm("upgrade", ...chart(...on));
+    expect(await replicas()).to.deep.equal(["3", "4"]);
+    for (const program of scaled) // through the subresource that a HorizontalPodAutoscaler uses
+      await kubectl(["scale", `deployment/${release}-herald-${program}`, "--replicas=8"]);
+    await helm("upgrade", ...chart(...on, "--set", "logLevel=debug"));
+    expect(await replicas()).to.deep.equal(["8", "8"]);
+    await helm("upgrade", ...chart("--set", "apiserver.replicas=3", "--set", "dispatcher.replicas=4"));
+    expect(await replicas()).to.deep.equal(["3", "4"]);
+  });
+
   it("is refused another key ring by a tool that renders without asking the cluster", async () => {
     const made = await keys();
     const text = await helm("template", ...chart(), "--show-only", "templates/stores/key-ring.yaml");

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventually } from "./support/cluster.ts";
+import { eventually, isReady } from "./support/cluster.ts";
 import { releaseName } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";
 
@@ -20,13 +20,18 @@ describe("the HorizontalPodAutoscaler", function () {
 
   after(() => at.release.upgrade("apiserver.autoscaling.enabled=false"));
 
-  it("adds apiservers while there is load, takes them away after it, and fails no request", async () => {
+  const names = async (): Promise<string[]> =>
+    (await at.release.pods("apiserver")).filter(isReady).map(({ metadata }) => metadata.name);
+
+  it("keeps the pods that run when it is switched on, adds some while there is load, and fails no request", async () => {
+    const before = await names();
     await at.release.upgrade(
       "apiserver.autoscaling.enabled=true",
       "apiserver.autoscaling.maxReplicas=3",
       "apiserver.autoscaling.targetCPUUtilizationPercentage=10",
       "apiserver.autoscaling.behavior.scaleDown.stabilizationWindowSeconds=5",
     );
+    expect(await names()).to.include.members(before);
     const during = await at.underLoad(80, () => reaches(at, "load → 3 ready", (ready) => ready > 2));
     const after = await at.underLoad(2, () => reaches(at, "end of load → 2 ready", (ready) => ready === 2));
     expect([...during.failures, ...after.failures]).to.deep.equal([]);

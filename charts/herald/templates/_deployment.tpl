@@ -18,6 +18,10 @@ metadata:
 spec:
   {{- if not $scaling.enabled }}
   replicas: {{ $own.replicas }}
+  {{- else }}
+  {{- with lookup "apps/v1" "Deployment" $root.Release.Namespace (printf "%s-%s" (include "herald.fullname" $root) .program) }}
+  replicas: {{ .spec.replicas }} # those that run; a member that a manifest no longer has would become its default, 1
+  {{- end }}
   {{- end }}
   revisionHistoryLimit: 5
   selector:
