@@ -13,6 +13,7 @@ import type { AddressGuard } from "#core/runtime/address-guard.ts";
 import { templateProblem } from "#core/runtime/body-template-engine.ts";
 import { semaphore } from "#core/runtime/bounded.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
+import type { Resolve } from "#core/runtime/resolve.ts";
 import { activityLimits } from "#core/schema/live-activity-type.ts";
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
 import { type AppRow, appCollection, apps } from "#core/storage/apps.ts";
@@ -53,8 +54,10 @@ export type HandlerDeps = Common & {
   replicas: number;
   publicUrl: string;
   ring: KeyRing;
-  /** Judges the addresses of webhooks. */
-  guard: Pick<AddressGuard, "problemOf">;
+  /** Judges the addresses of webhooks, */
+  guard: AddressGuard;
+  /** and where their names lead. */
+  resolve: Resolve;
   secrets: Secrets;
   stores: Stores;
 };
@@ -89,7 +92,8 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
       secrets,
       ring,
       newSigningSecret,
-      addressProblem: deps.guard.problemOf,
+      guard: deps.guard,
+      resolve: deps.resolve,
       templateProblem,
       filterProblems,
       ...traffic(deps, doorbell),

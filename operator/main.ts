@@ -5,6 +5,7 @@ import { describeConfig, loadConfig } from "#core/runtime/config.ts";
 import { runProgram } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
 import { createMetrics } from "#core/runtime/metrics.ts";
+import { dns } from "#core/runtime/resolve.ts";
 import { connectMongo } from "#core/storage/connect.ts";
 import { leaseTiming } from "./engine/lease.ts";
 import { once } from "./once.ts";
@@ -39,6 +40,7 @@ const { stores, health, announced, engine, resources } = makeParts({
   log,
   metrics: createMetrics("operator"),
   clock: systemClock,
+  resolve: dns(),
   leaseTiming,
 });
 const program = { log, graceMs: config.graceSeconds * 1000 };

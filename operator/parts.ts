@@ -11,6 +11,7 @@ import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { Metrics } from "#core/runtime/metrics.ts";
 import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
+import type { Resolve } from "#core/runtime/resolve.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
 import type { Mongo } from "#core/storage/connect.ts";
 import { eventRecorder } from "./engine/events.ts";
@@ -53,6 +54,7 @@ export type PartsDeps = {
   log: Log;
   metrics: Metrics<"operator">;
   clock: Clock;
+  resolve: Resolve;
   leaseTiming: LeaseTiming;
 };
 
@@ -83,6 +85,7 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
     replicas: config.natsReplicas,
     publicUrl: config.publicUrl,
     guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
+    resolve: deps.resolve,
     ring: keyRing(config.keyRing),
     secrets: secrets(writes, tell),
     stores,

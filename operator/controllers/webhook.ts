@@ -25,11 +25,13 @@ import { type AppRefDeps, appIsGone, appOf, besideInApp } from "./app-ref.ts";
 import { type Common, firstFinding, kept, noRoomYet, refusal, secretValues } from "./common.ts";
 import type { PlanRoom } from "./plan-room.ts";
 import { type MayWrite, type Records, records } from "./record.ts";
+import { type AddressDeps, addressProblem } from "./webhook-address.ts";
 import { keepSigningSecret, ownerOf, type SigningDeps } from "./webhook-secret.ts";
 
 export type WebhookDeps = Common &
   AppRefDeps &
   SigningDeps &
+  AddressDeps &
   Judges & {
     webhooks: ManagedRows<WebhookRow>;
     store: Pick<Store<Webhook>, "by">;
@@ -46,7 +48,6 @@ export type WebhookDeps = Common &
 
 /** What is wrong with a part of a spec, in words; null or empty when nothing is. */
 type Judges = {
-  addressProblem: (url: URL) => string | null;
   templateProblem: (template: string) => string | null;
   filterProblems: (filters: WebhookFilters, at: string) => readonly FieldError[];
 };
@@ -87,13 +88,16 @@ export const webhookHandler = (deps: WebhookDeps): Handler<Webhook> => {
 type Input = { webhook: Webhook; stand: MayWrite<WebhookRow>; app: AppRow };
 
 /** An endpoint that is to be made needs room in the plan. */
-const write = (
+const write = async (
   deps: WebhookDeps,
   record: Records<Webhook, WebhookRow>,
   input: Input,
   signal: AbortSignal,
-): Promise<Verdict> | Verdict => {
+): Promise<Verdict> => {
   const { webhook, stand, app } = input;
+  const address = webhook.spec.url;
+  const unreachable = await addressProblem(deps, { address, isTaken: stand.row?.url === address }, signal);
+  if (unreachable !== null) return unreachable;
   const finding = firstFinding(policies, { spec: webhook.spec, judges: deps });
   if (finding !== null) return refusal(finding);
   const apply = () => applyTo(deps, record, input, signal);
@@ -106,11 +110,6 @@ const write = (
 
 /** What a spec must satisfy that no rule of the CRD can say. */
 const policies: ((input: { spec: WebhookSpec; judges: Judges }) => Finding | null)[] = [
-  ({ spec, judges }) => {
-    const url = URL.parse(spec.url);
-    const problem = url === null ? "it is no address" : judges.addressProblem(url);
-    return problem === null ? null : refused("AddressRefused", `spec.url: ${problem}`);
-  },
   ({ spec, judges }) => {
     const problem = spec.bodyTemplate === undefined ? null : judges.templateProblem(spec.bodyTemplate);
     return problem === null ? null : refused("TemplateInvalid", `spec.bodyTemplate: ${problem}`);

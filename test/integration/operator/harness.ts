@@ -8,6 +8,7 @@ import { connectNats, type Nats } from "#core/queue/connect.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
 import { createMetrics, type Metrics } from "#core/runtime/metrics.ts";
+import { dns, type Resolve } from "#core/runtime/resolve.ts";
 import type { Condition } from "#core/schema/resources/common.ts";
 import { connectMongo, type Mongo } from "#core/storage/connect.ts";
 import { rootDir } from "../../../dev/paths.ts";
@@ -130,6 +131,8 @@ export type StartOptions = {
   natsUrl?: string;
   clock?: Clock;
   leaseTiming?: LeaseTiming;
+  /** Where names lead, other than DNS says. */
+  resolve?: Resolve;
 };
 export type Started = { stop: () => Promise<void>; metrics: Metrics<"operator">; log: () => string };
 
@@ -156,6 +159,7 @@ const startOperator = async (
     metrics,
     log: createLog({ program: "operator", level: "info", destination }),
     clock: options.clock ?? systemClock,
+    resolve: options.resolve ?? dns(),
     leaseTiming: options.leaseTiming ?? shortLease,
   });
   for (const part of all) await part.start(new AbortController().signal);
