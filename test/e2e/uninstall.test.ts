@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { eventually } from "./support/cluster.ts";
 import { inventory } from "./support/inventory.ts";
+import { releaseName } from "./support/release.ts";
 import { type System, samplesNamespace, system } from "./support/system.ts";
 
 /** What the chart says it keeps: the kinds with their objects, which are the users', and the key ring. */
@@ -36,6 +37,7 @@ describe("in the end", function () {
 
   it("helm uninstall leaves nothing but what is kept on purpose", async () => {
     await at.release.uninstall();
+    await at.cluster.kubectl(["delete", "pod", "herald-test", "--namespace", releaseName, "--ignore-not-found"]);
     let left: string[] = [];
     await eventually("nothing is left", goneWithinMs, async () => {
       left = [...(await inventory(at.cluster))].filter((name) => !at.before.has(name)).toSorted();

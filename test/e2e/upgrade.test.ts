@@ -31,6 +31,7 @@ describe("under load", function () {
 /** The tags that run. */
 const images = async ({ cluster }: System): Promise<string[]> => {
   const path = "jsonpath={.items[*].spec.containers[*].image}";
-  const printed = await cluster.kubectl(["get", "pods", "--namespace", "herald", "--output", path]);
+  const running = ["--field-selector", "status.phase=Running"]; // the pod of helm test has ended
+  const printed = await cluster.kubectl(["get", "pods", "--namespace", "herald", ...running, "--output", path]);
   return [...new Set(printed.split(" ").map((image) => image.split(":")[1] ?? ""))];
 };

@@ -49,7 +49,7 @@ export const releaseOf = (env: Environment, cluster: Cluster) => {
     upgrade: (...changes: string[]) =>
       helm(["upgrade", ...named, "charts/herald", "--reuse-values", ...set(changes), ...wait]),
     rollback: () => helm(["rollback", ...named, ...wait]),
-    test: () => helm(["test", ...named, "--timeout", "2m"]),
+    test: () => helm(["test", ...named, "--logs", "--timeout", "2m"]),
     uninstall: () => helm(["uninstall", ...named, ...wait]),
     pods,
     allPods,
