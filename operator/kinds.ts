@@ -11,7 +11,7 @@ import { webhookResource } from "#core/schema/resources/webhook.ts";
 import type { Changes } from "#core/storage/directory.ts";
 import { type Controller, controller } from "./engine/controller.ts";
 import type { Tell } from "./engine/events.ts";
-import { controllerMetrics } from "./engine/metrics.ts";
+import { controllerMetrics, restartsAtZero } from "./engine/metrics.ts";
 import type { Handler } from "./engine/reconcile.ts";
 import type { Lane } from "./engine/work-queue.ts";
 import type { Handlers } from "./handlers.ts";
@@ -75,6 +75,7 @@ export const makeControllers = (deps: KindsDeps): Controllers => {
 export const watchSecrets = (deps: KindsDeps, controllers: Controllers): Pick<Controller, "watch" | "synced"> => {
   const { client, stores, timing, log, metrics } = deps;
   const link = dependants(stores).secret;
+  restartsAtZero(metrics, "secret");
   const { run: watch, synced } = reflector<KubeObject>({
     client,
     path: secretsPath,

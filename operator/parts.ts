@@ -11,6 +11,7 @@ import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
 import type { Metrics } from "#core/runtime/metrics.ts";
 import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
+import { combinations } from "#core/runtime/metrics-series.ts";
 import type { Resolve } from "#core/runtime/resolve.ts";
 import { ensureIndexes } from "#core/storage/all.ts";
 import type { Mongo } from "#core/storage/connect.ts";
@@ -129,11 +130,15 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
 const clientOf = ({ env, metrics }: PartsDeps): KubeClient => {
   const kubernetes = connection(env);
   const { host } = kubernetes.server;
+  for (const labels of combinations({ method: ["GET", "POST", "PUT", "PATCH", "DELETE"], code: failures }))
+    metrics.apiRequests.inc({ ...labels, host }, 0); // as counterFromZero has it
   return kubeClient({
     connection: kubernetes,
     onAnswer: (method, code) => metrics.apiRequests.inc({ method, host, code: code === 0 ? "<error>" : String(code) }),
   });
 };
+
+const failures = ["<error>", "429", "500", "503"];
 
 const listed =
   ({ isSynced }: Operator) =>

@@ -69,8 +69,9 @@ const watch = async <Row extends Leasable>(
   deps: TimersDeps,
   stop: AbortSignal,
 ): Promise<void> => {
-  const { db, holder, clock, log } = deps;
-  const setAside = countAside(deps.metrics, source.name);
+  const { db, holder, clock, log, metrics } = deps;
+  const setAside = countAside(metrics, source.name);
+  metrics.timersRung.inc({ source: source.name }, 0); // as counterFromZero has it
   const lease = keep(namedLease(db, { name: `timers/${source.name}`, holder, holdMs, clock }), clock);
   let failures = 0;
   while (!stop.aborted) {

@@ -56,7 +56,9 @@ type Job = { hint: Hint; startedMs: number; isRepeated: boolean; abort: AbortCon
  * Outlives restarts of JetStream and the deletion of its stream or consumer.
  */
 export const worker = <T>(options: WorkerOptions<T>): Part => {
-  const { nats, stream, consumer, concurrency, log, heartbeatMs = 10_000 } = options;
+  const { nats, stream, consumer, concurrency, metrics, log, heartbeatMs = 10_000 } = options;
+  for (const settlement of settlements) metrics.messages.inc({ stream, consumer, settlement }, 0); // as counterFromZero has it
+  metrics.redeliveries.inc({ consumer }, 0);
   const jobs = new Set<Job>();
   let isStopping = false;
   let heartbeat: NodeJS.Timeout | undefined;
@@ -99,7 +101,7 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
 
 /** Handles and settles one hint; never rejects. */
 const run = async <T>(job: Job, options: WorkerOptions<T>): Promise<void> => {
-  const { consumer, metrics, timeoutMs } = options;
+  const { stream, consumer, metrics, timeoutMs } = options;
   const { hint, abort, startedMs } = job;
   if (hint.attempt > 1) metrics.redeliveries.inc({ consumer });
   metrics.inFlight.inc({ consumer });
@@ -108,11 +110,13 @@ const run = async <T>(job: Job, options: WorkerOptions<T>): Promise<void> => {
   clearTimeout(timer);
   metrics.inFlight.dec({ consumer });
   metrics.handleSeconds.observe({ consumer }, (Date.now() - startedMs) / 1_000);
-  metrics.messages.inc({ consumer, settlement: settlement.failed ? "failed" : settlement.kind });
+  metrics.messages.inc({ stream, consumer, settlement: settlement.failed ? "failed" : settlement.kind });
   settle(hint, settlement);
 };
 
 type Attempted = Settlement & { failed?: true };
+
+const settlements: readonly (Settlement["kind"] | "failed")[] = ["done", "retry", "drop", "failed"];
 
 const attempt = async <T>(job: Job, options: WorkerOptions<T>): Promise<Attempted> => {
   const { hint, abort, isRepeated } = job;

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Gauge, Histogram, type Registry } from "prom-client";
+import { combinations, counterFromZero } from "./metrics-series.ts";
 
 export type ApiserverMetrics = ReturnType<typeof apiserverMetrics>;
 
@@ -6,11 +7,15 @@ export type ApiserverMetrics = ReturnType<typeof apiserverMetrics>;
 export const apiserverMetrics = (registry: Registry) => {
   const registers = [registry];
   return {
-    requests: new Counter({
+    requests: counterFromZero({
       name: "herald_http_requests_total",
       help: "requests by route, method and status",
-      labelNames: ["route", "method", "status"] as const,
-      registers,
+      registry,
+      series: combinations({
+        route: ["/v1/notifications"], // of which the objective is
+        method: ["POST"],
+        status: ["202", "500", "503", "504"],
+      }),
     }),
     requestSeconds: new Histogram({
       name: "herald_http_request_duration_seconds",
@@ -24,23 +29,23 @@ export const apiserverMetrics = (registry: Registry) => {
       help: "requests that are being answered",
       registers,
     }),
-    accepted: new Counter({
+    accepted: counterFromZero({
       name: "herald_messages_accepted_total",
       help: "notifications by how they were accepted (created, replayed)",
-      labelNames: ["outcome"] as const,
-      registers,
+      registry,
+      series: combinations({ outcome: ["created", "replayed"] }),
     }),
-    customEvents: new Counter({
+    customEvents: counterFromZero({
       name: "herald_custom_events_total",
       help: "custom events by what became of them (accepted, duplicate, refused for their time)",
-      labelNames: ["outcome"] as const,
-      registers,
+      registry,
+      series: combinations({ outcome: ["accepted", "duplicate", "refused"] }),
     }),
-    rateDecisions: new Counter({
+    rateDecisions: counterFromZero({
       name: "herald_rate_limit_decisions_total",
       help: "token bucket decisions (allowed, limited) by where the bucket was (redis, local when Redis is away)",
-      labelNames: ["decision", "bucket"] as const,
-      registers,
+      registry,
+      series: combinations({ decision: ["allowed", "limited"], bucket: ["redis", "local"] }),
     }),
   };
 };

@@ -1,5 +1,7 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { sendableChannels } from "../domain/channels.ts";
+import { Gauge, Histogram, type Registry } from "prom-client";
+import { type SendableChannel, sendableChannels } from "../domain/channels.ts";
+import type { OutcomeKind } from "../domain/outcome.ts";
+import { combinations, counterFromZero } from "./metrics-series.ts";
 import { webhookMetrics } from "./metrics-webhooks.ts";
 
 export type DispatcherMetrics = ReturnType<typeof dispatcherMetrics>;
@@ -8,29 +10,19 @@ export type DispatcherMetrics = ReturnType<typeof dispatcherMetrics>;
 export const dispatcherMetrics = (registry: Registry) => ({
   ...deliveryMetrics(registry),
   ...webhookMetrics(registry),
-  invalidationsHeld: invalidationsHeld(registry),
 });
-
-/** There from the start: the first run may already doubt hundreds of addresses. */
-const invalidationsHeld = (registry: Registry) => {
-  const held = new Counter({
-    name: "herald_invalidations_held_total",
-    help: "addresses that a provider called gone and that stay, because it said so of nearly all of an account",
-    labelNames: ["channel"] as const,
-    registers: [registry],
-  });
-  for (const channel of sendableChannels) held.inc({ channel }, 0);
-  return held;
-};
 
 const deliveryMetrics = (registry: Registry) => {
   const registers = [registry];
   return {
-    deliveries: new Counter({
+    deliveries: counterFromZero({
       name: "herald_deliveries_total",
       help: "recipients by channel, provider and outcome (sent, token_invalid, retry_at, config_error, payload_error, uncertain)",
-      labelNames: ["channel", "provider", "outcome"] as const,
-      registers,
+      registry,
+      series: Object.entries(providers).flatMap(([channel, provider]) => [
+        ...combinations({ channel: [channel], provider: [provider], outcome: Object.keys(outcomes) }),
+        { channel, provider: "none", outcome: "config_error" }, // of an app without an account that can be used
+      ]),
     }),
     providerSeconds: new Histogram({
       name: "herald_provider_call_duration_seconds",
@@ -52,13 +44,35 @@ const deliveryMetrics = (registry: Registry) => {
       buckets: [0.005, 0.02, 0.05, 0.1, 0.5, 2, 10, 30], // a turn reads a few pages of 500
       registers,
     }),
-    messagesEnded: new Counter({
+    invalidationsHeld: counterFromZero({
+      name: "herald_invalidations_held_total",
+      help: "addresses that a provider called gone and that stay, because it said so of nearly all of an account",
+      registry,
+      series: combinations({ channel: sendableChannels }),
+    }),
+    messagesEnded: counterFromZero({
       name: "herald_messages_ended_total",
       help: "notifications by the status they ended with",
-      labelNames: ["status"] as const,
-      registers,
+      registry,
+      series: combinations({ status: ["completed", "failed"] }),
     }),
   };
+};
+
+const providers: Record<SendableChannel, string> = {
+  ios_push: "apns",
+  android_push: "fcm",
+  web_push: "web_push",
+  email: "smtp",
+};
+
+const outcomes: Record<OutcomeKind, true> = {
+  sent: true,
+  token_invalid: true,
+  retry_at: true,
+  config_error: true,
+  payload_error: true,
+  uncertain: true,
 };
 
 /** What is read when it is asked for, rather than kept: it changes with every recipient. */

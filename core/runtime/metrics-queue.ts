@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { combinations, counterFromZero } from "./metrics-series.ts";
 
 export type QueueMetrics = ReturnType<typeof queueMetrics>;
 
@@ -8,8 +9,8 @@ export const queueMetrics = (registry: Registry) => {
   return {
     messages: new Counter({
       name: "herald_queue_messages_total",
-      help: "JetStream messages by consumer and how they were settled (done, retry, drop, failed)",
-      labelNames: ["consumer", "settlement"] as const,
+      help: "JetStream messages by stream, consumer and how they were settled (done, retry, drop, failed)",
+      labelNames: ["stream", "consumer", "settlement"] as const,
       registers,
     }),
     handleSeconds: new Histogram({
@@ -50,11 +51,11 @@ export const queueMetrics = (registry: Registry) => {
       labelNames: ["source"] as const,
       registers,
     }),
-    outboxEvents: new Counter({
+    outboxEvents: counterFromZero({
       name: "herald_outbox_events_total",
       help: "events of outboxes by what became of their publication (published, kept)",
-      labelNames: ["outcome"] as const,
-      registers,
+      registry,
+      series: combinations({ outcome: ["published", "kept"] }),
     }),
   };
 };

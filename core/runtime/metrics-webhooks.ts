@@ -1,14 +1,19 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Gauge, Histogram, type Registry } from "prom-client";
+import { webhookErrorClasses } from "../domain/webhook-errors.ts";
+import { combinations, counterFromZero } from "./metrics-series.ts";
 
 /** Rate, errors and duration of requests to endpoints, and how endpoints are doing. */
 export const webhookMetrics = (registry: Registry) => {
   const registers = [registry];
   return {
-    webhookAttempts: new Counter({
+    webhookAttempts: counterFromZero({
       name: "herald_webhook_attempts_total",
       help: "requests to endpoints by outcome (success, failed, dead) and, unless they succeeded, why (error_class)",
-      labelNames: ["outcome", "error_class"] as const,
-      registers,
+      registry,
+      series: [
+        { outcome: "success", error_class: "none" },
+        ...combinations({ outcome: ["failed", "dead"], error_class: webhookErrorClasses }),
+      ],
     }),
     webhookSeconds: new Histogram({
       name: "herald_webhook_attempt_duration_seconds",

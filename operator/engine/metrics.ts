@@ -64,6 +64,12 @@ const beginAtZero = (metrics: OperatorMetrics, controller: string, queueLabels: 
   const { queueDepth, queueAdds, queueRetries, unfinishedSeconds, longestSeconds } = metrics;
   for (const one of [queueDepth, queueAdds, queueRetries, unfinishedSeconds, longestSeconds]) one.inc(queueLabels, 0);
   metrics.driftRepairs.inc({ kind: controller }, 0);
+  restartsAtZero(metrics, controller);
+};
+
+/** The same for watches of a kind. */
+export const restartsAtZero = ({ watchRestarts }: Pick<OperatorMetrics, "watchRestarts">, kind: string): void => {
+  for (const reason of ["end", "gone", "error"]) watchRestarts.inc({ kind, reason }, 0);
 };
 
 type QueueLabels = { name: string; controller: string };

@@ -47,15 +47,16 @@ type GrafanaPanel = {
 };
 type GrafanaDashboard = { title: string; panels: GrafanaPanel[] };
 
-/** A metric that an expression reads, with the labels that its matchers name. */
-export type Selector = { metric: string; labels: string[] };
+/** A metric that an expression reads, with the labels that its matchers name; `text` is how it stands there. */
+export type Selector = { metric: string; labels: string[]; text: string };
 
 export const selectorsOf = (expr: string): Selector[] =>
   [
     ...expr
       .replaceAll(/\bby \([^)]*\)/g, "")
       .matchAll(/\b([a-z][a-z0-9]*(?:[_:][a-z0-9_]+)+)(?![\w(])(?: *\{([^}]*)\})?/g),
-  ].map(([, metric = "", matchers = ""]) => ({
+  ].map(([text, metric = "", matchers = ""]) => ({
+    text,
     metric,
     labels: [...matchers.matchAll(/(\w+) *(?:=~|!~|!=|=) *"/g)].map(([, label = ""]) => label),
   }));

@@ -67,9 +67,9 @@ export const service: Dashboard = {
     {
       title: "Programs",
       panels: [
-        graph("Stores that answer", "short", "1: at least one replica has had an answer within a second", [
+        graph("Stores that answer", "short", "1: every replica has had an answer within a second", [
           {
-            expr: `max by (program, dependency) (herald_dependency_up{${here}})`,
+            expr: `min by (program, dependency) (herald_dependency_up{${here}})`,
             legend: "{{program}}: {{dependency}}",
           },
         ]),

@@ -48,6 +48,20 @@ const service: Record<string, AlertCase> = {
       [all("herald_dependency_up", 'program="apiserver",dependency="redis",pod="b"')]: "1x20",
     },
   },
+  HeraldReplicaCutOff: {
+    at: "15m",
+    fires: {
+      [all("herald_dependency_up", 'program="apiserver",dependency="redis",pod="a"')]: "0x20",
+      [all("herald_dependency_up", 'program="apiserver",dependency="redis",pod="b"')]: "1x20",
+    },
+    rests: {
+      // a replica that lost it four minutes ago, and a store that none reaches, which is another alert's
+      [all("herald_dependency_up", 'program="apiserver",dependency="redis",pod="a"')]: "1x10 0x10",
+      [all("herald_dependency_up", 'program="apiserver",dependency="redis",pod="b"')]: "1x20",
+      [all("herald_dependency_up", 'program="apiserver",dependency="mongodb",pod="a"')]: "0x20",
+      [all("herald_dependency_up", 'program="apiserver",dependency="mongodb",pod="b"')]: "0x20",
+    },
+  },
   HeraldAcceptSlow: {
     at: "30m",
     fires: histogram("herald_http_request_duration_seconds", 'route="/v1/notifications",method="POST"', {
@@ -133,21 +147,27 @@ const delivery: Record<string, AlertCase> = {
   },
   HeraldQueueStuck: {
     at: "20m",
-    fires: { [all("herald_consumer_pending", 'stream="work",consumer="plan"')]: "5x30" },
+    fires: {
+      [all("herald_consumer_pending", 'stream="work-free",consumer="plan"')]: "5x30",
+      [all("herald_queue_messages_total", 'stream="work-free",consumer="plan",settlement="done"')]: "7x30",
+      [all("herald_queue_messages_total", 'stream="work-growth",consumer="plan",settlement="done"')]: "0+1x30", // another's
+    },
     rests: {
-      [all("herald_consumer_pending", 'stream="work",consumer="plan"')]: "5x30",
-      [all("herald_queue_messages_total", 'consumer="plan",settlement="done"')]: "0+1x30",
+      [all("herald_consumer_pending", 'stream="work-free",consumer="plan"')]: "5x30",
+      [all("herald_queue_messages_total", 'stream="work-free",consumer="plan",settlement="done"')]: "0+1x30",
     },
   },
   HeraldQueueBehind: {
     at: "25m",
     fires: {
-      [all("herald_consumer_pending", 'stream="work",consumer="plan"')]: "1000x30",
-      [all("herald_queue_messages_total", 'consumer="plan",settlement="done"')]: "0+60x30",
+      [all("herald_consumer_pending", 'stream="work-free",consumer="plan"')]: "1000x30",
+      [all("herald_queue_messages_total", 'stream="work-free",consumer="plan",settlement="done"')]: "0+60x30",
+      [all("herald_consumer_pending", 'stream="work-growth",consumer="plan"')]: "0x30",
+      [all("herald_queue_messages_total", 'stream="work-growth",consumer="plan",settlement="done"')]: "0+6000x30",
     },
     rests: {
-      [all("herald_consumer_pending", 'stream="work",consumer="plan"')]: "200x30",
-      [all("herald_queue_messages_total", 'consumer="plan",settlement="done"')]: "0+60x30",
+      [all("herald_consumer_pending", 'stream="work-free",consumer="plan"')]: "200x30",
+      [all("herald_queue_messages_total", 'stream="work-free",consumer="plan",settlement="done"')]: "0+60x30",
     },
   },
   HeraldStreamNearlyFull: {

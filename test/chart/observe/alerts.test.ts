@@ -25,17 +25,11 @@ describe("the chart's alerts", function () {
   const run = (...args: string[]) => promisify(execFile)(promtool, args);
 
   /** Judges what an alert does over two histories, by promtool's own engine. */
-  const judge = async (
-    alert: string,
-    { at, fires, rests }: AlertCase,
-    ruleFile: string = ruleFileOf(alert),
-  ): Promise<void> => {
-    const file = join(dir, `${alert}.yaml`);
-    const rules = { rule_files: [ruleFile], evaluation_interval: "1m" };
-    await writeFile(
-      file,
-      stringify({ ...rules, tests: [story(alert, fires, { at, count: 1 }), story(alert, rests, { at, count: 0 })] }),
-    );
+  const judge = (alert: string, { at, fires, rests }: AlertCase, ruleFile: string = ruleFileOf(alert)): Promise<void> =>
+    tell(ruleFile, [story(alert, fires, { at, count: 1 }), story(alert, rests, { at, count: 0 })]);
+  const tell = async (ruleFile: string, tests: object[]): Promise<void> => {
+    const file = join(dir, "tests.yaml");
+    await writeFile(file, stringify({ rule_files: [ruleFile], evaluation_interval: "1m", tests }));
     await run("test", "rules", file).catch(({ stdout, stderr }: { stdout: string; stderr: string }) =>
       expect.fail(`${stdout}${stderr}`),
     );
@@ -59,11 +53,31 @@ describe("the chart's alerts", function () {
     const rule = objects.find(({ kind }) => kind === "PrometheusRule") ?? expect.fail("no PrometheusRule");
     const ruleFile = join(dir, "rendered.yaml");
     await writeFile(ruleFile, stringify(rule.spec));
-    const one = alertCases["HeraldProgramDown"] ?? expect.fail("no case");
-    const elsewhere = Object.entries(one.rests).map(([series, values]) => [series.replace('"herald"', '"eu"'), values]);
-    await judge("HeraldProgramDown", { ...one, fires: { ...one.fires, ...Object.fromEntries(elsewhere) } }, ruleFile);
+    await judge(programDown, { ...down, fires: { ...down.fires, ...elsewhere } }, ruleFile);
+    await tell(ruleFile, [
+      story(programDown, elsewhere, { at: "10m", count: 3 }), // none of its own was ever there
+      story(programDown, gone, { at: "20m", count: 3 }),
+    ]);
   });
+
+  it("HeraldProgramDown misses what one of several installations lacks, as plain rules too", () =>
+    tell(ruleFileOf(programDown), [
+      story(programDown, { ...down.fires, ...elsewhere }, { at: "10m", count: 1 }),
+      story(programDown, { ...down.rests, ...elsewhere }, { at: "10m", count: 0 }),
+      story(programDown, { ...gone, ...elsewhere }, { at: "20m", count: 3 }), // each program of the one that is gone
+      story(programDown, gone, { at: "20m", count: 3 }),
+      story(programDown, {}, { at: "10m", count: 3 }), // nothing was ever there
+    ]));
 });
+
+const programDown = "HeraldProgramDown";
+const down = alertCases[programDown] ?? expect.fail("no case");
+/** All programs of another installation. */
+const elsewhere: History = Object.fromEntries(
+  Object.entries(down.rests).map(([series, values]) => [series.replace('"herald"', '"eu"'), values]),
+);
+/** An installation of which nothing is left after five minutes. */
+const gone: History = Object.fromEntries(Object.keys(down.rests).map((series) => [series, "1x5 stale"]));
 
 const ruleFileOf = (alert: string): string =>
   ruleFiles.find((path) => readFileSync(path, "utf8").includes(`alert: ${alert}\n`)) ?? expect.fail(`no rule ${alert}`);
