@@ -10,12 +10,12 @@ import { bodyTemplates } from "#core/runtime/body-template.ts";
 import { describeConfig, loadConfig } from "#core/runtime/config.ts";
 import { healthServer } from "#core/runtime/health-server.ts";
 import { keyRing } from "#core/runtime/key-ring.ts";
+import { startedCheck } from "#core/runtime/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
 import { createMetrics } from "#core/runtime/metrics.ts";
 import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
 import { dns } from "#core/runtime/resolve.ts";
-import { ensureIndexes } from "#core/storage/all.ts";
 import { apiKeys } from "#core/storage/api-keys.ts";
 import { apps } from "#core/storage/apps.ts";
 import { collectionOf } from "#core/storage/collection.ts";
@@ -25,6 +25,7 @@ import { deliveryList } from "#core/storage/delivery-list.ts";
 import { directory } from "#core/storage/directory.ts";
 import { eventBatches } from "#core/storage/event-batches.ts";
 import { messages } from "#core/storage/messages.ts";
+import { openDatabase } from "#core/storage/open.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans.ts";
 import { connectRedis } from "#core/storage/redis.ts";
 import { removals } from "#core/storage/removals.ts";
@@ -177,19 +178,20 @@ const rest = httpServer({
     }).callback(),
 });
 
+const started = startedCheck();
 watchDependencies(metrics.registry, { mongodb: mongo.ping, redis: () => redis.ping(), jetstream: nats.ping });
 const health = healthServer({
   host: config.healthHost,
   port: config.healthPort,
-  checks: { mongodb: mongo.ping },
+  checks: { mongodb: mongo.ping, started: started.check },
   optional: { redis: () => redis.ping(), nats: nats.ping },
   registry: metrics.registry,
 });
 
 const stores: Part = {
   name: "stores",
-  start: async () => {
-    await ensureIndexes(mongo.db);
+  start: async (signal) => {
+    await openDatabase(mongo, log, signal);
     cursorSecret = await keepCursorSecret(mongo.db, cursorSecret);
   },
   stop: async () => {
@@ -202,6 +204,6 @@ process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: [stores, nats, events, people, batchBox, bell, eventsIn, templates, rest, health],
+    parts: [health, stores, nats, events, people, batchBox, bell, eventsIn, templates, rest, started.part],
   }),
 );

@@ -12,7 +12,11 @@ export type ProgramOptions = {
   healthPort: number;
   env: Readonly<Record<string, string>>;
   detached?: boolean;
+  /** What has to answer with 2xx: `/readyz` unless said otherwise. */
+  awaited?: AwaitedAnswer;
 };
+
+export type AwaitedAnswer = "/healthz" | "/readyz";
 
 /**
  * A program's flags of Node, as in package.json: a young generation that outlives a burst's garbage, and an old one that
@@ -20,7 +24,7 @@ export type ProgramOptions = {
  */
 export const nodeFlags = ["--max-semi-space-size=8", "--heap-growing-percent=50"];
 
-/** Starts a program as its image does, from source, and waits until `/readyz` answers. */
+/** Starts a program as its image does, from source, and waits until it is ready, or lives. */
 export const startProgram = ({
   program,
   name = program,
@@ -28,6 +32,7 @@ export const startProgram = ({
   healthPort,
   env,
   detached = false,
+  awaited = "/readyz",
 }: ProgramOptions): Promise<ServerProcess> =>
   launch({
     name,
@@ -36,6 +41,6 @@ export const startProgram = ({
     marker: `${program}/main.ts`,
     ports: [healthPort, ...(env["HERALD_HTTP_PORT"] ? [Number(env["HERALD_HTTP_PORT"])] : [])],
     detached,
-    isReady: () => answersHttp(`http://127.0.0.1:${healthPort}/readyz`),
+    isReady: () => answersHttp(`http://127.0.0.1:${healthPort}${awaited}`),
     env: { NODE_COMPILE_CACHE: join(rootDir, ".dev/compile-cache"), ...env, HERALD_HEALTH_PORT: String(healthPort) },
   });

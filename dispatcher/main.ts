@@ -4,11 +4,12 @@ import { DispatcherConfig } from "#config/dispatcher.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { connectNats } from "#core/queue/connect.ts";
 import { describeConfig, loadConfig } from "#core/runtime/config.ts";
-import { runProgram } from "#core/runtime/lifecycle.ts";
+import { lateCheck, startedCheck } from "#core/runtime/late-checks.ts";
+import { type Part, runProgram } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
 import { createMetrics } from "#core/runtime/metrics.ts";
 import { connectMongo } from "#core/storage/connect.ts";
-import { parts } from "./parts.ts";
+import { health, parts } from "./parts.ts";
 
 const config = loadConfig(DispatcherConfig, process.env);
 const log = createLog({ program: "dispatcher", level: config.logLevel });
@@ -20,26 +21,31 @@ const mongo = connectMongo({
   appName: "herald-dispatcher",
   maxPoolSize: config.mongodbPoolSize,
 });
-const nats = await connectNats({
-  url: config.natsUrl,
-  name: "herald-dispatcher",
-  credentials: config.natsCredentials,
-  log,
-});
+const metrics = createMetrics("dispatcher");
+const started = startedCheck();
 
-process.exit(
-  await runProgram({
+/** The health server answers while NATS is awaited. */
+async function* all(): AsyncGenerator<Part> {
+  const link = lateCheck();
+  yield health({ config, mongo, metrics }, { jetstream: link.check, started: started.check });
+  const nats = await connectNats({
+    url: config.natsUrl,
+    name: "herald-dispatcher",
+    credentials: config.natsCredentials,
     log,
-    graceMs: config.graceSeconds * 1000,
-    parts: parts({
-      config,
-      mongo,
-      nats,
-      log,
-      metrics: createMetrics("dispatcher"),
-      clock: systemClock,
-      random: Math.random,
-      holder: `${hostname()}/${process.pid}/${randomUUID()}`,
-    }),
-  }),
-);
+  });
+  link.is(nats.ping);
+  yield* parts({
+    config,
+    mongo,
+    nats,
+    log,
+    metrics,
+    clock: systemClock,
+    random: Math.random,
+    holder: `${hostname()}/${process.pid}/${randomUUID()}`,
+  });
+  yield started.part;
+}
+
+process.exit(await runProgram({ log, graceMs: config.graceSeconds * 1000, parts: all() }));

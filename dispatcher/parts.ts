@@ -11,7 +11,7 @@ import { timers } from "#core/queue/timers.ts";
 import { eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
 import { worker } from "#core/queue/worker.ts";
 import { addressGuard } from "#core/runtime/address-guard.ts";
-import { healthServer } from "#core/runtime/health-server.ts";
+import { type Check, healthServer } from "#core/runtime/health-server.ts";
 import { keyRing } from "#core/runtime/key-ring.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
@@ -19,12 +19,12 @@ import type { Metrics } from "#core/runtime/metrics.ts";
 import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
 import { watchLevels } from "#core/runtime/metrics-dispatcher.ts";
 import { countAside } from "#core/runtime/metrics-queue.ts";
-import { ensureIndexes } from "#core/storage/all.ts";
 import { collectionOf } from "#core/storage/collection.ts";
 import type { Mongo } from "#core/storage/connect.ts";
 import { directory } from "#core/storage/directory.ts";
 import { namedLease } from "#core/storage/leases.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages.ts";
+import { openDatabase } from "#core/storage/open.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans.ts";
 import { retention } from "#core/storage/retention.ts";
 import { suspension } from "#core/storage/suspension.ts";
@@ -77,7 +77,7 @@ export type Made = {
   holder: string;
 };
 
-/** Everything that a dispatcher runs, in the order of starting. */
+/** Everything that a dispatcher runs, in the order of starting, but for {@link health}. */
 export const parts = (made: Made): Part[] => {
   const { mongo, log, metrics, clock, holder } = made;
   const shared = sharing(made);
@@ -95,7 +95,6 @@ export const parts = (made: Made): Part[] => {
   return [
     stores(made),
     streams(made),
-    health(made),
     shared.changes,
     shared.suspensions,
     sends.outbox,
@@ -190,16 +189,21 @@ const accountDeps = ({ config, clock }: Made, { client, unseal }: Shared): Accou
   clock,
 });
 
-const health = ({ config, mongo, nats, metrics }: Made): Part => {
-  const checks = { mongodb: mongo.ping, jetstream: nats.ping };
-  watchDependencies(metrics.registry, checks);
+/** Answers from the first moment on; `started` tells whether the rest works. */
+export const health = (
+  { config, mongo, metrics }: Pick<Made, "config" | "mongo" | "metrics">,
+  { jetstream, started }: Record<"jetstream" | "started", Check>,
+): Part => {
+  const stores = { mongodb: mongo.ping, jetstream };
+  watchDependencies(metrics.registry, stores);
+  const checks = { ...stores, started };
   return healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry });
 };
 
-/** The stores, open for the whole run: what the program needs of MongoDB is made or checked before anything else. */
-const stores = ({ mongo, nats }: Made): Part => ({
+/** MongoDB and the link to NATS, open for the whole run: what the program needs of MongoDB is made before anything else. */
+const stores = ({ mongo, nats, log }: Made): Part => ({
   name: "stores",
-  start: () => ensureIndexes(mongo.db),
+  start: (signal) => openDatabase(mongo, log, signal),
   stop: async () => {
     await nats.close();
     await mongo.close();

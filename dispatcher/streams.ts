@@ -1,4 +1,6 @@
+import { isAway } from "#core/queue/publish.ts";
 import type { Ensured } from "#core/queue/streams.ts";
+import { untilReached } from "#core/runtime/awaited.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
 
@@ -30,7 +32,10 @@ export const streamsPart = ({ ensure, everyMs = drainMs, log }: StreamsDeps): Pa
   };
   return {
     name: "streams",
-    start: async () => lookAgain(await drainingOf(ensure)),
+    start: async (signal) => {
+      const jetstream = { store: "jetstream", isAway, log };
+      lookAgain(await untilReached(() => drainingOf(ensure), jetstream, signal));
+    },
     stop: async () => {
       clearTimeout(timer);
       await looking;

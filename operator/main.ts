@@ -2,7 +2,8 @@ import { OperatorConfig } from "#config/operator.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { connectNats } from "#core/queue/connect.ts";
 import { describeConfig, loadConfig } from "#core/runtime/config.ts";
-import { runProgram } from "#core/runtime/lifecycle.ts";
+import { lateCheck, startedCheck } from "#core/runtime/late-checks.ts";
+import { type Part, runProgram } from "#core/runtime/lifecycle.ts";
 import { createLog } from "#core/runtime/log.ts";
 import { createMetrics } from "#core/runtime/metrics.ts";
 import { dns } from "#core/runtime/resolve.ts";
@@ -10,7 +11,7 @@ import { connectMongo } from "#core/storage/connect.ts";
 import { leaseTiming } from "./engine/lease.ts";
 import { once } from "./once.ts";
 import { endAs, optionsIn } from "./options.ts";
-import { makeParts } from "./parts.ts";
+import { health, makeParts } from "./parts.ts";
 
 const { isOnce, timeoutMs } = optionsIn(process.argv.slice(2));
 const config = loadConfig(OperatorConfig, process.env);
@@ -23,31 +24,36 @@ const mongo = connectMongo({
   appName: "herald-operator",
   maxPoolSize: config.mongodbPoolSize,
 });
-const late = isOnce ? setTimeout(() => endAs(1, `no NATS within ${timeoutMs / 1000} s`), timeoutMs) : undefined;
-const nats = await connectNats({
-  url: config.natsUrl,
-  name: "herald-operator",
-  credentials: config.natsCredentials,
-  log,
-});
-clearTimeout(late);
-
-const { stores, health, announced, engine, resources } = makeParts({
-  config,
-  env: process.env,
-  mongo,
-  nats,
-  log,
-  metrics: createMetrics("operator"),
-  clock: systemClock,
-  resolve: dns(),
-  leaseTiming,
-});
 const program = { log, graceMs: config.graceSeconds * 1000 };
-const work = once({ engine, resources, timeoutMs, leaseMs: leaseTiming.leaseMs, print: console.log });
+const metrics = createMetrics("operator");
 
-process.exit(
-  await (isOnce
-    ? runProgram({ ...program, parts: [stores, announced, engine], work })
-    : runProgram({ ...program, parts: [stores, health, announced, engine] })),
-);
+const make = async () => {
+  const { natsUrl: url, natsCredentials: credentials } = config;
+  const nats = await connectNats({ url, name: "herald-operator", credentials, log });
+  const env = process.env;
+  return makeParts({ config, env, mongo, nats, log, metrics, clock: systemClock, resolve: dns(), leaseTiming });
+};
+
+/** The health server answers while NATS is awaited. */
+async function* all(): AsyncGenerator<Part> {
+  const [jetstream, kubernetes, started] = [lateCheck(), lateCheck(), startedCheck()];
+  const checks = { jetstream: jetstream.check, kubernetes: kubernetes.check, started: started.check };
+  yield health({ config, mongo, metrics }, checks);
+  const made = await make();
+  jetstream.is(made.checks.jetstream);
+  kubernetes.is(made.checks.kubernetes);
+  yield* [made.stores, made.announced, made.engine, started.part];
+}
+
+const runOnce = async (): Promise<number> => {
+  const late = setTimeout(() => endAs(1, `NATS or MongoDB not reached within ${timeoutMs / 1000} s`), timeoutMs);
+  const { stores, announced, engine, resources } = await make();
+  const judge = once({ engine, resources, timeoutMs, leaseMs: leaseTiming.leaseMs, print: console.log });
+  const work = (signal: AbortSignal): Promise<number> => {
+    clearTimeout(late);
+    return judge(signal);
+  };
+  return runProgram({ ...program, parts: [stores, announced, engine], work });
+};
+
+process.exit(await (isOnce ? runOnce() : runProgram({ ...program, parts: all() })));

@@ -5,7 +5,7 @@ import type { Nats } from "#core/queue/connect.ts";
 import { streamLevels } from "#core/queue/stream-levels.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { addressGuard } from "#core/runtime/address-guard.ts";
-import { healthServer } from "#core/runtime/health-server.ts";
+import { type Check, healthServer } from "#core/runtime/health-server.ts";
 import { keyRing } from "#core/runtime/key-ring.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
@@ -13,8 +13,8 @@ import type { Metrics } from "#core/runtime/metrics.ts";
 import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
 import { combinations } from "#core/runtime/metrics-series.ts";
 import type { Resolve } from "#core/runtime/resolve.ts";
-import { ensureIndexes } from "#core/storage/all.ts";
 import type { Mongo } from "#core/storage/connect.ts";
+import { openDatabase } from "#core/storage/open.ts";
 import { eventRecorder } from "./engine/events.ts";
 import { fencedClient, termFence } from "./engine/fence.ts";
 import { holderName } from "./engine/leader.ts";
@@ -61,11 +61,29 @@ export type PartsDeps = {
 
 /** The parts of the program, in their order of starting. */
 export const parts = (deps: PartsDeps): Part[] => {
-  const { stores, health, announced, engine } = makeParts(deps);
-  return [stores, health, announced, engine];
+  const { stores, announced, engine, checks } = makeParts(deps);
+  return [health(deps, checks), stores, announced, engine];
 };
 
-export type OperatorParts = { stores: Part; health: Part; announced: Part; engine: Operator; resources: Stores };
+/** `checks` tell whether JetStream answers, and whether all resources have been listed. */
+export type OperatorParts = {
+  stores: Part;
+  announced: Part;
+  engine: Operator;
+  resources: Stores;
+  checks: Record<"jetstream" | "kubernetes", Check>;
+};
+
+/** Answers from the first moment on. */
+export const health = (
+  { config, mongo, metrics }: Pick<PartsDeps, "config" | "mongo" | "metrics">,
+  { jetstream, kubernetes, ...more }: OperatorParts["checks"] & { started?: Check },
+): Part => {
+  const dependencies = { mongodb: mongo.ping, jetstream, kubernetes };
+  watchDependencies(metrics.registry, dependencies);
+  const checks = { ...dependencies, ...more };
+  return healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry });
+};
 
 export const makeParts = (deps: PartsDeps): OperatorParts => {
   const { config, mongo, nats, metrics, log, clock } = deps;
@@ -115,15 +133,13 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
     log,
     metrics,
   });
-  const checks = { mongodb: mongo.ping, jetstream: nats.ping, kubernetes: listed(engine) };
-  watchDependencies(metrics.registry, checks);
   watchLevels(metrics.registry, { stores, streams: () => streamLevels(nats.jsm, config.natsPrefix) });
   return {
-    stores: { name: "stores", start: () => ensureIndexes(mongo.db), stop: () => closeStores(mongo, nats) },
-    health: healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry }),
+    stores: storesPart(deps),
     announced,
     engine,
     resources: stores,
+    checks: { jetstream: nats.ping, kubernetes: listed(engine) },
   };
 };
 
@@ -146,7 +162,11 @@ const listed =
     if (!isSynced()) throw new Error("not everything has been listed yet");
   };
 
-const closeStores = async (mongo: Mongo, nats: Nats): Promise<void> => {
-  await nats.close();
-  await mongo.close();
-};
+const storesPart = ({ mongo, nats, log }: PartsDeps): Part => ({
+  name: "stores",
+  start: (signal) => openDatabase(mongo, log, signal),
+  stop: async () => {
+    await nats.close();
+    await mongo.close();
+  },
+});

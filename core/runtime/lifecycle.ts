@@ -20,7 +20,7 @@ export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions):
   const started: Part[] = [];
   try {
     const isUp = await startAll(parts, started, ending.signal);
-    if (isUp) log.info({ parts: parts.length }, "program.started");
+    if (isUp) log.info({ parts: started.length }, "program.started");
     if (isUp && work !== undefined) ending.end(await Promise.race([ending.told, work(ending.signal)]));
     await ending.told;
   } catch (err) {
@@ -37,14 +37,18 @@ export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions):
 export type ProgramOptions = {
   log: Log;
   graceMs: number;
-  parts: readonly Part[];
+  /** In their order. Each is asked for when those before it have started, so that a part may wait for what it is made of. */
+  parts: Iterable<Part> | AsyncIterable<Part>;
   /** For a program that ends by itself: what it does once its parts are up; gives the code to end with. */
   work?: (signal: AbortSignal) => Promise<number>;
 };
 
-const startAll = async (parts: readonly Part[], started: Part[], signal: AbortSignal): Promise<boolean> => {
-  for (const part of parts) {
+const startAll = async (parts: ProgramOptions["parts"], started: Part[], signal: AbortSignal): Promise<boolean> => {
+  const next = oneAfterAnother(parts, signal);
+  for (;;) {
+    const part = await next();
     if (signal.aborted) return false;
+    if (part === null) return true;
     started.push(part); // before it starts: what it opened until it failed has to be closed too
     try {
       await part.start(signal);
@@ -53,7 +57,18 @@ const startAll = async (parts: readonly Part[], started: Part[], signal: AbortSi
       throw new Error(`${part.name} did not start`, { cause });
     }
   }
-  return true;
+};
+
+/** Gives one part after another, and null after the last; also null when the program is told to stop meanwhile. */
+const oneAfterAnother = (parts: ProgramOptions["parts"], signal: AbortSignal): (() => Promise<Part | null>) => {
+  const iterator = Symbol.asyncIterator in parts ? parts[Symbol.asyncIterator]() : parts[Symbol.iterator]();
+  const { promise: aborted, resolve } = Promise.withResolvers<null>();
+  signal.addEventListener("abort", () => resolve(null), { once: true });
+  const next = async (): Promise<Part | null> => {
+    const { done, value } = await iterator.next();
+    return done === true ? null : value;
+  };
+  return () => Promise.race([next(), aborted]);
 };
 
 /** After the grace each part still has this long to heed its signal, and all of them together the second. */

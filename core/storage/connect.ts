@@ -13,13 +13,15 @@ import { wakeWaitsForDrain } from "./driver-drain.ts";
 
 export type Mongo = {
   db: Db;
+  /** To be called until it resolves: the driver makes the first connection once, and does not try again by itself. */
+  connect: () => Promise<void>;
   /** Resolves when the server answers. */
   ping: (signal: AbortSignal) => Promise<void>;
   close: () => Promise<void>;
 };
 
 /**
- * Opens MongoDB (or what speaks its protocol). Connects when first used and again whenever it was away; a call made
+ * Opens MongoDB (or what speaks its protocol). Once connected it connects again whenever it was away; a call made
  * meanwhile fails within about 3 s with an error that {@link unavailable} recognises.
  */
 export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptions): Mongo => {
@@ -38,6 +40,7 @@ export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptio
   const db = client.db(database);
   return {
     db,
+    connect: async () => void (await client.connect()),
     ping: async (signal) => {
       await db.command({ ping: 1 }, { signal });
     },
@@ -57,9 +60,13 @@ export const isUnreachable = (error: unknown): boolean =>
   error instanceof MongoServerSelectionError ||
   error instanceof MongoNotConnectedError ||
   error instanceof MongoTopologyClosedError ||
-  (error instanceof Error && error.name === "MongoWaitQueueTimeoutError") ||
+  (error instanceof Error && (error.name === "MongoWaitQueueTimeoutError" || isUnresolved(error))) ||
   (error instanceof MongoBulkWriteError && isUnreachable(error.errorResponse)) || // wraps what stopped it
   (error instanceof MongoServerError && isServerLeaving(error));
+
+/** A look-up of mongodb+srv's records failed: DNS's own error comes as it is. */
+const isUnresolved = (error: Error): boolean =>
+  "syscall" in error && (error.syscall === "querySrv" || error.syscall === "queryTxt");
 
 /** Codes of a server that steps down or shuts down. Source: MongoDB server discovery and monitoring, "not writable primary" and "node is recovering". */
 const leavingCodes = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);

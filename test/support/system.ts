@@ -10,7 +10,7 @@ import type { AppRow } from "#core/storage/apps.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import type { PlanRow } from "#core/storage/plans.ts";
 import { testDir } from "../../dev/paths.ts";
-import { type ProgramName, startProgram } from "../../dev/programs.ts";
+import { type AwaitedAnswer, type ProgramName, startProgram } from "../../dev/programs.ts";
 import { freePorts } from "../../dev/servers/free-ports.ts";
 import { type ServerProcess } from "../../dev/servers/process.ts";
 import type { Credentials } from "../../dev/simulators/credentials.ts";
@@ -45,7 +45,7 @@ export type System = {
   app: AppRow;
   tenantId: string;
   token: string;
-  start: (program: ProgramName, env?: Record<string, string>) => Promise<SystemProgram>;
+  start: (program: ProgramName, env?: Record<string, string>, awaited?: AwaitedAnswer) => Promise<SystemProgram>;
   /** The same installation for a new organisation, with an app and a key of its own. */
   another: () => Promise<System>;
   /** Waits until a message has ended. */
@@ -69,9 +69,10 @@ export const startSystem = async (options: SystemOptions): Promise<System> => {
 
   const running: SystemProgram[] = [];
   let started = 0;
-  const start: System["start"] = async (program, env = {}) => {
+  const start: System["start"] = async (program, env = {}, awaited = "/readyz") => {
     const one = await runProgram({
       program,
+      awaited,
       name: `${program}-${started++}`,
       dir,
       env: { ...settings(options, name, dir), ...env },
@@ -130,12 +131,12 @@ const settings = ({ mongodbUrl, natsUrl, redisUrl, apns, env }: SystemOptions, n
   ...env,
 });
 
-type Run = { program: ProgramName; name: string; dir: string; env: Record<string, string> };
+type Run = { program: ProgramName; name: string; dir: string; env: Record<string, string>; awaited: AwaitedAnswer };
 
-const runProgram = async ({ program, name, dir, env }: Run): Promise<SystemProgram> => {
+const runProgram = async ({ program, name, dir, env, awaited }: Run): Promise<SystemProgram> => {
   const [healthPort = 0, httpPort = 0] = await freePorts(2);
   const begin = () =>
-    startProgram({ program, name, dir, healthPort, env: { ...env, HERALD_HTTP_PORT: String(httpPort) } });
+    startProgram({ program, name, dir, healthPort, env: { ...env, HERALD_HTTP_PORT: String(httpPort) }, awaited });
   let current = await begin();
   return {
     url: `http://127.0.0.1:${httpPort}`,

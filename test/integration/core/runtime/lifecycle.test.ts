@@ -110,6 +110,23 @@ describe("runProgram", function () {
     expect(steps()).to.deep.equal(["start first", "stop middle", "stop first"]);
   });
 
+  it("asks for a part that has to be made when those before it have started", async () => {
+    run("makes a part late");
+    await said("program.started");
+    child.kill("SIGTERM");
+    expect(await exit()).to.equal(0);
+    expect(steps().slice(0, 3)).to.deep.equal(["start first", "start middle", "start last"]);
+    expect(output.indexOf("makes the rest")).to.be.greaterThan(output.indexOf("start first"));
+  });
+
+  it("can be stopped while a part is awaited, with code 0", async () => {
+    run("never makes a part");
+    await said("makes the rest");
+    child.kill("SIGTERM");
+    expect(await exit()).to.equal(0);
+    expect(steps()).to.deep.equal(["start first", "stop first"]);
+  });
+
   for (const [behaviour, what] of [
     ["rejects", "an unhandled rejection"],
     ["throws", "an uncaught exception"],

@@ -35,6 +35,16 @@ const crash = after[behaviour];
 if (crash !== undefined) setTimeout(crash, 200);
 
 const parts = [part("first"), part("middle", middle[behaviour]), part("last")];
-const code = await runProgram({ log: createLog({ program: "test", level: "info" }), graceMs: Number(graceMs), parts });
+async function* late(): AsyncGenerator<Part> {
+  yield part("first");
+  say("makes the rest");
+  await sleep(behaviour === "never makes a part" ? 60_000 : 100);
+  yield* parts.slice(1);
+}
+const code = await runProgram({
+  log: createLog({ program: "test", level: "info" }),
+  graceMs: Number(graceMs),
+  parts: behaviour.includes("makes a part") ? late() : parts,
+});
 clearInterval(timer);
 process.exit(code);

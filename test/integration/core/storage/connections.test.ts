@@ -1,7 +1,9 @@
+import { getServers, setServers } from "node:dns";
 import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
 import { connectMongo, isUnreachable, unavailable } from "#core/storage/connect.ts";
 import { connectRedis } from "#core/storage/redis.ts";
+import { startNameServer } from "../../../support/name-server.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers.ts";
 import { until } from "../../../support/until.ts";
 
@@ -42,6 +44,31 @@ describe("connections to stores that go away", function () {
     await until(async () => (await failureOf(() => rows.findOne({ _id: 1 }))).error === null, 10_000);
     expect(await rows.countDocuments()).to.equal(1);
     await mongo.close();
+  });
+
+  it("MongoDB that was away at the first connection is reached by the next one, by every call from then on", async () => {
+    await mongodb.stop();
+    const mongo = connectMongo({ url: mongodb.url, database: "test", appName: "test", maxPoolSize: 5 });
+    for (const call of [mongo.connect, () => mongo.ping(AbortSignal.timeout(20_000))]) {
+      const { error } = await failureOf(call);
+      expect(isUnreachable(error), String(error)).to.equal(true);
+    }
+    await mongodb.start();
+    await mongo.connect();
+    await mongo.ping(AbortSignal.timeout(20_000));
+    await mongo.close();
+  });
+
+  it("a name of mongodb+srv that DNS does not know is MongoDB that cannot be reached", async () => {
+    const names = await startNameServer(() => "no such name");
+    const before = getServers();
+    setServers([names.address]);
+    const mongo = connectMongo({ url: "mongodb+srv://mongodb.test/", database: "x", appName: "test", maxPoolSize: 2 });
+    const { error } = await failureOf(mongo.connect);
+    setServers(before);
+    expect(isUnreachable(error), String(error)).to.equal(true);
+    await mongo.close();
+    await names.stop();
   });
 
   it("an error of another kind is not called unavailable", async () => {
