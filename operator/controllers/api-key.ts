@@ -94,7 +94,8 @@ const apply = async (
   const result = await record.keep(key, stand, first);
   if ("verdict" in result) return result.verdict;
   if (result.kept === "created") await requireHolder(deps, key, madeOf(deps, key, tenant));
-  const isSecretWritten = await writeSecret(deps, { ...input, before, token }, signal);
+  const isReplaced = isNew && (stand.row !== null || before.kind === "own");
+  const isSecretWritten = await writeSecret(deps, { ...input, before, token, isReplaced }, signal);
   if (isNew) await settle(record, key, tenant, last);
   const status = { id: idOf(apiKeyResource, key), tenantId: tenant._id, ...statusOf(key.spec, last.set) };
   const nextAt = nextRotationAt(key.spec, last.set.rotated_at);

@@ -11,12 +11,19 @@ export type KeySecretDeps = {
 };
 
 type ApiKey = Resource<ApiKeySpec>;
-type Content = { key: ApiKey; appIds: string[] | null; before: OwnSecret; token: string };
+type Content = {
+  key: ApiKey;
+  appIds: string[] | null;
+  before: OwnSecret;
+  token: string;
+  /** Whether the token takes the place of another. */
+  isReplaced: boolean;
+};
 
 /** Writes a key's connection Secret; false when it is as it is to be. */
 export const writeSecret = async (
   { secrets, baseUrl }: KeySecretDeps,
-  { key, appIds, before, token }: Content,
+  { key, appIds, before, token, isReplaced }: Content,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const [appId, ...others] = appIds ?? [];
@@ -25,7 +32,8 @@ export const writeSecret = async (
   const rotatedFor = key.metadata.annotations?.[rotateAnnotation] ?? null;
   const isThere = before.kind === "own" && before.isOwned && before.rotatedFor === rotatedFor;
   if (isThere && isSame(before.values, values)) return false;
-  await secrets.writeOwn(ownerOf(key), key.spec.connectionSecretName, { before, values, rotatedFor }, signal);
+  const content = { before, values, rotatedFor, replaced: isReplaced ? "token" : null };
+  await secrets.writeOwn(ownerOf(key), key.spec.connectionSecretName, content, signal);
   return true;
 };
 

@@ -29,7 +29,9 @@ export const keepSigningSecret = async (
   const before = retaken(found, ({ secret }) => secret !== undefined && secret === opened);
   if (before.kind === "foreign") return { finding: conflict(webhook) };
   const secret = secretOf(input, { before, opened, make: deps.newSigningSecret });
-  const isWritten = await writeSecret(deps, { webhook, before, secret }, signal);
+  const inUse = opened ?? (before.kind === "own" ? before.values["secret"] : undefined);
+  const isReplaced = inUse === undefined ? row !== null : inUse !== secret; // not known: the key ring lost its key
+  const isWritten = await writeSecret(deps, { webhook, before, secret, isReplaced }, signal);
   return { sealed: sealedOf(deps.ring, { ...input, opened, secret }), isWritten };
 };
 
@@ -59,14 +61,15 @@ const secretOf = (
 
 const writeSecret = async (
   { secrets }: SigningDeps,
-  { webhook, before, secret }: { webhook: Webhook; before: OwnSecret; secret: string },
+  { webhook, before, secret, isReplaced }: { webhook: Webhook; before: OwnSecret; secret: string; isReplaced: boolean },
   signal: AbortSignal,
 ): Promise<boolean> => {
   const rotatedFor = webhook.metadata.annotations?.[rotateAnnotation] ?? null;
   const isThere =
     before.kind === "own" && before.isOwned && before.values["secret"] === secret && before.rotatedFor === rotatedFor;
   if (isThere) return false;
-  await secrets.writeOwn(ownerOf(webhook), webhook.spec.secretName, { before, values: { secret }, rotatedFor }, signal);
+  const content = { before, values: { secret }, rotatedFor, replaced: isReplaced ? "secret" : null };
+  await secrets.writeOwn(ownerOf(webhook), webhook.spec.secretName, content, signal);
   return true;
 };
 

@@ -49,7 +49,13 @@ export type Secrets = {
 };
 
 export type Owner = { apiVersion: string; kind: string; resource: Resource };
-export type OwnContent = { before: OwnSecret; values: Record<string, string>; rotatedFor: string | null };
+export type OwnContent = {
+  before: OwnSecret;
+  values: Record<string, string>;
+  rotatedFor: string | null;
+  /** Which of the values, e.g. `token`, takes the place of another one that was in use. */
+  replaced: string | null;
+};
 
 /** `tell`: is told when a Secret of ours has got another credential. */
 export const secrets = (client: KubeClient, tell: Tell): Secrets => {
@@ -83,8 +89,7 @@ export const secrets = (client: KubeClient, tell: Tell): Secrets => {
       const isNew = content.before.kind !== "own";
       const path = isNew ? `/api/v1/namespaces/${namespace}/secrets` : pathOf(namespace, name);
       await client.call({ method: isNew ? "POST" : "PUT", path, body: bodyOf(owner, name, content) }, signal);
-      const credential = replacedIn(content);
-      if (credential !== undefined) tell(owner.kind, owner.resource, rotated(name, credential));
+      if (content.replaced !== null) tell(owner.kind, owner.resource, rotated(name, content.replaced, isNew));
     },
     removeOwn: async (owner, name, signal) => {
       const secret = await findOwn(owner, name, signal);
@@ -104,15 +109,10 @@ export const secrets = (client: KubeClient, tell: Tell): Secrets => {
   };
 };
 
-const credentials = ["token", "secret"] as const; // what rotation replaces; other values may change without it
-
-const replacedIn = ({ before, values }: OwnContent): string | undefined =>
-  credentials.find((key) => before.kind === "own" && (before.values[key] ?? values[key]) !== values[key]);
-
-const rotated = (name: string, credential: string): Note => ({
+const rotated = (name: string, credential: string, wasGone: boolean): Note => ({
   type: "Normal",
   reason: "Rotated",
-  message: `Secret ${name} holds a new ${credential}`,
+  message: `Secret ${name} ${wasGone ? "was gone; a new one " : ""}holds a new ${credential}`,
 });
 
 const pathOf = (namespace: string, name: string): string => `/api/v1/namespaces/${namespace}/secrets/${name}`;

@@ -88,6 +88,39 @@ describe("operator: Kubernetes Events", function () {
     expect(await told(make.apiKey(), "Rotated")).to.include({ message: "Secret backend-connection holds a new token" });
   });
 
+  it("tell of a token that was replaced because its time had come", async () => {
+    await herald.patch(make.apiKey(), { spec: { rotation: { everyHours: 1, overlapHours: 1 } } });
+    const { status } = await herald.ready(make.apiKey());
+    const longAgo = new Date(Date.now() - 7_200_000);
+    const keys = herald.db.collection<{ _id: string; rotated_at: Date }>("api_keys");
+    await keys.updateOne({ _id: status?.id ?? "" }, { $set: { rotated_at: longAgo } });
+    await until(async () => (await told(make.apiKey(), "Rotated")).count === 2, 10_000);
+  });
+
+  it("tell of a token that was replaced because its Secret was gone", async () => {
+    const isTold = async (): Promise<boolean> =>
+      (await eventsOf(make.apiKey())).some(
+        ({ reason, message }) =>
+          reason === "Rotated" && message === "Secret backend-connection was gone; a new one holds a new token",
+      );
+    await herald.remove(make.secret("backend-connection", {}));
+    await until(isTold, 10_000);
+  });
+
+  it("tell of a signing secret that was replaced, and not of one that was made or written back", async () => {
+    const webhook = make.webhook();
+    await herald.apply(webhook);
+    await herald.ready(webhook);
+    await herald.remove(make.secret("events-signing", {}));
+    await until(async () => (await herald.get(make.secret("events-signing", {}))) !== null, 10_000);
+    await herald.patch(webhook, { metadata: { annotations: { "herald.dev/rotate": "1" } } });
+    expect(await told(webhook, "Rotated")).to.include({
+      message: "Secret events-signing holds a new secret",
+      count: 1,
+    });
+    expect((await eventsOf(webhook)).filter(({ reason }) => reason === "Rotated")).to.have.length(1);
+  });
+
   it("come from an object at most 25 times at once, then once in five minutes", () => {
     const admits = spamFilter();
     const at = (seconds: number): Date => new Date(1_700_000_000_000 + seconds * 1000);
