@@ -3,7 +3,7 @@ import type { Apps } from "#core/storage/apps.ts";
 import type { Plans } from "#core/storage/plans.ts";
 import { type TenantRow, type Tenants, tenantCollection } from "#core/storage/tenants.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
-import type { Handler } from "../engine/reconcile.ts";
+import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
 import { idOf, isClaiming } from "../policies/management.ts";
@@ -23,7 +23,7 @@ export type TenantDeps = Common & {
 
 type Tenant = Resource<TenantSpec, { id?: string }>;
 
-/** Tenant: a document with the namespaces that are really its own. */
+/** Tenant: a document with the namespaces that are really its own. None is made for one that asks for another's. */
 export const tenantHandler = (deps: TenantDeps): Handler<Tenant> => {
   const { tenants, plans, apps, clock } = deps;
   const called = ({ name = "" }: Partial<TenantRow>): Promise<TenantRow | null> => tenants.called(name);
@@ -40,13 +40,14 @@ export const tenantHandler = (deps: TenantDeps): Handler<Tenant> => {
       const { plan } = tenant.spec;
       if ((await plans.find(plan)) === null) return refusal(refused("PlanNotFound", `no plan ${plan}`));
       const { granted, lost } = await shares(deps, tenant);
+      const taken = namespaceTaken(lost);
+      if (taken !== null && stand.row === null) return askedAgain(refusal(taken));
       const set = { ...tenantMembers(tenant), namespaces: granted };
       const wanted = { set, begin: { created_at: clock.now() }, names: [set.name] };
       const result = await record.keep(tenant, stand, wanted);
       if ("verdict" in result) return result.verdict;
       const verdict = kept(tenant, "tenant", { ...result, id: idOf(tenantResource, tenant), namespaces: granted });
-      const taken = namespaceTaken(lost);
-      return taken === null ? verdict : { ...verdict, ready: taken, requeueAfterMs: 5_000 }; // nobody tells of a record
+      return taken === null ? verdict : askedAgain({ ...verdict, ready: taken });
     },
     remove: (tenant) =>
       record.drop(tenant, {
@@ -59,6 +60,9 @@ export const tenantHandler = (deps: TenantDeps): Handler<Tenant> => {
       }),
   };
 };
+
+/** Nobody tells of a record that lets go of a namespace. */
+const askedAgain = (verdict: Verdict): Verdict => ({ ...verdict, requeueAfterMs: 5_000 });
 
 const inUse = (names: readonly string[]): Finding | null =>
   names.length === 0 ? null : refused("InUse", `the tenant has apps: ${names.join(", ")}`);

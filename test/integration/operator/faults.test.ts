@@ -140,16 +140,26 @@ describe("operator: what goes wrong is told and heals", function () {
       await herald.gone(other.app());
     });
 
-    it("that two tenants claim stays with the first, and goes to the second when the first lets go", async () => {
-      const rival = make.tenant({ namespaces: [`${herald.id}-b`, `${herald.id}-c`] }, `${herald.id}-rival`);
+    const rivalOf = (...letters: string[]) =>
+      make.tenant({ namespaces: letters.map((letter) => `${herald.id}-${letter}`) }, `${herald.id}-rival`);
+    const rivalRow = () => rows<TenantRow>("tenants").findOne({ "managed.name": `${herald.id}-rival` });
+
+    it("that another tenant has makes no record of the one that claims it too, until it lets go", async () => {
+      const rival = rivalOf("b", "c");
       await herald.apply(rival);
       const { status } = await herald.ready(rival, "False", "NamespaceTaken");
       expect(await messageOf(rival)).to.equal(`namespace ${herald.id}-b belongs to tenant ${herald.id}-tenant`);
-      const find = () => rows<TenantRow>("tenants").findOne({ _id: status?.id ?? "" });
-      expect((await find())?.namespaces).to.deep.equal([`${herald.id}-c`]);
+      expect(status?.id).to.equal(undefined);
+      expect(await rivalRow()).to.equal(null);
       await herald.patch(make.tenant(), { spec: { namespaces: [`${herald.id}-a`] } });
       await herald.ready(rival);
-      expect((await find())?.namespaces).to.deep.equal([`${herald.id}-b`, `${herald.id}-c`]);
+      expect((await rivalRow())?.namespaces).to.deep.equal([`${herald.id}-b`, `${herald.id}-c`]);
+    });
+
+    it("that another tenant has takes nothing from one that claims it later, and what else it says counts", async () => {
+      await herald.patch(rivalOf(), { spec: { namespaces: [`${herald.id}-a`, `${herald.id}-b`], suspended: true } });
+      await herald.ready(rivalOf(), "False", "NamespaceTaken");
+      expect(await rivalRow()).to.deep.include({ namespaces: [`${herald.id}-b`], suspended: true });
     });
   });
 
