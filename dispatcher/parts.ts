@@ -40,7 +40,7 @@ import { sendTimeoutMs } from "./providers/deadlines.ts";
 import { http2Pool } from "./providers/http2-pool.ts";
 import { purge } from "./purge.ts";
 import { senders } from "./senders.ts";
-import { streamsPart } from "./streams.ts";
+import { streams } from "./streams.ts";
 import { suspensions } from "./suspensions.ts";
 import { timerSources } from "./timer-sources.ts";
 import { webhookParts } from "./webhooks/parts.ts";
@@ -209,12 +209,6 @@ const stores = ({ mongo, nats, log }: Made): Part => ({
     await mongo.close();
   },
 });
-
-/** The streams that all tenants share; those of plans are the operator's. */
-const streams = ({ nats, config, log }: Made): Part => {
-  const specs = [eventStream(config.natsPrefix), webhookStream(config.natsPrefix)];
-  return streamsPart({ ensure: specs.map((spec) => () => ensureStream(nats.jsm, spec, config.natsReplicas)), log });
-};
 
 const closeIdleEveryMs = 60_000;
 

@@ -1,8 +1,10 @@
 import { isAway } from "#core/queue/publish.ts";
-import type { Ensured } from "#core/queue/streams.ts";
+import { type Ensured, ensureStream } from "#core/queue/streams.ts";
+import { eventStream, webhookStream } from "#core/queue/topology.ts";
 import { untilReached } from "#core/runtime/awaited.ts";
 import type { Part } from "#core/runtime/lifecycle.ts";
 import type { Log } from "#core/runtime/log.ts";
+import type { Made } from "./parts.ts";
 
 export type StreamsDeps = {
   /** Makes the streams what their source says, each by one call. */
@@ -12,6 +14,12 @@ export type StreamsDeps = {
 };
 
 const drainMs = 5_000;
+
+/** The streams that all tenants share; those of plans are the operator's. */
+export const streams = ({ nats, config, log }: Pick<Made, "nats" | "config" | "log">): Part => {
+  const specs = [eventStream(config.natsPrefix), webhookStream(config.natsPrefix)];
+  return streamsPart({ ensure: specs.map((spec) => () => ensureStream(nats.jsm, spec, config.natsReplicas)), log });
+};
 
 /**
  * Makes the streams of all tenants before anything uses them. One that holds more of a subject than its source allows, as
