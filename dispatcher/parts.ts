@@ -8,7 +8,7 @@ import { publisher } from "#core/queue/publish.ts";
 import { ensureStream } from "#core/queue/streams.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { timers } from "#core/queue/timers.ts";
-import { eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
+import { planStream } from "#core/queue/topology.ts";
 import { worker } from "#core/queue/worker.ts";
 import { addressGuard } from "#core/runtime/address-guard.ts";
 import { type Check, healthServer } from "#core/runtime/health-server.ts";
