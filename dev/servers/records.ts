@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export type ProcessRecord = { pid: number; marker: string };
 
 const pollMs = 20;
+const reapedWithinMs = 1_000; // a parent that never asks holds nobody up
 
 /** Writes `DIR/run/NAME.pid`: the pid, then the marker, a line each. `make down` stops what it finds there. */
 export const recordProcess = (dir: string, name: string, { pid, marker }: ProcessRecord): void => {
@@ -69,6 +70,7 @@ export const killProcess = async (record: ProcessRecord): Promise<void> => {
   for (const member of family) signalProcess(member, "SIGKILL");
   for (const member of family) {
     if (!(await hasEnded(member, 10_000))) throw new Error(`pid ${member.pid} (${member.marker}) survives SIGKILL`);
+    await isReaped(member);
   }
 };
 
@@ -96,6 +98,12 @@ const hasEnded = async (record: ProcessRecord, timeoutMs: number): Promise<boole
     await sleep(pollMs);
   }
   return true;
+};
+
+/** Waits until the parent has asked: PostgreSQL takes a zombie of the former pid for a server that runs. */
+const isReaped = async ({ pid }: ProcessRecord): Promise<void> => {
+  const deadline = Date.now() + reapedWithinMs;
+  while (readText(`/proc/${pid}/status`) !== "" && Date.now() < deadline) await sleep(pollMs);
 };
 
 const childrenOf = (pid: number): ProcessRecord[] =>
