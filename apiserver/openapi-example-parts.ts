@@ -1,4 +1,4 @@
-import { exampleAppId } from "#core/schema/event-refs.ts";
+import { exampleAppId, examples as refs } from "#core/schema/event-refs.ts";
 
 /** Ids of the case that all examples are about, besides those of events. */
 export const exampleIds = {
@@ -15,3 +15,14 @@ export const nextPage = <T>(item: T) => ({
   next_cursor: "eyJ2IjoxfQ.Zm9yZ2VkIHNpZ25hdHVyZQ",
   has_more: true,
 });
+
+/** Of a user, what a request may say and a reply shows. */
+export const profile = {
+  external_id: refs.external_id,
+  aliases: { crm: "A-0815" },
+  tags: { tier: "gold" },
+  properties: { cart: { items: 2 } },
+  language: "de",
+  timezone: "Europe/Berlin",
+  country: "DE",
+};

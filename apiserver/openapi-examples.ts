@@ -1,5 +1,5 @@
 import { exampleAppId, exampleTime, examples as refs } from "#core/schema/event-refs.ts";
-import { exampleIds, lastPage, nextPage } from "./openapi-example-parts.ts";
+import { exampleIds, lastPage, nextPage, profile } from "./openapi-example-parts.ts";
 import { requestExamples } from "./openapi-request-examples.ts";
 import { webhookExamples } from "./openapi-webhook-examples.ts";
 
@@ -90,13 +90,7 @@ const subscription = {
 const user = {
   id: refs.user_id,
   app_id: exampleAppId,
-  external_id: refs.external_id,
-  aliases: { crm: "A-0815" },
-  tags: { tier: "gold" },
-  properties: { cart: { items: 2 } },
-  language: "de",
-  timezone: "Europe/Berlin",
-  country: "DE",
+  ...profile,
   subscriptions: [subscription],
   first_seen_at: exampleTime,
   last_active_at: exampleTime,

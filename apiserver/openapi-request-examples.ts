@@ -11,6 +11,7 @@ import type {
   ReplayWebhook,
   UpdateWebhook,
 } from "#core/schema/webhook.ts";
+import { profile } from "./openapi-example-parts.ts";
 
 const notifications: CreateNotification[] = [
   {
@@ -49,18 +50,7 @@ const browser: CreateSubscription = {
   language: "en-GB",
 };
 
-const users: UpsertUser[] = [
-  {
-    external_id: refs.external_id,
-    aliases: { crm: "A-0815" },
-    tags: { tier: "gold" },
-    properties: { cart: { items: 2 } },
-    language: "de",
-    timezone: "Europe/Berlin",
-    country: "DE",
-    subscriptions: [phone],
-  },
-];
+const users: UpsertUser[] = [{ ...profile, subscriptions: [phone] }];
 
 const events: CustomEvent[] = [
   { id: "paid-4711", name: "order.paid", external_id: refs.external_id, value: 19.9, properties: { order: "4711" } },
