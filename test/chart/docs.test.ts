@@ -11,9 +11,12 @@ import { command } from "../../dev/run-command.ts";
 import { freePorts } from "../../dev/servers/free-ports.ts";
 import { type Kubernetes, startKubernetes } from "../../dev/servers/kubernetes.ts";
 import { type ServerProcess } from "../../dev/servers/process.ts";
+import { makeCredentials } from "../../dev/simulators/credentials.ts";
+import { startSmtp } from "../../dev/simulators/smtp.ts";
 import { testKeyRing } from "../support/fixtures.ts";
 import { blocksOf } from "../support/pages.ts";
 import { type TestServers, testServers } from "../support/servers.ts";
+import { until } from "../support/until.ts";
 
 /** Commands that need nodes, and what runs them there. */
 const onNodes: Record<string, string> = {
@@ -24,6 +27,8 @@ const onNodes: Record<string, string> = {
   'curl --retry 5 --retry-connrefused --header "Authorization: Bearer $TOKEN" "http://127.0.0.1:8080/v1/notifications?app_id=$APP"':
     "test/e2e/delivery.test.ts",
 };
+/** Sections whose commands of nodes are run here all the same, on programs that a test starts. */
+const onPrograms = ["Try it: send a message"];
 const pages = ["install.md", "gitops.md", "upgrade.md", "backup.md", "uninstall.md"];
 
 describe("the pages on running Herald in a cluster", function () {
@@ -62,17 +67,19 @@ describe("the pages on running Herald in a cluster", function () {
   /** The pod that the chart asks for, as far as one can run without nodes. */
   const startOperator = async (): Promise<void> => {
     const [healthPort = 0] = await freePorts(1);
-    const env = {
-      KUBECONFIG: cluster.kubeconfig,
-      HERALD_MONGODB_URL: servers.mongodbUrl,
-      HERALD_MONGODB_DATABASE: database,
-      HERALD_NATS_URL: servers.natsUrl,
-      HERALD_NATS_PREFIX: database,
-      HERALD_KEY_RING: testKeyRing,
-      HERALD_HEALTH_HOST: "127.0.0.1",
-    };
-    operator = await startProgram({ program: "operator", dir, healthPort, env });
+    operator = await startProgram({ program: "operator", dir, healthPort, env: environment() });
   };
+  const environment = (): Record<string, string> => ({
+    KUBECONFIG: cluster.kubeconfig,
+    HERALD_MONGODB_URL: servers.mongodbUrl,
+    HERALD_MONGODB_DATABASE: database,
+    HERALD_NATS_URL: servers.natsUrl,
+    HERALD_NATS_PREFIX: database,
+    HERALD_REDIS_URL: servers.redisUrl,
+    HERALD_KEY_RING: testKeyRing,
+    HERALD_HEALTH_HOST: "127.0.0.1",
+    HERALD_HTTP_HOST: "127.0.0.1",
+  });
 
   const run = (script: string, input = ""): Promise<string> => {
     const env = { PATH: `${join(home, "bin")}:${process.env["PATH"]}`, KUBECONFIG: cluster.kubeconfig };
@@ -91,7 +98,9 @@ describe("the pages on running Herald in a cluster", function () {
   it("show only commands that are run, here or on nodes", () => {
     const blocks = pages.flatMap(blocksOf);
     expect(new Set(blocks.map(({ info }) => info))).to.have.keys("sh", "sh nodes");
-    const lines = blocks.filter(({ info }) => info === "sh nodes").flatMap(({ text }) => text.trimEnd().split("\n"));
+    const lines = blocks
+      .filter(({ info, section }) => info === "sh nodes" && !onPrograms.includes(section))
+      .flatMap(({ text }) => text.trimEnd().split("\n"));
     expect(lines.filter((line) => onNodes[line] === undefined)).to.deep.equal([]);
     for (const file of Object.values(onNodes)) expect(existsSync(join(rootDir, file)), file).to.equal(true);
   });
@@ -108,6 +117,40 @@ describe("the pages on running Herald in a cluster", function () {
     const notes = await run("helm get notes herald --namespace herald");
     const [look = ""] = commandsOf("upgrade.md", "Plans that were left alone");
     for (const text of [make, look]) expect(notes, "Helm says the same").to.include(text);
+  });
+
+  it("send a message", async () => {
+    const credentials = makeCredentials();
+    const { username, password } = credentials.smtp;
+    const mail = await startSmtp({ port: 0, tls: credentials.tls, login: credentials.smtp });
+    const [apiserverHealth = 0, dispatcherHealth = 0, port = 0] = await freePorts(3);
+    await writeFile(join(dir, "ca.pem"), credentials.tls.cert);
+    const env = { ...environment(), NODE_EXTRA_CA_CERTS: join(dir, "ca.pem"), HERALD_HTTP_PORT: String(port) };
+    const programs = await Promise.all([
+      startProgram({ program: "apiserver", dir, healthPort: apiserverHealth, env }),
+      startProgram({ program: "dispatcher", dir, healthPort: dispatcherHealth, env }),
+    ]);
+    const blocks = blocksOf("install.md").filter(({ section }) => section === onPrograms[0]);
+    const [begin = "", post = "", look = ""] = blocks.map(({ text }) =>
+      text
+        .replace("MAIL_HOST=mail.example.com MAIL_PORT=587", `MAIL_HOST=127.0.0.1 MAIL_PORT=${new URL(mail.url).port}`)
+        .replace("MAIL_USER=you MAIL_PASSWORD=secret", `MAIL_USER=${username} MAIL_PASSWORD=${password}`)
+        .replaceAll("127.0.0.1:8080", `127.0.0.1:${port}`),
+    );
+    const key = commandsOf("install.md", ...trial).find((text) => text.startsWith("TOKEN=")) ?? "";
+    const ready = "kubectl --namespace demo wait apps.herald.dev/shop --for=jsonpath='{.status.observedGeneration}'=2";
+    await run([key, begin, ready, post].join("\n"));
+    await until(async () => {
+      const { data } = JSON.parse(await run([key, look].join("\n"))) as { data: { status: string; counts: object }[] };
+      return data[0]?.status === "completed";
+    }, 30_000);
+    expect(mail.log.page().map(({ address, accepted }) => ({ address, accepted }))).to.deep.equal([
+      { address: "you@example.com", accepted: true },
+    ]);
+    await Promise.all([...programs.map((program) => program.stop()), mail.stop()]);
+    const patch = '[{"op": "remove", "path": "/spec/channels/email"}]';
+    await run(`kubectl --namespace demo patch apps.herald.dev/shop --type=json --patch '${patch}'
+               kubectl --namespace demo delete secret shop-mail`);
   });
 
   it("give values for real installations, on OpenShift, and beside others, that the chart takes", async () => {

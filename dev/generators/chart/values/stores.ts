@@ -7,7 +7,7 @@ const bundled = closed("a throwaway server for trials: one replica, no password,
   image: image("its image"),
   args: Type.Array(Type.String(), { description: "arguments of its program; data belongs below /data", maxItems: 50 }),
   persistence: closed("its disk", {
-    enabled: flag("a PersistentVolumeClaim; false = data is lost with the pod"),
+    enabled: flag("a PersistentVolumeClaim, of a class that heeds fsGroup; false = data is lost with the pod"),
     size: text("e.g. 8Gi", { minLength: 1 }),
     storageClass: text("empty = the cluster's default"),
   }),
