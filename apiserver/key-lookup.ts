@@ -16,13 +16,14 @@ export type FoundKey = ApiKeyRow | "revoked" | null;
 
 const keptMs = 30_000; // a revoked key stops within 60 s (spec part 5), even when its announcement is lost
 
-/** Finds keys by the SHA-256 of their token. Known ones are kept for 30 s, or until any key is announced as changed. */
+/** Finds keys by the SHA-256 of their token. Known ones are kept for 30 s, or until they are announced as changed. */
 export const keyLookup = ({ keys, revoked, changes, clock }: KeyLookupDeps) => {
   const load = async (hash: string): Promise<FoundKey> =>
     (await keys.findByHash(hash)) ?? ((await revoked.has(hash)) ? "revoked" : null);
   const kept = cached({ load, ttlMs: keptMs, max: 10_000, clock });
-  changes.on((collection) => {
-    if (collection === "*" || collection === apiKeyCollection.name) kept.clear(); // named by id, kept by hash
+  changes.on((collection, id) => {
+    if (collection === "*" || (collection === apiKeyCollection.name && id === "*")) kept.clear();
+    else if (collection === apiKeyCollection.name) kept.dropIf(isKey(id)); // kept by hash
   });
   return async (hash: string): Promise<FoundKey> => {
     const key = await kept.get(hash);
@@ -30,3 +31,8 @@ export const keyLookup = ({ keys, revoked, changes, clock }: KeyLookupDeps) => {
     return key;
   };
 };
+
+const isKey =
+  (id: string) =>
+  (found: FoundKey): boolean =>
+    found !== null && found !== "revoked" && found._id === id;

@@ -35,9 +35,9 @@ const pauseMs = 5_000; // after an attempt that failed; while nobody listens an 
  * announced before is made up for by forgetting everything then.
  */
 export const lateNats = (deps: LateNatsDeps): LateNats => {
-  const listeners: ((collection: string, id: string) => void)[] = [];
-  const tell = (collection: string, id: string): void => {
-    for (const listener of listeners) listener(collection, id);
+  const listeners: Parameters<Changes["on"]>[0][] = [];
+  const tell: Announcer["changed"] = (...change) => {
+    for (const listener of listeners) listener(...change);
   };
   const link = keptLink(deps, tell);
   return {
@@ -45,9 +45,9 @@ export const lateNats = (deps: LateNatsDeps): LateNats => {
     on: (listener) => void listeners.push(listener),
     publish: async (...publication) => link.present().publisher.publish(...publication),
     publishText: async (...publication) => link.present().publisher.publishText(...publication),
-    changed: (collection, id) => {
+    changed: (...change) => {
       const nats = link.current()?.nats;
-      if (nats !== undefined) announcer({ nats, subjects: deps.subjects }).changed(collection, id);
+      if (nats !== undefined) announcer({ nats, subjects: deps.subjects }).changed(...change);
     },
     ping: async () => link.present().nats.ping(),
     ask: async (subject, data, timeoutMs) => {

@@ -21,7 +21,7 @@ export type CascadeDeps = {
  * epoch, so the term is asked for before every write.
  */
 export const cascade = ({ db, fence, announce, doorbell }: CascadeDeps) => {
-  const removeFrom = async ({ spec, owner, hint }: Owned, { before, tell }: Around = {}): Promise<void> => {
+  const removeFrom = async ({ spec, owner, hint, appId }: Owned, { before, tell }: Around = {}): Promise<void> => {
     const rows = collectionOf<{ _id: string }>(db, spec);
     for (;;) {
       const page = await rows
@@ -33,7 +33,7 @@ export const cascade = ({ db, fence, announce, doorbell }: CascadeDeps) => {
       await before?.(ids);
       fence.check();
       await rows.deleteMany({ ...owner, _id: { $in: ids } });
-      for (const id of ids) announce(spec.name, id);
+      for (const id of ids) announce(spec.name, id, appId);
       if (tell !== undefined) await Promise.all(ids.map(tell)); // of one page
     }
   };
@@ -49,8 +49,8 @@ export const cascade = ({ db, fence, announce, doorbell }: CascadeDeps) => {
      */
     removeParts: async (appId: string): Promise<void> => {
       const owner = { app_id: appId };
-      await removeFrom({ spec: webhookCollection, owner, hint: "app" }, { tell: doorbell });
-      await removeFrom({ spec: liveActivityTypeCollection, owner, hint: "name" });
+      await removeFrom({ spec: webhookCollection, owner, hint: "app", appId }, { tell: doorbell });
+      await removeFrom({ spec: liveActivityTypeCollection, owner, hint: "name", appId });
       const app = await apps(db).find(appId);
       if (app === null) return;
       fence.check();
@@ -60,7 +60,7 @@ export const cascade = ({ db, fence, announce, doorbell }: CascadeDeps) => {
 };
 
 /** What belongs to an owner, and the index in which it is found. */
-type Owned = { spec: CollectionSpec; owner: object; hint: string };
+type Owned = { spec: CollectionSpec; owner: object; hint: string; appId?: string };
 
 /** What is done with the ids of a page before it goes, and with each afterwards. */
 type Around = { before?: (ids: readonly string[]) => Promise<void>; tell?: (id: string) => Promise<void> };

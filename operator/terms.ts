@@ -56,12 +56,12 @@ export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: 
 
   const sweepOne = async (spec: CollectionSpec, epoch: number, isKnown: (uid: string) => boolean): Promise<void> => {
     const rows = rowsOf(spec);
-    for (const { id, managed: by } of await orphans(rows, isKnown)) {
+    for (const { id, managed: by, appId } of await orphans(rows, isKnown)) {
       const { kind, namespace, name, uid } = by;
       const isLate = by.epoch < epoch; // everything that was there when the term began bears its epoch
       const mine = { _id: id, "managed.uid": uid, "managed.epoch": by.epoch };
       const undone = isLate ? await undo(rows, mine, by) : null;
-      if (undone !== null) announce(spec.name, id);
+      if (undone !== null) announce(spec.name, id, appId);
       log.warn({ kind, namespace, name, id }, undone ?? "row.orphaned");
     }
   };

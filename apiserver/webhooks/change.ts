@@ -31,7 +31,7 @@ export const changeWebhook = async (
     const intended = webhookChange(by, verb, { before, after: { ...before, ...wanted } }, now);
     const after = await audit(intended, async (id) => {
       const written = await endpoints.change(before, { ...wanted, ...rememberChange(before, id) }, isDue ? now : null);
-      if (written !== null) announce(written._id); // before its event is told: the endpoint may want it now
+      if (written !== null) announce(written); // before its event is told: the endpoint may want it now
       return written;
     });
     if (after !== null && isDue) ring(after._id);

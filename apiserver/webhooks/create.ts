@@ -24,7 +24,7 @@ export const createWebhook =
     const change = webhookChange(by, "created", { before: null, after: row }, row.created_at);
     await deps.audit(change, async () => {
       await insertWithinPlan(deps, by, row);
-      deps.announce(row._id); // before its event is told: it may want it
+      deps.announce(row); // before its event is told: it may want it
       return row;
     });
     return { row, secret };

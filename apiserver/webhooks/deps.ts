@@ -2,6 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
 import type { WebhookEndpoints } from "#core/storage/webhook-endpoints.ts";
 import type { WebhookHistory } from "#core/storage/webhook-history.ts";
+import type { WebhookRow } from "#core/storage/webhooks.ts";
 import type { Audit } from "../audit.ts";
 import type { NarrowLimit } from "../narrow-limit.ts";
 import type { CheckDeps } from "./checks.ts";
@@ -11,7 +12,7 @@ export type WebhookDeps = CheckDeps & {
   endpoints: WebhookEndpoints;
   history: WebhookHistory;
   /** Tells every process that an endpoint changed. Best effort. */
-  announce: (endpointId: string) => void;
+  announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
   /** Rings an endpoint's doorbell. Best effort: its `due_at` has it looked at as well. */
   ring: (endpointId: string) => void;
   /** Has an endpoint looked at by `at`, should the doorbell not be heard. */

@@ -38,7 +38,7 @@ const begin = async (
   if (changed === null) {
     throw conflictOf(await endpoints.find(endpoint.tenant_id, endpoint.app_id, endpoint._id));
   }
-  announce(endpoint._id);
+  announce(endpoint);
   ring(endpoint._id);
   return recovery;
 };

@@ -17,6 +17,6 @@ export const removeWebhook =
       const change = webhookChange(by, "deleted", { before, after: null }, clock.now());
       return audit(change, async () => (await endpoints.remove(before)) || null);
     });
-    announce(found._id);
+    announce(found);
     ring(found._id);
   };

@@ -46,7 +46,7 @@ export const webhookWiring = (deps: WebhookWiringDeps): WebhookUseCases => {
     endpoints: webhookEndpoints(db),
     history: webhookHistory(db),
     stats: webhookStats(db),
-    announce: (id) => nats.changed(webhookCollection.name, id),
+    announce: ({ _id, app_id: appId }) => nats.changed(webhookCollection.name, _id, appId),
     ring: doorbell({ ...deps, publisher: nats }),
     wake: webhookWork(db).wake,
     askForTest: (id, timeoutMs) => nats.ask(subjects.webhookTests(), { endpoint_id: id }, timeoutMs),

@@ -4,8 +4,11 @@ import type { Nats } from "./connect.ts";
 import type { Subjects } from "./subjects.ts";
 
 export type Announcer = {
-  /** Tells every process that a configuration document changed. Best effort: caches expire within 60 s anyway. */
-  changed: (collection: string, id: string) => void;
+  /**
+   * Tells every process that a configuration document changed, and of which app it is or was where that is known. Best
+   * effort: caches expire within 60 s anyway.
+   */
+  changed: (collection: string, id: string, appId?: string) => void;
 };
 
 export const announcer = ({
@@ -15,10 +18,10 @@ export const announcer = ({
   nats: Pick<Nats, "nc">;
   subjects: Pick<Subjects, "config">;
 }): Announcer => ({
-  changed: (collection, id) => {
+  changed: (collection, id, appId) => {
     if (nats.nc.isClosed()) return;
     const token = id.replaceAll(/[^A-Za-z0-9_-]/g, "_"); // the id itself is in the body
-    nats.nc.publish(subjects.config(collection, token), JSON.stringify({ collection, id }));
+    nats.nc.publish(subjects.config(collection, token), JSON.stringify({ collection, id, app_id: appId }));
   },
 });
 
@@ -27,9 +30,9 @@ export const announcer = ({
  * missed.
  */
 export const changes = ({ nats, subjects }: ChangesDeps): Part & Changes => {
-  const listeners: ((collection: string, id: string) => void)[] = [];
-  const tell = (collection: string, id: string): void => {
-    for (const listener of listeners) listener(collection, id);
+  const listeners: Parameters<Changes["on"]>[0][] = [];
+  const tell: (typeof listeners)[number] = (...change) => {
+    for (const listener of listeners) listener(...change);
   };
   let undo: (() => void)[] = [];
   return {
@@ -39,7 +42,7 @@ export const changes = ({ nats, subjects }: ChangesDeps): Part & Changes => {
       const subscription = nats.nc.subscribe(subjects.allConfig(), {
         callback: (error, message) => {
           const change = error === null ? read(message.string()) : null;
-          if (change !== null) tell(change.collection, change.id);
+          if (change !== null) tell(change.collection, change.id, change.appId);
         },
       });
       undo = [nats.onReconnect(() => tell("*", "*")), () => subscription.unsubscribe()];
@@ -53,10 +56,11 @@ export const changes = ({ nats, subjects }: ChangesDeps): Part & Changes => {
 
 export type ChangesDeps = { nats: Pick<Nats, "nc" | "onReconnect">; subjects: Pick<Subjects, "allConfig"> };
 
-const read = (text: string): { collection: string; id: string } | null => {
+const read = (text: string): { collection: string; id: string; appId: string | undefined } | null => {
   try {
-    const { collection, id } = JSON.parse(text) as Record<string, unknown>; // sound: checked on the next line
-    return typeof collection === "string" && typeof id === "string" ? { collection, id } : null;
+    const { collection, id, app_id: app } = JSON.parse(text) as Record<string, unknown>; // sound: checked on the next lines
+    const appId = typeof app === "string" ? app : undefined;
+    return typeof collection === "string" && typeof id === "string" ? { collection, id, appId } : null;
   } catch {
     return null; // not ours: anyone may publish in core NATS
   }

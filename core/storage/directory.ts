@@ -16,8 +16,8 @@ export type Directory = {
   webhooksOf: (appId: string) => Promise<WebhookRow[]>;
 };
 
-/** What tells that a document changed; `*` stands for any collection or id. */
-export type Changes = { on: (listener: (collection: string, id: string) => void) => void };
+/** What tells that a document changed, and of which app, where that was said; `*` stands for any collection or id. */
+export type Changes = { on: (listener: (collection: string, id: string, appId?: string) => void) => void };
 
 /** Makes the read access of one process. */
 export const directory = ({ db, changes, clock }: { db: Db; changes: Changes; clock: Clock }): Directory => {
@@ -39,12 +39,15 @@ export const directory = ({ db, changes, clock }: { db: Db; changes: Changes; cl
     [tenantCollection, tenants],
     [planCollection, plans],
   ] as const;
-  changes.on((collection, id) => {
+  changes.on((collection, id, appId) => {
     for (const [spec, cache] of kept) {
       if (collection === "*" || (collection === spec.name && id === "*")) cache.clear();
       else if (collection === spec.name) cache.drop(id);
     }
-    if (collection === "*" || collection === webhookCollection.name) endpoints.clear(); // named by endpoint, kept by app
+    if (collection !== "*" && collection !== webhookCollection.name) return;
+    if (appId === undefined)
+      endpoints.clear(); // of an endpoint that is named alone nobody knows whose it is
+    else endpoints.drop(appId);
   });
   return { app: apps.get, tenant: tenants.get, plan: plans.get, webhooksOf: endpoints.get };
 };

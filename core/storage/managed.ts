@@ -113,7 +113,7 @@ export const stampEpoch = async <Row extends ManagedRow>(collection: Collection<
 };
 
 /** A document whose resource is gone, although nobody has seen to the document. */
-export type Orphan = { id: string; managed: Managed };
+export type Orphan = { id: string; managed: Managed; appId: string | undefined };
 
 /** The documents whose resource `isKnown` does not know by its uid; at most `limit`. */
 export const orphans = async <Row extends ManagedRow>(
@@ -122,9 +122,10 @@ export const orphans = async <Row extends ManagedRow>(
   limit = 1_000,
 ): Promise<Orphan[]> => {
   const found: Orphan[] = [];
-  const managed = storedIn(collection).find(isManaged, { projection: { managed: 1 }, hint: "managed" });
-  for await (const row of managed) {
-    if (row.managed !== null && !isKnown(row.managed.uid)) found.push({ id: row._id, managed: row.managed });
+  const managed = storedIn(collection).find(isManaged, { projection: { managed: 1, app_id: 1 }, hint: "managed" });
+  for await (const { _id: id, managed: by, app_id: app } of managed) {
+    const appId = typeof app === "string" ? app : undefined;
+    if (by !== null && !isKnown(by.uid)) found.push({ id, managed: by, appId });
     if (found.length === limit) break;
   }
   return found;

@@ -5,7 +5,7 @@ import type { WebhookRow, WebhookWork } from "#core/storage/webhooks.ts";
 
 export type DisableDeps = {
   endpoints: Pick<WebhookWork, "disable">;
-  announce: (endpointId: string) => void;
+  announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
   log: Log;
   clock: Clock;
 };
@@ -15,7 +15,7 @@ export const disableGone = async ({ endpoints, announce, log, clock }: DisableDe
   const { _id: endpoint, app_id: app } = row;
   try {
     if (!(await endpoints.disable(row, disabledReasons.gone, clock.now()))) return;
-    announce(endpoint);
+    announce(row);
     log.info({ app, endpoint, reason: disabledReasons.gone }, "webhook.disabled");
   } catch (err) {
     log.warn({ err, endpoint }, "webhook.not_disabled");

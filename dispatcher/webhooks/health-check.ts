@@ -16,7 +16,7 @@ export type HealthCheckDeps = {
   /** Rings an endpoint's doorbell. */
   ring: (endpointId: string) => Promise<unknown>;
   /** Tells every process that an endpoint changed. */
-  announce: (endpointId: string) => void;
+  announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
   /** Whether this process is the one that checks now. */
   isOurs: () => Promise<boolean>;
   metrics: Pick<DispatcherMetrics, "webhookEndpoints">;
@@ -94,7 +94,7 @@ const disable = async (deps: HealthCheckDeps, row: WebhookRow): Promise<void> =>
   const disabled = await deps.failures.disable(row, reason, deps.clock.now());
   if (disabled === null) return; // it answered meanwhile, or its owner changed it
   deps.log.info({ tenant: row.tenant_id, app: row.app_id, endpoint: row._id, reason }, "webhook.disabled");
-  deps.announce(row._id);
+  deps.announce(row);
   await deps.ring(row._id).catch(() => undefined); // it is due: the timer rings it otherwise
 };
 

@@ -246,7 +246,7 @@ export class Lane {
     const { row } = this.#tenure;
     if (row.rate_per_second !== before.rate_per_second) this.#pace = pace(row.rate_per_second);
     if (row.wakes !== before.wakes) this.#backlog.lookAnew();
-    if (row.status !== before.status) this.#deps.announce(row._id);
+    if (row.status !== before.status) this.#deps.announce(row);
   }
 
   async #recover(): Promise<void> {

@@ -99,7 +99,7 @@ const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes
     handOver: (id) => handOver({ endpoints, ring, clock }, id),
     send,
     recover: (row) => recoverPage({ db: deps.db, clock }, row),
-    announce: (id) => deps.announcer.changed(webhookCollection.name, id),
+    announce: ({ _id, app_id: appId }) => deps.announcer.changed(webhookCollection.name, _id, appId),
     observe: observe({ ...deps, stats }),
   });
   deps.changes.on((collection, id) => {

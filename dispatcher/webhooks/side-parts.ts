@@ -65,7 +65,7 @@ const checking = (deps: SidePartsDeps): Part => {
     ...deps,
     failures: webhookFailures(db),
     tell: mails.tell,
-    announce: (id) => announcer.changed(webhookCollection.name, id),
+    announce: ({ _id, app_id: appId }) => announcer.changed(webhookCollection.name, _id, appId),
     isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
     setAside: countAside(deps.metrics.queue, "webhook health"),
   });

@@ -7,8 +7,8 @@ import type { Secrets } from "../kube/secrets.ts";
 import { asWanted, type Claimant } from "../policies/management.ts";
 import type { SecretValues } from "../policies/secret-reader.ts";
 
-/** Tells the other programs that a document changed, so that they drop their copies. */
-export type Announce = (collection: string, id: string) => void;
+/** Tells the other programs that a document changed, and of which app it is or was, so that they drop their copies. */
+export type Announce = (collection: string, id: string, appId?: string) => void;
 
 /** What every handler uses. */
 export type Common = { announce: Announce; clock: Clock };

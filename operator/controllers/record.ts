@@ -33,7 +33,7 @@ export type RecordDeps<R extends Claimant, Row extends NamedRow> = Common & {
 };
 
 /** `name` is looked at when it is unique. */
-type NamedRow = ManagedRow & { name?: string };
+type NamedRow = ManagedRow & { name?: string; app_id?: string };
 
 /** Where a resource stands: which records it may reach, and which other resources can be after the same. */
 export type Place<R, Row> = { owner?: Owner; belongs?: (row: Row) => boolean; isPeer?: (other: R) => boolean };
@@ -115,10 +115,10 @@ const tell = async <R extends Claimant, Row extends NamedRow>(
 const release = async <Row extends NamedRow>(
   { rows, collection, announce, clock }: Pick<RecordDeps<never, Row>, "rows" | "collection" | "announce" | "clock">,
   { metadata: { uid } }: Claimant,
-  { _id, managed }: Row,
+  { _id, managed, app_id: appId }: Row,
 ): Promise<boolean> => {
   const isReleased = managed?.uid === uid && (await rows.release(_id, uid, clock.now()));
-  if (isReleased) announce(collection, _id);
+  if (isReleased) announce(collection, _id, appId);
   return isReleased;
 };
 
@@ -130,7 +130,7 @@ const mark = async <R extends Claimant, Row extends NamedRow>(
 ): Promise<boolean> => {
   const managed = claimOf(definition, resource);
   const kept = await rows.keep({ id: row._id, found: row, managed, set: {}, begin: {} }, clock.now());
-  if (isWritten(kept)) announce(collection, row._id);
+  if (isWritten(kept)) announce(collection, row._id, row.app_id);
   return isWritten(kept);
 };
 
@@ -162,7 +162,8 @@ const keep = async <R extends Claimant, Row extends NamedRow>(
   const { set, begin } = wanted;
   const write = { id, found: stand.row, managed: claimOf(deps.definition, resource), set, begin };
   const kept = await deps.rows.keep(write, deps.clock.now());
-  if (isWritten(kept)) deps.announce(deps.collection, id);
+  const apps = new Set([stand.row?.app_id ?? set.app_id, set.app_id]); // both, of one that was another app's
+  if (isWritten(kept)) for (const appId of apps) deps.announce(deps.collection, id, appId);
   return kept === "taken" ? { verdict: again(await conflict(deps, resource, set)) } : { kept };
 };
 
@@ -198,7 +199,7 @@ const drop = async <R extends Claimant, Row extends NamedRow>(
   }
   const blocked = (await before?.(id)) ?? null;
   if (blocked !== null) return blocked;
-  if (await deps.rows.remove(id, uid)) deps.announce(deps.collection, id);
+  if (await deps.rows.remove(id, uid)) deps.announce(deps.collection, id, row?.app_id);
   await after?.(id);
   return null;
 };
@@ -212,7 +213,7 @@ const dropWith = async <R extends Claimant, Row extends NamedRow>(
   const { uid } = resource.metadata;
   if (row === null || row.managed?.uid !== uid || !(await isOrphan(row))) return false;
   if (!(await rows.remove(row._id, uid))) return false;
-  announce(collection, row._id);
+  announce(collection, row._id, row.app_id);
   return true;
 };
 

@@ -19,9 +19,13 @@ describe("webhooks", () => {
     tenant = await seedTenant(site.db);
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
-    const callback = (_: Error | null, { subject }: { subject: string }): void => void heard.push(subject);
-    nats.nc.subscribe(`${site.name}.config.webhooks.*`, { callback });
-    nats.nc.subscribe(`${site.name}.webhooks.*`, { callback });
+    nats.nc.subscribe(`${site.name}.config.webhooks.*`, {
+      callback: (_, message) => {
+        const { id, app_id } = message.json<{ id: string; app_id: string }>();
+        heard.push(`${id} of ${app_id}`);
+      },
+    });
+    nats.nc.subscribe(`${site.name}.webhooks.*`, { callback: (_, { subject }) => void heard.push(subject) });
     await nats.nc.flush();
   });
   after(async () => {
@@ -39,7 +43,7 @@ describe("webhooks", () => {
   };
   const rows = () => site.db.collection<WebhookRow>("webhooks");
   const row = async (id: string): Promise<WebhookRow> => (await rows().findOne({ _id: id })) as WebhookRow;
-  const announced = (id: string) => until(async () => heard.includes(`${site.name}.config.webhooks.${id}`));
+  const announced = (id: string) => until(async () => heard.includes(`${id} of ${tenant.app._id}`));
   const rung = (id: string) => until(async () => heard.includes(`${site.name}.webhooks.${id}`));
   const opened = (id: string, { secret }: Pick<WebhookRow, "secret">) =>
     keyRing(testKeyRing).open(secret, `webhooks/${id}/secret`);

@@ -68,7 +68,7 @@ describe("the check of endpoints' health", () => {
       failures: webhookFailures(db),
       tell: owner.tell,
       ring: async (id) => rung.push(id),
-      announce: (id) => void announced.push(id),
+      announce: ({ _id }) => void announced.push(_id),
       isOurs: async () => true,
       metrics: webhookMetrics(new Registry()),
       setAside: () => void asides.push(clock.now()),

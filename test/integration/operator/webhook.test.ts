@@ -271,12 +271,15 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
     await rows().insertMany(ids.map((id) => ({ ...like, _id: id, managed: null })));
     const told: string[] = [];
     const subscription = herald.nats.nc.subscribe(subjects(herald.id).allConfig(), {
-      callback: (_error, message) => void told.push(message.json<{ id: string }>().id),
+      callback: (_error, message) => {
+        const { id, app_id: app } = message.json<{ id: string; app_id?: string }>();
+        told.push(`${id} of ${app}`);
+      },
     });
     await herald.nats.nc.flush();
     await herald.remove(make.app());
     await herald.gone(make.app());
-    await until(() => ids.every((id) => told.includes(id)), 10_000);
+    await until(() => ids.every((id) => told.includes(`${id} of ${like.app_id}`)), 10_000);
     subscription.unsubscribe();
     expect(await rows().countDocuments()).to.equal(0);
     for (const id of [...ids, _id]) expect(await doorbellOf(id), id).to.be.greaterThan(0);

@@ -21,18 +21,33 @@ describe("keyLookup", () => {
     expect(await lookup("h")).to.equal(null);
   });
 
-  for (const [collection, id] of [
-    ["api_keys", "key_x"],
-    ["*", "*"],
-  ] as const) {
-    it(`sees a revocation at once when ${collection} was announced`, async () => {
-      const { site, lookup, tell } = setUp();
+  for (const what of ["the key", "any key", "anything"] as const) {
+    it(`sees a revocation at once when ${what} was announced`, async () => {
+      const { site, row, lookup, tell } = setUp();
       await lookup("h");
       revoke(site);
-      tell(collection, id);
+      if (what === "the key") tell("api_keys", row._id);
+      else tell(what === "anything" ? "*" : "api_keys", "*");
       expect(await revokedAt(lookup)).to.be.an.instanceOf(Date);
     });
   }
+
+  it("sees a revocation that was announced while the key was being read", async () => {
+    const { site, row, lookup, tell } = setUp();
+    const reading = lookup("h");
+    revoke(site);
+    tell("api_keys", row._id);
+    await reading;
+    expect(await revokedAt(lookup)).to.be.an.instanceOf(Date);
+  });
+
+  it("keeps what it knows when another key was announced", async () => {
+    const { site, lookup, tell } = setUp();
+    await lookup("h");
+    tell("api_keys", "key_other");
+    await lookup("h");
+    expect(site.loads).to.equal(1);
+  });
 
   it("asks once for many requests, and again each time for a key that is not there", async () => {
     const { site, lookup } = setUp();

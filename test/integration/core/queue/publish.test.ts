@@ -148,17 +148,18 @@ describe("queue over NATS", function () {
   it("announces changes, and says that anything may have changed after the connection was lost", async () => {
     const heard: string[] = [];
     const part = changes({ nats, subjects: subjects("news") });
-    part.on((collection, id) => heard.push(`${collection}/${id}`));
+    part.on((collection, id, appId = "-") => heard.push(`${collection}/${id} ${appId}`));
     await part.start(new AbortController().signal);
     const { changed } = announcer({ nats, subjects: subjects("news") });
     changed("apps", "app_1");
     changed("plans", "a.b *");
+    changed("webhooks", "whk_1", "app_1");
     nats.nc.publish("news.config.x.y", "not ours");
-    await until(() => heard.length === 2);
+    await until(() => heard.length === 3);
     await server.kill();
     await server.start();
-    await until(() => heard.length === 3);
-    expect(heard).to.deep.equal(["apps/app_1", "plans/a.b *", "*/*"]);
+    await until(() => heard.length === 4);
+    expect(heard).to.deep.equal(["apps/app_1 -", "plans/a.b * -", "webhooks/whk_1 app_1", "*/* -"]);
     await part.stop(new AbortController().signal);
   });
 });

@@ -9,7 +9,7 @@ describe("directory", () => {
   let mongo: Mongo;
   let db: Db;
   let nowMs = 0;
-  let tell: (collection: string, id: string) => void;
+  let tell: (collection: string, id: string, appId?: string) => void;
   let read: Directory;
   before(async function () {
     this.timeout(60_000);
@@ -69,6 +69,18 @@ describe("directory", () => {
       expect(await all()).to.deep.equal(wanted);
     });
   }
+
+  it("drops the endpoints of the app alone whose endpoint was changed, made or removed", async () => {
+    await db.collection<Doc>("webhooks").insertOne({ _id: "w_b", app_id: "b", name: "old", status: "active" });
+    const namesOf = async (app: string) => (await read.webhooksOf(app)).map((row) => (row as unknown as Doc).name);
+    expect([await namesOf("a"), await namesOf("b")]).to.deep.equal([["old"], ["old"]]);
+    await change();
+    await db.collection<Doc>("webhooks").insertOne({ _id: "w_2", app_id: "a", name: "made", status: "active" });
+    tell("webhooks", "w_2", "a");
+    expect([await namesOf("a"), await namesOf("b")]).to.deep.equal([["new", "made"], ["old"]]);
+    tell("webhooks", "w_b"); // as an older release announces it
+    expect(await namesOf("b")).to.deep.equal(["new"]);
+  });
 
   it("answers null, or no endpoint, for what is not there", async () => {
     expect([await read.app("x"), await read.webhooksOf("x")]).to.deep.equal([null, []]);

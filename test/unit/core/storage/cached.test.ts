@@ -39,6 +39,16 @@ describe("cached", () => {
     expect([await before, await cache.get("a")]).to.deep.equal(["a1", "a2"]);
   });
 
+  it("drops the keys whose value fits, and those that are being loaded", async () => {
+    const cache = make();
+    for (const key of ["a", "b"]) await cache.get(key);
+    cache.dropIf((value) => value === "a1");
+    expect([await cache.get("a"), await cache.get("b")]).to.deep.equal(["a3", "b2"]);
+    const loading = cache.get("c");
+    cache.dropIf(() => false);
+    expect([await loading, await cache.get("c")]).to.deep.equal(["c4", "c5"]);
+  });
+
   it("keeps the most recently used keys only", async () => {
     const cache = make();
     for (const key of ["a", "b", "a", "c", "a", "b"]) await cache.get(key);
