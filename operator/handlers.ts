@@ -11,13 +11,13 @@ import { subjects } from "#core/queue/subjects.ts";
 import type { StreamSpec } from "#core/queue/topology.ts";
 import type { AddressGuard } from "#core/runtime/address-guard.ts";
 import { templateProblem } from "#core/runtime/body-template-engine.ts";
-import { semaphore } from "#core/runtime/bounded.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
 import type { Resolve } from "#core/runtime/resolve.ts";
 import { activityLimits } from "#core/schema/live-activity-type.ts";
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
 import { type AppRow, appCollection, apps } from "#core/storage/apps.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/collection.ts";
+import { oneWriter } from "#core/storage/duplicate.ts";
 import {
   type LiveActivityTypeRow,
   liveActivityTypeCollection,
@@ -82,7 +82,7 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
       store: stores.apps,
       secrets,
       ring,
-      oneByOne: oneByOne(),
+      oneByOne: oneWriter(),
       ...withParts,
     }),
     apiKeys: apiKeyHandler({ ...appRefs, store: stores.apiKeys, secrets, baseUrl: deps.publicUrl, newToken }),
@@ -104,7 +104,7 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
         most: (plan) => plan.webhook_endpoints,
         countOthers: countOtherEndpoints(db),
       }),
-      oneByOne: oneByOne(),
+      oneByOne: oneWriter(),
     }),
     liveActivityTypes: liveActivityTypeHandler({
       ...appRefs,
@@ -116,7 +116,7 @@ export const makeHandlers = (deps: HandlerDeps): Handlers => {
         most: () => activityLimits.types,
         countOthers: rows.types.countOthers,
       }),
-      oneByOne: oneByOne(),
+      oneByOne: oneWriter(),
     }),
   };
   return sparing(handlers, { ...appRefs, secretStore: stores.secrets, lastHour: webhookStats(db).lastHour });
@@ -151,11 +151,6 @@ const traffic = ({ db, clock }: HandlerDeps, doorbell: (endpointId: string) => P
   },
   doorbell,
 });
-
-const oneByOne = () => {
-  const { run } = semaphore(1);
-  return <T>(create: () => Promise<T>): Promise<T> => run(create);
-};
 
 /** What cannot be told now is found by the timer, or, of an endpoint that is gone, forgotten with its history. */
 const doorbellOf = (nats: HandlerDeps["nats"], prefix: string) => {

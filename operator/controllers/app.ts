@@ -2,6 +2,7 @@ import { isTimeZone } from "#core/domain/time-zone.ts";
 import type { KeyRing } from "#core/runtime/key-ring.ts";
 import { type AppSpec, appResource } from "#core/schema/resources/app.ts";
 import { type AppRow, type Apps, appCollection } from "#core/storage/apps.ts";
+import type { OneWriter } from "#core/storage/duplicate.ts";
 import type { Plans } from "#core/storage/plans.ts";
 import type { TenantRow, Tenants } from "#core/storage/tenants.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
@@ -26,8 +27,8 @@ export type AppDeps = Common & {
   store: Pick<Store<App>, "by">;
   /** Removes the webhooks and live activity types of an app. */
   removeParts: (appId: string) => Promise<void>;
-  /** Runs one creation at a time, so that two do not both find the last place of a plan. */
-  oneByOne: <T>(create: () => Promise<T>) => Promise<T>;
+  /** Makes those of one tenant one after another, so that two do not both find the last place of its plan. */
+  oneByOne: OneWriter;
 };
 
 type App = Resource<AppSpec, { id?: string }>;
@@ -89,7 +90,7 @@ const apply = async (
     const full = await noRoom(deps, id, tenant);
     return full === null ? write() : { verdict: noRoomYet(full) };
   };
-  const result = await (stand.row === null ? deps.oneByOne(create) : write());
+  const result = await (stand.row === null ? deps.oneByOne(tenant._id, create) : write());
   if ("verdict" in result) return result.verdict;
   if (result.kept === "created") {
     await requireHolder(deps, app, { rows: deps.apps, collection: appCollection.name, id, tenantId: tenant._id });

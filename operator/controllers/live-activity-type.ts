@@ -1,6 +1,7 @@
 import { contradictions } from "#core/domain/activity-schema.ts";
 import { type LiveActivityTypeSpec, liveActivityTypeResource } from "#core/schema/resources/live-activity-type.ts";
 import type { AppRow } from "#core/storage/apps.ts";
+import type { OneWriter } from "#core/storage/duplicate.ts";
 import {
   type LiveActivityTypeRow,
   type LiveActivityTypes,
@@ -22,7 +23,8 @@ export type LiveActivityTypeDeps = Common &
     /** With the index `name`: {@link typeNameOf}. */
     store: Pick<Store<ActivityType>, "by">;
     noRoom: PlanRoom;
-    oneByOne: <T>(create: () => Promise<T>) => Promise<T>;
+    /** Makes those of one app one after another, so that two do not both find its last place. */
+    oneByOne: OneWriter;
   };
 
 type ActivityType = Resource<LiveActivityTypeSpec, { id?: string }>;
@@ -59,7 +61,7 @@ export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<Act
         const full = await deps.noRoom(app, id);
         return full === null ? write() : { verdict: noRoomYet(full) };
       };
-      const result = await (stand.row === null ? deps.oneByOne(create) : write());
+      const result = await (stand.row === null ? deps.oneByOne(app._id, create) : write());
       return "verdict" in result ? result.verdict : kept(type, what, { ...result, id, appId: app._id });
     },
     remove: (type) => record.drop(type),

@@ -5,13 +5,28 @@ import type { Sealed } from "#core/storage/sealed.ts";
 import type { WebhookRow } from "#core/storage/webhooks.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Resource } from "../kube/objects.ts";
-import { type Owner, type OwnSecret, retaken, rotateAnnotation, type Secrets } from "../kube/secrets.ts";
+import {
+  type FoundSecret,
+  type Owner,
+  type OwnSecret,
+  retaken,
+  rotateAnnotation,
+  type Secrets,
+} from "../kube/secrets.ts";
 import { isRotationDue, isSigningSecret, overlapMs } from "../policies/tokens.ts";
 
 export type SigningDeps = { secrets: Secrets; ring: KeyRing; newSigningSecret: () => string };
 
 type Webhook = Resource<WebhookSpec, WebhookStatus>;
-type Input = { webhook: Webhook; id: string; appId: string; row: WebhookRow | null; now: Date };
+type Input = {
+  webhook: Webhook;
+  id: string;
+  appId: string;
+  row: WebhookRow | null;
+  now: Date;
+  /** The Secret as it was found: it is not written when it has changed since. */
+  found: FoundSecret;
+};
 type SealedSecrets = Pick<WebhookRow, "secret" | "previous_secret">;
 
 /**
@@ -23,9 +38,8 @@ export const keepSigningSecret = async (
   input: Input,
   signal: AbortSignal,
 ): Promise<{ sealed: SealedSecrets; isWritten: boolean } | { finding: Finding }> => {
-  const { webhook, id, row } = input;
+  const { webhook, id, row, found } = input;
   const opened = row === null ? null : open(deps.ring, id, row.secret);
-  const found = await deps.secrets.readOwn(ownerOf(webhook), webhook.spec.secretName, signal);
   const before = retaken(found, ({ secret }) => secret !== undefined && secret === opened);
   if (before.kind === "foreign") return { finding: conflict(webhook) };
   const secret = secretOf(input, { before, opened, make: deps.newSigningSecret });

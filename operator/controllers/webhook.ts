@@ -3,12 +3,14 @@ import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/sch
 import type { HealthWindow } from "#core/schema/webhook.ts";
 import type { WebhookFilters } from "#core/schema/webhook-filters.ts";
 import type { AppRow } from "#core/storage/apps.ts";
+import type { OneWriter } from "#core/storage/duplicate.ts";
 import type { ManagedRows } from "#core/storage/managed.ts";
 import { asleep } from "#core/storage/wake.ts";
 import { healthAnew, type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
+import type { FoundSecret } from "../kube/secrets.ts";
 import type { Store } from "../kube/store.ts";
 import { idOf, isRetained } from "../policies/management.ts";
 import { headerSecretsOf, headersOf, sealHeaders } from "../policies/webhook-headers.ts";
@@ -43,7 +45,8 @@ export type WebhookDeps = Common &
     doorbell: (endpointId: string) => Promise<void>;
     /** Why an app may not have one more endpoint, by its plan; null when it may. */
     noRoom: PlanRoom;
-    oneByOne: <T>(create: () => Promise<T>) => Promise<T>;
+    /** Makes those of one app one after another, so that two do not both find its last place. */
+    oneByOne: OneWriter;
   };
 
 /** What is wrong with a part of a spec, in words; null or empty when nothing is. */
@@ -87,25 +90,31 @@ export const webhookHandler = (deps: WebhookDeps): Handler<Webhook> => {
 
 type Input = { webhook: Webhook; stand: MayWrite<WebhookRow>; app: AppRow };
 
-/** An endpoint that is to be made needs room in the plan. */
 const write = async (
   deps: WebhookDeps,
   record: Records<Webhook, WebhookRow>,
   input: Input,
   signal: AbortSignal,
 ): Promise<Verdict> => {
-  const { webhook, stand, app } = input;
+  const { webhook, stand } = input;
   const address = webhook.spec.url;
   const unreachable = await addressProblem(deps, { address, isTaken: stand.row?.url === address }, signal);
   if (unreachable !== null) return unreachable;
   const finding = firstFinding(policies, { spec: webhook.spec, judges: deps });
   if (finding !== null) return refusal(finding);
-  const apply = () => applyTo(deps, record, input, signal);
-  if (stand.row !== null) return apply();
-  return deps.oneByOne(async () => {
-    const full = await deps.noRoom(app, idOf(webhookResource, webhook));
-    return full === null ? apply() : noRoomYet(full);
-  });
+  const read = await readAll(deps, input, signal);
+  if ("finding" in read) return refusal(read.finding);
+  const problem = record.problem(webhook, stand, { set: read.members });
+  if (problem !== null) return problem;
+  const store = () => storeAll(deps, record, { ...input, ...read }, signal);
+  const stored = await (stand.row === null ? inRoom(deps, input, store) : store());
+  if ("verdict" in stored) return stored.verdict;
+  const { id, now, set, signing, result } = stored;
+  if (result.kept === "updated") await deps.wake(id);
+  const after = { ...beginning(now), ...stand.row, ...set };
+  const status = await statusOf(deps, { webhook, row: after, now });
+  const verdict = kept(webhook, "webhook", { ...result, id, ...status });
+  return { ...verdict, ...disabled(after), isChanged: verdict.isChanged || signing.isWritten };
 };
 
 /** What a spec must satisfy that no rule of the CRD can say. */
@@ -120,34 +129,53 @@ const policies: ((input: { spec: WebhookSpec; judges: Judges }) => Finding | nul
   },
 ];
 
-const applyTo = async (
+type Read = { now: Date; members: Partial<WebhookRow>; found: FoundSecret };
+
+/** What others decide of an endpoint: nothing is written meanwhile, and nobody waits for it. */
+const readAll = async (
   deps: WebhookDeps,
-  record: Records<Webhook, WebhookRow>,
-  { webhook, stand, app }: Input,
+  { webhook, stand: { row }, app }: Input,
   signal: AbortSignal,
-): Promise<Verdict> => {
+): Promise<Read | { finding: Finding }> => {
   const id = idOf(webhookResource, webhook);
-  const { row } = stand;
-  const now = deps.clock.now();
-  const names = headerSecretsOf(webhook.spec);
-  const read = headersOf(webhook.spec, await secretValues(deps.secrets, webhook, names, signal));
-  if ("finding" in read) return refusal(read.finding);
+  const read = headersOf(
+    webhook.spec,
+    await secretValues(deps.secrets, webhook, headerSecretsOf(webhook.spec), signal),
+  );
+  if ("finding" in read) return read;
+  const found = await deps.secrets.readOwn(ownerOf(webhook), webhook.spec.secretName, signal);
   const members = {
     ...membersOf(webhook, app),
     headers: sealHeaders(deps.ring, id, read.headers, row?.headers ?? []),
     ...stateOf(webhook, row),
   };
-  const problem = record.problem(webhook, stand, { set: members });
-  if (problem !== null) return problem;
-  const signing = await keepSigningSecret(deps, { webhook, id, appId: app._id, row, now }, signal);
-  if ("finding" in signing) return refusal(signing.finding);
+  return { now: deps.clock.now(), members, found };
+};
+
+/** An endpoint that is to be made needs room in the plan; those of an app are made one after another. */
+const inRoom = <T>(
+  { oneByOne, noRoom }: WebhookDeps,
+  { webhook, app }: Input,
+  store: () => Promise<T>,
+): Promise<T | { verdict: Verdict }> =>
+  oneByOne(app._id, async () => {
+    const full = await noRoom(app, idOf(webhookResource, webhook));
+    return full === null ? store() : { verdict: noRoomYet(full) };
+  });
+
+const storeAll = async (
+  deps: WebhookDeps,
+  record: Records<Webhook, WebhookRow>,
+  { webhook, stand, app, now, members, found }: Input & Read,
+  signal: AbortSignal,
+) => {
+  const id = idOf(webhookResource, webhook);
+  const { row } = stand;
+  const signing = await keepSigningSecret(deps, { webhook, id, appId: app._id, row, now, found }, signal);
+  if ("finding" in signing) return { verdict: refusal(signing.finding) };
   const set = { ...members, ...signing.sealed, ...resumption(webhook, row, now) };
   const result = await record.keep(webhook, stand, { set, begin: beginning(now) });
-  if ("verdict" in result) return result.verdict;
-  if (result.kept === "updated") await deps.wake(id);
-  const after = { ...beginning(now), ...row, ...set };
-  const verdict = kept(webhook, "webhook", { ...result, id, ...(await statusOf(deps, { webhook, row: after, now })) });
-  return { ...verdict, ...disabled(after), isChanged: verdict.isChanged || signing.isWritten };
+  return "verdict" in result ? result : { id, now, set, signing, result };
 };
 
 const statusOf = async (
