@@ -9,7 +9,7 @@ export type PurgeDeps = {
   plans: () => Promise<Pick<PlanRow, "_id" | "retention_days">[]>;
   /** The plans that messages were accepted under, also those that are gone. */
   planNames: () => Promise<string[]>;
-  removeOldest: (plan: string, before: Date) => Promise<{ removed: number; isFull: boolean }>;
+  removeOldest: (plan: string, before: Date) => Promise<{ removed: number; isMore: boolean }>;
   /** Whether this process is the one that purges now. */
   isOurs: () => Promise<boolean>;
   /** Counts a plan that could not be purged. */
@@ -70,11 +70,11 @@ const purgePlan = async (
   stop: AbortSignal,
 ): Promise<void> => {
   let messages = 0;
-  let isFull = true;
-  while (isFull && !stop.aborted && (await deps.isOurs())) {
+  let isMore = true;
+  while (isMore && !stop.aborted && (await deps.isOurs())) {
     const page = await deps.removeOldest(plan, before);
     messages += page.removed;
-    isFull = page.isFull;
+    isMore = page.isMore;
   }
   if (messages > 0) deps.log.info({ plan, messages, before }, "purge.done");
 };

@@ -1,21 +1,24 @@
 import type { Collection, Db } from "mongodb";
 import { chunkCollection } from "./chunks.ts";
-import { type CollectionSpec, collectionOf } from "./collection.ts";
+import { collectionOf } from "./collection.ts";
 import { deliveryCollection } from "./deliveries.ts";
 import { type MessageRow, type MessageStatus, messageCollection } from "./messages.ts";
+import { removePages } from "./removal-pages.ts";
 import { subscriptionCollection } from "./subscription-row.ts";
 import { usage } from "./usage.ts";
 import { userCollection } from "./users.ts";
 
 export type AppData = ReturnType<typeof appData>;
 
-const page = 100; // at most a hundred documents are named in a filter, as in retention.ts
-const peoplePage = 1_000;
+const page = 500; // messages in one filter, as in retention.ts
 
 /** What an app leaves behind when it is removed, beside its history of webhooks. Every verb may run twice. */
 export const appData = (db: Db) => {
   const messages = collectionOf<MessageRow>(db, messageCollection);
-  const parts = [deliveryCollection, chunkCollection].map((spec) => collectionOf<Part>(db, spec));
+  const parts = [
+    { rows: collectionOf<Part>(db, deliveryCollection), hint: "list" },
+    { rows: collectionOf<Part>(db, chunkCollection), hint: "position" },
+  ];
   return {
     /**
      * Removes users, subscriptions, messages and their deliveries. Messages that are being sent at this moment are left
@@ -23,14 +26,17 @@ export const appData = (db: Db) => {
      * @throws the reason of `signal` when it aborts, between pages
      */
     remove: async (appId: string, now: Date, signal?: AbortSignal): Promise<number> => {
-      await removeAll(db, subscriptionCollection, { appId, hint: "user", signal });
-      await removeAll(db, userCollection, { appId, hint: "app", signal });
+      for (const [spec, hint] of people) {
+        const rows = collectionOf<{ _id: string; app_id: string }>(db, spec);
+        await removePages(rows, { filter: { app_id: appId }, hint, pages: Infinity, signal });
+      }
       let busy = 0;
       for (let after = ""; ; ) {
         signal?.throwIfAborted();
         const ids = await idsAfter(messages, appId, after);
         const idle = await idleOf(db, ids, now);
-        for (const rows of parts) await rows.deleteMany({ message_id: { $in: idle } });
+        const filter = { message_id: { $in: idle } };
+        for (const { rows, hint } of parts) await removePages(rows, { filter, hint, pages: Infinity, signal });
         await removeUnended(db, messages, idle);
         await messages.deleteMany({ _id: { $in: idle } });
         busy += ids.length - idle.length;
@@ -43,20 +49,10 @@ export const appData = (db: Db) => {
 
 type Part = { _id: string; message_id: string };
 
-const removeAll = async (
-  db: Db,
-  spec: CollectionSpec,
-  { appId, hint, signal }: { appId: string; hint: string; signal: AbortSignal | undefined },
-): Promise<void> => {
-  const rows = collectionOf<{ _id: string; app_id: string }>(db, spec);
-  for (;;) {
-    signal?.throwIfAborted();
-    const found = rows.find({ app_id: appId }, { projection: { _id: 1 }, hint }).limit(peoplePage);
-    const ids = (await found.toArray()).map(({ _id }) => _id);
-    if (ids.length > 0) await rows.deleteMany({ _id: { $in: ids } });
-    if (ids.length < peoplePage) return;
-  }
-};
+const people = [
+  [subscriptionCollection, "user"],
+  [userCollection, "app"],
+] as const;
 
 /** Removes the messages that have not ended, and gives back what they had reserved and did not use. */
 const removeUnended = async (db: Db, messages: Collection<MessageRow>, ids: readonly string[]): Promise<void> => {

@@ -2,9 +2,10 @@ import type { Db } from "mongodb";
 import { collectionOf } from "./collection.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
 import { type MessageRow, messageCollection } from "./messages.ts";
+import { removePages } from "./removal-pages.ts";
 
-/** Messages whose deliveries are removed in one go: at most a hundred documents are named in a filter. */
-const page = 100;
+const page = 500; // messages in one filter
+const deliveryPages = 20; // in one call, some seconds: its caller looks whether it is still to go on
 
 /** Removes what is older than its plan keeps. */
 export const retention = (db: Db) => {
@@ -22,20 +23,22 @@ export const retention = (db: Db) => {
 
     /**
      * Removes the oldest messages of a plan that ended before an instant, deliveries first, so that a kill leaves no
-     * delivery without its message. Returns how many messages went; call again while it is a full page.
+     * delivery without its message: a page of messages, or a part of their deliveries. Call again while there is more.
      */
-    removeOldest: async (plan: string, before: Date): Promise<{ removed: number; isFull: boolean }> => {
+    removeOldest: async (plan: string, before: Date): Promise<{ removed: number; isMore: boolean }> => {
       const old = await messages
         .find(
           { plan, completed_at: { $gt: new Date(0), $lte: before } },
-          { projection: { _id: 1 }, limit: page, sort: { completed_at: 1 } },
+          { projection: { _id: 1 }, limit: page, batchSize: page + 1, sort: { completed_at: 1 } },
         )
         .toArray();
       const ids = old.map(({ _id }) => _id);
-      if (ids.length === 0) return { removed: 0, isFull: false };
-      await deliveries.deleteMany({ message_id: { $in: ids } });
+      if (ids.length === 0) return { removed: 0, isMore: false };
+      const filter = { message_id: { $in: ids } };
+      const isEmpty = await removePages(deliveries, { filter, hint: "list", pages: deliveryPages });
+      if (!isEmpty) return { removed: 0, isMore: true };
       await messages.deleteMany({ _id: { $in: ids } });
-      return { removed: ids.length, isFull: ids.length === page };
+      return { removed: ids.length, isMore: ids.length === page };
     },
   };
 };

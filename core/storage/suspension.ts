@@ -5,15 +5,23 @@ import { messageCollection } from "./messages.ts";
 import { type TenantRow, tenantCollection } from "./tenants.ts";
 import { webhookCollection } from "./webhooks.ts";
 
+const pageRows = 1_000;
+
 export type Suspension = ReturnType<typeof suspension>;
 
 /** Which tenants may not send, and what waits because of it. */
 export const suspension = (db: Db) => {
+  /** Page by page: one command for all that was held would take as long as there is much. */
   const release = async (spec: CollectionSpec, tenantId: string, change: Document): Promise<void> => {
-    await collectionOf<{ _id: string }>(db, spec).updateMany({ held_for: tenantId }, [
-      { $set: change },
-      { $unset: "held_for" },
-    ]);
+    const rows = collectionOf<{ _id: string }>(db, spec);
+    const held = { held_for: tenantId };
+    for (let found = pageRows; found === pageRows; ) {
+      const page = rows.find(held, { projection: { _id: 1 }, hint: "held", batchSize: pageRows + 1 }).limit(pageRows);
+      const ids = (await page.toArray()).map(({ _id }) => _id);
+      found = ids.length;
+      const update = [{ $set: change }, { $unset: "held_for" }];
+      if (found > 0) await rows.updateMany({ ...held, _id: { $in: ids } }, update);
+    }
   };
   return {
     suspendedIds: async (): Promise<string[]> => {

@@ -17,6 +17,8 @@ export type RemoveDeps = {
   data: AppData;
   /** Publishes the events of a removal; false when that must wait. */
   flush: (row: RemovalRow) => Promise<boolean>;
+  /** How long an app is removed at a time; 20 s. */
+  turnMs?: number;
   /** Unique to this process. */
   holder: string;
   clock: Clock;
@@ -48,14 +50,21 @@ export const finishRemoval =
     const now = deps.clock.now();
     const row = await deps.removals.take(id, { holder: deps.holder, now, holdMs });
     if (row === null) return;
+    const turn = row.kind === "app" ? AbortSignal.timeout(deps.turnMs ?? turnMs) : undefined;
+    const halt = [signal, turn].filter((one) => one !== undefined);
     try {
       if (await isThere(deps, row)) await askAgain(deps, row);
-      else await settle(deps, row, await pass(deps, row, signal));
+      else await settle(deps, row, await pass(deps, row, AbortSignal.any(halt)));
     } catch (error) {
-      await deps.removals.rest(row, new Date(deps.clock.now().getTime() + soonMs)).catch(() => undefined); // else it waits for the lease's end
-      if (signal?.aborted !== true) throw error;
+      const isHalted = halt.some(({ aborted }) => aborted);
+      const inMs = isHalted ? 0 : soonMs;
+      await deps.removals.rest(row, new Date(deps.clock.now().getTime() + inMs)).catch(() => undefined); // else it waits for the lease's end
+      if (!isHalted) throw error;
     }
   };
+
+/** So long an app is removed at a time: other removals wait for their turn. What is gone by then stays gone. */
+const turnMs = 20_000;
 
 /** An app's data goes after its document: until then somebody may still decide to keep it. */
 const isThere = async ({ apps }: RemoveDeps, { kind, _id }: RemovalRow): Promise<boolean> =>
@@ -71,7 +80,7 @@ const askAgain = async ({ removals, clock, log }: RemoveDeps, row: RemovalRow): 
 
 type Passed = { isPublished: boolean; waiting: number };
 
-const pass = async (deps: RemoveDeps, row: RemovalRow, signal?: AbortSignal): Promise<Passed> => {
+const pass = async (deps: RemoveDeps, row: RemovalRow, signal: AbortSignal): Promise<Passed> => {
   await removeRest(deps, row);
   const [published] = await Promise.allSettled([deps.flush(row)]);
   const waiting = await forget(deps, row, signal); // also of one whose events cannot be published
@@ -93,7 +102,7 @@ const removeRest = async (
 };
 
 /** How many deliveries, or messages of an app, must wait for a later pass. */
-const forget = async ({ history, data, clock }: RemoveDeps, row: RemovalRow, signal?: AbortSignal): Promise<number> => {
+const forget = async ({ history, data, clock }: RemoveDeps, row: RemovalRow, signal: AbortSignal): Promise<number> => {
   if (row.kind === "app") {
     await history.removeOfApp(row.app_id, signal);
     return data.remove(row.app_id, clock.now(), signal);

@@ -1,11 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type AppRow, appCollection } from "#core/storage/apps.ts";
+import { createLog } from "#core/runtime/log.ts";
+import { appData } from "#core/storage/app-data.ts";
+import { type AppRow, appCollection, apps } from "#core/storage/apps.ts";
 import type { ChunkRow } from "#core/storage/chunks.ts";
 import type { DeliveryRow } from "#core/storage/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages.ts";
 import { appRemoval, removals } from "#core/storage/removals.ts";
+import { subscriptions } from "#core/storage/subscriptions.ts";
 import type { UsageRow } from "#core/storage/usage.ts";
+import { users } from "#core/storage/users.ts";
+import { webhookErasure } from "#core/storage/webhook-erasure.ts";
+import { finishRemoval } from "../../../dispatcher/people/remove.ts";
 import { anApp as anAppRow, aSubscription, aUser, seed } from "../../support/fixtures.ts";
 import { openPeopleSite, type PeopleSite } from "../../support/people.ts";
 import { until } from "../../support/until.ts";
@@ -38,9 +44,9 @@ describe("the removal of an app", function () {
   const anApp = async ({ people = 3, messages = 3 } = {}) => {
     const app = `app_${randomUUID()}`;
     const of = { tenant_id: "ten_1", app_id: app };
-    const users = Array.from({ length: people }, () => aUser(of));
-    const subscriptions = users.map(({ _id }) => aSubscription({ ...of, user_id: _id, token: randomUUID() }));
-    await seed(site.db, { users, subscriptions });
+    const made = Array.from({ length: people }, () => aUser(of));
+    const devices = made.map(({ _id }) => aSubscription({ ...of, user_id: _id, token: randomUUID() }));
+    await seed(site.db, { users: made, subscriptions: devices });
     const ids = Array.from({ length: messages }, () => `msg_${randomUUID()}`);
     const rows = ids.map((_id) => aMessage({ ...of, _id, due_at: null }));
     await site.db.collection<MessageRow>("messages").insertMany(rows);
@@ -54,7 +60,7 @@ describe("the removal of an app", function () {
     removals(site.db).begin(appRemoval({ _id: app, tenant_id: "ten_1" }, site.clock.now()));
 
   it("takes its people, its messages and their deliveries with it, page by page, and touches no other app", async () => {
-    const [gone, other] = [await anApp({ people: 1_050, messages: 250 }), await anApp()];
+    const [gone, other] = [await anApp({ people: 1_050, messages: 520 }), await anApp()];
     const before = await counts(other.app);
     await begin(gone.app);
     await site.startDispatcher();
@@ -93,6 +99,24 @@ describe("the removal of an app", function () {
     await site.startDispatcher();
     await until(passed(app, 1), 10_000);
     expect(await rows.findOne({ _id: `${tenant_id}:2026-03` })).to.include({ messages: 100 - 10 - 6 });
+  });
+
+  it("gives others their turn when it takes long, and goes on where it was", async () => {
+    const { app } = await anApp({ people: 10, messages: 1_600 });
+    await begin(app);
+    const common = { removals: removals(site.db), users: users(site.db), subscriptions: subscriptions(site.db) };
+    const deps = { ...common, history: webhookErasure(site.db), data: appData(site.db), apps: apps(site.db) };
+    const log = createLog({ program: "dispatcher", level: "fatal" });
+    const turn = (turnMs: number) =>
+      finishRemoval({ ...deps, flush: async () => true, holder: "h", clock: site.clock, log, turnMs })(app);
+    await turn(1);
+    const left = await counts(app);
+    expect(left["messages"]).to.be.above(0);
+    expect(await removals(site.db).rows.findOne({ _id: app })).to.include({ passes: 0, lease: null });
+    expect((await removals(site.db).rows.findOne({ _id: app }))?.due_at?.getTime()).to.be.at.most(Date.now());
+    await turn(60_000);
+    expect(await counts(app)).to.deep.equal(none);
+    expect(await passed(app, 1)()).to.equal(true);
   });
 
   it("waits for messages that are being sent, and takes them a minute later", async () => {

@@ -5,6 +5,7 @@ import { audience } from "#core/storage/audience.ts";
 import { chunks } from "#core/storage/chunks.ts";
 import { deliveries } from "#core/storage/deliveries.ts";
 import { messageWork } from "#core/storage/message-work.ts";
+import { removePages } from "#core/storage/removal-pages.ts";
 import { retention } from "#core/storage/retention.ts";
 import { conclude, deliveryIdOf } from "../../../dispatcher/conclude.ts";
 import { testServers } from "../../support/servers.ts";
@@ -144,12 +145,44 @@ describe("what a dispatcher stores", () => {
         aMessage({ ...old, _id: "msg_long", plan: "long", completed_at: noon }),
       ]);
       await deliveries(db).record([rowOf("msg_old"), rowOf("msg_young")]);
-      expect(await retention(db).removeOldest("short", later(1_000))).to.deep.equal({ removed: 1, isFull: false });
+      expect(await retention(db).removeOldest("short", later(1_000))).to.deep.equal({ removed: 1, isMore: false });
       const left = await work.rows.find({ plan: { $in: ["short", "long"] } }).toArray();
       expect(left.map(({ _id }) => _id).sort()).to.deep.equal(["msg_going", "msg_long", "msg_young"]);
       expect(await retention(db).planNames()).to.include.members(["long", "short"]);
       expect(await deliveries(db).tally("msg_old")).to.deep.equal([]);
       expect(await deliveries(db).tally("msg_young")).to.have.length(1);
+    });
+  });
+
+  describe("retention of a message with many deliveries", () => {
+    it("removes a thousand in a command, and the message after the last", async () => {
+      const ended = { plan: "many", status: "completed" as const, completed_at: noon };
+      const work = messageWork(db);
+      await work.rows.insertMany([aMessage({ ...ended, _id: "msg_many" }), aMessage({ ...ended, _id: "msg_one" })]);
+      for (let from = 0; from < 2_500; from += 500) await deliveries(db).record(rowsOf("msg_many", from, from + 500));
+      await deliveries(db).record([rowOf("msg_one")]);
+      const watched = await MongoClient.connect((await testServers()).mongodbUrl, { monitorCommands: true });
+      const asked: number[] = [];
+      watched.on("commandStarted", ({ commandName, command }) => {
+        const { _id: ids } = (command as { deletes?: { q: { _id?: { $in: string[] } } }[] }).deletes?.[0]?.q ?? {};
+        if (commandName === "delete") asked.push(ids?.$in.length ?? Number.POSITIVE_INFINITY);
+      });
+      expect(await retention(watched.db(db.databaseName)).removeOldest("many", noon)).to.deep.equal({
+        removed: 2,
+        isMore: false,
+      });
+      await watched.close();
+      expect(asked).to.deep.equal([1_000, 1_000, 501, 2]);
+      expect(await deliveries(db).tally("msg_many")).to.deep.equal([]);
+    });
+
+    it("says that there is more, and keeps the message, when it has removed as many as it may at once", async () => {
+      await deliveries(db).record(rowsOf("msg_parts", 0, 900));
+      await deliveries(db).record(rowsOf("msg_parts", 900, 1_800));
+      const of = { filter: { message_id: "msg_parts" }, hint: "list" };
+      expect(await removePages(deliveries(db).rows, { ...of, pages: 1 })).to.equal(false);
+      expect(await deliveries(db).rows.countDocuments({ message_id: "msg_parts" })).to.equal(800);
+      expect(await removePages(deliveries(db).rows, { ...of, pages: 1 })).to.equal(true);
     });
   });
 

@@ -84,6 +84,7 @@ describe("operator: webhooks that are made at the same time", function () {
       publicUrl: "https://herald.example",
       ring: keyRing(testKeyRing),
       guard: addressGuard({ allow: [] }),
+      resolve: async () => ["192.0.2.1"],
       secrets,
       stores,
       announce: () => undefined,

@@ -18,7 +18,7 @@ const given = (change: Partial<PurgeDeps> = {}) => {
     planNames: async () => [],
     removeOldest: async (plan, before) => {
       asked.push([plan, before]);
-      return { removed: 0, isFull: false };
+      return { removed: 0, isMore: false };
     },
     isOurs: async () => true,
     setAside: () => void asides.push(1),
@@ -48,11 +48,11 @@ describe("purge", () => {
     expect(asked).to.have.lengthOf(3);
   });
 
-  it("goes on page by page until one is not full", async () => {
+  it("goes on page by page for as long as there is more", async () => {
     let pages = 3;
     const { deps } = given({
       plans: async () => [{ _id: "free", retention_days: 30 }],
-      removeOldest: async () => ({ removed: 100, isFull: --pages > 0 }),
+      removeOldest: async () => ({ removed: 100, isMore: --pages > 0 }),
     });
     await pass(deps, never);
     expect(pages).to.equal(0);
@@ -64,7 +64,7 @@ describe("purge", () => {
         removeOldest: async (plan, before) => {
           given_.push([plan, before]);
           if (plan === "free") throw error;
-          return { removed: 0, isFull: false };
+          return { removed: 0, isMore: false };
         },
       });
     const given_: [string, Date][] = [];
@@ -93,7 +93,7 @@ describe("purge", () => {
       removeOldest: async () => {
         pages++;
         stop.abort();
-        return { removed: 100, isFull: true };
+        return { removed: 100, isMore: true };
       },
       plans: async () => [{ _id: "free", retention_days: 30 }],
     });
