@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { invalid } from "#core/errors.ts";
 import { defaultLimit } from "#core/schema/page.ts";
+import type { Within } from "#core/storage/read-within.ts";
 
 /** What a cursor is bound to: the list, its order, and everything that narrows it. */
 export type CursorScope = { list: string; sort: string; filters: Readonly<Record<string, unknown>> };
@@ -52,22 +53,26 @@ const hashOf = ({ list, filters }: CursorScope): string => {
 
 export type Page<T> = { data: T[]; next_cursor: string | null; has_more: boolean };
 
-/** Reads one page of a list: one row more than asked for tells whether there are more. */
+/**
+ * Reads one page of a list: one row more than asked for tells whether there are more. What was read in part, for its size,
+ * is a shorter page.
+ */
 export const readPage = async <Row, T>(list: {
   cursors: Cursors;
   scope: CursorScope;
   cursor: string | undefined;
   limit: number | undefined;
-  read: (page: { after: string | null; isDescending: boolean; limit: number }) => Promise<Row[]>;
+  read: (page: { after: string | null; isDescending: boolean; limit: number }) => Promise<Row[] | Within<Row>>;
   keyOf: (row: Row) => string;
   view: (row: Row) => T;
 }): Promise<Page<T>> => {
   const { scope, cursor, limit = defaultLimit } = list;
   const after = cursor === undefined ? null : list.cursors.read(scope, cursor);
-  const rows = await list.read({ after, isDescending: scope.sort.startsWith("-"), limit: limit + 1 });
+  const read = await list.read({ after, isDescending: scope.sort.startsWith("-"), limit: limit + 1 });
+  const { rows, isWhole } = Array.isArray(read) ? { rows: read, isWhole: true } : read;
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
-  const hasMore = rows.length > limit && last !== undefined;
+  const hasMore = (rows.length > limit || !isWhole) && last !== undefined;
   return {
     data: shown.map((row) => list.view(row)),
     next_cursor: hasMore ? list.cursors.write(scope, list.keyOf(last)) : null,

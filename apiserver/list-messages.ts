@@ -21,7 +21,9 @@ export const listMessages = (
     cursor,
     limit,
     read: async (page) =>
-      filter === null ? [] : messages.list({ tenantId: app.tenant_id, appId: app._id, filter }, page, signal),
+      filter === null
+        ? { rows: [], isWhole: true }
+        : messages.list({ tenantId: app.tenant_id, appId: app._id, filter }, page, signal),
     keyOf: (row) => row._id,
     view: messageView,
   });

@@ -64,11 +64,12 @@ const taken = async (publishing: Promise<boolean>): Promise<boolean> => {
   }
 };
 
-/** Rings for batches that were not removed in time. Each is read by itself: a thousand of them would not fit in memory. */
+/** Rings for batches that were not removed in time. Eight are read at a time, of up to 3 MB each. */
 export const eventBatchTimer = (batches: Pick<EventBatches, "rows">, { resume }: BatchOutbox): AnyTimerSource =>
   timerSource<EventBatchRow>({
     name: "event batches",
     collection: batches.rows,
     select: [],
     ring: ({ _id }) => resume(_id),
+    atOnce: 8,
   });

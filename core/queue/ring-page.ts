@@ -18,6 +18,7 @@ export type RingSource<Row extends Leasable> = {
   name: string;
   collection: Collection<Row>;
   ring: (row: Row, signal?: AbortSignal) => Promise<unknown>;
+  atOnce?: number;
 };
 
 /**
@@ -32,7 +33,7 @@ export const ringPage = async <Row extends Leasable>(
   stop: AbortSignal,
 ): Promise<void> => {
   const { name, collection } = source;
-  const { rung, faults, away } = await ringEach(source.ring, rows, stop);
+  const { rung, faults, away } = await ringEach(source, rows, stop);
   for (const { due_at } of rung)
     if (due_at) deps.metrics.timerLagSeconds.observe({ source: name }, secondsSince(due_at, deps.clock));
   deps.metrics.timersRung.inc({ source: name }, rung.length);
@@ -53,7 +54,7 @@ type Rung<Row> = { rung: Row[]; faults: Failed<Row>[]; away: Failed<Row>[] };
 
 /** Begins no more once a store is away, or the program stops. Never rejects. */
 const ringEach = async <Row extends Leasable>(
-  ring: RingSource<Row>["ring"],
+  { ring, atOnce = inFlight }: RingSource<Row>,
   rows: readonly Row[],
   stop: AbortSignal,
 ): Promise<Rung<Row>> => {
@@ -70,7 +71,7 @@ const ringEach = async <Row extends Leasable>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(inFlight, rows.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(atOnce, rows.length) }, work));
   return result;
 };
 

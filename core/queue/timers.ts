@@ -6,6 +6,7 @@ import type { Log } from "../runtime/log.ts";
 import { countAside, type QueueMetrics } from "../runtime/metrics-queue.ts";
 import { longAgo } from "../storage/collection.ts";
 import { type Leasable, type NamedLease, namedLease } from "../storage/leases.ts";
+import { readWithin, type Within } from "../storage/read-within.ts";
 import { type RingDeps, ringPage } from "./ring-page.ts";
 
 /** Documents whose `due_at` is watched. */
@@ -19,6 +20,8 @@ export type TimerSource<Row extends Leasable> = {
    * throws although the stores answer is set aside.
    */
   ring: (row: Row, signal?: AbortSignal) => Promise<unknown>;
+  /** Documents that are rung at a time; 64 when left out. For those of which `ring` reads more. */
+  atOnce?: number;
 };
 
 /** A source whose kind of row no longer matters. */
@@ -62,6 +65,7 @@ export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly An
 const stepMs = 500;
 const holdMs = 3_000; // when the process that held a source is killed, another begins after so long
 const pageRows = 1_000;
+const pageBytes = 16_000_000; // a user has up to 1.5 MB
 const failureMs = { first: 500, most: 5_000 };
 
 const watch = async <Row extends Leasable>(
@@ -113,24 +117,26 @@ const ringAllDue = async <Row extends Leasable>(
   deps: RingDeps,
   { lease, stop }: { lease: Kept; stop: AbortSignal },
 ): Promise<void> => {
-  let found = pageRows;
-  while (found === pageRows && !stop.aborted && (await lease.isOurs())) {
-    const rows = await oldestDue(source, deps.clock);
+  let isMore = true;
+  while (isMore && !stop.aborted && (await lease.isOurs())) {
+    const { rows, isWhole } = await oldestDue(source, deps.clock);
     if (rows.length > 0) await ringPage(source, rows, deps, stop);
-    found = rows.length;
+    isMore = !isWhole || rows.length === pageRows;
   }
 };
 
-const oldestDue = async <Row extends Leasable>(
+/** A page of them, or as many as come to {@link pageBytes}. */
+const oldestDue = <Row extends Leasable>(
   { collection, select }: TimerSource<Row>,
   clock: Clock,
-): Promise<Row[]> => {
+): Promise<Within<Row>> => {
   const isDue = { due_at: { $gt: longAgo, $lte: clock.now() } } as Filter<Row>; // sound: Row has the members of Leasable
   const members = ["fence", "due_at", "set_aside", ...select];
   const found = collection
     .find(isDue)
-    .project(Object.fromEntries(members.map((member) => [member, 1])))
+    .project<Row>(Object.fromEntries(members.map((member) => [member, 1]))) // it is one, as far as `select` goes
     .sort({ due_at: 1 })
-    .limit(pageRows);
-  return (await found.toArray()) as Row[]; // sound: as far as `select` goes
+    .limit(pageRows)
+    .batchSize(pageRows + 1);
+  return readWithin(found, pageBytes);
 };

@@ -19,7 +19,7 @@ export const loader = <Value>(
   return (key) => batches.load(key);
 };
 
-const maxBatch = 200; // what many passes read together; some hundred KB of documents at most
+const maxBatch = 200; // keys in one filter: those who asked hold no more together than each would alone
 
 /** Reads documents by their id, those that are asked for together in one query. Callers share what they get. */
 export const byId = <Row extends { _id: string }>(rows: Collection<Row>): ((id: string) => Promise<Row | null>) =>

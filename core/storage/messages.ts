@@ -7,6 +7,7 @@ import type { Content, Options, Target } from "../schema/notification.ts";
 import { type CollectionSpec, collectionOf } from "./collection.ts";
 import { isDuplicateKey, retryConflicts } from "./duplicate.ts";
 import { type PagePlace, pageRange } from "./page-range.ts";
+import { readWithin, type Within } from "./read-within.ts";
 import type { Reserved } from "./usage.ts";
 import { dueIndex, type Holdable, heldIndex, type Wakeable } from "./wake.ts";
 
@@ -148,17 +149,19 @@ export const messages = (db: Db) => {
       await rows.updateOne({ _id: id, tenant_id: tenantId }, { $unset: { idempotency_key: "" } });
     },
 
-    /** One page in the order of creation; ids sort by it. */
+    /** One page in the order of creation; ids sort by it. Of large messages as many as come to {@link pageBytes}. */
     list: (
       { tenantId, appId, filter }: { tenantId: string; appId: string; filter: MessageFilter },
       page: PagePlace & { limit: number },
       signal: AbortSignal,
-    ): Promise<MessageRow[]> =>
-      rows
-        .find({ app_id: appId, tenant_id: tenantId, ...conditions(filter, page) }, { signal })
-        .sort({ _id: page.isDescending ? -1 : 1 })
-        .limit(page.limit)
-        .toArray(),
+    ): Promise<Within<MessageRow>> =>
+      readWithin(
+        rows
+          .find({ app_id: appId, tenant_id: tenantId, ...conditions(filter, page) }, { signal })
+          .sort({ _id: page.isDescending ? -1 : 1 })
+          .limit(page.limit),
+        pageBytes,
+      ),
 
     /**
      * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
@@ -172,6 +175,8 @@ export const messages = (db: Db) => {
       ),
   };
 };
+
+const pageBytes = 8_000_000; // a message has up to 2 MB, and a page up to 200
 
 /** 20 bodies of 2 MB stay below MongoDB's 48 MB; two writes keep one busy while the other's answer is read. */
 const together = { most: 20, inFlight: 2 };

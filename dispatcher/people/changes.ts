@@ -13,7 +13,7 @@ export type ChangesDeps = {
   events: EventPublisher;
 };
 
-const together = { most: 100, inFlight: 2 };
+const together = { most: 20, inFlight: 2 }; // each with up to 100 subscriptions of 20 KB
 
 /**
  * Publishes what has changed of a user as one `user.updated`, then forgets it; those that are due at the same time share

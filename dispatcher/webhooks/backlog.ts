@@ -1,7 +1,12 @@
+import { maxWebhookBytes } from "#core/domain/webhook-body.ts";
 import type { WebhookDeliveries } from "#core/storage/webhook-deliveries.ts";
-import type { LaneQueue } from "./lane-queue.ts";
+import { charactersOf, type LaneQueue } from "./lane-queue.ts";
+import type { ReadMemory } from "./read-memory.ts";
 
-export type BacklogDeps = { deliveries: Pick<WebhookDeliveries, "due" | "nextDueAt"> };
+export type BacklogDeps = {
+  deliveries: Pick<WebhookDeliveries, "due" | "nextDueAt">;
+  memory: ReadMemory;
+};
 
 const pageRows = { least: 20, most: 200 };
 const quickReadMs = 1_000;
@@ -21,9 +26,13 @@ export class Backlog {
   #knowsRetries = false;
   #readMs = 0;
   #rows = pageRows.least;
+  /** Of a body, as the last page had them; at first what the largest has. */
+  #characters = maxWebhookBytes;
+  readonly #memory: ReadMemory;
 
-  constructor({ deliveries }: BacklogDeps, endpointId: string, nowMs: number) {
+  constructor({ deliveries, memory }: BacklogDeps, endpointId: string, nowMs: number) {
     this.#deliveries = deliveries;
+    this.#memory = memory;
     this.#endpointId = endpointId;
     this.#levelMs = nowMs;
   }
@@ -93,10 +102,16 @@ export class Backlog {
     const isQuick = now.getTime() - this.#readMs < quickReadMs;
     this.#rows = isQuick ? Math.min(this.#rows * 2, pageRows.most) : pageRows.least;
     this.#readMs = now.getTime();
-    const limit = this.#rows + queue.size; // those in memory may be read again
+    const page = this.#memory.page();
+    const fitting = Math.max(1, Math.floor(page / this.#characters));
+    const limit = Math.min(this.#rows, fitting) + queue.size; // those in memory may be read again
     const due = (status: "pending" | "failed") => this.#deliveries.due(this.#endpointId, { status, now, limit });
-    const read = async () => (await Promise.all([due("pending"), due("failed")])).flat();
-    return queue.readFrom(read, now.getTime());
+    const read = async () => {
+      const rows = alternating(await Promise.all([due("pending"), due("failed")])); // a part of both, should not all fit
+      if (rows.length > 0) this.#characters = Math.max(1, charactersOf(rows) / rows.length);
+      return rows;
+    };
+    return queue.readFrom(read, now.getTime(), page);
   }
 
   async #learnRetries(now: Date): Promise<void> {
@@ -105,3 +120,9 @@ export class Backlog {
     if (next !== null) this.retryAt(next);
   }
 }
+
+/** One of each in turn, and the rest of the longer. */
+const alternating = <T>([one, other]: [T[], T[]]): T[] => [
+  ...one.flatMap((item, i) => [item, ...other.slice(i, i + 1)]),
+  ...other.slice(one.length),
+];

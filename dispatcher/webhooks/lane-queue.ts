@@ -1,4 +1,5 @@
 import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import { type ReadMemory, readMemory } from "./read-memory.ts";
 
 /** A delivery in the hands of a lane. */
 export type Item = {
@@ -9,6 +10,8 @@ export type Item = {
   storing: Promise<void> | undefined;
   /** Tells who offered it that the store has it; does nothing for what was read from there. */
   settle: PromiseWithResolvers<void>;
+  /** Of its body, when it was read from the store. */
+  readCharacters?: number;
 };
 
 /**
@@ -24,6 +27,11 @@ export class LaneQueue {
   #retriesUnderWay = 0;
   /** What was forgotten since a read of the store began; undefined while there is none. */
   #forgotten: Set<string> | undefined;
+  readonly #memory: Pick<ReadMemory, "add">;
+
+  constructor(memory: Pick<ReadMemory, "add"> = readMemory()) {
+    this.#memory = memory;
+  }
 
   add(item: Item): void {
     this.#known.set(item.row._id, item);
@@ -79,24 +87,31 @@ export class LaneQueue {
   }
 
   /** The store has what became of it. */
-  forget(item: Item): void {
-    this.#known.delete(item.row._id);
-    this.#forgotten?.add(item.row._id);
+  forget({ row }: Item): void {
+    this.#drop(row._id);
+    this.#forgotten?.add(row._id);
+  }
+
+  #drop(id: string): void {
+    this.#memory.add(-(this.#known.get(id)?.readCharacters ?? 0));
+    this.#known.delete(id);
   }
 
   /**
-   * Reads deliveries of the store and takes in those that are not in memory; how many there were. One whose outcome was
-   * stored while they were read may still look due: it is left out.
+   * Reads deliveries of the store and takes in those that are not in memory, up to so many characters; how many there
+   * were. One whose outcome was stored while they were read may still look due: it is left out.
    */
-  async readFrom(read: () => Promise<WebhookDeliveryRow[]>, sinceMs: number): Promise<number> {
+  async readFrom(read: () => Promise<WebhookDeliveryRow[]>, sinceMs: number, mostCharacters: number): Promise<number> {
     const forgotten = new Set<string>();
     this.#forgotten = forgotten;
     const found = await read().finally(() => {
       this.#forgotten = undefined;
     });
     const rows = found.filter(({ _id }) => !this.#known.has(_id) && !forgotten.has(_id));
-    for (const row of rows) this.add(storedItem(row, sinceMs));
-    return rows.length;
+    const taken = within(rows, mostCharacters);
+    for (const row of taken) this.add(storedItem(row, sinceMs));
+    this.#memory.add(charactersOf(taken));
+    return taken.length;
   }
 
   /** Takes out what waits and is not in the store. */
@@ -106,7 +121,7 @@ export class LaneQueue {
     if (old.length === 0) return old;
     const rest = this.#firsts.filter((item) => !isOld(item));
     this.#firsts.splice(0, this.#firsts.length, ...rest);
-    for (const item of old) this.#known.delete(item.row._id);
+    for (const item of old) this.#drop(item.row._id);
     return old;
   }
 
@@ -118,7 +133,7 @@ export class LaneQueue {
   /** Forgets what was read from the store and waits: it is there. */
   dropWaiting(): void {
     for (const list of [this.#firsts, this.#retries]) {
-      for (const { row } of list) this.#known.delete(row._id);
+      for (const { row } of list) this.#drop(row._id);
       list.length = 0;
     }
   }
@@ -149,5 +164,14 @@ export const freshItem = (row: WebhookDeliveryRow, sinceMs: number): Item => ({
 const storedItem = (row: WebhookDeliveryRow, sinceMs: number): Item => {
   const settle = Promise.withResolvers<void>();
   settle.promise.catch(() => undefined);
-  return { row, sinceMs, storing: Promise.resolve(), settle };
+  return { row, sinceMs, storing: Promise.resolve(), settle, readCharacters: row.payload.length };
 };
+
+/** The first of them that have so many characters together; one at least. */
+const within = (rows: readonly WebhookDeliveryRow[], mostCharacters: number): WebhookDeliveryRow[] => {
+  let left = mostCharacters;
+  return rows.filter(({ payload }, i) => (left -= payload.length) >= 0 || i === 0);
+};
+
+export const charactersOf = (rows: readonly WebhookDeliveryRow[]): number =>
+  rows.reduce((sum, { payload }) => sum + payload.length, 0);

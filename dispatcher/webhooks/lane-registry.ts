@@ -2,8 +2,9 @@ import type { WebhookWork } from "#core/storage/webhooks.ts";
 import { holdMs } from "../hold.ts";
 import { Lane } from "./lane.ts";
 import type { LaneDeps } from "./lane-deps.ts";
+import { readMemory } from "./read-memory.ts";
 
-export type LaneRegistryDeps = LaneDeps & {
+export type LaneRegistryDeps = Omit<LaneDeps, "memory"> & {
   endpoints: Pick<WebhookWork, "take">;
   /** Unique to this process. */
   holder: string;
@@ -34,6 +35,7 @@ export const laneRegistry = (deps: LaneRegistryDeps): LaneRegistry => {
   const opening = new Map<string, { lane: Promise<Lane | null>; sinceMs: number }>();
   const open = new Map<string, Lane>();
   const elsewhere = new Map<string, number>();
+  const memory = readMemory();
   let isStopping = false;
   const nowMs = (): number => deps.clock.now().getTime();
 
@@ -44,7 +46,7 @@ export const laneRegistry = (deps: LaneRegistryDeps): LaneRegistry => {
       opening.delete(id);
       return null;
     }
-    const lane = new Lane(deps, held);
+    const lane = new Lane({ ...deps, memory }, held);
     await lane.start();
     open.set(id, lane);
     void lane.closed.promise.then(() => open.delete(id) && opening.delete(id));

@@ -22,7 +22,7 @@ const idleMs = 2_000;
 export class Lane {
   readonly tenantId: string;
   readonly #deps: LaneDeps;
-  readonly #queue = new LaneQueue();
+  readonly #queue: LaneQueue;
   readonly #tenure: Tenure;
   #pace: Pace;
   #state: "open" | "closing" | "closed" = "open";
@@ -45,6 +45,7 @@ export class Lane {
 
   constructor(deps: LaneDeps, held: HeldWebhook) {
     this.#deps = deps;
+    this.#queue = new LaneQueue(deps.memory);
     this.tenantId = held.row.tenant_id;
     this.#tenure = new Tenure(deps, held);
     this.#pace = pace(held.row.rate_per_second);
@@ -150,8 +151,7 @@ export class Lane {
   }
 
   #pump(): void {
-    const places = this.#tenure.row.max_in_flight;
-    while (this.#isServing() && this.#queue.waiting > 0 && this.#queue.underWay < places) {
+    while (this.#isServing() && this.#queue.waiting > 0 && this.#queue.underWay < this.#tenure.row.max_in_flight) {
       if (!this.#queue.hasNext()) break; // all that wait are of subjects that are under way
       const waitMs = this.#pace.take(this.#nowMs());
       if (waitMs > 0) return this.#pumpIn(waitMs);

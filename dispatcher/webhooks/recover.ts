@@ -8,8 +8,8 @@ import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks.ts";
 
 export type RecoverDeps = { db: Db; clock: Clock };
 
-/** Whole deliveries, of up to 64 KB each, that are in memory at once. */
-const pageRows = 200;
+/** Whole deliveries of one status, of up to 75 KB each, that are in memory at once; of a replay, of three. */
+const pageRows = 50;
 
 /**
  * Sends again one page of what a recovery is about; the recovery as it is then. What it makes has ids that follow from the

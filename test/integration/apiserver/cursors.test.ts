@@ -1,6 +1,9 @@
 import { expect } from "chai";
+import { newId } from "#core/domain/ids.ts";
+import type { MessageRow } from "#core/storage/messages.ts";
 import { type Api, type Installation, installation } from "../../support/api.ts";
 import { anApp, seed, seedTenant, testKeyRing } from "../../support/fixtures.ts";
+import { aMessage } from "../../support/work.ts";
 
 describe("cursors", () => {
   let site: Installation;
@@ -40,6 +43,23 @@ describe("cursors", () => {
       expect(missed).to.deep.equal(sort === "-created_at" ? [sent.at(-1)] : []);
     });
   }
+
+  it("visits large messages once each, in pages of fewer than were asked for", async () => {
+    const app = anApp({ tenant_id: tenant.tenant._id });
+    await seed(site.db, { apps: [app] });
+    const large = { contents: { en: "x".repeat(1_000_000) } };
+    const of = { tenant_id: tenant.tenant._id, app_id: app._id, content: large };
+    const rows = Array.from({ length: 12 }, () => aMessage({ ...of, _id: newId("message", new Date()), due_at: null }));
+    await site.db.collection<MessageRow>("messages").insertMany(rows);
+    const pages: string[][] = [];
+    for (let cursor: string | null = ""; cursor !== null && pages.length < 5; ) {
+      const { body } = await list(`limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, app._id);
+      pages.push(body.data.map(({ id }) => id));
+      cursor = body.next_cursor;
+    }
+    expect(pages.map(({ length }) => length)).to.deep.equal([7, 5]);
+    expect(pages.flat()).to.deep.equal(rows.map(({ _id }) => _id).reverse());
+  });
 
   it("ends a list that fits its pages exactly without another page", async () => {
     const { body } = await list(`limit=${sent.length}`);

@@ -69,6 +69,28 @@ describe("lanes", function () {
     expect(await endpointNow(endpoint)).to.include({ due_at: null, failure_count: 0 });
   });
 
+  it("read less at a time when bodies are large", async () => {
+    const endpoint = await anEndpoint();
+    const rows = rowsFor(endpoint, 120).map((row) => ({ ...row, payload: JSON.stringify("x".repeat(60_000)) }));
+    for (let from = 0; from < rows.length; from += 40) await deliveries().keep(rows.slice(from, from + 40));
+    const limits: number[] = [];
+    const stored = deliveries();
+    const { lanes: some, sent } = await aDispatcher({
+      deliveries: {
+        ...stored,
+        due: (id, what) => {
+          limits.push(what.limit);
+          return stored.due(id, what);
+        },
+      },
+    });
+    await some.answer(endpoint._id);
+    await until(() => sent.length >= 120, 20_000);
+    await isLetGo(endpoint);
+    expect(sent).to.have.length(120);
+    expect(Math.max(...limits), "beside what is in memory").to.be.at.most(2 * 24 + 20);
+  });
+
   it("have fresh deliveries wait until an endpoint that answers has caught up, and leave none to the store", async () => {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 300));

@@ -109,6 +109,24 @@ describe("timers", function () {
     expect(plan).not.to.match(/"(Node Type|stage)":"(Sort|SORT|Seq Scan|COLLSCAN)"/);
   });
 
+  it("reads what is due in pages of 16 MB, and rings all of it", async () => {
+    const text = "x".repeat(3_000_000);
+    await rows.insertMany(
+      Array.from({ length: 6 }, (_, n) => ({ ...aRow(`r${n}`, inMs(-1_000 + n)), tenant_id: text })),
+    );
+    let underWay = 0;
+    let most = 0;
+    await run("p1", async (row) => {
+      most = Math.max(most, ++underWay);
+      await new Promise((resolve) => setTimeout(resolve, 50)); // the whole page is under way by then
+      underWay--;
+      rung.push({ id: row._id, at: 0, by: "", tenant: "" });
+    });
+    await until(() => rung.length === 6, 20_000);
+    expect(new Set(rung.map(({ id }) => id)).size).to.equal(6);
+    expect(most).to.equal(5);
+  });
+
   it("leaves alone what was taken or finished while its hint was rung", async () => {
     await rows.insertMany([aRow("taken", inMs(-10)), aRow("ended", inMs(-10))]);
     const until1 = inMs(0);

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { makeEvent } from "#core/domain/events.ts";
 import { deliveryOf, written } from "../../../../dispatcher/webhooks/delivery.ts";
 import { type Item, LaneQueue } from "../../../../dispatcher/webhooks/lane-queue.ts";
+import { readMemory } from "../../../../dispatcher/webhooks/read-memory.ts";
 import { aWebhook } from "../../../support/webhooks.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
@@ -64,5 +65,32 @@ describe("a lane's queue", () => {
     expect([queue.underWay, queue.get(item.row._id)]).to.deep.equal([0, item]);
     queue.forget(item);
     expect(queue.size).to.equal(0);
+  });
+
+  describe("that reads from the store", () => {
+    const rows = Array.from({ length: 5 }, (_, n) => ({ ...anItem(`s${n}`).row, payload: "x".repeat(100) }));
+    const setUp = () => {
+      const memory = readMemory(250);
+      return { memory, queue: new LaneQueue(memory) };
+    };
+
+    it("takes as many as it may have characters, one at least, and the others later", async () => {
+      const { queue } = setUp();
+      expect(await queue.readFrom(async () => rows, 0, 250)).to.equal(2);
+      expect(await queue.readFrom(async () => rows, 0, 1)).to.equal(1);
+      expect(await queue.readFrom(async () => rows, 0, 1_000)).to.equal(2);
+      expect(queue.waiting).to.equal(5);
+    });
+
+    it("counts what is in memory until it is forgotten, however that comes about", async () => {
+      const { memory, queue } = setUp();
+      const usual = memory.page();
+      await queue.readFrom(async () => rows, 0, 1_000);
+      expect(memory.page()).to.be.below(usual);
+      for (const item of [queue.next(), queue.next()]) if (item !== null) queue.forget(item);
+      expect(memory.page()).to.be.below(usual);
+      queue.dropWaiting();
+      expect([memory.page(), queue.size]).to.deep.equal([usual, 0]);
+    });
   });
 });
