@@ -152,7 +152,7 @@ describe("a dispatcher of webhooks that is killed", function () {
     for (const name of ["before", "during", "after"]) await post(name, 0);
     await postGrouped(0);
     for (const name of ["before", "during", "after", "grouped"]) await isStored(name, 1);
-    stream = keepPosting(hooked.system, api, "stream");
+    stream = keepPosting(hooked.system, api, "stream", 5);
     await killBeforeRequest();
     await killDuringRequest();
     await killBeforeWrite();

@@ -137,7 +137,7 @@ export type Caller = {
   stop: () => Promise<{ ids: string[]; answers: ReadonlyMap<number, number> }>;
 };
 
-const betweenMs = 50;
+const betweenMs = 100; // one message with its webhooks costs some 75 ms of processor time over all programs
 
 /**
  * Sends small messages to one device after another for as long as it runs. Each has an idempotency key, with which it
