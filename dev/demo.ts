@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseArgs, styleText } from "node:util";
-import { maskPasswords } from "#core/runtime/config.ts";
+import { maskPasswords } from "#core/runtime/process/config.ts";
 import { commands } from "./demo/commands.ts";
 import { eventually } from "./demo/eventually.ts";
 import { type Kubectl, kubectlFor } from "./demo/kubectl.ts";

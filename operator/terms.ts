@@ -1,14 +1,14 @@
 import type { Collection, Db, Filter } from "mongodb";
-import type { Log } from "#core/runtime/log.ts";
-import { apiKeyCollection } from "#core/storage/api-keys.ts";
-import { appCollection } from "#core/storage/apps.ts";
-import { type CollectionSpec, collectionOf } from "#core/storage/collection.ts";
-import { liveActivityTypeCollection } from "#core/storage/live-activity-types.ts";
-import { type Managed, type ManagedRow, orphans, stampEpoch } from "#core/storage/managed.ts";
-import { planCollection } from "#core/storage/plans.ts";
-import { tenantCollection } from "#core/storage/tenants.ts";
-import { webhookCollection } from "#core/storage/webhooks.ts";
-import type { Announce } from "./controllers/common.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { apiKeyCollection } from "#core/storage/api-keys/api-keys.ts";
+import { appCollection } from "#core/storage/apps/apps.ts";
+import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
+import { liveActivityTypeCollection } from "#core/storage/live-activities/types.ts";
+import { type Managed, type ManagedRow, orphans, stampEpoch } from "#core/storage/settings/managed.ts";
+import { planCollection } from "#core/storage/plans/plans.ts";
+import { tenantCollection } from "#core/storage/tenants/tenants.ts";
+import { webhookCollection } from "#core/storage/webhooks/webhooks.ts";
+import type { Announce } from "./records/common.ts";
 
 /** What a term does to the documents as a whole (docs/decisions/0051). */
 export type Terms = {

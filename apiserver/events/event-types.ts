@@ -1,6 +1,6 @@
-import type { EventTypeList } from "#core/schema/custom-event.ts";
-import { eventKinds } from "#core/schema/event.ts";
-import { eventTypes } from "#core/schema/event-data.ts";
+import type { EventTypeList } from "#core/schema/events/custom.ts";
+import { eventKinds } from "#core/schema/events/envelope.ts";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
 
 /** The catalogue of events, in the order of the specification. */
 export const eventTypeList: EventTypeList = {

@@ -1,5 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { receive } from "#core/domain/custom-event.ts";
+import { receive } from "#core/domain/events/custom.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import { eventText } from "#core/queue/events.ts";
 import {
@@ -7,10 +7,10 @@ import {
   customEventLimits,
   type EventsAccepted,
   type PublishEvents,
-} from "#core/schema/custom-event.ts";
-import type { AppRow } from "#core/storage/apps.ts";
-import type { StoredEvent } from "#core/storage/event-batches.ts";
-import type { EventStore } from "./store.ts";
+} from "#core/schema/events/custom.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { StoredEvent } from "#core/storage/events/batches.ts";
+import type { EventStore } from "../publishing/event-store.ts";
 
 export type PublishDeps = {
   keep: EventStore["keep"];

@@ -1,5 +1,5 @@
-import type { WebhookRow } from "#core/storage/webhooks.ts";
-import { type By, type Intended, intend } from "../audit.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { type By, type Intended, intend } from "../settings/audit.ts";
 import { webhookView } from "./views.ts";
 
 export type Verb = "created" | "updated" | "deleted" | "secret_rotated";

@@ -1,8 +1,8 @@
-import { rememberChange } from "#core/storage/intended-changes.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
-import type { By } from "../audit.ts";
-import { requireUnmanaged } from "../managed.ts";
-import { laterThan, writeAsIs } from "../write-as-is.ts";
+import { rememberChange } from "#core/storage/work/intended-changes.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { By } from "../settings/audit.ts";
+import { requireUnmanaged } from "../settings/managed.ts";
+import { laterThan, writeAsIs } from "../settings/write-as-is.ts";
 import { type Verb, webhookChange } from "./audit.ts";
 import type { WebhookDeps } from "./deps.ts";
 

@@ -1,8 +1,8 @@
-import { isReservedHeader } from "#core/domain/reserved-headers.ts";
-import { type FilterProblem, filterProblems } from "#core/domain/webhook-filter.ts";
+import { isReservedHeader } from "#core/domain/webhooks/reserved-headers.ts";
+import { type FilterProblem, filterProblems } from "#core/domain/webhooks/filter.ts";
 import { type FieldError, invalid, ValidationError } from "#core/errors.ts";
-import type { EventKind } from "#core/schema/event.ts";
-import type { WebhookFilters } from "#core/schema/webhook-filters.ts";
+import type { EventKind } from "#core/schema/events/envelope.ts";
+import type { WebhookFilters } from "#core/schema/webhooks/filters.ts";
 
 /** What a schema cannot say of an endpoint; a member that is left out is not looked at. */
 export type Checked = {

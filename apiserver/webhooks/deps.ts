@@ -1,10 +1,10 @@
 import type { Clock } from "#core/domain/clock.ts";
-import type { KeyRing } from "#core/runtime/key-ring.ts";
-import type { WebhookEndpoints } from "#core/storage/webhook-endpoints.ts";
-import type { WebhookHistory } from "#core/storage/webhook-history.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
-import type { Audit } from "../audit.ts";
-import type { NarrowLimit } from "../narrow-limit.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import type { WebhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
+import type { WebhookHistory } from "#core/storage/webhooks/history.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { Audit } from "../settings/audit.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { CheckDeps } from "./checks.ts";
 
 /** What changes of endpoints need. */

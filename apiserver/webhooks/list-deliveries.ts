@@ -1,7 +1,7 @@
-import type { WebhookDelivery, WebhookDeliveryQuery } from "#core/schema/webhook.ts";
-import { anyDelivery, type WebhookHistory } from "#core/storage/webhook-history.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
-import { type Cursors, type Page, readPage } from "../cursors.ts";
+import type { WebhookDelivery, WebhookDeliveryQuery } from "#core/schema/webhooks/webhook.ts";
+import { anyDelivery, type WebhookHistory } from "#core/storage/webhooks/history.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { type Cursors, type Page, readPage } from "../http/pages.ts";
 import { webhookDeliveryView } from "./views.ts";
 
 /** One page of what was sent to an endpoint, the newest first. */

@@ -1,6 +1,6 @@
-import type { KeyRing } from "#core/runtime/key-ring.ts";
-import type { CreateWebhook, UpdateWebhook } from "#core/schema/webhook.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import type { CreateWebhook, UpdateWebhook } from "#core/schema/webhooks/webhook.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 
 type Given = Partial<Omit<CreateWebhook, "headers">> & Pick<UpdateWebhook, "headers">;
 

@@ -1,10 +1,10 @@
 import type { AppError } from "#core/errors.ts";
-import type { AppRow } from "#core/storage/apps.ts";
-import type { PlanRow } from "#core/storage/plans.ts";
-import { mostEndpoints, type WebhookEndpoints } from "#core/storage/webhook-endpoints.ts";
-import type { Caller } from "../caller.ts";
-import { type AllPlans, featureRule, planRefusal } from "../plan-rules.ts";
-import { quotaExceeded } from "../quota-exceeded.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { PlanRow } from "#core/storage/plans/plans.ts";
+import { mostEndpoints, type WebhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
+import type { Caller } from "../access/caller.ts";
+import { type AllPlans, featureRule, planRefusal } from "../limits/plan-rules.ts";
+import { quotaExceeded } from "../limits/quota-exceeded.ts";
 
 export type PlanRulesDeps = { plans: AllPlans; endpoints: Pick<WebhookEndpoints, "count"> };
 

@@ -1,11 +1,11 @@
-import { sampleEvent } from "#core/domain/sample-event.ts";
-import { batchesOf, contentTypeOf, maxWebhookBytes, webhookText } from "#core/domain/webhook-body.ts";
-import { failedConditions } from "#core/domain/webhook-filter.ts";
+import { sampleEvent } from "#core/domain/events/sample.ts";
+import { batchesOf, contentTypeOf, maxWebhookBytes, webhookText } from "#core/domain/webhooks/body.ts";
+import { failedConditions } from "#core/domain/webhooks/filter.ts";
 import { invalid } from "#core/errors.ts";
-import type { BodyTemplates } from "#core/runtime/body-template.ts";
-import type { BatchEnvelope, EventEnvelope } from "#core/schema/event.ts";
-import type { PreviewWebhook, WebhookPreviewResult } from "#core/schema/webhook.ts";
-import type { AppRow } from "#core/storage/apps.ts";
+import type { BodyTemplates } from "#core/runtime/templates/body-templates.ts";
+import type { BatchEnvelope, EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { PreviewWebhook, WebhookPreviewResult } from "#core/schema/webhooks/webhook.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
 import { checkFilters } from "./checks.ts";
 import type { WebhookDeps } from "./deps.ts";
 

@@ -1,7 +1,7 @@
 import { AppError, invalid, NotFound } from "#core/errors.ts";
-import type { RecoverWebhook, ReplayWebhook } from "#core/schema/webhook.ts";
-import { webhookHistoryDays } from "#core/storage/webhook-deliveries.ts";
-import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks.ts";
+import type { RecoverWebhook, ReplayWebhook } from "#core/schema/webhooks/webhook.ts";
+import { webhookHistoryDays } from "#core/storage/webhooks/deliveries.ts";
+import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { WebhookDeps } from "./deps.ts";
 
 export type RecoverDeps = Pick<WebhookDeps, "endpoints" | "announce" | "ring" | "clock">;

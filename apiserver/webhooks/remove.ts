@@ -1,6 +1,6 @@
-import type { WebhookRow } from "#core/storage/webhooks.ts";
-import type { By } from "../audit.ts";
-import { requireUnmanaged } from "../managed.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { By } from "../settings/audit.ts";
+import { requireUnmanaged } from "../settings/managed.ts";
 import { webhookChange } from "./audit.ts";
 import { type ChangeDeps, writeWebhook } from "./change.ts";
 

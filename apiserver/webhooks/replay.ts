@@ -1,7 +1,7 @@
 import { AppError } from "#core/errors.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import { replayOf } from "#core/storage/webhook-history.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { replayOf } from "#core/storage/webhooks/history.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { WebhookDeps } from "./deps.ts";
 
 export type ReplayDeps = Pick<WebhookDeps, "history" | "wake" | "ring" | "limit" | "clock">;

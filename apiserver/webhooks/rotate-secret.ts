@@ -1,5 +1,5 @@
-import type { WebhookRow } from "#core/storage/webhooks.ts";
-import type { By } from "../audit.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { By } from "../settings/audit.ts";
 import { changeWebhook } from "./change.ts";
 import { secretPlace, type WithSecret } from "./create.ts";
 import type { WebhookDeps } from "./deps.ts";

@@ -1,9 +1,9 @@
 import { type Static, Type } from "typebox";
-import { longestTestMs } from "#core/domain/webhook-test.ts";
+import { longestTestMs } from "#core/domain/webhooks/test.ts";
 import { AppError, NotFound, Unavailable } from "#core/errors.ts";
-import { parser } from "#core/schema/parser.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { WebhookDeps } from "./deps.ts";
 
 export type TestDeps = Pick<WebhookDeps, "history" | "limit"> & {

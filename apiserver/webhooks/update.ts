@@ -1,7 +1,7 @@
-import type { UpdateWebhook } from "#core/schema/webhook.ts";
-import { healthAnew, type WebhookRow } from "#core/storage/webhooks.ts";
-import type { By } from "../audit.ts";
-import { requireUnmanaged } from "../managed.ts";
+import type { UpdateWebhook } from "#core/schema/webhooks/webhook.ts";
+import { healthAnew, type WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { By } from "../settings/audit.ts";
+import { requireUnmanaged } from "../settings/managed.ts";
 import { changeWebhook } from "./change.ts";
 import { checkReach, checkWebhook } from "./checks.ts";
 import type { WebhookDeps } from "./deps.ts";

@@ -1,7 +1,7 @@
-import type { WebhookHealthReport } from "#core/schema/webhook.ts";
-import type { WebhookStats } from "#core/storage/webhook-stats.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
-import type { Cursors } from "../cursors.ts";
+import type { WebhookHealthReport } from "#core/schema/webhooks/webhook.ts";
+import type { WebhookStats } from "#core/storage/webhooks/stats.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { Cursors } from "../http/pages.ts";
 import { createWebhook, withSecret } from "./create.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { listWebhookDeliveries } from "./list-deliveries.ts";

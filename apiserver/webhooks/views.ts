@@ -4,11 +4,11 @@ import type {
   WebhookAttempt,
   WebhookDelivery,
   WebhookDeliveryDetail,
-} from "#core/schema/webhook.ts";
-import { timeOf } from "#core/storage/message-view.ts";
-import type { AttemptRow, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { ListedDelivery } from "#core/storage/webhook-history.ts";
-import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks.ts";
+} from "#core/schema/webhooks/webhook.ts";
+import { timeOf } from "#core/storage/messages/view.ts";
+import type { AttemptRow, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { ListedDelivery } from "#core/storage/webhooks/history.ts";
+import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 
 /** An endpoint as the REST interface shows it: every member of spec 2.5; no secret and no header's value. */
 export const webhookView = (row: WebhookRow, now: Date): Webhook => ({

@@ -1,6 +1,6 @@
-import type { Part } from "../runtime/lifecycle.ts";
-import type { Changes } from "../storage/directory.ts";
-import type { Nats } from "./connect.ts";
+import type { Part } from "../runtime/process/lifecycle.ts";
+import type { Changes } from "../storage/settings/directory.ts";
+import type { Nats } from "./jetstream/connect.ts";
 import type { Subjects } from "./subjects.ts";
 
 export type Announcer = {

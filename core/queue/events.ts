@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
-import { maxEventBytes, textWithin } from "../domain/event-text.ts";
-import { mapBounded } from "../runtime/bounded.ts";
-import { gather } from "../runtime/gather.ts";
-import type { EventEnvelope, EventKind } from "../schema/event.ts";
+import { maxEventBytes, textWithin } from "../domain/events/text.ts";
+import { mapBounded } from "../runtime/batching/bounded.ts";
+import { gather } from "../runtime/batching/gather.ts";
+import type { EventEnvelope, EventKind } from "../schema/events/envelope.ts";
 import { isOfOne } from "./passing.ts";
-import type { Publisher } from "./publish.ts";
+import type { Publisher } from "./jetstream/publish.ts";
 import type { Subjects } from "./subjects.ts";
 
 export type EventPublisher = {

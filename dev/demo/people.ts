@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CreateSubscription, Subscription } from "#core/schema/subscription.ts";
+import type { CreateSubscription, Subscription } from "#core/schema/people/subscription.ts";
 import type { BrowserSubscription } from "../simulators/web-push-keys.ts";
 import type { Rest } from "./rest.ts";
 import type { Addresses } from "./settings.ts";

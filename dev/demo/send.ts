@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import type { Delivery } from "#core/schema/delivery.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
-import type { CreateNotificationResult } from "#core/schema/message.ts";
-import type { CreateNotification } from "#core/schema/notification.ts";
+import type { Delivery } from "#core/schema/messages/delivery.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
+import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import type { ReceivedWebhook } from "../receiver.ts";
 import type { ReceivedEntry } from "../simulators/received.ts";
 import { eventually } from "./eventually.ts";

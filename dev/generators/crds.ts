@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
-import { customResourceDefinition } from "#core/schema/crd.ts";
-import { allResources } from "#core/schema/resources/all.ts";
-import { resourceGroup } from "#core/schema/resources/definition.ts";
+import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
+import { allResources } from "#core/schema/kubernetes/all.ts";
+import { resourceGroup } from "#core/schema/kubernetes/definition.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 
 /** One CustomResourceDefinition a file, under crds/. */

@@ -1,7 +1,7 @@
-import { sampleEvent } from "#core/domain/sample-event.ts";
-import { type EventKind, eventKinds } from "#core/schema/event.ts";
-import { eventTypes } from "#core/schema/event-data.ts";
-import { exampleAppId, exampleTime } from "#core/schema/event-refs.ts";
+import { sampleEvent } from "#core/domain/events/sample.ts";
+import { type EventKind, eventKinds } from "#core/schema/events/envelope.ts";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import { exampleAppId, exampleTime } from "#core/schema/events/refs.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 
 /** docs/events.md: every kind of event with the members of its `data` and an example. */
@@ -76,7 +76,7 @@ const silent = eventKinds.filter((kind) => !eventTypes[kind].emitted);
 
 const page = `# Events
 
-<!-- Generated from core/schema/event-data.ts by \`make generate\`. -->
+<!-- Generated from core/schema/events/catalogue.ts by \`make generate\`. -->
 
 What an endpoint is sent (docs/webhooks.md) is an event:
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
-import { Nullable } from "#core/schema/common.ts";
-import { type EventEnvelope, eventKinds } from "#core/schema/event.ts";
-import { parser } from "#core/schema/parser.ts";
+import { Nullable } from "#core/schema/json/common.ts";
+import { type EventEnvelope, eventKinds } from "#core/schema/events/envelope.ts";
+import { parser } from "#core/schema/json/parser.ts";
 
 const Id = Type.String({ minLength: 1, maxLength: 64 });
 

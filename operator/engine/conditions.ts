@@ -1,4 +1,4 @@
-import type { Condition } from "#core/schema/resources/common.ts";
+import type { Condition } from "#core/schema/kubernetes/common.ts";
 
 /** What is to be said of a resource. `Unknown`: still trying; `False`: somebody must change something. */
 export type Finding = { status: Condition["status"]; reason: string; message: string };

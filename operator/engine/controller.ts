@@ -1,6 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
-import type { Log } from "#core/runtime/log.ts";
-import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import { collectionPath, resourceApi } from "../kube/api.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { KubeError } from "../kube/errors.ts";

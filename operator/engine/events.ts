@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
-import type { Log } from "#core/runtime/log.ts";
-import { resourceApiVersion } from "#core/schema/resources/definition.ts";
-import { Deposed } from "#core/storage/managed.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
+import { Deposed } from "#core/storage/settings/managed.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isNotFound, KubeError } from "../kube/errors.ts";
 import type { ObjectMeta, Resource } from "../kube/objects.ts";

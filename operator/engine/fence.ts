@@ -1,4 +1,4 @@
-import { Deposed, type Fence } from "#core/storage/managed.ts";
+import { Deposed, type Fence } from "#core/storage/settings/managed.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Term } from "./leader.ts";
 

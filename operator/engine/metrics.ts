@@ -1,4 +1,4 @@
-import type { OperatorMetrics } from "#core/runtime/metrics-operator.ts";
+import type { OperatorMetrics } from "#core/runtime/metrics/operator.ts";
 import type { QueueHooks, WorkQueue } from "./work-queue.ts";
 
 export type ControllerMetrics = {

@@ -1,11 +1,11 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError, ValidationError } from "#core/errors.ts";
-import type { Log } from "#core/runtime/log.ts";
-import { parser } from "#core/schema/parser.ts";
-import type { Condition } from "#core/schema/resources/common.ts";
-import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
-import { unavailable } from "#core/storage/connect.ts";
-import { Deposed } from "#core/storage/managed.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import type { Condition } from "#core/schema/kubernetes/common.ts";
+import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
+import { unavailable } from "#core/storage/mongo/connect.ts";
+import { Deposed } from "#core/storage/settings/managed.ts";
 import type { ResourceApi } from "../kube/api.ts";
 import { isConflict, isNotFound, KubeError } from "../kube/errors.ts";
 import type { Resource } from "../kube/objects.ts";

@@ -1,4 +1,4 @@
-import { type ResourceDefinition, resourceGroup, resourceVersion } from "#core/schema/resources/definition.ts";
+import { type ResourceDefinition, resourceGroup, resourceVersion } from "#core/schema/kubernetes/definition.ts";
 import type { KubeClient } from "./client.ts";
 import { type KubeObject, type Resource, trimmed } from "./objects.ts";
 

@@ -1,4 +1,4 @@
-import type { Log } from "#core/runtime/log.ts";
+import type { Log } from "#core/runtime/process/log.ts";
 import type { KubeClient } from "./client.ts";
 import { isGone, KubeError } from "./errors.ts";
 import { type KubeObject, trimmed } from "./objects.ts";

@@ -1,5 +1,5 @@
-import type { ApiKeySpec } from "#core/schema/resources/api-key.ts";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
+import type { ApiKeySpec } from "#core/schema/api-keys/resource.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { OwnSecret } from "../kube/secrets.ts";
 import { isReplacementDue } from "./rotation.ts";
 import { type Hash, hashOf, isToken } from "./tokens.ts";

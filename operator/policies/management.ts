@@ -1,6 +1,6 @@
 import { derivedId } from "#core/domain/ids.ts";
-import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
-import type { Managed, ManagedRow } from "#core/storage/managed.ts";
+import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
+import type { Managed, ManagedRow } from "#core/storage/settings/managed.ts";
 import { type Finding, ready, refused } from "../engine/conditions.ts";
 import type { Resource } from "../kube/objects.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 
 /** How long a replaced signing secret still signs. */
 export const overlapMs = 24 * 3_600_000;

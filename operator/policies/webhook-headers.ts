@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { type KeyRing, KeyRingError } from "#core/runtime/key-ring.ts";
-import type { WebhookSpec } from "#core/schema/resources/webhook.ts";
-import { webhookLimits } from "#core/schema/webhook.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
+import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
+import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Finding } from "../engine/conditions.ts";
 import { BadSecret, type Fault, faultFinding, reader, type SecretValues } from "./secret-reader.ts";
 

@@ -1,5 +1,5 @@
-import type { WebhookStatus } from "#core/schema/resources/webhook.ts";
-import type { HealthWindow } from "#core/schema/webhook.ts";
+import type { WebhookStatus } from "#core/schema/webhooks/resource.ts";
+import type { HealthWindow } from "#core/schema/webhooks/webhook.ts";
 
 export type Health = NonNullable<WebhookStatus["health"]>;
 

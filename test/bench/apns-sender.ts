@@ -6,13 +6,13 @@ import { fileURLToPath } from "node:url";
 import wrapper from "http2-wrapper";
 import { systemClock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
-import type { Recipient } from "#core/domain/outcome.ts";
-import { apnsBody, renderApns } from "#core/domain/render/apns.ts";
+import type { Recipient } from "#core/domain/messages/outcome.ts";
+import { apnsBody, renderApns } from "#core/channels/ios-push/render.ts";
 import { type Credentials, makeCredentials } from "../../dev/simulators/credentials.ts";
 import type { ReceivedCounts } from "../../dev/simulators/received.ts";
-import { apns, apnsIdOf } from "../../dispatcher/providers/apns.ts";
-import { apnsTokens } from "../../dispatcher/providers/apns-tokens.ts";
-import { http2Pool } from "../../dispatcher/providers/http2-pool.ts";
+import { apns, apnsIdOf } from "../../dispatcher/channels/ios-push/apns.ts";
+import { apnsTokens } from "../../dispatcher/channels/ios-push/tokens.ts";
+import { http2Pool } from "../../dispatcher/net/http2/pool.ts";
 
 export type SenderResult = {
   variant: Variant;

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ulid } from "#core/domain/ids.ts";
-import type { DeliveryRow } from "#core/storage/deliveries.ts";
-import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { aSubscription, seed } from "../support/fixtures.ts";
 import type { System, SystemProgram } from "../support/system.ts";
 import { quantiles } from "./load.ts";

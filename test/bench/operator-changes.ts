@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createLog } from "#core/runtime/log.ts";
-import type { Condition } from "#core/schema/resources/common.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import type { Condition } from "#core/schema/kubernetes/common.ts";
 import type { KubeClient } from "../../operator/kube/client.ts";
 import type { KubeObject, Resource } from "../../operator/kube/objects.ts";
 import { reflector } from "../../operator/kube/reflector.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { mapBounded } from "#core/runtime/bounded.ts";
+import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { testDir } from "../../dev/paths.ts";
 import { startProgram } from "../../dev/programs.ts";
 import { freePorts } from "../../dev/servers/free-ports.ts";

@@ -1,6 +1,6 @@
 import { Agent, request as httpRequest } from "node:http";
-import { addressGuard } from "#core/runtime/address-guard.ts";
-import { guardedClient } from "../../dispatcher/outgoing/guarded-client.ts";
+import { addressGuard } from "#core/runtime/http/address-guard.ts";
+import { guardedClient } from "../../dispatcher/net/guarded/client.ts";
 import { startWebhookSink } from "./webhook-sink.ts";
 
 export type OutgoingResult = { cpuUsPerRequest: number; perSecond: number };

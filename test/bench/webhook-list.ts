@@ -1,8 +1,8 @@
 import type { Db } from "mongodb";
 import { derivedIdAt } from "#core/domain/ids.ts";
-import { mapBounded } from "#core/runtime/bounded.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { mapBounded } from "#core/runtime/batching/bounded.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { addEndpoint } from "../support/webhook-traffic.ts";
 import type { Round } from "./servers.ts";
 import { onWebhookBench, type WebhookBench } from "./webhook-system.ts";

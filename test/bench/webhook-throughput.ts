@@ -1,5 +1,5 @@
-import { webhookLimits } from "#core/schema/webhook.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { addEndpoint, anEvent, deliveriesBecome, eventsUrl } from "../support/webhook-traffic.ts";
 import { runLoad } from "./load.ts";
 import { peakRssMiB } from "./process-usage.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import {
   audit,
   expectAllSent,

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
-import { connectNats } from "#core/queue/connect.ts";
-import { ensureStream } from "#core/queue/streams.ts";
+import { connectNats } from "#core/queue/jetstream/connect.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { planStream } from "#core/queue/topology.ts";
-import { ensureIndexes } from "#core/storage/all.ts";
-import type { MessageRow } from "#core/storage/messages.ts";
-import type { PlanRow } from "#core/storage/plans.ts";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { audit, expectAllSent, type Sending, seedDevices, send, startSending } from "../support/sending.ts";
 import { type TestServers, testServers } from "../support/servers.ts";
 import { until } from "../support/until.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { AppRow } from "#core/storage/apps.ts";
-import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Simulator } from "../../dev/simulators/control.ts";
 import { makeCredentials } from "../../dev/simulators/credentials.ts";
 import { startSmtp } from "../../dev/simulators/smtp.ts";

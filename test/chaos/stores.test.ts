@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
-import { holdMs } from "../../dispatcher/hold.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { holdMs } from "../../dispatcher/work/lease.ts";
 import {
   audit,
   type Caller,

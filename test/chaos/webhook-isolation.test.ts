@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { derivedIdAt } from "#core/domain/ids.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { testServers } from "../support/servers.ts";
 import type { SystemProgram } from "../support/system.ts";
 import { until } from "../support/until.ts";

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { makeEvent } from "#core/domain/events.ts";
-import { connectNats, type Nats } from "#core/queue/connect.ts";
+import { makeEvent } from "#core/domain/events/make.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { eventPublisher } from "#core/queue/events.ts";
-import { publisher } from "#core/queue/publish.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
 import { subjects } from "#core/queue/subjects.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type PrivateServer, privateServers, testServers } from "../support/servers.ts";
 import type { SystemProgram } from "../support/system.ts";
 import { until } from "../support/until.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type PrivateServer, privateServers } from "../support/servers.ts";
 import type { SystemProgram } from "../support/system.ts";
 import { until } from "../support/until.ts";

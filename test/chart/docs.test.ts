@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { findTool } from "../../dev/find-tool.ts";
 import { bin, rootDir, testDir } from "../../dev/paths.ts";
 import { startProgram } from "../../dev/programs.ts";

@@ -46,7 +46,7 @@ describe("the Job that applies plans", function () {
     const labelled = { ...metadata, labels: { ...metadata.labels, ...labels } };
     await writeFile(join(dir, "plan.json"), JSON.stringify({ ...plan, metadata: labelled, spec }));
     const env = { ...process.env, KUBECONFIG: join(dir, "kubeconfig") };
-    const { stdout } = await execute(process.execPath, ["operator/apply-plans.ts", dir], { cwd: rootDir, env });
+    const { stdout } = await execute(process.execPath, ["operator/plans/apply.ts", dir], { cwd: rootDir, env });
     return stdout;
   };
   const stored = async (): Promise<Record<string, unknown>> =>

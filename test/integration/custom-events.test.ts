@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { receive } from "#core/domain/custom-event.ts";
+import { receive } from "#core/domain/events/custom.ts";
 import { newId } from "#core/domain/ids.ts";
 import { eventText } from "#core/queue/events.ts";
-import type { EventBatchRow } from "#core/storage/event-batches.ts";
+import type { EventBatchRow } from "#core/storage/events/batches.ts";
 import { makeCredentials } from "../../dev/simulators/credentials.ts";
 import { type ReadEvents, readEvents } from "../support/events.ts";
 import { privateServers, testServers } from "../support/servers.ts";

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
-import { connectNats } from "#core/queue/connect.ts";
+import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { commands } from "../../dev/demo/commands.ts";
 import { addresses } from "../../dev/demo/settings.ts";
 import { rootDir, testDir, testPortBase } from "../../dev/paths.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { eventTypes } from "#core/schema/event-data.ts";
-import { parser } from "#core/schema/parser.ts";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import { parser } from "#core/schema/json/parser.ts";
 import { type ReadEvents, readEvents } from "../support/events.ts";
 import { exercise } from "../support/exercise.ts";
 import { type Sending, startSending } from "../support/sending.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { keyRing } from "#core/runtime/key-ring.ts";
-import { type WebhookDeliveryRow, webhookDeliveryCollection } from "#core/storage/webhook-deliveries.ts";
-import { type WebhookRow, webhookCollection } from "#core/storage/webhooks.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { type WebhookDeliveryRow, webhookDeliveryCollection } from "#core/storage/webhooks/deliveries.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { testKeyRing } from "../support/fixtures.ts";
 import { aToken, type Sending, startSending } from "../support/sending.ts";
 import { testServers } from "../support/servers.ts";

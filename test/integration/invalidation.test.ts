@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Simulator } from "../../dev/simulators/control.ts";
 import { aSubscription, seed } from "../support/fixtures.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { aSubscription, aUser, seed, seedTenant } from "../support/fixtures.ts";
 import { deliveriesOf, type Posted, post, type Sending, seedDevices, startSending } from "../support/sending.ts";
 import { testServers } from "../support/servers.ts";

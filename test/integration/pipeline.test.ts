@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { MessageRow } from "#core/storage/messages.ts";
-import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { type ReadEvents, readEvents } from "../support/events.ts";
 import { aUser, seed } from "../support/fixtures.ts";
 import { aToken, deliveriesOf, nobody, type Sending, seedDevices, send, startSending } from "../support/sending.ts";

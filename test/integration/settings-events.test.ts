@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
-import type { EventBatchRow } from "#core/storage/event-batches.ts";
-import type { IntendedChange } from "#core/storage/intended-changes.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { EventBatchRow } from "#core/storage/events/batches.ts";
+import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { makeCredentials } from "../../dev/simulators/credentials.ts";
 import { type ReadEvents, readEvents } from "../support/events.ts";
 import { privateServers, testServers } from "../support/servers.ts";

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { announcer } from "#core/queue/announce.ts";
-import { connectNats, type Nats } from "#core/queue/connect.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { subjects } from "#core/queue/subjects.ts";
-import { keyRing } from "#core/runtime/key-ring.ts";
-import type { AppRow } from "#core/storage/apps.ts";
-import type { ChunkRow } from "#core/storage/chunks.ts";
-import type { TenantRow } from "#core/storage/tenants.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { type ReceivedWebhook, type Receiver, startReceiver } from "../../dev/receiver.ts";
 import { anApiKey, anApp, aTenant, seed, testKeyRing } from "../support/fixtures.ts";
 import { audit, expectAllSent, post, type Sending, seedDevices, send, startSending } from "../support/sending.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Webhook as StandardWebhook } from "standardwebhooks";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type ReceivedWebhook, type Receiver, type ReceiverAnswer, startReceiver } from "../../dev/receiver.ts";
 import { type ReplyBody } from "../support/api.ts";
 import { type Sending, startSending } from "../support/sending.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { connectMongo } from "#core/storage/connect.ts";
+import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { testDir } from "../../dev/paths.ts";
 import { startProgram } from "../../dev/programs.ts";
 import { freePorts } from "../../dev/servers/free-ports.ts";

@@ -1,6 +1,6 @@
 import { derivedIdAt } from "#core/domain/ids.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
-import type { AttemptRow, WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { AttemptRow, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 
 /** An event that happened at an instant. */
 export const anEnvelope = (over: Partial<EventEnvelope> = {}): EventEnvelope => ({

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { AckPolicy } from "@nats-io/jetstream";
-import { connectNats } from "#core/queue/connect.ts";
+import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { eventStream } from "#core/queue/topology.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 
 /** What an installation published, from the moment of asking on. */
 export type ReadEvents = {

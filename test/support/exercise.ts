@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
-import { keyRing } from "#core/runtime/key-ring.ts";
-import { appRemoval, removals } from "#core/storage/removals.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { appRemoval, removals } from "#core/storage/work/removals.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { testKeyRing } from "./fixtures.ts";
 import { aToken, post, type Sending, seedDevices, send } from "./sending.ts";
 import type { SystemProgram } from "./system.ts";

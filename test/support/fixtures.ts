@@ -1,16 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Db } from "mongodb";
 import { newId } from "#core/domain/ids.ts";
-import { planFeatures } from "#core/domain/plan-features.ts";
-import { keyRing } from "#core/runtime/key-ring.ts";
-import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
-import { type AppRow, appCollection, type ChannelAccounts } from "#core/storage/apps.ts";
-import { type CollectionSpec, collectionOf } from "#core/storage/collection.ts";
-import { type PlanRow, planCollection } from "#core/storage/plans.ts";
-import { type SubscriptionRow, subscriptionCollection } from "#core/storage/subscription-row.ts";
-import { type TenantRow, tenantCollection } from "#core/storage/tenants.ts";
-import { aliasKey, type UserRow, userCollection } from "#core/storage/users.ts";
-import { asleep } from "#core/storage/wake.ts";
+import { planFeatures } from "#core/schema/vocabulary/plan-features.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys/api-keys.ts";
+import { type AppRow, appCollection, type ChannelAccounts } from "#core/storage/apps/apps.ts";
+import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
+import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
+import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
+import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
+import { aliasKey, type UserRow, userCollection } from "#core/storage/people/users.ts";
+import { asleep } from "#core/storage/work/due.ts";
 
 /** Long enough ago that nothing which depends on age (a new organisation's cap) applies. */
 export const longSince = new Date("2026-01-01T00:00:00Z");

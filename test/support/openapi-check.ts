@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
-import { openapi } from "../../apiserver/openapi.ts";
-import { routes } from "../../apiserver/routes/all.ts";
+import { openapi } from "../../apiserver/http/openapi/document.ts";
+import { routes } from "../../apiserver/features.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,13 +1,13 @@
 import { type RequestListener, Server } from "node:http";
 import { type AddressInfo, createServer as createTcp, type Server as NetServer, type Socket } from "node:net";
-import { addressGuard } from "#core/runtime/address-guard.ts";
+import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import {
   type GuardedClient,
   type GuardedClientDeps,
   type GuardedReply,
   type GuardedRequest,
   guardedClient,
-} from "../../dispatcher/outgoing/guarded-client.ts";
+} from "../../dispatcher/net/guarded/client.ts";
 
 export type Outgoing = {
   /** A client that may reach 127.0.0.1. */

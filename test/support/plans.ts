@@ -1,5 +1,5 @@
 import type { Db, Document, Sort } from "mongodb";
-import { allCollections } from "#core/storage/all.ts";
+import { allCollections } from "#core/storage/mongo/all.ts";
 import type { RecordedQuery } from "./record-queries.ts";
 import { until } from "./until.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { newId } from "#core/domain/ids.ts";
-import { keyRing } from "#core/runtime/key-ring.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { testKeyRing } from "./fixtures.ts";
 import type { System } from "./system.ts";
 import { aWebhook } from "./webhooks.ts";

@@ -1,5 +1,5 @@
-import { asleep } from "#core/storage/wake.ts";
-import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks.ts";
+import { asleep } from "#core/storage/work/due.ts";
+import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
 
 /** An active endpoint of app_1 that wants `delivery.sent`. */
 export const aWebhook = (over: Partial<WebhookRow> = {}): WebhookRow => ({

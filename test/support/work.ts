@@ -1,11 +1,11 @@
 import { derivedId } from "#core/domain/ids.ts";
-import type { AppRow } from "#core/storage/apps.ts";
-import type { ChunkRow } from "#core/storage/chunks.ts";
-import type { MessageRow } from "#core/storage/messages.ts";
-import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
-import { asleep } from "#core/storage/wake.ts";
-import type { Hold } from "../../dispatcher/hold.ts";
-import type { Suspensions } from "../../dispatcher/suspensions.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { asleep } from "#core/storage/work/due.ts";
+import type { Hold } from "../../dispatcher/work/lease.ts";
+import type { Suspensions } from "../../dispatcher/work/suspensions.ts";
 
 /** The instant at which the builders' things were made. */
 export const noon = new Date("2026-03-01T12:00:00Z");

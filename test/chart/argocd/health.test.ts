@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parse } from "yaml";
-import { allResources } from "#core/schema/resources/all.ts";
+import { allResources } from "#core/schema/kubernetes/all.ts";
 import { findTool } from "../../../dev/find-tool.ts";
 import { rootDir } from "../../../dev/paths.ts";
 import {

@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
-import type { Recipient } from "#core/domain/outcome.ts";
-import { type ApnsPush, renderApns } from "#core/domain/render/apns.ts";
+import type { Recipient } from "#core/domain/messages/outcome.ts";
+import { type ApnsPush, renderApns } from "#core/channels/ios-push/render.ts";
 import { startApns } from "../../../dev/simulators/apns.ts";
 import type { Simulator } from "../../../dev/simulators/control.ts";
 import { makeCredentials } from "../../../dev/simulators/credentials.ts";
-import { apns } from "../../../dispatcher/providers/apns.ts";
-import { apnsTokens } from "../../../dispatcher/providers/apns-tokens.ts";
-import { http2Pool } from "../../../dispatcher/providers/http2-pool.ts";
+import { apns } from "../../../dispatcher/channels/ios-push/apns.ts";
+import { apnsTokens } from "../../../dispatcher/channels/ios-push/tokens.ts";
+import { http2Pool } from "../../../dispatcher/net/http2/pool.ts";
 import { providerSuite } from "./suite.ts";
 
 const { tls, apns: keys } = makeCredentials();

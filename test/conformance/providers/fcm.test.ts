@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
-import { type FcmPush, renderFcm } from "#core/domain/render/fcm.ts";
+import { type FcmPush, renderFcm } from "#core/channels/android-push/render.ts";
 import { makeCredentials } from "../../../dev/simulators/credentials.ts";
 import { startFcm } from "../../../dev/simulators/fcm.ts";
-import { fcm } from "../../../dispatcher/providers/fcm.ts";
-import { type Http2Pool, http2Pool } from "../../../dispatcher/providers/http2-pool.ts";
+import { fcm } from "../../../dispatcher/channels/android-push/fcm.ts";
+import { type Http2Pool, http2Pool } from "../../../dispatcher/net/http2/pool.ts";
 import { until } from "../../support/until.ts";
 import { providerSuite } from "./suite.ts";
 

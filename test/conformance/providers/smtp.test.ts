@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
-import type { Recipient } from "#core/domain/outcome.ts";
-import { type EmailMessage, renderEmail } from "#core/domain/render/email.ts";
+import type { Recipient } from "#core/domain/messages/outcome.ts";
+import { type EmailMessage, renderEmail } from "#core/channels/email/render.ts";
 import { selfSigned } from "../../../dev/simulators/certificate.ts";
 import type { Simulator } from "../../../dev/simulators/control.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
-import { type SmtpAccount, smtp } from "../../../dispatcher/providers/smtp.ts";
+import { type SmtpAccount, smtp } from "../../../dispatcher/channels/email/smtp.ts";
 import { rudeMailServer } from "../../support/mail-server.ts";
 import { providerSuite } from "./suite.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { NotBegun, type OutcomeKind, type Provider, type Recipient } from "#core/domain/outcome.ts";
+import { NotBegun, type OutcomeKind, type Provider, type Recipient } from "#core/domain/messages/outcome.ts";
 import type { Simulator } from "../../../dev/simulators/control.ts";
 import type { ScriptedAnswer } from "../../../dev/simulators/script.ts";
 import { until } from "../../support/until.ts";

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import webPushLibrary from "web-push";
-import type { Recipient } from "#core/domain/outcome.ts";
-import { renderWebPush, type WebPushMessage, webPushBody } from "#core/domain/render/web-push.ts";
-import { addressGuard } from "#core/runtime/address-guard.ts";
+import type { Recipient } from "#core/domain/messages/outcome.ts";
+import { renderWebPush, type WebPushMessage, webPushBody } from "#core/channels/web-push/render.ts";
+import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { selfSigned } from "../../../dev/simulators/certificate.ts";
 import { startWebPush, type WebPushSimulator } from "../../../dev/simulators/web-push.ts";
-import { guardedClient } from "../../../dispatcher/outgoing/guarded-client.ts";
-import { webPush } from "../../../dispatcher/providers/web-push.ts";
+import { guardedClient } from "../../../dispatcher/net/guarded/client.ts";
+import { webPush } from "../../../dispatcher/channels/web-push/web-push.ts";
 import { providerSuite } from "./suite.ts";
 
 const clock = { now: () => new Date() };

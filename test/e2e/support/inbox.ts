@@ -1,4 +1,4 @@
-import type { EventEnvelope } from "#core/schema/event.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { type Receiver, startReceiver } from "../../../dev/receiver.ts";
 import { eventually } from "./cluster.ts";
 

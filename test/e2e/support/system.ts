@@ -1,6 +1,6 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Subscription } from "#core/schema/subscription.ts";
+import type { Subscription } from "#core/schema/people/subscription.ts";
 import type { Person } from "../../../dev/demo/people.ts";
 import {
   applySamples,

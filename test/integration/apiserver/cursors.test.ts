@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
-import type { MessageRow } from "#core/storage/messages.ts";
+import type { MessageRow } from "#core/storage/messages/messages.ts";
 import { type Api, type Installation, installation } from "../../support/api.ts";
 import { anApp, seed, seedTenant, testKeyRing } from "../../support/fixtures.ts";
 import { aMessage } from "../../support/work.ts";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { customEventLimits } from "#core/schema/custom-event.ts";
-import { type EventEnvelope, eventKinds } from "#core/schema/event.ts";
-import { eventTypes } from "#core/schema/event-data.ts";
-import { parser } from "#core/schema/parser.ts";
-import type { EventBatchRow } from "#core/storage/event-batches.ts";
+import { customEventLimits } from "#core/schema/events/custom.ts";
+import { type EventEnvelope, eventKinds } from "#core/schema/events/envelope.ts";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import type { EventBatchRow } from "#core/storage/events/batches.ts";
 import { type Api, type Installation, installation } from "../../support/api.ts";
 import { seedTenant } from "../../support/fixtures.ts";
 

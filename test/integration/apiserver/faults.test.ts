@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { request } from "node:http";
 import { createServer } from "node:net";
 import { expect } from "chai";
-import { connectMongo, type Mongo } from "#core/storage/connect.ts";
+import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { type Api, checksOf, startApi } from "../../support/api.ts";
 import { seedTenant } from "../../support/fixtures.ts";
 import { privateServers } from "../../support/servers.ts";

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { connectNats, type Nats } from "#core/queue/connect.ts";
-import { ensureStream } from "#core/queue/streams.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { eventStream, planStream } from "#core/queue/topology.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
-import { collectionOf } from "#core/storage/collection.ts";
-import { type MessageRow, messageCollection } from "#core/storage/messages.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { readEvents } from "../../support/events.ts";
 import { seedTenant } from "../../support/fixtures.ts";

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { announcer } from "#core/queue/announce.ts";
-import { connectNats, type Nats } from "#core/queue/connect.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { subjects } from "#core/queue/subjects.ts";
-import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys.ts";
-import { collectionOf } from "#core/storage/collection.ts";
-import { revokedTokens } from "#core/storage/revoked-tokens.ts";
-import { type TenantRow, tenantCollection } from "#core/storage/tenants.ts";
+import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys/api-keys.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
+import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { anApiKey, anApp, hashOf, seed, seedTenant } from "../../support/fixtures.ts";
 import { announcedMs, until } from "../../support/until.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { connectNats, type Nats } from "#core/queue/connect.ts";
-import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import { type Installation, installation, type Reply, type ReplyBody } from "../../support/api.ts";
 import { anApiKey, anApp, aPlan, seed, seedTenant } from "../../support/fixtures.ts";
 import { until } from "../../support/until.ts";

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
-import { createLog } from "#core/runtime/log.ts";
-import { ensureIndexes } from "#core/storage/all.ts";
-import { connectMongo, type Mongo } from "#core/storage/connect.ts";
-import { subscriptionCounts } from "#core/storage/subscription-counts.ts";
-import { targets } from "#core/storage/targets.ts";
-import { aliasKey } from "#core/storage/users.ts";
-import { audienceSize } from "../../../apiserver/audience-size.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
+import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
+import { targets } from "#core/storage/messages/targets.ts";
+import { aliasKey } from "#core/storage/people/users.ts";
+import { audienceSize } from "../../../apiserver/messages/audience-size.ts";
 import { aSubscription, aUser, seed } from "../../support/fixtures.ts";
 import { testServers } from "../../support/servers.ts";
 

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { derivedId, newId, ulid } from "#core/domain/ids.ts";
-import { collectionOf } from "#core/storage/collection.ts";
-import { type DeliveryRow, deliveryCollection } from "#core/storage/deliveries.ts";
-import { type MessageRow, messageCollection } from "#core/storage/messages.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { aSubscription, aUser, seed, seedTenant } from "../../support/fixtures.ts";
 

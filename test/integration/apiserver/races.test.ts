@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { connectRedis } from "#core/storage/redis.ts";
+import { connectRedis } from "#core/storage/redis/connect.ts";
 import { type Api, type Installation, installation, type Reply } from "../../support/api.ts";
 import { aSubscription, seed, seedTenant } from "../../support/fixtures.ts";
 import { until } from "../../support/until.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { userLimits } from "#core/schema/user.ts";
-import type { SubscriptionRow } from "#core/storage/subscription-row.ts";
+import { userLimits } from "#core/schema/people/user.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { aSubscription, aUser, seed, seedTenant } from "../../support/fixtures.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import { routes } from "../../../apiserver/routes/all.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { routes } from "../../../apiserver/features.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { anEnvelope, aWebhookDelivery } from "../../support/deliveries.ts";
 import { seedTenant } from "../../support/fixtures.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { seedTenant } from "../../support/fixtures.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { userLimits } from "#core/schema/user.ts";
+import { userLimits } from "#core/schema/people/user.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { aSubscription, seed, seedTenant } from "../../support/fixtures.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { anAttempt, anEnvelope, aWebhookDelivery } from "../../support/deliveries.ts";
 import { seedTenant } from "../../support/fixtures.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventKinds } from "#core/schema/event.ts";
+import { eventKinds } from "#core/schema/events/envelope.ts";
 import { type Installation, installation } from "../../support/api.ts";
 import { anApp, seed, seedTenant } from "../../support/fixtures.ts";
 

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
-import type { Managed } from "#core/storage/managed.ts";
-import { webhookEndpoints } from "#core/storage/webhook-endpoints.ts";
-import { type WebhookRow, webhookCollection } from "#core/storage/webhooks.ts";
-import type { Audit, AuditFact } from "../../../apiserver/audit.ts";
+import type { Managed } from "#core/storage/settings/managed.ts";
+import { webhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
+import type { Audit, AuditFact } from "../../../apiserver/settings/audit.ts";
 import { removeWebhook } from "../../../apiserver/webhooks/remove.ts";
 import { anApiKey, aPlan, aTenant } from "../../support/fixtures.ts";
 import { testServers } from "../../support/servers.ts";

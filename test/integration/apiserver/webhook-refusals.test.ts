@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type Installation, installation, type Reply } from "../../support/api.ts";
 import { anApiKey, anApp, aPlan, seed, seedTenant } from "../../support/fixtures.ts";
 

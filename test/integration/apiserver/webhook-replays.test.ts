@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
-import { connectNats, type Nats } from "#core/queue/connect.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import { webhookHistory } from "#core/storage/webhook-history.ts";
-import { type WebhookRow, webhookWork } from "#core/storage/webhooks.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { webhookHistory } from "#core/storage/webhooks/history.ts";
+import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { replayDelivery } from "../../../apiserver/webhooks/replay.ts";
 import { type Installation, installation, type Reply } from "../../support/api.ts";
 import { anEnvelope, aWebhookDelivery } from "../../support/deliveries.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { connectNats, type Nats } from "#core/queue/connect.ts";
-import { keyRing } from "#core/runtime/key-ring.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type Installation, installation, type ReplyBody } from "../../support/api.ts";
 import { seedTenant, testKeyRing } from "../../support/fixtures.ts";
 import { until } from "../../support/until.ts";

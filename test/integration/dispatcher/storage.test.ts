@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
-import { ensureIndexes } from "#core/storage/all.ts";
-import { audience } from "#core/storage/audience.ts";
-import { chunks } from "#core/storage/chunks.ts";
-import { deliveries } from "#core/storage/deliveries.ts";
-import { messageWork } from "#core/storage/message-work.ts";
-import { removePages } from "#core/storage/removal-pages.ts";
-import { retention } from "#core/storage/retention.ts";
-import { conclude, deliveryIdOf } from "../../../dispatcher/conclude.ts";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { audience } from "#core/storage/messages/audience.ts";
+import { chunks } from "#core/storage/messages/chunks.ts";
+import { deliveries } from "#core/storage/messages/deliveries.ts";
+import { messageWork } from "#core/storage/messages/work.ts";
+import { removePages } from "#core/storage/work/removal-pages.ts";
+import { retention } from "#core/storage/messages/retention.ts";
+import { conclude, deliveryIdOf } from "../../../dispatcher/messages/delivery-row.ts";
 import { testServers } from "../../support/servers.ts";
 import { aChunk, aMessage, aSubscription, noon } from "../../support/work.ts";
 

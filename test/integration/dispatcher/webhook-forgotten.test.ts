@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
-import type { Lanes } from "../../../dispatcher/webhooks/lanes.ts";
-import type { SendWebhook } from "../../../dispatcher/webhooks/send.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { Lanes } from "../../../dispatcher/webhooks/queue/queues.ts";
+import type { SendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
 import { laneTests, offer, succeed } from "../../support/lanes.ts";
 import { until } from "../../support/until.ts";
 

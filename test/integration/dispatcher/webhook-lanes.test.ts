@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { makeEvent } from "#core/domain/events.ts";
-import { webhookDefaults } from "#core/storage/webhooks.ts";
-import { grouping } from "../../../dispatcher/webhooks/group.ts";
+import { makeEvent } from "#core/domain/events/make.ts";
+import { webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
+import { grouping } from "../../../dispatcher/webhooks/match/group.ts";
 import { laneTests, offer, succeed } from "../../support/lanes.ts";
 import { until } from "../../support/until.ts";
 import { aWebhook } from "../../support/webhooks.ts";

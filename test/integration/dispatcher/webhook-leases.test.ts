@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import { healthAnew } from "#core/storage/webhooks.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { healthAnew } from "#core/storage/webhooks/webhooks.ts";
 import { laneTests, offer, succeed } from "../../support/lanes.ts";
 import { until } from "../../support/until.ts";
 

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { webhookDeliveries } from "#core/storage/webhook-deliveries.ts";
-import { webhookWork } from "#core/storage/webhooks.ts";
+import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { selfSigned } from "../../../dev/simulators/certificate.ts";
 import type { Simulator } from "../../../dev/simulators/control.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
-import { deliveryOf, written } from "../../../dispatcher/webhooks/delivery.ts";
+import { deliveryOf, written } from "../../../dispatcher/webhooks/match/delivery.ts";
 import { type Sending, startSending } from "../../support/sending.ts";
 import { testServers } from "../../support/servers.ts";
 import { until } from "../../support/until.ts";

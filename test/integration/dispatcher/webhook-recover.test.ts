@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
 import { newId } from "#core/domain/ids.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
-import { ensureIndexes } from "#core/storage/all.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import { replayOf } from "#core/storage/webhook-history.ts";
-import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks.ts";
-import { recoverPage } from "../../../dispatcher/webhooks/recover.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { replayOf } from "#core/storage/webhooks/history.ts";
+import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { recoverPage } from "../../../dispatcher/webhooks/history/recover.ts";
 import { anEnvelope, aWebhookDelivery } from "../../support/deliveries.ts";
 import { testServers } from "../../support/servers.ts";
 import { aWebhook } from "../../support/webhooks.ts";

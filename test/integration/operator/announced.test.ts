@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { announcer } from "#core/queue/announce.ts";
 import { subjects } from "#core/queue/subjects.ts";
-import { collectionOf } from "#core/storage/collection.ts";
-import { type WebhookRow, webhookCollection } from "#core/storage/webhooks.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { until } from "../../support/until.ts";
 import { type Installation, installation } from "./harness.ts";
 import { manifests } from "./manifests.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type Installation, installation, type Manifest } from "./harness.ts";
 import { manifests, textOf } from "./manifests.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { type Api, startApi } from "../../support/api.ts";
 import { announcedMs, until } from "../../support/until.ts";
 import { type Installation, installation, type Manifest, type Seen, type Started } from "./harness.ts";

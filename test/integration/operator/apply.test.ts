@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { keyRing } from "#core/runtime/key-ring.ts";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
-import type { AppRow } from "#core/storage/apps.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { hashOf } from "../../../operator/policies/tokens.ts";
 import { until } from "../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "./harness.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { hashOf } from "../../../operator/policies/tokens.ts";
 import { until } from "../../support/until.ts";
 import { type Installation, installation, type Manifest, type Seen, type Started } from "./harness.ts";

@@ -1,5 +1,5 @@
-import { customResourceDefinition } from "#core/schema/crd.ts";
-import type { ResourceDefinition } from "#core/schema/resources/definition.ts";
+import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
+import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import type { Manifest } from "./harness.ts";
 import { ios, type manifests } from "./manifests.ts";
 import { webhookCases } from "./webhook-cases.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { PlanRow } from "#core/storage/plans.ts";
+import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { until } from "../../support/until.ts";
 import { differences } from "./audit.ts";
 import { type DeletionGate, deletionGate } from "./deletion-gate.ts";

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { createLog } from "#core/runtime/log.ts";
+import { createLog } from "#core/runtime/process/log.ts";
 import { bin } from "../../../dev/paths.ts";
 import { eventRecorder, spamFilter } from "../../../operator/engine/events.ts";
 import { until } from "../../support/until.ts";

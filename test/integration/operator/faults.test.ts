@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
-import type { AppRow } from "#core/storage/apps.ts";
-import type { PlanRow } from "#core/storage/plans.ts";
-import type { TenantRow } from "#core/storage/tenants.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { PlanRow } from "#core/storage/plans/plans.ts";
+import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { until } from "../../support/until.ts";
 import { type Installation, installation } from "./harness.ts";
 import { apnsKey, ios, manifests, rsaKey, textOf } from "./manifests.ts";

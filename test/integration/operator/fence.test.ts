@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect } from "chai";
-import type { PlanRow } from "#core/storage/plans.ts";
+import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { rootDir } from "../../../dev/paths.ts";
 import { leaseTiming } from "../../../operator/engine/lease.ts";
 import { until } from "../../support/until.ts";

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { allResources } from "#core/schema/resources/all.ts";
+import { allResources } from "#core/schema/kubernetes/all.ts";
 import { type Kubectl, kubectlFor } from "../../../dev/demo/kubectl.ts";
 import { rootDir } from "../../../dev/paths.ts";
 import { type Installation, installation, label, type Manifest } from "./harness.ts";

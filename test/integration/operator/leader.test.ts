@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect } from "chai";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { rootDir } from "../../../dev/paths.ts";
 import { freePorts } from "../../../dev/servers/free-ports.ts";
 import { answersHttp } from "../../../dev/servers/process.ts";

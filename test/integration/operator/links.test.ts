@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { createLog } from "#core/runtime/log.ts";
-import { planResource } from "#core/schema/resources/plan.ts";
-import type { PlanRow } from "#core/storage/plans.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import { planResource } from "#core/schema/plans/resource.ts";
+import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { collectionPath } from "../../../operator/kube/api.ts";
 import type { KubeClient } from "../../../operator/kube/client.ts";
 import { keyOf, type Resource } from "../../../operator/kube/objects.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { publisher } from "#core/queue/publish.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
 import { until } from "../../support/until.ts";
 import { type Installation, installation } from "./harness.ts";
 import { manifests } from "./manifests.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { ManagedRow } from "#core/storage/managed.ts";
-import { requireUnmanaged } from "../../../apiserver/managed.ts";
+import type { ManagedRow } from "#core/storage/settings/managed.ts";
+import { requireUnmanaged } from "../../../apiserver/settings/managed.ts";
 import { until } from "../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "./harness.ts";
 import { manifests } from "./manifests.ts";

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
 import { BSON } from "mongodb";
-import { webhookStats } from "#core/storage/webhook-stats.ts";
+import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { rootDir, testDir } from "../../../dev/paths.ts";
 import { faultsOf, fill, type QueryException } from "../../support/plans.ts";
 import { queriesVariable, type RecordedQuery } from "../../support/record-queries.ts";

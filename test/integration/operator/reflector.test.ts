@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createLog } from "#core/runtime/log.ts";
+import { createLog } from "#core/runtime/process/log.ts";
 import { type KubeClient, kubeClient } from "../../../operator/kube/client.ts";
 import { connection } from "../../../operator/kube/connection.ts";
 import type { KubeObject } from "../../../operator/kube/objects.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Condition } from "#core/schema/resources/common.ts";
+import type { Condition } from "#core/schema/kubernetes/common.ts";
 import { until } from "../../support/until.ts";
 import { type Installation, installation, type Manifest } from "./harness.ts";
 import { manifests } from "./manifests.ts";

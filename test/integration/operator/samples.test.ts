@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
+import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import { rootDir } from "../../../dev/paths.ts";
 import { type Installation, installation, type Manifest } from "./harness.ts";
 import { apnsKey, manifests, rsaKey, serviceAccount, vapidKey } from "./manifests.ts";

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { createLog } from "#core/runtime/log.ts";
-import { ensureIndexes } from "#core/storage/all.ts";
-import { collectionOf } from "#core/storage/collection.ts";
-import { connectMongo, type Mongo } from "#core/storage/connect.ts";
-import { type Fence, type Managed, managedRows } from "#core/storage/managed.ts";
-import { type PlanRow, planCollection } from "#core/storage/plans.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
+import { type Fence, type Managed, managedRows } from "#core/storage/settings/managed.ts";
+import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { terms } from "../../../operator/terms.ts";
 import { aPlan } from "../../support/fixtures.ts";
 import { testServers } from "../../support/servers.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
-import type { LiveActivityTypeRow } from "#core/storage/live-activity-types.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
+import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type Api, startApi } from "../../support/api.ts";
 import { announcedMs, until } from "../../support/until.ts";
 import { type Installation, installation, type Manifest } from "./harness.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
-import type { AppRow } from "#core/storage/apps.ts";
-import type { TenantRow } from "#core/storage/tenants.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { type Api, startApi } from "../../support/api.ts";
 import { until } from "../../support/until.ts";
 import { type Gate, gateTo } from "./gate.ts";

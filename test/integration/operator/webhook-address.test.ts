@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import type { Condition } from "#core/schema/resources/common.ts";
-import { collectionOf } from "#core/storage/collection.ts";
-import { type WebhookRow, webhookCollection } from "#core/storage/webhooks.ts";
+import type { Condition } from "#core/schema/kubernetes/common.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { until } from "../../support/until.ts";
 import { type Installation, installation } from "./harness.ts";
 import { manifests } from "./manifests.ts";

@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import { ensureStream } from "#core/queue/streams.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { webhookStream } from "#core/queue/topology.ts";
-import { keyRing } from "#core/runtime/key-ring.ts";
-import type { WebhookStatus } from "#core/schema/resources/webhook.ts";
-import { collectionOf } from "#core/storage/collection.ts";
-import { bucketMs, latencyBoundsMs, webhookStats } from "#core/storage/webhook-stats.ts";
-import { type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { WebhookStatus } from "#core/schema/webhooks/resource.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { bucketMs, latencyBoundsMs, webhookStats } from "#core/storage/webhooks/stats.ts";
+import { type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
 import { until } from "../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "./harness.ts";
 import { manifests } from "./manifests.ts";

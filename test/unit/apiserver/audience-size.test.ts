@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { createLog } from "#core/runtime/log.ts";
-import { audienceSize } from "../../../apiserver/audience-size.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import { audienceSize } from "../../../apiserver/messages/audience-size.ts";
 import { until } from "../../support/until.ts";
 import { handClock } from "../../support/work.ts";
 

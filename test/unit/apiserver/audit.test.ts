@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { AppError } from "#core/errors.ts";
-import { type AuditFact, auditEvents } from "../../../apiserver/audit.ts";
+import { type AuditFact, auditEvents } from "../../../apiserver/settings/audit.ts";
 
 const fact: AuditFact = {
   tenantId: "ten_1",

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { routes } from "../../../apiserver/routes/all.ts";
+import { routes } from "../../../apiserver/features.ts";
 
 describe("the body of an operation", () => {
   for (const { id, body } of routes) {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { cursors } from "../../../apiserver/cursors.ts";
+import { cursors } from "../../../apiserver/http/pages.ts";
 
 describe("cursors", () => {
   const ours = cursors(() => Buffer.alloc(32, 1));

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { CreateNotification } from "#core/schema/notification.ts";
-import { draftOf } from "../../../apiserver/draft.ts";
+import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import { draftOf } from "../../../apiserver/messages/draft.ts";
 
 const now = new Date("2026-03-01T12:00:00Z");
 const draft = (members: Partial<CreateNotification>) => draftOf({ target: { all: true }, ...members }, now);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { sourceOf } from "../../../apiserver/middleware/edge-limit.ts";
+import { sourceOf } from "../../../apiserver/http/middleware/edge-limit.ts";
 
 describe("sourceOf", () => {
   for (const [address, source] of [

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { keyLookup } from "../../../apiserver/key-lookup.ts";
+import { keyLookup } from "../../../apiserver/access/key-lookup.ts";
 import { anApiKey } from "../../support/fixtures.ts";
 
 describe("keyLookup", () => {

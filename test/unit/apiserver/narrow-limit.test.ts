@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import pino from "pino";
-import { narrowLimit } from "../../../apiserver/narrow-limit.ts";
-import { RateLimited } from "../../../apiserver/rate.ts";
-import { takeFrom } from "../../../apiserver/take-token.ts";
+import { narrowLimit } from "../../../apiserver/limits/narrow-limit.ts";
+import { RateLimited } from "../../../apiserver/limits/rate.ts";
+import { takeFrom } from "../../../apiserver/limits/take-token.ts";
 
 const tenAMinute = { calls: 10, seconds: 60 };
 

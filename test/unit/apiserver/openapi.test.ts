@@ -1,8 +1,8 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { expect } from "chai";
-import { openapi } from "../../../apiserver/openapi.ts";
-import { routes } from "../../../apiserver/routes/all.ts";
+import { openapi } from "../../../apiserver/http/openapi/document.ts";
+import { routes } from "../../../apiserver/features.ts";
 import { closed } from "../../support/openapi-check.ts";
 
 type Json = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { AppError } from "#core/errors.ts";
-import { quota } from "../../../apiserver/quota.ts";
+import { quota } from "../../../apiserver/limits/quota.ts";
 import { anApiKey, aPlan, aTenant } from "../../support/fixtures.ts";
 
 describe("quota", () => {

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import pino from "pino";
-import { localBuckets, rateState } from "../../../apiserver/rate.ts";
-import { takeFrom, takeToken } from "../../../apiserver/take-token.ts";
+import { localBuckets, rateState } from "../../../apiserver/limits/rate.ts";
+import { takeFrom, takeToken } from "../../../apiserver/limits/take-token.ts";
 
 describe("localBuckets", () => {
   const bucket = { capacity: 10, perSecond: 5 };

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { revived, statusChange } from "../../../apiserver/register-subscription.ts";
+import { revived, statusChange } from "../../../apiserver/people/register-subscription.ts";
 import { aSubscription } from "../../support/fixtures.ts";
 
 const before = new Date("2026-03-01T12:00:00Z");

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import type { UpdateUser } from "#core/schema/user.ts";
-import type { UserRow } from "#core/storage/users.ts";
-import { changeOf } from "../../../apiserver/user-change.ts";
+import type { UpdateUser } from "#core/schema/people/user.ts";
+import type { UserRow } from "#core/storage/people/users.ts";
+import { changeOf } from "../../../apiserver/people/user-change.ts";
 import { aUser } from "../../support/fixtures.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import type { SendableChannel } from "#core/domain/channels.ts";
-import type { Reached } from "#core/storage/audience.ts";
-import type { ChunkRow } from "#core/storage/chunks.ts";
-import { type AdvanceDeps, advance } from "../../../dispatcher/advance.ts";
-import type { Delivered } from "../../../dispatcher/deliver.ts";
+import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Reached } from "#core/storage/messages/audience.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import { type AdvanceDeps, advance } from "../../../dispatcher/messages/turn.ts";
+import type { Delivered } from "../../../dispatcher/messages/deliver.ts";
 import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../support/work.ts";
 
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `sub_${String(n).padStart(5, "0")}`);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { Outcome } from "#core/domain/outcome.ts";
-import { type BreakerOptions, breaker } from "../../../dispatcher/breaker.ts";
+import type { Outcome } from "#core/domain/messages/outcome.ts";
+import { type BreakerOptions, breaker } from "../../../dispatcher/channels/breaker.ts";
 import { handClock, noon } from "../../support/work.ts";
 
 const busy = { kind: "retry_at", at: noon, providerCode: "503", reason: "shutting down" } as const;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { Outcome, Refusal } from "#core/domain/outcome.ts";
-import { conclude } from "../../../dispatcher/conclude.ts";
+import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
+import { conclude } from "../../../dispatcher/messages/delivery-row.ts";
 import { aChunk, aSubscription, noon } from "../../support/work.ts";
 
 const refusal: Refusal = { code: "TOKEN_UNREGISTERED", providerCode: "Unregistered", reason: "gone" };

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { NotBegun, type Outcome } from "#core/domain/outcome.ts";
-import type { DeliveryRow } from "#core/storage/deliveries.ts";
-import { deliveryIdOf } from "../../../dispatcher/conclude.ts";
-import { type DeliverDeps, deliver } from "../../../dispatcher/deliver.ts";
+import { NotBegun, type Outcome } from "#core/domain/messages/outcome.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import { deliveryIdOf } from "../../../dispatcher/messages/delivery-row.ts";
+import { type DeliverDeps, deliver } from "../../../dispatcher/messages/deliver.ts";
 import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../support/work.ts";
 
 const given = (

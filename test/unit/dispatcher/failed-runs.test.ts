@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import type { Settlement } from "#core/queue/worker.ts";
-import { type ChunkDeps, runChunk } from "../../../dispatcher/chunk.ts";
-import type { Delivered } from "../../../dispatcher/deliver.ts";
-import { type PlanDeps, plan } from "../../../dispatcher/plan.ts";
+import type { Settlement } from "#core/queue/jetstream/worker.ts";
+import { type ChunkDeps, runChunk } from "../../../dispatcher/messages/chunk.ts";
+import type { Delivered } from "../../../dispatcher/messages/deliver.ts";
+import { type PlanDeps, plan } from "../../../dispatcher/messages/plan.ts";
 import { aChunk, aMessage, anApp, handClock, noon, suspensionsOf } from "../../support/work.ts";
 
 const broken = new Error("the disk is full");

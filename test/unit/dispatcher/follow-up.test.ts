@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import type { EventEnvelope } from "#core/schema/event.ts";
-import { eventTypes } from "#core/schema/event-data.ts";
-import { parser } from "#core/schema/parser.ts";
-import type { DeliveryRow } from "#core/storage/deliveries.ts";
-import { followUp } from "../../../dispatcher/follow-up.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import { followUp } from "../../../dispatcher/messages/follow-up.ts";
 import { aChunk, aHold, aMessage, handClock, noon } from "../../support/work.ts";
 
 const aDelivery = (over: Partial<DeliveryRow>): DeliveryRow => ({

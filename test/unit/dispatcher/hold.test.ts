@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Hold, type HoldDeps, holding, holdMs } from "../../../dispatcher/hold.ts";
+import { type Hold, type HoldDeps, holding, holdMs } from "../../../dispatcher/work/lease.ts";
 import { handClock, noon } from "../../support/work.ts";
 
 const running = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { DeliveryErrorCode, Outcome } from "#core/domain/outcome.ts";
-import { invalidationGuard } from "../../../dispatcher/invalidation-guard.ts";
+import type { DeliveryErrorCode, Outcome } from "#core/domain/messages/outcome.ts";
+import { invalidationGuard } from "../../../dispatcher/channels/invalidation-guard.ts";
 
 const sent: Outcome = { kind: "sent", providerId: null };
 const gone: Outcome = { kind: "token_invalid", code: "TOKEN_INVALID", providerCode: "400", reason: "bad" };

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { Part } from "#core/runtime/lifecycle.ts";
-import { lanes } from "../../../dispatcher/lanes.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { lanes } from "../../../dispatcher/work/plan-workers.ts";
 import { until } from "../../support/until.ts";
 
 const running = new AbortController().signal;

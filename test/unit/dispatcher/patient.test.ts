@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { MongoNetworkError } from "mongodb";
-import { patiently } from "../../../dispatcher/patient.ts";
+import { patiently } from "../../../dispatcher/work/repeat-write.ts";
 
 const away = () => new MongoNetworkError("connect ECONNREFUSED");
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import pino from "pino";
 import { Unavailable } from "#core/errors.ts";
-import { type PurgeDeps, pass } from "../../../dispatcher/purge.ts";
+import { type PurgeDeps, pass } from "../../../dispatcher/clean-up/retention.ts";
 import { handClock, noon } from "../../support/work.ts";
 
 const daysBefore = (days: number) => new Date(noon.getTime() - days * 86_400_000);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { recent } from "../../../dispatcher/recent.ts";
+import { recent } from "../../../dispatcher/work/recent.ts";
 
 describe("recent", () => {
   const given = () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { conclude, deliveryIdOf } from "../../../dispatcher/conclude.ts";
-import { recorder } from "../../../dispatcher/record.ts";
+import { conclude, deliveryIdOf } from "../../../dispatcher/messages/delivery-row.ts";
+import { recorder } from "../../../dispatcher/messages/record.ts";
 import { aChunk, aSubscription, noon } from "../../support/work.ts";
 
 const rowOf = (n: number) => {

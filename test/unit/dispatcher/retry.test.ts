@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { nextTry, retryChunks } from "../../../dispatcher/retry.ts";
+import { nextTry, retryChunks } from "../../../dispatcher/messages/retry.ts";
 import { aChunk, noon } from "../../support/work.ts";
 
 const after = (ms: number): Date => new Date(noon.getTime() + ms);

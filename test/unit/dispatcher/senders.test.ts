@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { createLog } from "#core/runtime/log.ts";
-import { createMetrics } from "#core/runtime/metrics.ts";
-import { type Senders, senders } from "../../../dispatcher/senders.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { type Senders, senders } from "../../../dispatcher/channels/registry.ts";
 import { aMessage, anApp, handClock } from "../../support/work.ts";
 
 const most = 500; // accounts that are open at once

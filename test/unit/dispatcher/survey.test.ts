@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { Stretch } from "#core/storage/chunks.ts";
-import { nextPiece, resolvePieces, type SurveyDeps } from "../../../dispatcher/survey.ts";
+import type { Stretch } from "#core/storage/messages/chunks.ts";
+import { nextPiece, resolvePieces, type SurveyDeps } from "../../../dispatcher/messages/audience.ts";
 import { aMessage, aSubscription } from "../../support/work.ts";
 
 const ids = (prefix: string, count: number) =>

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { checkAddress } from "#core/domain/address.ts";
-import type { SendableChannel } from "#core/domain/channels.ts";
-import { isReservedId } from "#core/domain/reserved-ids.ts";
+import { checkAddress } from "#core/domain/people/address.ts";
+import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import { isReservedId } from "#core/domain/people/reserved-ids.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 
 describe("checkAddress", () => {

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { receive } from "#core/domain/custom-event.ts";
-import type { CustomEvent } from "#core/schema/custom-event.ts";
-import { eventTypes } from "#core/schema/event-data.ts";
-import { parser } from "#core/schema/parser.ts";
+import { receive } from "#core/domain/events/custom.ts";
+import type { CustomEvent } from "#core/schema/events/custom.ts";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import { parser } from "#core/schema/json/parser.ts";
 
 const now = new Date("2026-11-21T12:00:00.000Z");
 const inMs = (ms: number): string => new Date(now.getTime() + ms).toISOString();

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { erasedBody, erasedSubject } from "#core/domain/erased.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
+import { erasedBody, erasedSubject } from "#core/domain/people/erased.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 
 const deletedAt = new Date("2026-11-21T12:00:00Z");
 const who = { keys: new Set(["usr_1", "external_id:ada", "sub_1"]), at: deletedAt };

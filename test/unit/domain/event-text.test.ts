@@ -1,14 +1,14 @@
 import { expect } from "chai";
-import { receive } from "#core/domain/custom-event.ts";
-import { maxEventBytes, textWithin } from "#core/domain/event-text.ts";
-import { makeEvent } from "#core/domain/events.ts";
+import { receive } from "#core/domain/events/custom.ts";
+import { maxEventBytes, textWithin } from "#core/domain/events/text.ts";
+import { makeEvent } from "#core/domain/events/make.ts";
 import { eventText } from "#core/queue/events.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
-import { activityLimits } from "#core/schema/live-activity-type.ts";
-import { userLimits } from "#core/schema/user.ts";
-import { messageEventData } from "#core/storage/message-view.ts";
-import { userCreated, userUpdated } from "#core/storage/people-events.ts";
-import { auditEvents } from "../../../apiserver/audit.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { activityLimits } from "#core/schema/live-activities/type.ts";
+import { userLimits } from "#core/schema/people/user.ts";
+import { messageEventData } from "#core/storage/messages/view.ts";
+import { userCreated, userUpdated } from "#core/storage/people/events.ts";
+import { auditEvents } from "../../../apiserver/settings/audit.ts";
 import { aSubscription, aUser } from "../../support/fixtures.ts";
 import { aMessage, noon } from "../../support/work.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { peopleOf } from "#core/domain/people.ts";
+import { peopleOf } from "#core/domain/people/keys.ts";
 
 describe("the people of an event", () => {
   const refs = { user_id: "usr_1", external_id: "ada", subscription_id: "sub_1" };

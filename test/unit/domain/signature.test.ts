@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
-import { signatureHeaders, signingKey } from "#core/domain/signature.ts";
+import { signatureHeaders, signingKey } from "#core/domain/webhooks/signature.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const older = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;

@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { derivedIdAt } from "#core/domain/ids.ts";
-import { batchesOf, maxWebhookBytes, webhookText } from "#core/domain/webhook-body.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
+import { batchesOf, maxWebhookBytes, webhookText } from "#core/domain/webhooks/body.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 
 const anEvent = (data: Record<string, unknown>, id = "evt_1"): EventEnvelope => ({
   id,

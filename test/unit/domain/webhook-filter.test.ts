@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { failedConditions, filterProblems, passes } from "#core/domain/webhook-filter.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
-import { type FilterCondition, filterOps, type WebhookFilters } from "#core/schema/webhook-filters.ts";
+import { failedConditions, filterProblems, passes } from "#core/domain/webhooks/filter.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { type FilterCondition, filterOps, type WebhookFilters } from "#core/schema/webhooks/filters.ts";
 
 /** One value of each type that a member of `data` can have; `missing` is absent. */
 const data = {

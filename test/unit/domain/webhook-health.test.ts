@@ -6,7 +6,7 @@ import {
   noticeDue,
   type WebhookFailure,
   type WebhookHealth,
-} from "#core/domain/webhook-health.ts";
+} from "#core/domain/webhooks/health.ts";
 
 const start = new Date("2026-11-21T12:00:00Z");
 const minutes = (n: number) => new Date(start.getTime() + n * 60_000);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { maxWebhookRequests, nextRequestAt } from "#core/domain/webhook-retry.ts";
+import { maxWebhookRequests, nextRequestAt } from "#core/domain/webhooks/retry.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 const seconds = (at: Date | null) => at && (at.getTime() - now.getTime()) / 1000;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ApiKeyRow } from "#core/storage/api-keys.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { type KeySituation, keyTokensOf } from "../../../operator/policies/key-token.ts";
 import { hashOf } from "../../../operator/policies/tokens.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { planResource } from "#core/schema/resources/plan.ts";
-import { webhookResource } from "#core/schema/resources/webhook.ts";
-import type { Managed, ManagedRow } from "#core/storage/managed.ts";
+import { planResource } from "#core/schema/plans/resource.ts";
+import { webhookResource } from "#core/schema/webhooks/resource.ts";
+import type { Managed, ManagedRow } from "#core/storage/settings/managed.ts";
 import { type Claimant, idOf, olderThan, type Situation, standOf } from "../../../operator/policies/management.ts";
 
 const id = `whk_${"0".repeat(26)}`;

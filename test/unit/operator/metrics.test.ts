@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createMetrics } from "#core/runtime/metrics.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { controllerMetrics } from "../../../operator/engine/metrics.ts";
 import { type WorkQueue, workQueue } from "../../../operator/engine/work-queue.ts";
 

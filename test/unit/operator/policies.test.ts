@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { keyRing } from "#core/runtime/key-ring.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { type Accounts, accountsOf, secretNamesOf } from "../../../operator/policies/credentials.ts";
 import { type Claimant, sharesOf } from "../../../operator/policies/namespaces.ts";
 import { sealAccounts } from "../../../operator/policies/seal-accounts.ts";

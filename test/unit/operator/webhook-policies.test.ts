@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { keyRing } from "#core/runtime/key-ring.ts";
-import type { WebhookSpec } from "#core/schema/resources/webhook.ts";
-import type { HealthWindow } from "#core/schema/webhook.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
+import type { HealthWindow } from "#core/schema/webhooks/webhook.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { headerSecretsOf, headersOf, sealHeaders } from "../../../operator/policies/webhook-headers.ts";
 import { enableAskedFor, stateOf } from "../../../operator/policies/webhook-row.ts";
 import { type Health, healthStatus } from "../../../operator/policies/webhook-status.ts";

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { parser } from "#core/schema/parser.ts";
-import { Subscription } from "#core/schema/subscription.ts";
-import { User, userLimits } from "#core/schema/user.ts";
-import { routes } from "../../../apiserver/routes/all.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import { Subscription } from "#core/schema/people/subscription.ts";
+import { User, userLimits } from "#core/schema/people/user.ts";
+import { routes } from "../../../apiserver/features.ts";
 import { rootDir } from "../../../dev/paths.ts";
 import { blocksOf } from "../../support/pages.ts";
 

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { filterProblems, passes } from "#core/domain/webhook-filter.ts";
-import { type BodyContentType, templateEngine, templateProblem } from "#core/runtime/body-template-engine.ts";
-import { templateLimits } from "#core/runtime/body-template-limits.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
-import { parser } from "#core/schema/parser.ts";
-import { type FilterCondition, filterOps, WebhookFilters } from "#core/schema/webhook-filters.ts";
+import { filterProblems, passes } from "#core/domain/webhooks/filter.ts";
+import { type BodyContentType, templateEngine, templateProblem } from "#core/runtime/templates/engine.ts";
+import { templateLimits } from "#core/runtime/templates/limits.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import { type FilterCondition, filterOps, WebhookFilters } from "#core/schema/webhooks/filters.ts";
 import { rootDir } from "../../../dev/paths.ts";
 
 const page = readFileSync(join(rootDir, "docs/webhook-filters.md"), "utf8");

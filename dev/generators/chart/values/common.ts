@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { SharedConfig } from "#config/shared.ts";
-import { PlanSpec } from "#core/schema/resources/plan.ts";
+import { PlanSpec } from "#core/schema/plans/resource.ts";
 import {
   closed,
   existingSecret,

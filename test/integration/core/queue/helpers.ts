@@ -1,9 +1,9 @@
 import { AckPolicy, DiscardPolicy, RetentionPolicy } from "@nats-io/jetstream";
-import { connectNats, type Nats } from "#core/queue/connect.ts";
-import { ensureStream } from "#core/queue/streams.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import type { StreamSpec } from "#core/queue/topology.ts";
-import { createLog, type Log } from "#core/runtime/log.ts";
-import { createMetrics } from "#core/runtime/metrics.ts";
+import { createLog, type Log } from "#core/runtime/process/log.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
 
 export type Line = { event: string; level: string } & Record<string, unknown>;
 

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import type { Collection } from "mongodb";
-import { makeEvent } from "#core/domain/events.ts";
+import { makeEvent } from "#core/domain/events/make.ts";
 import { Unavailable } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import { type Outbox, outbox, type WithOutbox } from "#core/queue/outbox.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
-import { connectMongo, type Mongo } from "#core/storage/connect.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { testServers } from "../../../support/servers.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog, testMetrics } from "./helpers.ts";

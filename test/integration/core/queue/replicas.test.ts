@@ -1,9 +1,9 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
-import { connectNats, type Nats } from "#core/queue/connect.ts";
-import { publisher } from "#core/queue/publish.ts";
-import { ensureStream } from "#core/queue/streams.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { planStream } from "#core/queue/topology.ts";
 import { testDir } from "../../../../dev/paths.ts";
 import { freePorts } from "../../../../dev/servers/free-ports.ts";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
-import type { Nats } from "#core/queue/connect.ts";
-import { publisher } from "#core/queue/publish.ts";
-import { worker } from "#core/queue/worker.ts";
-import type { Part } from "#core/runtime/lifecycle.ts";
+import type { Nats } from "#core/queue/jetstream/connect.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
+import { worker } from "#core/queue/jetstream/worker.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { testServers } from "../../../support/servers.ts";
 import { until } from "../../../support/until.ts";
 import { aQueue, keptLog, openQueue, testMetrics } from "./helpers.ts";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import type { Nats } from "#core/queue/connect.ts";
-import { publisher } from "#core/queue/publish.ts";
-import { ensureStream } from "#core/queue/streams.ts";
+import type { Nats } from "#core/queue/jetstream/connect.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { eventBatchesPerTenant, eventStream, planStream, type StreamSpec } from "#core/queue/topology.ts";
-import { streamsPart } from "../../../../dispatcher/streams.ts";
+import { streamsPart } from "../../../../dispatcher/work/streams.ts";
 import { testServers } from "../../../support/servers.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog, openQueue } from "./helpers.ts";

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
-import type { Nats } from "#core/queue/connect.ts";
-import { publisher } from "#core/queue/publish.ts";
-import { ensureStream } from "#core/queue/streams.ts";
-import { type HandlerContext, type Settlement, type WorkerOptions, worker } from "#core/queue/worker.ts";
-import type { Part } from "#core/runtime/lifecycle.ts";
+import type { Nats } from "#core/queue/jetstream/connect.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { type HandlerContext, type Settlement, type WorkerOptions, worker } from "#core/queue/jetstream/worker.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers.ts";
 import { until } from "../../../support/until.ts";
 import { aQueue, keptLog, type Line, openQueue, testMetrics } from "./helpers.ts";

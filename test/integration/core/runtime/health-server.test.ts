@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
-import { type Check, healthServer } from "#core/runtime/health-server.ts";
-import { createMetrics } from "#core/runtime/metrics.ts";
+import { type Check, healthServer } from "#core/runtime/process/health-server.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
 
 describe("healthServer", () => {
   const { registry, requests } = createMetrics("apiserver");

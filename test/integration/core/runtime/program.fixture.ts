@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Part, runProgram } from "#core/runtime/lifecycle.ts";
-import { createLog } from "#core/runtime/log.ts";
+import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
+import { createLog } from "#core/runtime/process/log.ts";
 
 /** A program of three parts whose behaviour and grace the test chooses by its arguments; says on stdout what it does. */
 const [behaviour = "", graceMs] = process.argv.slice(2);

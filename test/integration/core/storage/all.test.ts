@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { allCollections, ensureIndexes, IndexError } from "#core/storage/all.ts";
-import { connectMongo, type Mongo } from "#core/storage/connect.ts";
+import { allCollections, ensureIndexes, IndexError } from "#core/storage/mongo/all.ts";
+import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { testServers } from "../../../support/servers.ts";
 
 describe("ensureIndexes", function () {

@@ -1,8 +1,8 @@
 import { getServers, setServers } from "node:dns";
 import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
-import { connectMongo, isUnreachable, unavailable } from "#core/storage/connect.ts";
-import { connectRedis } from "#core/storage/redis.ts";
+import { connectMongo, isUnreachable, unavailable } from "#core/storage/mongo/connect.ts";
+import { connectRedis } from "#core/storage/redis/connect.ts";
 import { startNameServer } from "../../../support/name-server.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers.ts";
 import { until } from "../../../support/until.ts";

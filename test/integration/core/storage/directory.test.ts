@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Db } from "mongodb";
-import { ensureIndexes } from "#core/storage/all.ts";
-import { connectMongo, type Mongo } from "#core/storage/connect.ts";
-import { type Directory, directory } from "#core/storage/directory.ts";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
+import { type Directory, directory } from "#core/storage/settings/directory.ts";
 import { testServers } from "../../../support/servers.ts";
 
 describe("directory", () => {

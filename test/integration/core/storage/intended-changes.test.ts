@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
-import { type Changeable, changeWasMade, type IntendedChange, rememberChange } from "#core/storage/intended-changes.ts";
+import { type Changeable, changeWasMade, type IntendedChange, rememberChange } from "#core/storage/work/intended-changes.ts";
 import { testServers } from "../../../support/servers.ts";
 
 const ids = (from: number, count: number) => Array.from({ length: count }, (_, n) => `evb_${from + n}`);

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Collection } from "mongodb";
-import { collectionOf } from "#core/storage/collection.ts";
-import { connectMongo, type Mongo } from "#core/storage/connect.ts";
-import { extendLease, type Leasable, namedLease, settle, takeLease } from "#core/storage/leases.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
+import { extendLease, type Leasable, namedLease, settle, takeLease } from "#core/storage/work/leases.ts";
 import { testServers } from "../../../support/servers.ts";
 
 type Row = Leasable & { status: string; note?: string; outbox: string[] };

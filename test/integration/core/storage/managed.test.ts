@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Collection } from "mongodb";
-import { connectMongo, type Mongo } from "#core/storage/connect.ts";
+import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import {
   Deposed,
   type Fence,
@@ -10,8 +10,8 @@ import {
   orphans,
   stampEpoch,
   type WantedRow,
-} from "#core/storage/managed.ts";
-import { type PlanRow, planCollection } from "#core/storage/plans.ts";
+} from "#core/storage/settings/managed.ts";
+import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { testServers } from "../../../support/servers.ts";
 
 type Row = ManagedRow & { title: string };

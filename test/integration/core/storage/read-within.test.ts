@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { type Collection, MongoClient } from "mongodb";
-import { readWithin } from "#core/storage/read-within.ts";
+import { readWithin } from "#core/storage/mongo/read-within.ts";
 import { testServers } from "../../../support/servers.ts";
 
 type Row = { _id: number; text: string };

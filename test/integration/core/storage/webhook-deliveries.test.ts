@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
-import { ensureIndexes } from "#core/storage/all.ts";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import {
   type Concluded,
   type WebhookDeliveryRow,
   webhookDeliveries,
   webhookDeliveryCollection,
-} from "#core/storage/webhook-deliveries.ts";
-import { anyDelivery, webhookHistory } from "#core/storage/webhook-history.ts";
+} from "#core/storage/webhooks/deliveries.ts";
+import { anyDelivery, webhookHistory } from "#core/storage/webhooks/history.ts";
 import { anAttempt, anEnvelope, aWebhookDelivery } from "../../../support/deliveries.ts";
 import { testServers } from "../../../support/servers.ts";
 

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
-import { ensureIndexes } from "#core/storage/all.ts";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import {
   bucketMs,
   type WebhookStatsChange,
   webhookStats,
   webhookStatsCollection,
-} from "#core/storage/webhook-stats.ts";
+} from "#core/storage/webhooks/stats.ts";
 import { planOf } from "../../../support/plans.ts";
 import { testServers } from "../../../support/servers.ts";
 

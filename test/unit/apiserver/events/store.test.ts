@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { createLog } from "#core/runtime/log.ts";
-import type { EventBatchRow, StoredEvent } from "#core/storage/event-batches.ts";
-import { eventStore } from "../../../../apiserver/events/store.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import type { EventBatchRow, StoredEvent } from "#core/storage/events/batches.ts";
+import { eventStore } from "../../../../apiserver/publishing/event-store.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 const log = createLog({ program: "test", level: "error", destination: { write: () => undefined } });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { addressGuard } from "#core/runtime/address-guard.ts";
+import { addressGuard } from "#core/runtime/http/address-guard.ts";
 
 const open = addressGuard({ allow: [] });
 const own = addressGuard({ allow: ["10.1.0.0/16", "127.0.0.1", "fd00::/8"] });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { addressGuard } from "#core/runtime/address-guard.ts";
-import { addressLookup } from "#core/runtime/address-lookup.ts";
-import { dns } from "#core/runtime/resolve.ts";
+import { addressGuard } from "#core/runtime/http/address-guard.ts";
+import { addressLookup } from "#core/runtime/http/address-lookup.ts";
+import { dns } from "#core/runtime/http/resolve.ts";
 import { type DnsAnswer, type NameServer, startNameServer } from "../../../support/name-server.ts";
 
 describe("addressLookup", () => {

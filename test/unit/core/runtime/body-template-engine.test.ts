@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { type Rendered, templateEngine, templateProblem } from "#core/runtime/body-template-engine.ts";
-import { templateLimits } from "#core/runtime/body-template-limits.ts";
+import { type Rendered, templateEngine, templateProblem } from "#core/runtime/templates/engine.ts";
+import { templateLimits } from "#core/runtime/templates/limits.ts";
 
 const { render } = templateEngine();
 

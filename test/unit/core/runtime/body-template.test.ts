@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { type BodyTemplates, bodyTemplates } from "#core/runtime/body-template.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
+import { type BodyTemplates, bodyTemplates } from "#core/runtime/templates/body-templates.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 
 const anEvent = (data: Record<string, unknown> = {}): EventEnvelope => ({
   id: "evt_1",

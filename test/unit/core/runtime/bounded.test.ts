@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
-import { mapBounded, semaphore } from "#core/runtime/bounded.ts";
+import { mapBounded, semaphore } from "#core/runtime/batching/bounded.ts";
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { OperatorConfig } from "#config/operator.ts";
-import { ConfigError, describeConfig, loadConfig } from "#core/runtime/config.ts";
+import { ConfigError, describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 
 const ring = `k1:${Buffer.alloc(32, 1).toString("base64")}`;
 const least = {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { gather } from "#core/runtime/gather.ts";
+import { gather } from "#core/runtime/batching/gather.ts";
 import { until } from "../../../support/until.ts";
 
 describe("gather", () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import * as fc from "fast-check";
-import { KeyRingError, keyRing } from "#core/runtime/key-ring.ts";
+import { KeyRingError, keyRing } from "#core/runtime/process/key-ring.ts";
 
 const key = (kid: string): string => `${kid}:${randomBytes(32).toString("base64")}`;
 const place = "apps/app_1/ios_push.private_key";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { later } from "#core/runtime/later.ts";
+import { later } from "#core/runtime/batching/later.ts";
 
 const aLater = (over: Partial<Parameters<typeof later<number>>[0]> = {}) => {
   const writes: number[][] = [];

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
-import { createLog, type Log } from "#core/runtime/log.ts";
+import { createLog, type Log } from "#core/runtime/process/log.ts";
 
 describe("createLog", () => {
   let lines: string[];

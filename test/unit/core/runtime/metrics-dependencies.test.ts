@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Registry } from "prom-client";
-import { watchDependencies } from "#core/runtime/metrics-dependencies.ts";
+import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
 
 describe("herald_dependency_up", () => {
   it("asks with each scrape, and tells who answers and who does not", async () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Registry } from "prom-client";
-import { combinations, counterFromZero } from "#core/runtime/metrics-series.ts";
+import { combinations, counterFromZero } from "#core/runtime/metrics/series.ts";
 
 describe("a counter that begins at zero", () => {
   it("has a series for each combination of its labels before anything is counted", async () => {

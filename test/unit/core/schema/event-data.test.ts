@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { sampleEvent } from "#core/domain/sample-event.ts";
-import { maxWebhookBytes } from "#core/domain/webhook-body.ts";
-import { eventKinds } from "#core/schema/event.ts";
-import { eventTypes } from "#core/schema/event-data.ts";
-import { parser } from "#core/schema/parser.ts";
+import { sampleEvent } from "#core/domain/events/sample.ts";
+import { maxWebhookBytes } from "#core/domain/webhooks/body.ts";
+import { eventKinds } from "#core/schema/events/envelope.ts";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import { parser } from "#core/schema/json/parser.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 

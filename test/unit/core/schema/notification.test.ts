@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ValidationError } from "#core/errors.ts";
-import { CreateNotification } from "#core/schema/notification.ts";
-import { parser } from "#core/schema/parser.ts";
+import { CreateNotification } from "#core/schema/messages/notification.ts";
+import { parser } from "#core/schema/json/parser.ts";
 
 describe("the schema of a notification", () => {
   const parse = parser(CreateNotification);

@@ -2,9 +2,9 @@ import { expect } from "chai";
 import * as fc from "fast-check";
 import { type TSchema, Type } from "typebox";
 import { ValidationError } from "#core/errors.ts";
-import { Closed, MapOf, Nullable } from "#core/schema/common.ts";
-import { CreateNotification } from "#core/schema/notification.ts";
-import { parser } from "#core/schema/parser.ts";
+import { Closed, MapOf, Nullable } from "#core/schema/json/common.ts";
+import { CreateNotification } from "#core/schema/messages/notification.ts";
+import { parser } from "#core/schema/json/parser.ts";
 
 const Target = Closed({
   channels: Type.Optional(Type.Array(Type.Enum(["email", "sms"]), { maxItems: 3, uniqueItems: true })),

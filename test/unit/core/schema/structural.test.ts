@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { type TSchema, Type } from "typebox";
-import { Closed, MapOf } from "#core/schema/common.ts";
-import { customResourceDefinition } from "#core/schema/crd.ts";
-import { allResources } from "#core/schema/resources/all.ts";
-import { structural } from "#core/schema/structural.ts";
+import { Closed, MapOf } from "#core/schema/json/common.ts";
+import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
+import { allResources } from "#core/schema/kubernetes/all.ts";
+import { structural } from "#core/schema/kubernetes/structural.ts";
 
 describe("structural", () => {
   const rewritten: { it: string; schema: TSchema; expect: object }[] = [

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ValidationError } from "#core/errors.ts";
-import { parser } from "#core/schema/parser.ts";
-import { CreateSubscription } from "#core/schema/subscription.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import { CreateSubscription } from "#core/schema/people/subscription.ts";
 
 const point = (first: number, length = 65) => Buffer.alloc(length, first).toString("base64url");
 

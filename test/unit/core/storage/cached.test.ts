@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { cached } from "#core/storage/cached.ts";
+import { cached } from "#core/storage/settings/cached.ts";
 
 describe("cached", () => {
   let nowMs = 0;

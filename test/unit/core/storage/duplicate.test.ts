@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { MongoServerError } from "mongodb";
-import { oneWriter, retryConflicts } from "#core/storage/duplicate.ts";
+import { oneWriter, retryConflicts } from "#core/storage/mongo/duplicate.ts";
 
 const conflict = () => new MongoServerError({ message: "deadlock detected", code: 16_908_292 });
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { loader } from "#core/storage/loader.ts";
+import { loader } from "#core/storage/mongo/loader.ts";
 
 describe("loader", () => {
   /** A store that says under which keys it was asked. */

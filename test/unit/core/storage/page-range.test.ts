@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { newId, ulid } from "#core/domain/ids.ts";
-import { pageRange } from "#core/storage/page-range.ts";
+import { pageRange } from "#core/storage/mongo/page-range.ts";
 
 const at = (ms: number): Date => new Date(Date.UTC(2026, 2, 1) + ms);
 const ids = [0, 1, 2, 3].map((ms) => newId("message", at(ms)));

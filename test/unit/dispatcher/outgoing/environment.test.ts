@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { selfSigned } from "../../../../dev/simulators/certificate.ts";
-import type { GuardedReply } from "../../../../dispatcher/outgoing/guarded-client.ts";
+import type { GuardedReply } from "../../../../dispatcher/net/guarded/client.ts";
 import { outgoing } from "../../../support/outgoing.ts";
 
 const root = join(import.meta.dirname, "../../../..");

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
-import { type Connection, connectionOver } from "../../../../dispatcher/outgoing/connection.ts";
-import { type Exchanged, exchange } from "../../../../dispatcher/outgoing/exchange.ts";
+import { type Connection, connectionOver } from "../../../../dispatcher/net/guarded/connection.ts";
+import { type Exchanged, exchange } from "../../../../dispatcher/net/guarded/exchange.ts";
 import { outgoing } from "../../../support/outgoing.ts";
 
 const never = new AbortController().signal;

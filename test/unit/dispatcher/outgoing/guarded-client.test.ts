@@ -1,7 +1,7 @@
 import { createServer as createHttps } from "node:https";
 import { expect } from "chai";
 import { selfSigned } from "../../../../dev/simulators/certificate.ts";
-import type { GuardedClient } from "../../../../dispatcher/outgoing/guarded-client.ts";
+import type { GuardedClient } from "../../../../dispatcher/net/guarded/client.ts";
 import { ask, outgoing } from "../../../support/outgoing.ts";
 
 const tls = selfSigned();

@@ -3,9 +3,9 @@ import type { Socket } from "node:net";
 import { createServer as createTls } from "node:tls";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import type { WebhookErrorClass } from "#core/domain/webhook-errors.ts";
+import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import { selfSigned } from "../../../../dev/simulators/certificate.ts";
-import type { GuardedReply } from "../../../../dispatcher/outgoing/guarded-client.ts";
+import type { GuardedReply } from "../../../../dispatcher/net/guarded/client.ts";
 import { ask, outgoing } from "../../../support/outgoing.ts";
 import { until } from "../../../support/until.ts";
 

@@ -1,8 +1,8 @@
 import { Server } from "node:http";
 import { expect } from "chai";
-import { addressGuard } from "#core/runtime/address-guard.ts";
-import { dns } from "#core/runtime/resolve.ts";
-import type { GuardedClient } from "../../../../dispatcher/outgoing/guarded-client.ts";
+import { addressGuard } from "#core/runtime/http/address-guard.ts";
+import { dns } from "#core/runtime/http/resolve.ts";
+import type { GuardedClient } from "../../../../dispatcher/net/guarded/client.ts";
 import { type DnsAnswer, type DnsRecord, type NameServer, startNameServer } from "../../../support/name-server.ts";
 import { ask, outgoing } from "../../../support/outgoing.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { type DeliveryErrorCode, faultOf, type OutcomeKind } from "#core/domain/outcome.ts";
-import { apnsOutcome, apnsRules } from "../../../../dispatcher/providers/apns-outcomes.ts";
+import { type DeliveryErrorCode, faultOf, type OutcomeKind } from "#core/domain/messages/outcome.ts";
+import { apnsOutcome, apnsRules } from "../../../../dispatcher/channels/ios-push/outcomes.ts";
 
 const now = new Date("2026-11-21T08:00:00Z");
 

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { renderApns } from "#core/domain/render/apns.ts";
+import { renderApns } from "#core/channels/ios-push/render.ts";
 import { makeCredentials } from "../../../../dev/simulators/credentials.ts";
-import { type ApnsDeps, apns, apnsIdOf } from "../../../../dispatcher/providers/apns.ts";
-import { apnsTokens } from "../../../../dispatcher/providers/apns-tokens.ts";
-import type { TransportRequest, TransportResult } from "../../../../dispatcher/providers/transport.ts";
+import { type ApnsDeps, apns, apnsIdOf } from "../../../../dispatcher/channels/ios-push/apns.ts";
+import { apnsTokens } from "../../../../dispatcher/channels/ios-push/tokens.ts";
+import type { TransportRequest, TransportResult } from "../../../../dispatcher/net/transport.ts";
 
 const { apns: keys } = makeCredentials();
 const never = new AbortController().signal;

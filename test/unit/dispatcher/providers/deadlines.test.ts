@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { dispatcherGraceSeconds } from "#config/dispatcher.ts";
-import { reserveMs, sendTimeoutMs, sendTimeoutsMs } from "../../../../dispatcher/providers/deadlines.ts";
+import { reserveMs, sendTimeoutMs, sendTimeoutsMs } from "../../../../dispatcher/channels/deadlines.ts";
 
 const channels = Object.keys(sendTimeoutsMs) as (keyof typeof sendTimeoutsMs)[]; // the keys of a Record
 

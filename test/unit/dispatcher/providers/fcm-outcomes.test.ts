@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { type DeliveryErrorCode, faultOf, type OutcomeKind } from "#core/domain/outcome.ts";
-import { fcmOutcome, fcmRules } from "../../../../dispatcher/providers/fcm-outcomes.ts";
+import { type DeliveryErrorCode, faultOf, type OutcomeKind } from "#core/domain/messages/outcome.ts";
+import { fcmOutcome, fcmRules } from "../../../../dispatcher/channels/android-push/outcomes.ts";
 
 const now = new Date("2026-11-21T08:00:00Z");
 type Expected = [OutcomeKind, DeliveryErrorCode];

@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import type { Outcome } from "#core/domain/outcome.ts";
-import { renderFcm } from "#core/domain/render/fcm.ts";
+import type { Outcome } from "#core/domain/messages/outcome.ts";
+import { renderFcm } from "#core/channels/android-push/render.ts";
 import type { Simulator } from "../../../../dev/simulators/control.ts";
 import { makeCredentials } from "../../../../dev/simulators/credentials.ts";
 import { startFcm } from "../../../../dev/simulators/fcm.ts";
-import { type FcmAccount, fcm } from "../../../../dispatcher/providers/fcm.ts";
-import { http2Pool } from "../../../../dispatcher/providers/http2-pool.ts";
+import { type FcmAccount, fcm } from "../../../../dispatcher/channels/android-push/fcm.ts";
+import { http2Pool } from "../../../../dispatcher/net/http2/pool.ts";
 
 const { tls, fcm: account } = makeCredentials();
 const push = renderFcm({

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { encodeHeaders, headerDecoder } from "../../../../dispatcher/providers/hpack.ts";
-import { huffmanDecode } from "../../../../dispatcher/providers/hpack-huffman.ts";
+import { encodeHeaders, headerDecoder } from "../../../../dispatcher/net/http2/hpack.ts";
+import { huffmanDecode } from "../../../../dispatcher/net/http2/hpack-huffman.ts";
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
 const bytesOf = (block: string): Buffer => Buffer.from(block, "latin1");

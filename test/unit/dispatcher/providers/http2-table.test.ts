@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http2";
 import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { expect } from "chai";
-import { frameHeaderLength } from "../../../../dispatcher/providers/http2-frames.ts";
-import { http2Pool } from "../../../../dispatcher/providers/http2-pool.ts";
+import { frameHeaderLength } from "../../../../dispatcher/net/http2/frames.ts";
+import { http2Pool } from "../../../../dispatcher/net/http2/pool.ts";
 
 const never = new AbortController().signal;
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

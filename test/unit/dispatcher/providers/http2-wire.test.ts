@@ -3,9 +3,9 @@ import { createServer, type Http2Server, type ServerHttp2Stream } from "node:htt
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import fc from "fast-check";
-import { NotBegun } from "#core/domain/outcome.ts";
-import { frame, frameReader, frameTypes } from "../../../../dispatcher/providers/http2-frames.ts";
-import { type Http2Pool, type Http2PoolOptions, http2Pool } from "../../../../dispatcher/providers/http2-pool.ts";
+import { NotBegun } from "#core/domain/messages/outcome.ts";
+import { frame, frameReader, frameTypes } from "../../../../dispatcher/net/http2/frames.ts";
+import { type Http2Pool, type Http2PoolOptions, http2Pool } from "../../../../dispatcher/net/http2/pool.ts";
 import { until } from "../../../support/until.ts";
 
 const never = new AbortController().signal;

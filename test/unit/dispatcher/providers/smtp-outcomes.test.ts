@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { type DeliveryErrorCode, type Fault, faultOf, type OutcomeKind } from "#core/domain/outcome.ts";
-import { type SmtpError, smtpOutcome } from "../../../../dispatcher/providers/smtp-outcomes.ts";
-import type { Reached } from "../../../../dispatcher/providers/smtp-sessions.ts";
+import { type DeliveryErrorCode, type Fault, faultOf, type OutcomeKind } from "#core/domain/messages/outcome.ts";
+import { type SmtpError, smtpOutcome } from "../../../../dispatcher/channels/email/outcomes.ts";
+import type { Reached } from "../../../../dispatcher/channels/email/sessions.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { encryptWebPush } from "../../../../dispatcher/providers/web-push-encryption.ts";
+import { encryptWebPush } from "../../../../dispatcher/channels/web-push/encryption.ts";
 
 describe("web push encryption", () => {
   it("makes the message of RFC 8291's example", () => {

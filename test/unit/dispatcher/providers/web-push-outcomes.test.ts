@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { type DeliveryErrorCode, faultOf, type OutcomeKind } from "#core/domain/outcome.ts";
-import { webPushOutcome } from "../../../../dispatcher/providers/web-push-outcomes.ts";
+import { type DeliveryErrorCode, faultOf, type OutcomeKind } from "#core/domain/messages/outcome.ts";
+import { webPushOutcome } from "../../../../dispatcher/channels/web-push/outcomes.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 const outcome = (status: number, body = "", headers: Record<string, string> = {}) =>

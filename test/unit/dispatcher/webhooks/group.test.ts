@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { makeEvent } from "#core/domain/events.ts";
-import type { EventEnvelope } from "#core/schema/event.ts";
-import { grouping } from "../../../../dispatcher/webhooks/group.ts";
+import { makeEvent } from "#core/domain/events/make.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { grouping } from "../../../../dispatcher/webhooks/match/group.ts";
 import { aWebhook } from "../../../support/webhooks.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { makeEvent } from "#core/domain/events.ts";
-import { deliveryOf, written } from "../../../../dispatcher/webhooks/delivery.ts";
-import { type Item, LaneQueue } from "../../../../dispatcher/webhooks/lane-queue.ts";
-import { readMemory } from "../../../../dispatcher/webhooks/read-memory.ts";
+import { makeEvent } from "#core/domain/events/make.ts";
+import { deliveryOf, written } from "../../../../dispatcher/webhooks/match/delivery.ts";
+import { type Item, LaneQueue } from "../../../../dispatcher/webhooks/queue/items.ts";
+import { readMemory } from "../../../../dispatcher/webhooks/queue/read-memory.ts";
 import { aWebhook } from "../../../support/webhooks.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { makeEvent } from "#core/domain/events.ts";
-import type { EventEnvelope, EventKind } from "#core/schema/event.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhook-deliveries.ts";
-import type { WebhookRow } from "#core/storage/webhooks.ts";
-import { matchEvents, wants } from "../../../../dispatcher/webhooks/match.ts";
+import { makeEvent } from "#core/domain/events/make.ts";
+import type { EventEnvelope, EventKind } from "#core/schema/events/envelope.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { matchEvents, wants } from "../../../../dispatcher/webhooks/match/match.ts";
 import { aWebhook } from "../../../support/webhooks.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { patience } from "../../../../dispatcher/webhooks/patience.ts";
+import { patience } from "../../../../dispatcher/webhooks/queue/room.ts";
 import { aWebhook } from "../../../support/webhooks.ts";
 
 describe("the patience with an endpoint", () => {

@@ -1,12 +1,12 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { addressGuard } from "#core/runtime/address-guard.ts";
-import { bodyTemplates } from "#core/runtime/body-template.ts";
-import { type GuardedClient, guardedClient } from "../../../../dispatcher/outgoing/guarded-client.ts";
-import { deliveryOf, written } from "../../../../dispatcher/webhooks/delivery.ts";
-import { prepare } from "../../../../dispatcher/webhooks/prepare.ts";
-import { type Sent, sendWebhook } from "../../../../dispatcher/webhooks/send.ts";
+import { addressGuard } from "#core/runtime/http/address-guard.ts";
+import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
+import { type GuardedClient, guardedClient } from "../../../../dispatcher/net/guarded/client.ts";
+import { deliveryOf, written } from "../../../../dispatcher/webhooks/match/delivery.ts";
+import { prepare } from "../../../../dispatcher/webhooks/send/prepare.ts";
+import { type Sent, sendWebhook } from "../../../../dispatcher/webhooks/send/send.ts";
 import { anEnvelope } from "../../../support/deliveries.ts";
 import { aWebhook } from "../../../support/webhooks.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import pino from "pino";
-import type { WebhookStatsChange } from "#core/storage/webhook-stats.ts";
-import { endpointStats, type StatsSample } from "../../../../dispatcher/webhooks/stats.ts";
+import type { WebhookStatsChange } from "#core/storage/webhooks/stats.ts";
+import { endpointStats, type StatsSample } from "../../../../dispatcher/webhooks/health/stats.ts";
 
 const noon = new Date("2026-11-21T12:00:00Z");
 const later = (ms: number) => new Date(noon.getTime() + ms);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type WaitingRoomDeps, waitingRoom } from "../../../../dispatcher/webhooks/waiting-room.ts";
+import { type WaitingRoomDeps, waitingRoom } from "../../../../dispatcher/webhooks/queue/waiting-room.ts";
 
 describe("a lane's waiting room", () => {
   /** A room whose circumstances can be changed, and who was let in. */

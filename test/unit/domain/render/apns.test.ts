@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { apnsBody, renderApns } from "#core/domain/render/apns.ts";
-import type { Rendering } from "#core/domain/render/rendering.ts";
+import { apnsBody, renderApns } from "#core/channels/ios-push/render.ts";
+import type { Rendering } from "#core/channels/rendering.ts";
 
 const aRendering = (content: Rendering["content"], rest: Partial<Rendering> = {}): Rendering => ({
   messageId: "msg_1",

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { renderEmail } from "#core/domain/render/email.ts";
+import { renderEmail } from "#core/channels/email/render.ts";
 
 describe("a rendered mail", () => {
   const body = '<html><BODY class="x"><p>Hello</p></BODY></html>';

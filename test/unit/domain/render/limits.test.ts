@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { apnsBody, renderApns } from "#core/domain/render/apns.ts";
-import { pushErrors } from "#core/domain/render/limits.ts";
+import { apnsBody, renderApns } from "#core/channels/ios-push/render.ts";
+import { pushErrors } from "#core/channels/limits.ts";
 
 const id = "0".repeat(30);
 const bytesOf = (text: string): number =>

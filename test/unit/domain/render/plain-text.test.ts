@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { plainText } from "#core/domain/render/plain-text.ts";
+import { plainText } from "#core/channels/email/plain-text.ts";
 
 const cases: { it: string; html: string; text: string }[] = [
   { it: "keeps plain text as it is", html: "Hello you", text: "Hello you" },

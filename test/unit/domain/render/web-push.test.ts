@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { renderWebPush, webPushBody } from "#core/domain/render/web-push.ts";
-import type { Content, Options } from "#core/schema/notification.ts";
+import { renderWebPush, webPushBody } from "#core/channels/web-push/render.ts";
+import type { Content, Options } from "#core/schema/messages/notification.ts";
 
 const render = (content: Content, options: Options = {}, language: string | null = null) =>
   renderWebPush({ messageId: "msg_1", content, options, language, ttlSeconds: 60 });

@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "#core/domain/clock.ts";
+import { AppError } from "#core/errors.ts";
+import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
+import type { PlanRow } from "#core/storage/plans/plans.ts";
+import type { TenantRow } from "#core/storage/tenants/tenants.ts";
+import type { FoundKey } from "./key-lookup.ts";
+import { type Authenticate, unauthenticated } from "../http/middleware/authentication.ts";
+
+export type AuthenticateDeps = {
+  /** The key that has a token with this SHA-256 (hex); may be up to 30 s old. */
+  keyOf: (hash: string) => Promise<FoundKey>;
+  tenant: (id: string) => Promise<TenantRow | null>;
+  plan: (name: string) => Promise<PlanRow | null>;
+  clock: Clock;
+};
+
+/** Tokens are random, so a plain SHA-256 finds them; the token itself is stored nowhere. */
+export const authenticate =
+  (deps: AuthenticateDeps): Authenticate =>
+  async (token) => {
+    const hash = createHash("sha256").update(token).digest("hex");
+    const key = await deps.keyOf(hash);
+    if (key === null) throw unauthenticated("invalid");
+    if (key === "revoked") throw unauthenticated("revoked");
+    requireLive(key, hash, deps.clock.now());
+    const tenant = await deps.tenant(key.tenant_id);
+    if (tenant === null) throw unauthenticated("revoked");
+    if (tenant.suspended) {
+      const reason = tenant.suspended_reason ?? "suspended";
+      throw new AppError("HS_ORGANIZATION_SUSPENDED", "this organisation is suspended", { reason });
+    }
+    const plan = await deps.plan(tenant.plan);
+    if (plan === null) throw new AppError("HS_UNAVAILABLE", "the organisation's plan is not set up yet", later);
+    return { key, tenant, plan };
+  };
+
+const later = { retry_after_seconds: 5 };
+
+const requireLive = (key: ApiKeyRow, hash: string, now: Date): void => {
+  if (key.revoked_at !== null) throw unauthenticated("revoked");
+  const place = key.hashes.findIndex((entry) => entry.hash === hash);
+  const expiresAt = key.hashes[place]?.expires_at ?? null;
+  if (expiresAt !== null && expiresAt <= now) throw unauthenticated(place === 0 ? "expired" : "revoked"); // replaced by the first
+};

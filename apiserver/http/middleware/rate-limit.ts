@@ -1,0 +1,16 @@
+import { RateLimited, rateHeaders } from "../../limits/rate.ts";
+import type { Middleware } from "../state.ts";
+import type { TakeToken } from "../../limits/take-token.ts";
+
+/** The key's token bucket: every authenticated request costs one token, a refused one costs none. */
+export const rateLimit =
+  (takeToken: TakeToken): Middleware =>
+  async (ctx, next) => {
+    const { caller } = ctx.state;
+    if (caller === undefined) return next();
+    const state = await takeToken(caller.key._id, caller.plan.api_rps);
+    if (state.isDegraded) ctx.set("X-RateLimit-Degraded", "1");
+    if (!state.isAllowed) throw new RateLimited("this key's request rate is exhausted", state);
+    ctx.set(rateHeaders(state));
+    return next();
+  };

@@ -1,0 +1,124 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { derivedId, derivedIdAt, type IdKind } from "#core/domain/ids.ts";
+import { AppError, errorStatuses, Unavailable } from "#core/errors.ts";
+import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { KeptReply, KeptRow, Replies, ReplyRow } from "#core/storage/service/replies.ts";
+import { inProgress, keyReused, repeatHeaders } from "./idempotency-key.ts";
+import type { Answer } from "./route.ts";
+
+export type OnceDeps = {
+  replies: Replies;
+  seal: KeyRing["seal"];
+  open: KeyRing["open"];
+  /** How long a request may take: after it another may go on where one was cut short. */
+  holdMs: number;
+  clock: Clock;
+};
+
+/** A request with an idempotency key. `operation` names what is asked for, with the things that its path names. */
+export type Asked = { app: AppRow; operation: string; key: string; fingerprint: string };
+
+/** Makes the id of a new thing. */
+export type NewId = (kind: IdKind) => string;
+
+/** The same for each attempt at a request: its name, when it was begun first, and the ids of what it makes. */
+export type Attempt = { newId: NewId; once: { id: string; begunAt: Date } };
+
+/** What answers a request. */
+export type Run = {
+  /** The status of an answer that has none. */
+  status: number;
+  handle: (attempt: Attempt) => Promise<Answer<unknown>>;
+  /** Finds what an attempt made that was cut short; null when it made nothing. Without it, going on is harmless. */
+  made?: ((attempt: Attempt) => Promise<Answer<unknown> | null>) | undefined;
+  /** Shows the thing that the first reply showed, as it is now: for replies that are not kept. */
+  show?: ((id: string) => Promise<unknown>) | undefined;
+};
+
+/**
+ * Answers a request with an idempotency key once: for 24 hours repeats get the first reply, errors use no key up, and
+ * an attempt that was cut short is gone on with. Source: decisions 9.5.
+ * @throws AppError HS_IDEMPOTENCY_IN_PROGRESS, HS_IDEMPOTENCY_KEY_REUSED
+ */
+export const once = (deps: OnceDeps) => {
+  const { replies, clock, holdMs } = deps;
+  return {
+    /** Whether the reply is there: then nothing but the key needs to be asked. */
+    isAnswered: async (asked: Pick<Asked, "app" | "operation" | "key">): Promise<boolean> =>
+      (await replies.find(asked.app.tenant_id, idOf(asked), clock.now())) !== null,
+
+    answer: async (asked: Asked, run: Run): Promise<Answer<unknown>> => {
+      const now = clock.now();
+      const begun = await replies.begin(rowOf(asked, now, holdMs), now);
+      switch (begun.kind) {
+        case "busy":
+          throw inProgress();
+        case "kept":
+          return repeat(deps, asked, begun.row, run);
+        case "ours":
+          return answerNow(deps, begun, run);
+      }
+    },
+  };
+};
+
+const idOf = ({ app, operation, key }: Pick<Asked, "app" | "operation" | "key">): string =>
+  derivedId("reply", app._id, operation, key);
+
+const rowOf = (asked: Asked, now: Date, holdMs: number): ReplyRow => ({
+  _id: idOf(asked),
+  tenant_id: asked.app.tenant_id,
+  app_id: asked.app._id,
+  fingerprint: asked.fingerprint,
+  held_until: new Date(now.getTime() + holdMs),
+  reply: null,
+  created_at: now,
+});
+
+const answerNow = async (
+  deps: OnceDeps,
+  { row, isResumed }: { row: ReplyRow; isResumed: boolean },
+  run: Run,
+): Promise<Answer<unknown>> => {
+  const { replies, clock } = deps;
+  const newId: NewId = (kind) => derivedIdAt(kind, row.created_at, row._id);
+  const attempt = { newId, once: { id: row._id, begunAt: row.created_at } };
+  try {
+    const made = isResumed ? await run.made?.(attempt) : null;
+    const answer = made ?? (await run.handle(attempt));
+    await replies.keep(row, keptOf(deps, row, answer, run));
+    return answer;
+  } catch (error) {
+    const settled = isRefusal(error) ? replies.forget(row) : replies.release(row, clock.now());
+    await settled.catch(() => undefined); // the end of its hold has the same effect
+    throw error;
+  }
+};
+
+/** After it, nothing has been changed; after any other error it may have been. */
+const isRefusal = (error: unknown): boolean => error instanceof AppError && errorStatuses[error.code] < 500;
+
+const keptOf = ({ seal }: OnceDeps, { _id }: ReplyRow, { body, status }: Answer<unknown>, run: Run): KeptReply => ({
+  status: status ?? run.status,
+  of: run.show === undefined ? null : String(Reflect.get(body as object, "id")), // sound: it shows a thing with an id
+  body: run.show === undefined ? seal(JSON.stringify(body), placeOf(_id)) : null,
+});
+
+const placeOf = (id: string): string => `replies/${id}`;
+
+const repeat = async (deps: OnceDeps, asked: Asked, { _id, fingerprint, reply }: KeptRow, run: Run) => {
+  const mismatch = fingerprint !== asked.fingerprint;
+  if (mismatch && asked.app.idempotency_mismatch === "reject") throw keyReused("request", { key: asked.key });
+  const body = reply.body === null ? await run.show?.(reply.of ?? "") : opened(deps, reply.body, _id);
+  return { body, status: reply.status, headers: repeatHeaders({ replayed: true, mismatch }) };
+};
+
+/** A replica that has not got the newest key of the ring yet cannot read it: another can. */
+const opened = ({ open }: OnceDeps, body: NonNullable<KeptReply["body"]>, id: string): unknown => {
+  try {
+    return JSON.parse(open(body, placeOf(id)));
+  } catch (cause) {
+    throw cause instanceof KeyRingError ? new Unavailable("the reply that was given before", { cause }) : cause;
+  }
+};

@@ -1,0 +1,47 @@
+import { AppError, errorStatuses } from "#core/errors.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { unavailable } from "#core/storage/mongo/connect.ts";
+import { RateLimited, rateHeaders } from "../../limits/rate.ts";
+import type { Context, Middleware } from "../state.ts";
+
+/** Turns every error below into the envelope of spec part 7. Headers that were set before stay. */
+export const problem =
+  (log: Log): Middleware =>
+  async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const known = asAppError(error);
+      if (known.code === "HS_INTERNAL_ERROR") {
+        log.error({ err: error, requestId: ctx.state.requestId }, "request.failed");
+      }
+      reply(ctx, known);
+    }
+  };
+
+/** The envelope as JSON text. */
+export const envelope = ({ code, message, details }: AppError, requestId: string): string =>
+  JSON.stringify({ error: { code, message, details, request_id: requestId } });
+
+/** What an error is to the caller: ours as it is, a store's absence as 503, anything else as 500 without a word. */
+const asAppError = (error: unknown): AppError => {
+  if (error instanceof AppError) return error;
+  const translated = unavailable(error);
+  if (translated instanceof AppError) return translated;
+  return new AppError("HS_INTERNAL_ERROR", "an unexpected error happened; it is logged under this request id");
+};
+
+const reply = (ctx: Context, error: AppError): void => {
+  ctx.status = errorStatuses[error.code];
+  ctx.type = "application/json";
+  const { retry_after_seconds: retryAfterSeconds, allowed } = error.details;
+  if (error instanceof RateLimited) ctx.set(rateHeaders(error.state));
+  if (typeof retryAfterSeconds === "number") {
+    ctx.set("Retry-After", String(retryAfterSeconds));
+    if (ctx.status === 429) ctx.set("X-RateLimit-Reset", String(retryAfterSeconds)); // of a refusal: when to come again
+  }
+  if (error.code === "HS_METHOD_NOT_ALLOWED" && Array.isArray(allowed)) ctx.set("Allow", allowed.join(", "));
+  if (error.code === "HS_UNAUTHENTICATED") ctx.set("WWW-Authenticate", "Bearer");
+  if (error.code === "HS_PAYLOAD_TOO_LARGE") ctx.set("Connection", "close"); // the rest of the body is not read
+  ctx.body = envelope(error, ctx.state.requestId);
+};

@@ -1,0 +1,136 @@
+import { text } from "co-body";
+import { AppError, invalid, ValidationError } from "#core/errors.ts";
+import { clip } from "#core/schema/json/parser-problems.ts";
+import { mayHaveBody } from "../route.ts";
+import type { Context, Middleware } from "../state.ts";
+
+export const maxBodyBytes = 2 * 1024 * 1024; // decisions 9.7; of the body as sent, and again once inflated
+const maxDepth = 20; // decisions 9.7
+
+/**
+ * Reads the JSON body of routes that may have one. What its type or size forbids is refused at once; a fault of its form
+ * is validation's to tell, after resource, scope and plan (decisions 9.3). Why so: docs/decisions/0030.
+ */
+export const requestBody: Middleware = async (ctx, next) => {
+  if (hasBody(ctx)) {
+    requireJson(ctx);
+    await read(ctx);
+  }
+  return next();
+};
+
+const read = async (ctx: Context): Promise<void> => {
+  try {
+    const body = await parse(ctx);
+    checkTree(body);
+    ctx.state.body = body;
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    ctx.state.bodyFault = error;
+  }
+};
+
+/** Undefined for an empty body. */
+const parse = async (ctx: Context): Promise<unknown> => {
+  const bytes = await bytesOf(ctx);
+  return bytes.length === 0 ? undefined : jsonOf(textOf(bytes));
+};
+
+const bytesOf = async (ctx: Context): Promise<Buffer> => {
+  try {
+    return (await text(ctx, { limit: maxBodyBytes, encoding: "" })) as Buffer; // sound: without an encoding it is one
+  } catch (error) {
+    throw translate(error);
+  }
+};
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+const textOf = (bytes: Buffer): string => {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw invalid("body", "is not valid UTF-8");
+  }
+};
+
+const jsonOf = (body: string): unknown => {
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw invalid("body", "is not valid JSON"); // without the cause, which shows the body
+  }
+};
+
+/** 415 for what is not JSON, 413 for what says that it is too large. */
+const requireJson = (ctx: Context): void => {
+  if (ctx.is("json", "+json") === false) throw unsupported("Content-Type", ["application/json"]);
+  const encoding = ctx.get("Content-Encoding").toLowerCase() || "identity";
+  if (!["identity", "gzip"].includes(encoding)) throw unsupported("Content-Encoding", ["gzip", "identity"]);
+  ctx.req.headers["content-encoding"] = encoding; // the reader compares it with regard to case
+  const charset = ctx.request.charset.toLowerCase();
+  if (!["", "utf-8", "utf8"].includes(charset)) throw unsupported("charset", ["utf-8"]);
+  if ((ctx.request.length ?? 0) > maxBodyBytes) throw tooLarge();
+};
+
+const hasBody = (ctx: Context): boolean =>
+  mayHaveBody(ctx.state.route) && (ctx.get("Transfer-Encoding") !== "" || (ctx.request.length ?? 0) > 0);
+
+const checkTree = (body: unknown): void => {
+  const fault = faultIn(body, 1);
+  if (fault !== null) throw invalid(fieldOf(fault.path), fault.message);
+};
+
+/** What no schema looks for, and where: parts of the way to it, the last one first. */
+type Fault = { path: string[]; message: string };
+
+const faultIn = (node: unknown, depth: number): Fault | null => {
+  if (typeof node === "string") return node.isWellFormed() ? null : { path: [], message: `has ${halfPair}` };
+  if (typeof node !== "object" || node === null) return null;
+  if (depth > maxDepth) throw invalid("body", `must not nest deeper than ${maxDepth}`, { limit: maxDepth });
+  return Array.isArray(node) ? faultOfList(node, depth) : faultOfMembers(node, depth);
+};
+
+const faultOfList = (items: readonly unknown[], depth: number): Fault | null => {
+  for (const [i, item] of items.entries()) {
+    const fault = faultIn(item, depth + 1);
+    if (fault !== null) return below(`[${i}]`, fault);
+  }
+  return null;
+};
+
+const faultOfMembers = (node: object, depth: number): Fault | null => {
+  for (const [name, member] of Object.entries(node)) {
+    const problem = nameProblem(name);
+    if (problem !== null) return { path: [], message: problem };
+    const fault = faultIn(member, depth + 1);
+    if (fault !== null) return below(`.${name}`, fault);
+  }
+  return null;
+};
+
+const below = (part: string, { path, message }: Fault): Fault => ({ message, path: [...path, part] });
+
+/** As `details.field` names members: `contents.en`, `labels[0]`. */
+const fieldOf = (path: readonly string[]): string => clip(path.toReversed().join("").replace(/^\./, "")) || "body";
+
+const halfPair = "half of a surrogate pair, which is no character";
+
+const nameProblem = (name: string): string | null => {
+  if (name.includes("\0")) return "has a member name with the character U+0000";
+  if (name === "__proto__") return "has a member with the reserved name __proto__";
+  return name.isWellFormed() ? null : `has a member name with ${halfPair}`;
+};
+
+/** The reader's errors carry the stream's state: only their kind goes on. */
+const translate = (error: unknown): AppError => {
+  const status: unknown = error instanceof Error && "status" in error ? error.status : undefined;
+  if (status === 413) return tooLarge();
+  return invalid("body", "cannot be read: it is cut off, or not what its headers say");
+};
+
+const tooLarge = (): AppError =>
+  new AppError("HS_PAYLOAD_TOO_LARGE", "the body is too large", { limit_bytes: maxBodyBytes });
+
+const unsupported = (what: string, allowed: string[]): AppError =>
+  new AppError("HS_UNSUPPORTED_MEDIA_TYPE", `${what} must be ${allowed.join(" or ")}`, { allowed });

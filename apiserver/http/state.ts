@@ -1,0 +1,26 @@
+import type { Middleware as KoaMiddleware, ParameterizedContext } from "koa";
+import type { ValidationError } from "#core/errors.ts";
+import type { Caller } from "../access/caller.ts";
+import type { Route } from "./route.ts";
+
+/** What the middleware learn about a request, in order. */
+export type State = {
+  requestId: string;
+  /** W3C trace context: the caller's, with a span of ours, or a new one. */
+  traceparent: string;
+  startedAt: number;
+  /** Aborts when the client is gone or the request has taken too long. */
+  signal: AbortSignal;
+  /** Set once the route is known; what follows runs for known routes only. */
+  route: Route;
+  params: Record<string, string>;
+  /** Set for all but public routes. */
+  caller?: Caller;
+  body: unknown;
+  /** What is wrong with the form of the body, which is then undefined. */
+  bodyFault?: ValidationError;
+  resource: unknown;
+};
+
+export type Context = ParameterizedContext<State>;
+export type Middleware = KoaMiddleware<State>;

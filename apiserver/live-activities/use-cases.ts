@@ -1,0 +1,39 @@
+import type { Db } from "mongodb";
+import { appActivityTypes } from "#core/storage/live-activities/app-types.ts";
+import { type LiveActivityTypeRow, liveActivityTypeCollection } from "#core/storage/live-activities/types.ts";
+import type { LateNats } from "../publishing/late-nats.ts";
+import { type AllPlans, featureRule } from "../limits/plan-rules.ts";
+import { removeActivityType, updateActivityType } from "./change.ts";
+import { createActivityType } from "./create.ts";
+import type { ActivityTypeDeps } from "./deps.ts";
+
+export type ActivityTypeUseCases = ReturnType<typeof activityTypeUseCases>;
+
+/** What the handlers of live activity types can ask for. */
+export const activityTypeUseCases = (deps: ActivityTypeDeps & { plans: AllPlans }) => {
+  const { types } = deps;
+  return {
+    requireFeature: featureRule(deps.plans, "live_activities"),
+    ofApp: types.ofApp,
+    /** The type that a path names: by its id, else by its name. Source: decisions 6.1. */
+    find: async (tenantId: string, appId: string, idOrName: string): Promise<LiveActivityTypeRow | null> =>
+      (await types.findById(tenantId, appId, idOrName)) ?? types.findByName(tenantId, appId, idOrName),
+    create: createActivityType(deps),
+    update: updateActivityType(deps),
+    remove: removeActivityType(deps),
+  };
+};
+
+export type ActivityTypeWiring = Pick<ActivityTypeDeps, "audit" | "clock"> & {
+  db: Db;
+  nats: Pick<LateNats, "changed">;
+  plans: AllPlans;
+};
+
+/** Puts the use cases together with the stores and with NATS. */
+export const activityTypeWiring = ({ db, nats, ...deps }: ActivityTypeWiring): ActivityTypeUseCases =>
+  activityTypeUseCases({
+    ...deps,
+    types: appActivityTypes(db),
+    announce: (id) => nats.changed(liveActivityTypeCollection.name, id),
+  });

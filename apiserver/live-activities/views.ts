@@ -1,0 +1,21 @@
+import type { ActivitySchema, LiveActivityType } from "#core/schema/live-activities/type.ts";
+import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
+
+/** A type as the REST interface shows it. Source: spec 2.1. */
+export const activityTypeView = (row: LiveActivityTypeRow): LiveActivityType => ({
+  id: row._id,
+  name: row.name,
+  description: row.description,
+  content_state_schema: row.content_state_schema as ActivitySchema, // sound: only what passed its schema is stored
+  attributes_schema: row.attributes_schema as ActivitySchema, // sound: as above
+  push_to_start_tokens: row.push_to_start_tokens ?? 0,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+  ...warningsOf(row),
+});
+
+/** Apple is sent the name as `attributes-type`: it finds the app's struct of that name. Source: decisions 6.1. */
+const warningsOf = ({ name }: LiveActivityTypeRow): Pick<LiveActivityType, "warnings"> =>
+  swiftIdentifier.test(name) ? {} : { warnings: ["the name is not a Swift identifier: no ActivityAttributes has it"] };
+
+const swiftIdentifier = /^[\p{L}_][\p{L}\p{M}\p{N}_]*$/u;

@@ -1,0 +1,184 @@
+import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { makeEvent } from "#core/domain/events/make.ts";
+import { newId } from "#core/domain/ids.ts";
+import { reachOf } from "#core/domain/messages/channels.ts";
+import { pushErrors } from "#core/channels/limits.ts";
+import { AppError, refuse } from "#core/errors.ts";
+import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
+import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { messageEventData } from "#core/storage/messages/view.ts";
+import type { MessageRow, Messages } from "#core/storage/messages/messages.ts";
+import type { Audience } from "#core/storage/people/subscription-counts.ts";
+import type { Caller } from "../access/caller.ts";
+import { type Draft, draftOf } from "./draft.ts";
+import type { Estimate } from "./estimate.ts";
+import { inProgress, keyReused } from "../http/idempotency-key.ts";
+import type { Quota } from "../limits/quota.ts";
+
+export type AcceptDeps = {
+  messages: Pick<Messages, "insert" | "findByKey" | "releaseKey">;
+  estimate: (audience: Audience, target: Draft["target"]) => Promise<Estimate>;
+  quota: Quota;
+  /** Tells the dispatchers, without being waited for: what it does not do, the timers do within 10 s. */
+  ring: (row: MessageRow) => void;
+  count: (outcome: "created" | "replayed") => void;
+  clock: Clock;
+};
+
+export type AcceptRequest = {
+  caller: Caller;
+  app: AppRow;
+  body: CreateNotification;
+  key: string | undefined;
+  traceparent: string;
+};
+
+/** `replayed`: the key was used before, and this is what was answered then. */
+export type Accepted = { result: CreateNotificationResult; replayed: boolean; mismatch: boolean };
+
+/** Accepts a notification: one document, written once. Repeating a key within 24 hours gives the first reply again. */
+export const accept =
+  (deps: AcceptDeps) =>
+  async (request: AcceptRequest, signal: AbortSignal): Promise<Accepted> => {
+    const { caller, app, key } = request;
+    const draft = draftOf(request.body, deps.clock.now());
+    const channels = draft.channels.filter((channel) => app.channels[channel] !== undefined);
+    refuse(pushErrors(draft, channels));
+    const audience = {
+      tenantId: caller.tenant._id,
+      appId: app._id,
+      reach: reachOf(channels, draft.options),
+      testOnly: draft.target.test_devices_only === true,
+    };
+    const [before, estimate] = await Promise.all([
+      key === undefined ? null : remembered(deps, request, key, signal),
+      deps.estimate(audience, draft.target),
+    ]);
+    if (before === null) requireChannels(draft, channels);
+    const accepted =
+      before === null ? await keep(deps, request, { draft, channels, estimate }, signal) : replay(before, draft, app);
+    deps.count(accepted.replayed ? "replayed" : "created");
+    return accepted;
+  };
+
+const memoryMs = 86_400_000; // 24 hours, spec part 8
+
+/** The message that used this key; one that is older than the memory gives the key away. */
+const remembered = async (
+  { messages, clock }: AcceptDeps,
+  { caller, app }: AcceptRequest,
+  key: string,
+  signal: AbortSignal,
+): Promise<MessageRow | null> => {
+  const before = await messages.findByKey(caller.tenant._id, app._id, key, signal);
+  if (before === null || clock.now().getTime() - before.created_at.getTime() < memoryMs) return before;
+  await messages.releaseKey(caller.tenant._id, before._id);
+  return null;
+};
+
+const replay = (before: MessageRow, draft: Draft, app: AppRow): Accepted => {
+  const mismatch = before.fingerprint !== draft.fingerprint;
+  if (mismatch && app.idempotency_mismatch === "reject") {
+    throw keyReused("message", { key: before.idempotency_key, message_id: before._id });
+  }
+  return { result: resultOf(before), replayed: true, mismatch };
+};
+
+/** What was answered when the message was accepted, whatever has become of it since. */
+const resultOf = ({ _id, accepted }: MessageRow): CreateNotificationResult => ({
+  id: _id,
+  status: "queued",
+  ...accepted,
+});
+
+const requireChannels = (draft: Draft, configured: readonly SendableChannel[]): void => {
+  const wanted = draft.channelsAsked ?? (configured.length === 0 ? draft.channels : []);
+  const channel = wanted.find((one) => !configured.includes(one));
+  if (channel === undefined) return;
+  throw new AppError("HS_CHANNEL_NOT_CONFIGURED", `the app has no account for ${channel}`, { channel });
+};
+
+type Decided = { draft: Draft; channels: SendableChannel[]; estimate: Estimate };
+
+const keep = async (
+  deps: AcceptDeps,
+  request: AcceptRequest,
+  decided: Decided,
+  signal: AbortSignal,
+): Promise<Accepted> => {
+  const { caller, app, key } = request;
+  const now = deps.clock.now();
+  const id = newId("message", now);
+  const reserved = await deps.quota.reserve(caller, { id, count: decided.estimate.recipients }, now);
+  const row = rowOf(request, decided, { id, reserved, now });
+  if (await deps.messages.insert(row)) {
+    deps.quota.confirm(row);
+    deps.ring(row);
+    return { result: resultOf(row), replayed: false, mismatch: false };
+  }
+  await deps.quota.withdraw(row);
+  const winner = key === undefined ? null : await deps.messages.findByKey(caller.tenant._id, app._id, key, signal);
+  if (winner !== null) return replay(winner, decided.draft, app);
+  throw inProgress();
+};
+
+const sweepMs = 10_000; // docs/decisions/0001
+
+type Begun = { id: string; reserved: MessageRow["reserved"]; now: Date };
+
+const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: Begun): MessageRow => {
+  const { caller, app, key, traceparent } = request;
+  const { draft, channels, estimate } = decided;
+  const row: MessageRow = {
+    _id: id,
+    tenant_id: caller.tenant._id,
+    app_id: app._id,
+    plan: caller.plan._id,
+    source: "api",
+    status: "queued",
+    ...(key !== undefined && { idempotency_key: key }),
+    fingerprint: draft.fingerprint,
+    accepted: acceptedOf(estimate),
+    name: draft.name,
+    labels: draft.labels,
+    category: draft.category,
+    content: draft.content,
+    target: draft.target,
+    channels,
+    options: draft.options,
+    counts: {},
+    requested_by: { type: "api_key", id: caller.key._id },
+    error: null,
+    reserved,
+    planned: false,
+    scheduled_for: draft.scheduledFor,
+    started_at: null,
+    completed_at: null,
+    created_at: now,
+    updated_at: now,
+    outbox: [],
+    traceparent,
+    due_at: draft.scheduledFor ?? new Date(now.getTime() + sweepMs),
+    lease: null,
+    fence: 0,
+  };
+  return { ...row, outbox: [queuedEvent(row)] };
+};
+
+const acceptedOf = ({ recipients, externalIdMissing, missing }: Estimate): MessageRow["accepted"] => ({
+  recipients_estimate: recipients,
+  external_id_missing: externalIdMissing,
+  ...((missing.subscription_ids.length > 0 || Object.keys(missing.aliases).length > 0) && { missing }),
+});
+
+const queuedEvent = (row: MessageRow) =>
+  makeEvent({
+    kind: "message.queued",
+    appId: row.app_id,
+    subjectId: row._id,
+    at: row.created_at,
+    from: [row._id],
+    data: messageEventData(row),
+  });

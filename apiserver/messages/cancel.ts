@@ -1,0 +1,26 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { AppError, NotFound } from "#core/errors.ts";
+import type { MessageRow, Messages } from "#core/storage/messages/messages.ts";
+import type { Quota } from "../limits/quota.ts";
+
+export type CancelDeps = { messages: Pick<Messages, "cancel" | "find">; quota: Pick<Quota, "giveBack">; clock: Clock };
+
+const sweepMs = 10_000; // docs/decisions/0001
+
+/** Cancels a message that nobody has begun. Cancelling twice is the same as once. Source: decisions 7.2. */
+export const cancel =
+  ({ messages, quota, clock }: CancelDeps) =>
+  async (message: MessageRow, signal: AbortSignal): Promise<MessageRow> => {
+    if (message.status === "cancelled") return message;
+    const now = clock.now();
+    const sweepAt = new Date(now.getTime() + sweepMs);
+    const cancelled = await messages.cancel(message.tenant_id, message._id, now, sweepAt);
+    if (cancelled !== null) {
+      await quota.giveBack(cancelled);
+      return cancelled;
+    }
+    const current = await messages.find(message.tenant_id, message._id, signal);
+    if (current === null) throw new NotFound("notification");
+    if (current.status === "cancelled") return current;
+    throw new AppError("HS_CONFLICT", "the notification is being sent or has ended", { status: current.status });
+  };

@@ -1,0 +1,82 @@
+import { isSendable, type SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#core/domain/messages/channels.ts";
+import { dueAtOf } from "#core/domain/messages/send-after.ts";
+import { type FieldError, refuse } from "#core/errors.ts";
+import { Content, type CreateNotification, Options } from "#core/schema/messages/notification.ts";
+import { fingerprintOf } from "../http/idempotency-key.ts";
+import { unsupported } from "./unsupported.ts";
+
+/** A notification that is sound in itself: what remains to be asked is whether it may be sent now. */
+export type Draft = {
+  content: Content;
+  options: Options;
+  target: CreateNotification["target"];
+  name: string | null;
+  labels: string[];
+  category: string | null;
+  /** Null: those that have content. */
+  channelsAsked: SendableChannel[] | null;
+  /** Of every channel that it may go over. */
+  channels: SendableChannel[];
+  /** Null: now. */
+  scheduledFor: Date | null;
+  fingerprint: string;
+};
+
+/** Checks what a schema cannot say, and sorts the members into their groups. Names every failing member at once. */
+export const draftOf = (body: CreateNotification, now: Date): Draft => {
+  const content: Content = pick(body, Object.keys(Content.properties));
+  const options: Options = pick(body, Object.keys(Options.properties));
+  const due = dueAtOf(options.send_after, now);
+  const { channels, asked, errors } = channelsOf(body, content);
+  const problems = [
+    ...unsupported(body),
+    ...selectorErrors(body),
+    ...errors,
+    ...("problem" in due ? [{ field: "send_after", message: due.problem }] : []),
+  ];
+  refuse(problems);
+  return {
+    content,
+    options,
+    target: body.target,
+    name: body.name ?? null,
+    labels: body.labels ?? [],
+    category: body.category ?? null,
+    channelsAsked: asked,
+    channels,
+    scheduledFor: "at" in due ? due.at : null,
+    fingerprint: fingerprintOf({ ...body, idempotency_key: undefined }),
+  };
+};
+
+const pick = (body: CreateNotification, names: readonly string[]): Record<string, never> => {
+  const given = new Map(Object.entries(body));
+  const entries = names.filter((name) => given.has(name)).map((name) => [name, given.get(name)]);
+  return Object.fromEntries(entries) as Record<string, never>; // sound: the names are the group's own
+};
+
+/** Members of `target` that select somebody, besides `all`. */
+export const selectors = ["include_subscription_ids", "include_external_ids", "include_aliases"] as const;
+
+/** Someone has to be targeted. Source: decisions 7.1. */
+const selectorErrors = ({ target }: CreateNotification): FieldError[] => {
+  const isSelecting = target.all === true || selectors.some((selector) => target[selector] !== undefined);
+  return isSelecting ? [] : [{ field: "target", message: "must name whom to send to" }];
+};
+
+type Channels = { channels: SendableChannel[]; asked: SendableChannel[] | null; errors: FieldError[] };
+
+const channelsOf = ({ target }: CreateNotification, content: Content): Channels => {
+  const asked = channelsAsked(target)?.filter(isSendable) ?? null; // the others are refused by name
+  const channels = asked ?? channelsWithContent(content);
+  const silent = asked?.find((channel) => !hasContent(channel, content));
+  if (silent !== undefined) {
+    const field = `target.channels[${target.channels?.indexOf(silent)}]`;
+    return { channels, asked, errors: [{ field, message: "has no content in this message" }] };
+  }
+  const isEmpty = channels.length === 0 && target.channels === undefined;
+  const message =
+    "is required, or another content: headings, data, content_available, or email_subject with email_body";
+  return { channels, asked, errors: isEmpty ? [{ field: "contents", message }] : emptyTexts(content, channels) };
+};

@@ -1,0 +1,92 @@
+import { invalid } from "#core/errors.ts";
+import type { Target } from "#core/schema/messages/notification.ts";
+import type { Audience } from "#core/storage/people/subscription-counts.ts";
+import type { Probed, Targets } from "#core/storage/messages/targets.ts";
+import { aliasKey } from "#core/storage/people/users.ts";
+
+export type EstimateDeps = {
+  targets: Pick<Targets, "byAlias" | "byId" | "isLabelKnown" | "probe" | "probeUsers">;
+  /** Subscriptions that a message to all would reach: see audience-size.ts; may be up to 10 s old. */
+  countAll: (of: Audience) => Promise<number>;
+};
+
+/** Deliveries expected now, and the ids that matched nothing. */
+export type Estimate = {
+  recipients: number;
+  externalIdMissing: string[];
+  missing: { subscription_ids: string[]; aliases: Record<string, string[]> };
+};
+
+/** Counts a target: exact for explicit ids. @throws ValidationError for an alias label that no user of the app has */
+export const estimate =
+  (deps: EstimateDeps) =>
+  async (audience: Audience, target: Target): Promise<Estimate> => {
+    const subscriptionIds = [...new Set(target.include_subscription_ids)];
+    const [all, people, byId] = await Promise.all([
+      target.all === true ? deps.countAll(audience) : 0,
+      findPeople(deps, audience, target),
+      deps.targets.probe(audience, subscriptionIds),
+    ]);
+    const byUser = target.all === true ? [] : await deps.targets.probeUsers(audience, people.ids);
+    const known = new Set(byId.map(({ _id }) => _id));
+    return {
+      recipients: target.all === true ? all : countReached([...byUser, ...byId], audience),
+      externalIdMissing: people.externalIdMissing,
+      missing: {
+        subscription_ids: subscriptionIds.filter((id) => !known.has(id)),
+        aliases: people.missing,
+      },
+    };
+  };
+
+const countReached = (rows: readonly Probed[], { reach, testOnly }: Audience): number => {
+  const reached = rows.filter(
+    (row) =>
+      (!testOnly || row.test_device) &&
+      reach.some(({ channel, status }) => row.channel === channel && row.status === status),
+  );
+  return new Set(reached.map(({ _id }) => _id)).size;
+};
+
+type People = { ids: string[]; externalIdMissing: string[]; missing: Record<string, string[]> };
+
+const findPeople = async (deps: EstimateDeps, audience: Audience, target: Target): Promise<People> => {
+  const { user_id: userIds = [], external_id: externalIds = [], ...custom } = target.include_aliases ?? {};
+  const labels: Record<string, string[]> = {
+    external_id: [...(target.include_external_ids ?? []), ...externalIds],
+    ...custom,
+  };
+  const keys = Object.entries(labels).flatMap(([label, ids]) => ids.map((id) => aliasKey(label, id)));
+  const [aliased, byId] = await Promise.all([
+    deps.targets.byAlias(audience, [...new Set(keys)]),
+    deps.targets.byId(audience, userIds),
+  ]);
+  const existing = new Set(byId.map(({ _id }) => _id));
+  const known = new Set(aliased.flatMap((user) => user.alias_keys));
+  const missing = Object.entries(labels).map(([label, ids]): [string, string[]] => {
+    const unknown = new Set(ids.filter((id) => !known.has(aliasKey(label, id))));
+    return [label, [...unknown]];
+  });
+  const { external_id: externalIdMissing = [], ...others } = Object.fromEntries<string[]>(missing);
+  const suspects = Object.keys(others).filter((label) => others[label]?.length === new Set(custom[label]).size);
+  await requireLabels(deps, audience, suspects);
+  return {
+    ids: [...new Set([...aliased.map(({ _id }) => _id), ...existing])],
+    externalIdMissing,
+    missing: nonEmpty({ ...others, user_id: userIds.filter((id) => !existing.has(id)) }),
+  };
+};
+
+/** A label of which not one id is known may be misspelt: it then reaches nobody, silently. Source: decisions 7.1. */
+const requireLabels = async (
+  { targets }: EstimateDeps,
+  audience: Audience,
+  labels: readonly string[],
+): Promise<void> => {
+  const isKnown = await Promise.all(labels.map((label) => targets.isLabelKnown(audience, label)));
+  const unknown = labels.find((_, i) => isKnown[i] === false);
+  if (unknown !== undefined) throw invalid(`target.include_aliases.${unknown}`, "is a label that no user has");
+};
+
+const nonEmpty = (lists: Record<string, string[]>): Record<string, string[]> =>
+  Object.fromEntries(Object.entries(lists).filter(([, ids]) => ids.length > 0));

@@ -1,0 +1,47 @@
+import type { Message, MessageListQuery } from "#core/schema/messages/message.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { messageView } from "#core/storage/messages/view.ts";
+import type { MessageFilter, Messages } from "#core/storage/messages/messages.ts";
+import { type Cursors, type Page, readPage } from "../http/pages.ts";
+
+export type ListMessagesDeps = { messages: Pick<Messages, "list">; cursors: Cursors };
+
+/** One page of an app's messages. Source: decisions 7.0. */
+export const listMessages = (
+  { messages, cursors }: ListMessagesDeps,
+  app: AppRow,
+  query: MessageListQuery,
+  signal: AbortSignal,
+): Promise<Page<Message>> => {
+  const { sort = "-created_at", cursor, limit, app_id: _, ...filters } = query;
+  const filter = filterOf(query);
+  return readPage({
+    cursors,
+    scope: { list: `messages/${app._id}`, sort, filters },
+    cursor,
+    limit,
+    read: async (page) =>
+      filter === null
+        ? { rows: [], isWhole: true }
+        : messages.list({ tenantId: app.tenant_id, appId: app._id, filter }, page, signal),
+    keyOf: (row) => row._id,
+    view: messageView,
+  });
+};
+
+/** Null when no message can match: `kind` is another name of `source`; campaigns and templates make none yet. */
+const filterOf = (query: MessageListQuery): MessageFilter | null => {
+  const { source, kind, status, label, category, idempotency_key: idempotencyKey, from, to } = query;
+  if (source !== undefined && kind !== undefined && source !== kind) return null;
+  if (query.campaign_id !== undefined || query.template_id !== undefined) return null;
+  const wanted = source ?? kind;
+  return {
+    ...(wanted !== undefined && { source: wanted }),
+    ...(status !== undefined && { status }),
+    ...(label !== undefined && { label }),
+    ...(category !== undefined && { category }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(from !== undefined && { from: new Date(from) }),
+    ...(to !== undefined && { to: new Date(to) }),
+  };
+};

@@ -1,0 +1,55 @@
+import { isSendable } from "#core/schema/vocabulary/channels.ts";
+import type { FieldError } from "#core/errors.ts";
+import type { CreateNotification } from "#core/schema/messages/notification.ts";
+
+/**
+ * Members that the specification has and this release gives no effect yet. They are validated like all others, then
+ * refused by name: nothing is accepted and ignored. A release that builds one removes it here.
+ */
+export const unsupportedMembers = [
+  "template_id",
+  "custom_data",
+  "email_mjml",
+  "disable_email_click_tracking",
+  "delayed_option",
+  "delivery_time_of_day",
+  "throttle_rate_per_minute",
+  "one_per_user",
+  "frequency_cap_exempt",
+  "quiet_hours_exempt",
+  "add_to_inbox",
+  "inbox_ttl",
+  "sms_from",
+  "sms_media_urls",
+  "disable_sms_link_shortening",
+  "whatsapp_template",
+  "whatsapp_media",
+  "whatsapp_interactive",
+  "rcs_card",
+  "rcs_suggestions",
+  "rcs_content_sid",
+  "rcs_content_variables",
+  "rcs_fallback_text",
+] as const satisfies readonly (keyof CreateNotification)[];
+
+/** The same of `target`. */
+export const unsupportedTargets = [
+  "included_segments",
+  "excluded_segments",
+  "filters",
+  "email_to",
+  "include_phone_numbers",
+] as const satisfies readonly (keyof CreateNotification["target"])[];
+
+/** Every member of a body that would be without effect. */
+export const unsupported = (body: CreateNotification): FieldError[] => [
+  ...unsupportedMembers.filter((member) => body[member] !== undefined).map(refused),
+  ...unsupportedTargets
+    .filter((member) => body.target[member] !== undefined)
+    .map((member) => refused(`target.${member}`)),
+  ...(body.target.channels ?? []).flatMap((channel, i) =>
+    isSendable(channel) ? [] : [refused(`target.channels[${i}]`)],
+  ),
+];
+
+const refused = (field: string): FieldError => ({ field, message: "is not supported by this release" });

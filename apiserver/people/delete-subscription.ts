@@ -1,0 +1,22 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { type RemovalRow, type Removals, subscriptionRemoval } from "#core/storage/work/removals.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
+
+export type DeleteSubscriptionDeps = {
+  removals: Pick<Removals, "begin">;
+  subscriptions: Pick<Subscriptions, "remove">;
+  /** Publishes what is in an outbox, without being waited for. */
+  publish: (removal: RemovalRow) => void;
+  clock: Clock;
+};
+
+/** Deletes a subscription. Events of it that may not have been published outlive it. Can be repeated. */
+export const deleteSubscription =
+  ({ removals, subscriptions, publish, clock }: DeleteSubscriptionDeps) =>
+  async (row: SubscriptionRow): Promise<void> => {
+    const removal = row.outbox.length === 0 ? null : subscriptionRemoval(row, clock.now());
+    if (removal !== null) await removals.begin(removal);
+    await subscriptions.remove(row.tenant_id, row._id);
+    if (removal !== null) publish(removal);
+  };

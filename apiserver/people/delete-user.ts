@@ -1,0 +1,38 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { type RemovalRow, type Removals, userRemoval } from "#core/storage/work/removals.ts";
+import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
+import type { UserRow, Users } from "#core/storage/people/users.ts";
+
+export type DeleteUserDeps = {
+  removals: Pick<Removals, "begin">;
+  users: Pick<Users, "find" | "remove">;
+  subscriptions: Pick<Subscriptions, "ofUser" | "removeOfUser">;
+  /** Publishes what is in an outbox, without being waited for. */
+  publish: (removal: RemovalRow) => void;
+  clock: Clock;
+};
+
+/**
+ * Deletes a user with his subscriptions, also those that were registered meanwhile. It is written down first, so that
+ * the dispatchers finish what a kill interrupts; they also erase his traces. Can be repeated.
+ */
+export const deleteUser =
+  (deps: DeleteUserDeps) =>
+  async (user: UserRow): Promise<void> => {
+    const removal = await removeAsWritten(deps, user);
+    await deps.subscriptions.removeOfUser(user.tenant_id, user.app_id, user._id);
+    deps.publish(removal);
+  };
+
+const attempts = 5; // each lost to a change of the user: then he goes as he is
+
+/** What is written down tells of the user as he was when he went: by which ids he is erased, and which are told. */
+const removeAsWritten = async (deps: DeleteUserDeps, read: UserRow, attempt = 1): Promise<RemovalRow> => {
+  const { removals, users, subscriptions, clock } = deps;
+  const { _id, tenant_id: tenantId, app_id: appId, revision } = read;
+  const removal = userRemoval(read, await subscriptions.ofUser(tenantId, appId, _id), clock.now());
+  await removals.begin(removal);
+  if (await users.remove(tenantId, _id, attempt < attempts ? { revision } : {})) return removal;
+  const changed = await users.find(tenantId, appId, "user_id", _id);
+  return changed === null ? removal : removeAsWritten(deps, changed, attempt + 1);
+};

@@ -1,0 +1,112 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { newId } from "#core/domain/ids.ts";
+import { AppError } from "#core/errors.ts";
+import type { CreateSubscription } from "#core/schema/people/subscription.ts";
+import { userLimits } from "#core/schema/people/user.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { Put, Subscriptions } from "#core/storage/people/subscriptions.ts";
+import type { UserRow } from "#core/storage/people/users.ts";
+import { asleep } from "#core/storage/work/due.ts";
+import type { Caller } from "../access/caller.ts";
+import type { RequireSubscribers } from "../limits/subscriber-quota.ts";
+import { type Addressed, addressOf } from "./subscription-checks.ts";
+
+export type RegisterDeps = {
+  subscriptions: Pick<Subscriptions, "ofUser" | "put">;
+  remove: (row: SubscriptionRow) => Promise<void>;
+  /** Publishes what is in an outbox, without being waited for. */
+  publish: (row: SubscriptionRow) => void;
+  requireSubscribers: RequireSubscribers;
+  clock: Clock;
+};
+
+/**
+ * Gives a user a subscription. One that the app has for this token already is changed, and moves to this user; without
+ * a status in the body, whoever had unsubscribed stays so.
+ */
+export const registerSubscription =
+  (deps: RegisterDeps) =>
+  async (caller: Caller, user: UserRow, body: CreateSubscription, at = ""): Promise<Pick<Put, "row" | "isNew">> => {
+    const addressed = addressOf(body, at);
+    const owned = await deps.subscriptions.ofUser(user.tenant_id, user.app_id, user._id);
+    const now = deps.clock.now();
+    const made = rowOf(user, addressed, now);
+    const known = owned.find((row) => row.channel === made.channel && row.token === made.token);
+    const displaced = known === undefined ? displacedOf(owned) : null;
+    if (known === undefined || known.status === "invalid") await deps.requireSubscribers(caller, made);
+    if (displaced !== null) await deps.remove(displaced);
+    const change = (read: SubscriptionRow) => changeOf(read, { user, addressed, body, now });
+    const put = await deps.subscriptions.put(user.tenant_id, { made: { ...made, ...change(made) }, known, change });
+    if (put.hasNews) deps.publish(put.row);
+    return put;
+  };
+
+/** Which subscription makes room for another: the least recently active invalid one. Source: decisions 8.2. */
+const displacedOf = (owned: readonly SubscriptionRow[]): SubscriptionRow | null => {
+  const limit = userLimits.subscriptions;
+  if (owned.length < limit) return null;
+  const invalid = owned.filter((row) => row.status === "invalid");
+  const [oldest] = invalid.sort((a, b) => a.last_active_at.getTime() - b.last_active_at.getTime());
+  if (oldest === undefined || owned.length > limit) {
+    throw new AppError("HS_CONFLICT", `a user has at most ${limit} subscriptions`, { status: "full", limit });
+  }
+  return oldest;
+};
+
+const rowOf = (user: UserRow, { channel, token, web }: Addressed, now: Date): SubscriptionRow => ({
+  _id: newId("subscription", now),
+  tenant_id: user.tenant_id,
+  app_id: user.app_id,
+  user_id: user._id,
+  external_id: user.external_id,
+  channel,
+  token,
+  web,
+  status: "subscribed",
+  status_reason: null,
+  language: null,
+  test_device: false,
+  device: {},
+  last_active_at: now,
+  unsubscribed_at: null,
+  created_at: now,
+  updated_at: now,
+  ...asleep,
+  outbox: [],
+});
+
+type Wanted = { user: UserRow; addressed: Addressed; body: CreateSubscription; now: Date };
+
+const changeOf = (read: SubscriptionRow, { user, addressed, body, now }: Wanted): Partial<SubscriptionRow> => ({
+  user_id: user._id,
+  external_id: user.external_id,
+  web: addressed.web,
+  ...(body.status === undefined ? revived(read) : statusChange(read, body.status, now)),
+  ...(body.language !== undefined && { language: body.language }),
+  ...(body.test_device !== undefined && { test_device: body.test_device }),
+  ...(body.device !== undefined && { device: body.device }),
+  last_active_at: now,
+  updated_at: now,
+});
+
+type Status = Pick<SubscriptionRow, "status" | "status_reason" | "unsubscribed_at">;
+
+/** What a status that the interface sets changes. */
+export const statusChange = (
+  read: SubscriptionRow,
+  status: "subscribed" | "unsubscribed",
+  now: Date,
+): Partial<Status> => {
+  if (status === read.status) return {};
+  return status === "subscribed"
+    ? { status, status_reason: null, unsubscribed_at: null }
+    : { status, status_reason: "api", unsubscribed_at: read.unsubscribed_at ?? now };
+};
+
+/** An invalid address that is given anew is good again; who had unsubscribed before it became invalid stays so. */
+export const revived = (read: SubscriptionRow): Partial<Status> => {
+  if (read.status !== "invalid") return {};
+  return read.unsubscribed_at === null
+    ? { status: "subscribed", status_reason: null }
+    : { status: "unsubscribed", status_reason: "api" };
+};

@@ -1,0 +1,67 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { AppError } from "#core/errors.ts";
+import type { UpdateSubscription } from "#core/schema/people/subscription.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { isEnded, type Subscriptions } from "#core/storage/people/subscriptions.ts";
+import type { Caller } from "../access/caller.ts";
+import { revived, statusChange } from "./register-subscription.ts";
+import type { RequireSubscribers } from "../limits/subscriber-quota.ts";
+import { changedAddress } from "./subscription-checks.ts";
+import { writeAsIs } from "../settings/write-as-is.ts";
+
+export type UpdateSubscriptionDeps = {
+  subscriptions: Pick<Subscriptions, "find" | "findByToken" | "update">;
+  requireSubscribers: RequireSubscribers;
+  /** Publishes what is in an outbox, without being waited for. */
+  publish: (row: SubscriptionRow) => void;
+  clock: Clock;
+};
+
+/** Changes a subscription. A new token makes an invalid one good again. */
+export const updateSubscription =
+  (deps: UpdateSubscriptionDeps) =>
+  async (caller: Caller, found: SubscriptionRow, body: UpdateSubscription): Promise<SubscriptionRow> => {
+    const { subscriptions, publish, clock } = deps;
+    return writeAsIs({
+      what: "subscription",
+      found,
+      reread: ({ tenant_id: tenantId, app_id: appId, _id }) => subscriptions.find(tenantId, appId, _id),
+      attempt: async (read) => {
+        const change = changeOf(read, body, clock.now());
+        const isRestored = read.status === "invalid" && change.status !== undefined;
+        if (isRestored) await requireRoom(deps, caller, { ...read, ...change });
+        const updated = await subscriptions.update(read.tenant_id, read, change);
+        if (updated === "taken") throw taken();
+        if (updated !== null && isEnded(read, updated)) publish(updated);
+        return updated;
+      },
+    });
+  };
+
+/** One that is invalid no more counts against the plan again. Whose token it is comes first: decisions 9.3. */
+const requireRoom = async (
+  { subscriptions, requireSubscribers }: UpdateSubscriptionDeps,
+  caller: Caller,
+  wanted: SubscriptionRow,
+): Promise<void> => {
+  const holder = await subscriptions.findByToken(wanted.tenant_id, wanted.app_id, wanted.channel, wanted.token);
+  if (holder !== null && holder._id !== wanted._id) throw taken();
+  await requireSubscribers(caller, wanted);
+};
+
+const taken = (): AppError =>
+  new AppError("HS_ALREADY_EXISTS", "another subscription of the app has this token", { field: "token" });
+
+const changeOf = (read: SubscriptionRow, body: UpdateSubscription, now: Date): Partial<SubscriptionRow> => {
+  const address = changedAddress(read.channel, body);
+  const isRenewed = address.token !== undefined && address.token !== read.token;
+  return {
+    ...address,
+    ...(isRenewed && revived(read)),
+    ...(body.status !== undefined && statusChange(read, body.status, now)),
+    ...(body.language !== undefined && { language: body.language }),
+    ...(body.test_device !== undefined && { test_device: body.test_device }),
+    ...(body.device !== undefined && { device: body.device }),
+    updated_at: now,
+  };
+};

@@ -1,0 +1,118 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { newId } from "#core/domain/ids.ts";
+import { AppError } from "#core/errors.ts";
+import type { CreateSubscription } from "#core/schema/people/subscription.ts";
+import type { UpsertUser } from "#core/schema/people/user.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { userCreated } from "#core/storage/people/events.ts";
+import { aliasKey, type UserRow, type Users } from "#core/storage/people/users.ts";
+import { asleep, sweepAfter } from "#core/storage/work/due.ts";
+import type { Caller } from "../access/caller.ts";
+import { changeOf } from "./user-change.ts";
+import { checkIdentity, checkUser } from "./user-checks.ts";
+
+export type UpsertUserDeps = {
+  users: Pick<Users, "findAll" | "insert" | "update">;
+  nameOwner: (user: UserRow) => Promise<void>;
+  register: (caller: Caller, user: UserRow, body: CreateSubscription, at: string) => Promise<unknown>;
+  checkSubscription: (body: CreateSubscription, at: string) => void;
+  /** Publishes what is in an outbox, without being waited for. */
+  publish: (user: UserRow) => void;
+  clock: Clock;
+};
+
+const attempts = 5; // each lost to another writer of the same user
+
+/** Makes the user, or updates the one that has one of the ids given. Two different owners of them are a conflict. */
+export const upsertUser =
+  (deps: UpsertUserDeps) =>
+  async (caller: Caller, app: AppRow, body: UpsertUser): Promise<{ user: UserRow; isNew: boolean }> => {
+    checkIdentity(body);
+    checkUser(body);
+    const wanted = body.subscriptions ?? [];
+    for (const [i, subscription] of wanted.entries()) deps.checkSubscription(subscription, `subscriptions[${i}]`);
+    const written = await write(deps, app, body);
+    for (const [i, subscription] of wanted.entries()) {
+      await deps.register(caller, written.user, subscription, `subscriptions[${i}]`);
+    }
+    return written;
+  };
+
+const write = async (
+  deps: UpsertUserDeps,
+  app: AppRow,
+  body: UpsertUser,
+): Promise<{ user: UserRow; isNew: boolean }> => {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const owner = ownerOf(await deps.users.findAll(app.tenant_id, app._id, keysOf(body)), body);
+    const user = owner === null ? await make(deps, app, body) : await change(deps, owner, body);
+    if (user !== null) return { user, isNew: owner === null };
+  }
+  throw new AppError("HS_CONFLICT", "the user is being changed by others at the same moment", { status: "busy" });
+};
+
+const keysOf = ({ external_id: externalId, aliases = {} }: UpsertUser): string[] => [
+  ...(externalId === undefined ? [] : [aliasKey("external_id", externalId)]),
+  ...Object.entries(aliases).map(([label, id]) => aliasKey(label, id)),
+];
+
+/** Whom the ids mean: the external id first. Another's alias among them is a conflict, never a merge. */
+const ownerOf = (found: readonly UserRow[], body: UpsertUser): UserRow | null => {
+  const named =
+    body.external_id === undefined ? undefined : found.find((user) => user.external_id === body.external_id);
+  const owner = named ?? found[0] ?? null;
+  const isOwner = (user: UserRow): boolean =>
+    user === owner && (named !== undefined || body.external_id === undefined || user.external_id === null);
+  const other = found.find((user) => !isOwner(user));
+  if (owner === null || other === undefined) return owner;
+  changeOf(owner, body); // bounds come before: decisions 9.3
+  throw aliasClaimed(other, keysOf(body));
+};
+
+/** Which of the wanted aliases a user has, for a caller who cannot have it. */
+export const aliasClaimed = (owner: UserRow, wanted: readonly string[]): AppError => {
+  const key = wanted.find((one) => owner.alias_keys.includes(one)) ?? "";
+  const label = key.slice(0, key.indexOf(":"));
+  return new AppError("HS_ALIAS_CLAIMED", `another user has this ${label}`, { label, user_id: owner._id });
+};
+
+const make = async (
+  { users, publish, clock }: UpsertUserDeps,
+  app: AppRow,
+  body: UpsertUser,
+): Promise<UserRow | null> => {
+  const now = clock.now();
+  const blank: UserRow = {
+    _id: newId("user", now),
+    tenant_id: app.tenant_id,
+    app_id: app._id,
+    external_id: null,
+    aliases: {},
+    alias_keys: [],
+    tags: {},
+    properties: {},
+    language: null,
+    time_zone: null,
+    country: null,
+    first_seen_at: now,
+    last_active_at: now,
+    created_at: now,
+    updated_at: now,
+    ...asleep,
+    outbox: [],
+    changed: [],
+    revision: 0,
+  };
+  const whole = { ...blank, ...changeOf(blank, body).whole };
+  const row = { ...whole, outbox: [userCreated(whole)], due_at: sweepAfter(now) };
+  if (!(await users.insert(row))) return null;
+  publish(row);
+  return row;
+};
+
+const change = async (deps: UpsertUserDeps, owner: UserRow, body: UpsertUser): Promise<UserRow | null> => {
+  const become = (read: UserRow) => changeOf(read, body, deps.clock.now()).update;
+  const user = await deps.users.update(owner.tenant_id, owner, become);
+  if (user !== null && user.external_id !== owner.external_id) await deps.nameOwner(user);
+  return user;
+};

@@ -1,0 +1,120 @@
+import { isDeepStrictEqual } from "node:util";
+import type { UpdateFilter } from "mongodb";
+import { invalid } from "#core/errors.ts";
+import { type UpdateUser, userLimits } from "#core/schema/people/user.ts";
+import { aliasKey, type UserRow } from "#core/storage/people/users.ts";
+
+/** What a body makes of a user: the members as they will be, and the update that gets there. */
+export type Change = { whole: Partial<UserRow> & Identity; update: UpdateFilter<UserRow> };
+
+/**
+ * Applies a body to a user: maps are merged, null (and for tags "") removes. The repository sees that he is still as he
+ * was read.
+ * @throws ValidationError when what the body names would pass a bound
+ */
+export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at): Change => {
+  const whole = {
+    ...identityOf(user, body),
+    ...(body.tags !== undefined && { tags: tagsOf(user, body.tags) }),
+    ...(body.properties !== undefined && { properties: propertiesOf(user, body.properties) }),
+    ...(body.language !== undefined && { language: body.language }),
+    ...(body.timezone !== undefined && { time_zone: body.timezone }),
+    ...(body.country !== undefined && { country: body.country }),
+  };
+  const told = tellingOf(user, namesOfChanged(user, whole), now);
+  return { whole, update: { ...told, $set: { ...whole, updated_at: now, ...told.$set } } };
+};
+
+/** Changes within this time are told by one event. Source: decisions 10.2. */
+const togetherMs = 5_000;
+
+/** Has the dispatchers tell what changed; `due_at` is always written: they may be telling what changed before. */
+const tellingOf = (user: UserRow, names: readonly string[], now: Date): UpdateFilter<UserRow> => {
+  if (names.length === 0) return {};
+  const at = new Date(now.getTime() + togetherMs);
+  const isDueBefore = user.due_at !== null && user.due_at < at;
+  return {
+    $set: { due_at: isDueBefore ? user.due_at : at },
+    $addToSet: { changed: { $each: [...names] } },
+    $inc: { revision: 1 },
+  };
+};
+
+type Identity = Pick<UserRow, "external_id" | "aliases" | "alias_keys">;
+
+/** External id and aliases after a body, and the keys that the unique index holds. */
+const identityOf = (user: UserRow, { external_id: externalId = user.external_id, aliases }: UpdateUser): Identity => {
+  const kept = aliases === undefined ? user.aliases : bounded("aliases", merged(user.aliases, Object.entries(aliases)));
+  const all = { user_id: user._id, ...(externalId !== null && { external_id: externalId }), ...kept };
+  return {
+    external_id: externalId,
+    aliases: kept,
+    // Our own id is one of them: the unique index would take two users without any alias for the same one.
+    alias_keys: Object.entries(all).map(([label, id]) => aliasKey(label, id)),
+  };
+};
+
+const tagsOf = (user: UserRow, tags: NonNullable<UpdateUser["tags"]>): UserRow["tags"] =>
+  bounded(
+    "tags",
+    merged(
+      user.tags,
+      Object.entries(tags).map(([name, value]) => [name, tagOf(value)] as const),
+    ),
+  );
+
+const propertiesOf = (user: UserRow, properties: Record<string, unknown>): UserRow["properties"] =>
+  small(bounded("properties", merged(user.properties, Object.entries(properties))));
+
+/** Tags are text; null and "" mean none. Source: decisions 7.6. */
+const tagOf = (value: string | number | boolean | null): string | null =>
+  value === null || value === "" ? null : String(value);
+
+const merged = <T>(before: Readonly<Record<string, T>>, entries: readonly (readonly [string, T | null])[]) => {
+  const after = new Map(Object.entries(before));
+  for (const [name, value] of entries) {
+    if (value === null) after.delete(name);
+    else after.set(name, value);
+  }
+  return Object.fromEntries(after) as Record<string, T>; // sound: pairs of name and value
+};
+
+const bounded = <T extends object>(member: "tags" | "properties" | "aliases", map: T): T => {
+  const limit = userLimits[member];
+  if (Object.keys(map).length > limit) throw invalid(member, `a user has at most ${limit}`, { limit });
+  return map;
+};
+
+const small = (properties: Record<string, unknown>): Record<string, unknown> => {
+  const limit = userLimits.propertyCharacters;
+  if (JSON.stringify(properties).length <= limit) return properties;
+  throw invalid("properties", `are at most ${limit} characters of JSON together`, { limit });
+};
+
+const members = {
+  external_id: "external_id",
+  language: "language",
+  time_zone: "timezone",
+  country: "country",
+} as const;
+const mostNames = 400; // of one event; beyond them only the map is named
+
+/** What a change gives another value, by the names of the interface: `language`, `tags.plan`. */
+const namesOfChanged = (user: UserRow, whole: Partial<UserRow>): string[] => {
+  const isNamed = user.changed.length < mostNames;
+  return [
+    ...Object.entries(members).flatMap(([member, name]) => {
+      const key = member as keyof typeof members; // sound: it is one of them
+      return whole[key] === undefined || whole[key] === user[key] ? [] : [name];
+    }),
+    ...(["aliases", "tags", "properties"] as const).flatMap((map) => {
+      const names = differing(user[map], whole[map] ?? user[map]);
+      return isNamed ? names.map((name) => `${map}.${name}`) : names.slice(0, 1).map(() => map);
+    }),
+  ];
+};
+
+const differing = (before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>): string[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => !isDeepStrictEqual(before[name], after[name]),
+  );

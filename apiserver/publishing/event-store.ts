@@ -1,0 +1,157 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { newId } from "#core/domain/ids.ts";
+import { Unavailable } from "#core/errors.ts";
+import type { BatchOutbox } from "#core/queue/batch-outbox.ts";
+import { gather } from "#core/runtime/batching/gather.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { unavailable } from "#core/storage/mongo/connect.ts";
+import type { EventBatches, EventBatchRow, StoredEvent } from "#core/storage/events/batches.ts";
+import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
+
+/** Events that one request brought. */
+export type Brought = {
+  tenantId: string;
+  appId: string;
+  traceparent: string | null;
+  events: readonly StoredEvent[];
+};
+
+export type EventStore = Part & {
+  /** Resolves when events are stored, to how many of them had come before; they are published right after. */
+  keep: (brought: Brought) => Promise<number>;
+  /** Resolves when events are stored that will be true once a change is made. */
+  prepare: (brought: Brought, change: IntendedChange) => Promise<Prepared>;
+};
+
+/** Events of a change that is about to be made. Left alone, they are a dispatcher's, who looks whether it was made. */
+export type Prepared = {
+  /** The change writes it into its document. */
+  changeId: string;
+  /** It was made. */
+  publish: () => void;
+  /** It was not, and will not be. */
+  withdraw: () => void;
+};
+
+export type EventStoreDeps = {
+  batches: Pick<EventBatches, "insert" | "remove">;
+  outbox: Pick<BatchOutbox, "publish">;
+  clock: Clock;
+  log: Log;
+};
+
+const sweepMs = 10_000; // what is not published by then is published by a dispatcher
+const changeMs = 90_000; // a change is made, or never, by then: two attempts of 30 s (storage/connect.ts) at most
+const together = { most: 200, inFlight: 1 }; // requests in one write; while one is stored the next is gathered
+const mostEvents = 1_000; // of one document
+const mostCharacters = 1_000_000; // of one document; MongoDB takes 16 MiB
+const mostUnderWay = 32_000_000; // characters being published; beyond that, JetStream does not keep up and the timer does it
+
+/**
+ * Stores events, those of requests that come at the same time together. What a crash leaves of a batch is due, and a
+ * dispatcher finishes it.
+ */
+export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps): EventStore => {
+  const publishing = background(log);
+  const write = async (all: readonly Brought[]): Promise<number[]> => {
+    const fresh = withoutRepeats(all);
+    const rows = rowsOf(fresh, clock.now());
+    const others = await batches.insert(rows);
+    for (const row of rows) publishing.begin(sizeOf(row.events), () => outbox.publish(row, others));
+    return all.map(({ events }, i) => events.length - countOwn(fresh[i]?.events ?? [], others));
+  };
+  const prepare: EventStore["prepare"] = async (brought, change) => {
+    const now = clock.now();
+    const due_at = new Date(now.getTime() + changeMs);
+    const row = { ...rowOf(brought, [...brought.events], now), change, due_at };
+    await batches.insert([row]);
+    return {
+      changeId: row._id,
+      publish: () => publishing.begin(0, () => outbox.publish(row, new Set())),
+      withdraw: () => publishing.begin(0, () => batches.remove([row._id])),
+    };
+  };
+  return {
+    name: "event store",
+    keep: gather({ write, ...together }),
+    prepare,
+    start: async () => undefined,
+    stop: publishing.ended,
+  };
+};
+
+/** What one write holds twice counts once. */
+const withoutRepeats = (all: readonly Brought[]): Brought[] => {
+  const seen = new Set<string>();
+  const isFirst = ({ once }: StoredEvent): boolean => once === false || (!seen.has(once) && seen.add(once).size > 0);
+  return all.map((brought) => ({ ...brought, events: brought.events.filter(isFirst) }));
+};
+
+const countOwn = (events: readonly StoredEvent[], others: ReadonlySet<string>): number =>
+  others.size === 0 ? events.length : events.filter(({ id }) => !others.has(id)).length;
+
+/** One document for an app, more when it would become too large. */
+const rowsOf = (all: readonly Brought[], now: Date): EventBatchRow[] =>
+  [...Map.groupBy(all, ({ appId }) => appId).values()].flatMap((ofApp) => {
+    const [first] = ofApp;
+    return first === undefined
+      ? []
+      : parts(ofApp.flatMap(({ events }) => events)).map((part) => rowOf(first, part, now));
+  });
+
+const parts = (events: readonly StoredEvent[]): StoredEvent[][] => {
+  const made: StoredEvent[][] = [];
+  let characters = 0;
+  for (const event of events) {
+    const open = made.at(-1);
+    characters += event.text.length;
+    if (open !== undefined && open.length < mostEvents && characters <= mostCharacters) {
+      open.push(event);
+      continue;
+    }
+    made.push([event]);
+    characters = event.text.length;
+  }
+  return made;
+};
+
+const rowOf = ({ tenantId, appId, traceparent }: Brought, events: StoredEvent[], now: Date): EventBatchRow => ({
+  _id: newId("eventBatch", now),
+  tenant_id: tenantId,
+  app_id: appId,
+  events,
+  traceparent,
+  due_at: new Date(now.getTime() + sweepMs),
+  lease: null,
+  fence: 0,
+  created_at: now,
+});
+
+const sizeOf = (events: readonly StoredEvent[]): number => events.reduce((sum, { text }) => sum + text.length, 0);
+
+/** Runs what nobody waits for, as long as not too much of it is under way. */
+const background = (log: Log) => {
+  const underWay = new Set<Promise<void>>();
+  let charactersUnderWay = 0;
+  const run = async (characters: number, task: () => Promise<void>): Promise<void> => {
+    charactersUnderWay += characters;
+    try {
+      await task();
+    } catch (err) {
+      const level = unavailable(err) instanceof Unavailable ? "warn" : "error";
+      log[level]({ err }, "events.not_finished"); // the timer does it
+    } finally {
+      charactersUnderWay -= characters;
+    }
+  };
+  return {
+    /** What counts for nothing is never left to the timer: the events of a change, which are few. */
+    begin: (characters: number, task: () => Promise<void>): void => {
+      if (characters > 0 && charactersUnderWay > mostUnderWay) return;
+      const running = run(characters, task).finally(() => underWay.delete(running));
+      underWay.add(running);
+    },
+    ended: async (): Promise<void> => void (await Promise.all(underWay)),
+  };
+};

@@ -1,0 +1,55 @@
+import type { Db } from "mongodb";
+import { type EventPublisher, gatheredEvents } from "#core/queue/events.ts";
+import { type Outbox, type OutboxDeps, outbox, type WithOutbox } from "#core/queue/outbox.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
+import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { subscriptions } from "#core/storage/people/subscriptions.ts";
+import { type UserRow, users } from "#core/storage/people/users.ts";
+
+export type PeopleOutboxDeps = { db: Db; events: EventPublisher; log: Log; metrics: QueueMetrics };
+
+/** Publishes the events of users and subscriptions right after they are written. */
+export type PeopleOutbox = {
+  user: (row: UserRow) => void;
+  /** Only the last event of a subscription: the one that was just written. */
+  subscription: (row: SubscriptionRow) => void;
+  removal: (row: RemovalRow) => void;
+};
+
+const mostAtOnce = 2_000; // documents whose events are under way; beyond that the timers publish
+
+/** Holds up no reply: what is not published now is due again in 10 s, and the dispatchers publish it. */
+export const peopleOutbox = ({ db, ...deps }: PeopleOutboxDeps): Part & PeopleOutbox => {
+  const events = gatheredEvents(deps.events);
+  const box = <Row extends WithOutbox>(of: Pick<OutboxDeps<Row>, "rows" | "done">) =>
+    outbox<Row>({ ...deps, ...of, events });
+  const ofUsers = box<UserRow>({ rows: users(db).rows, done: { changed: { $size: 0 } } });
+  const ofSubscriptions = box<SubscriptionRow>({ rows: subscriptions(db).rows, done: { lease: null } });
+  const ofRemovals = box<RemovalRow>({ rows: removals(db).rows, done: { due_at: null } }); // it says itself when it is due
+  const boxes = [ofUsers, ofSubscriptions, ofRemovals];
+  const underWay = new Set<Promise<unknown>>();
+
+  const begin = (to: Outbox) => (row: Parameters<Outbox["flush"]>[0]) => {
+    if (row.outbox.length === 0 || underWay.size >= mostAtOnce) return;
+    const flushing = to
+      .flush(row)
+      .catch((err: unknown) => deps.log.error({ err, document: row._id }, "outbox.failed"))
+      .finally(() => underWay.delete(flushing));
+    underWay.add(flushing);
+  };
+  const publishLast = begin(ofSubscriptions);
+  return {
+    name: "outbox of users and subscriptions",
+    user: begin(ofUsers),
+    subscription: (row) => publishLast({ ...row, outbox: row.outbox.slice(-1) }), // those before are under way, or due
+    removal: begin(ofRemovals),
+    start: () => Promise.resolve(),
+    stop: async (signal) => {
+      await Promise.allSettled(underWay);
+      await Promise.all(boxes.map((one) => one.stop(signal)));
+    },
+  };
+};

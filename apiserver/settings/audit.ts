@@ -1,0 +1,105 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { makeEvent } from "#core/domain/events/make.ts";
+import { newId } from "#core/domain/ids.ts";
+import { AppError } from "#core/errors.ts";
+import { eventText } from "#core/queue/events.ts";
+import { noReferences } from "#core/schema/events/refs.ts";
+import type { StoredEvent } from "#core/storage/events/batches.ts";
+import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
+import type { Caller } from "../access/caller.ts";
+import type { EventStore } from "../publishing/event-store.ts";
+
+/** Something that was done to an app's settings, for its owner to see. Never holds a secret or a header's value. */
+export type AuditFact = {
+  tenantId: string;
+  appId: string;
+  actor: { type: "api_key"; id: string };
+  action: string;
+  target: { type: string; id: string };
+  /** Members that have another value now. */
+  changes: Record<string, { before: unknown; after: unknown }>;
+  ip: string;
+};
+
+/** What a change will have done, and where it can be seen. */
+export type Intended = { fact: AuditFact; change: IntendedChange };
+
+/**
+ * Makes a change that an event tells of; null when `make` gives null, because it could not be made. The event is stored
+ * first: it is neither lost when the change was made, nor told when it was not, whatever fails between.
+ */
+export type Audit = <T>(intended: Intended, make: (changeId: string) => Promise<T | null>) => Promise<T | null>;
+
+/** Tells facts as events `audit.created`. Source: decisions 10.2; docs/decisions/0044. */
+export const auditEvents =
+  ({ prepare, clock }: { prepare: EventStore["prepare"]; clock: Clock }): Audit =>
+  async ({ fact, change }, make) => {
+    const { tenantId, appId } = fact;
+    const events = [factEvent(fact, clock.now())];
+    const prepared = await prepare({ tenantId, appId, traceparent: null, events }, change);
+    try {
+      const made = await make(prepared.changeId);
+      if (made === null) prepared.withdraw();
+      else prepared.publish();
+      return made;
+    } catch (error) {
+      if (error instanceof AppError) prepared.withdraw(); // refused; after any other error it may have been made
+      throw error;
+    }
+  };
+
+const factEvent = ({ appId, actor, action, target, changes, ip }: AuditFact, at: Date): StoredEvent => {
+  const data = { ...noReferences, actor, action, target, changes, ip };
+  const from = [newId("event", at)]; // each happens once
+  const event = makeEvent({ kind: "audit.created", appId, subjectId: target.id, data, at, from });
+  return { ...eventText(event), once: false };
+};
+
+/** Who asked for a change, and from where. */
+export type By = { caller: Caller; ip: string };
+
+/** A change of a thing of an app, as the REST interface shows the thing before and after; null where it was not. */
+export type Changed = {
+  /** Kind of the thing, such as `webhook`. */
+  type: string;
+  collection: IntendedChange["collection"];
+  id: string;
+  appId: string;
+  verb: string;
+  before: object | null;
+  after: object | null;
+};
+
+export const intend = ({ caller, ip }: By, changed: Changed): Intended => {
+  const { type, collection, id, appId, verb, before, after } = changed;
+  return {
+    fact: {
+      tenantId: caller.tenant._id,
+      appId,
+      actor: { type: "api_key", id: caller.key._id },
+      action: `${type}.${verb}`,
+      target: { type, id },
+      changes: changesOf(before, after),
+      ip,
+    },
+    change: { collection, document_id: id, kind: kindOf(changed) },
+  };
+};
+
+const kindOf = ({ before, after }: Changed): IntendedChange["kind"] => {
+  if (before === null) return "made";
+  return after === null ? "removed" : "changed";
+};
+
+/** Members that are not somebody's to change. */
+const untold = new Set(["id", "app_id", "updated_at", "created_at"]);
+
+const changesOf = (before: object | null, after: object | null): AuditFact["changes"] => {
+  const names = Object.keys({ ...before, ...after }).filter((name) => !untold.has(name));
+  const entries = names.map((name) => [name, { before: valueOf(before, name), after: valueOf(after, name) }] as const);
+  return Object.fromEntries(entries.filter(([, change]) => !isSame(change.before, change.after)));
+};
+
+const valueOf = (view: object | null, name: string): unknown => (view === null ? null : Reflect.get(view, name));
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -1,0 +1,39 @@
+import { plainText } from "./plain-text.ts";
+import type { Rendering } from "../rendering.ts";
+
+/** One mail, shared by all its recipients. Addresses that are null are the account's. */
+export type EmailMessage = {
+  subject: string;
+  html: string;
+  text: string;
+  fromName: string | null;
+  fromAddress: string | null;
+  replyTo: string | null;
+};
+
+/** Renders a message for e-mail: the preheader hidden at the top of the body, the text alternative made from the body. */
+export const renderEmail = ({ content }: Pick<Rendering, "content">): EmailMessage => {
+  const body = content.email_body ?? "";
+  return {
+    subject: content.email_subject ?? "",
+    html: content.email_preheader ? withPreheader(body, content.email_preheader) : body,
+    text: plainText(body),
+    fromName: content.email_from_name ?? null,
+    fromAddress: content.email_from_address ?? null,
+    replyTo: content.email_reply_to_address ?? null,
+  };
+};
+
+/** Mail programs show the first text of the body in their list; white space behind it keeps the body's own text out. */
+const withPreheader = (html: string, preheader: string): string => {
+  const block = `<div style="${hiddenStyle}">${escapeHtml(preheader)}${"&#847;&zwnj;&nbsp;".repeat(40)}</div>`;
+  const body = html.search(/<body[\s>]/i);
+  const at = body === -1 ? 0 : html.indexOf(">", body) + 1;
+  return html.slice(0, at) + block + html.slice(at);
+};
+
+const hiddenStyle = "display:none;max-height:0;max-width:0;opacity:0;overflow:hidden;mso-hide:all";
+
+const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (character) => escapes[character] ?? character);

@@ -1,0 +1,105 @@
+import type { Content } from "../../schema/messages/notification.ts";
+import { headerText } from "../email/header-text.ts";
+import { localised, type Rendering } from "../rendering.ts";
+
+/** One push to Apple devices, shared by the recipients of a language; `apnsBody` adds what is the recipient's own. */
+export type ApnsPush = {
+  /** The payload as JSON, cut where the delivery id belongs. */
+  json: { before: string; after: string };
+  /** `background` wakes the app and shows nothing. */
+  pushType: "alert" | "background";
+  priority: 5 | 10;
+  ttlSeconds: number;
+  collapseId: string | null;
+};
+
+/** Largest payload, bytes. Source: Apple, "Generating a remote notification". */
+export const maxApnsBytes = 4096;
+
+/**
+ * Renders a message for Apple devices: Apple's own members in `aps`, the sender's `data` under `data`, and what the
+ * app's service extension needs under `herald` (links, buttons, attachments, the number to add to the badge).
+ * Without text, sound or badge it is a background push, which Apple admits with priority 5 only.
+ * Source: Apple, "Generating a remote notification" and "Sending notification requests to APNs"; decisions 7.7.
+ */
+export const renderApns = ({ messageId, content, options, language, ttlSeconds }: Rendering): ApnsPush => {
+  const alert = alertOf(content, language);
+  const isVisible = alert !== undefined || isHeardOrCounted(content);
+  const aps = isVisible ? visibleAps(content, alert) : { "content-available": 1 };
+  return {
+    json: jsonOf(aps, messageId, content),
+    pushType: isVisible ? "alert" : "background",
+    priority: isVisible ? (options.priority ?? 10) : 5,
+    ttlSeconds,
+    collapseId: headerText(options.collapse_id, collapseIdAllowed),
+  };
+};
+
+/** At most 64 bytes (Apple), printable ASCII without a space at either end (RFC 9110 5.5, RFC 9113 8.2.1). */
+const collapseIdAllowed = /^(?=.{1,64}$)[!-~]([ -~]*[!-~])?$/;
+
+/** The payload for one recipient. */
+export const apnsBody = ({ json }: ApnsPush, deliveryId: string): string => json.before + deliveryId + json.after;
+
+const alertOf = (content: Content, language: string | null): Record<string, string> | undefined => {
+  const alert = without({
+    title: localised(content.headings, language) || undefined,
+    subtitle: localised(content.subtitle, language) || undefined,
+    body: localised(content.contents, language) || undefined,
+  });
+  return Object.keys(alert).length === 0 ? undefined : alert;
+};
+
+const isHeardOrCounted = (content: Content): boolean => Boolean(content.ios_sound) || badgeOf(content) !== undefined;
+
+const visibleAps = (content: Content, alert: Record<string, string> | undefined): Record<string, unknown> =>
+  without({
+    alert,
+    badge: badgeOf(content),
+    sound: soundOf(content, alert !== undefined),
+    "thread-id": content.thread_id || undefined,
+    category: content.ios_category || undefined,
+    "content-available": content.content_available ? 1 : undefined,
+    "mutable-content": content.mutable_content || needsExtension(content) ? 1 : undefined,
+    "target-content-id": content.target_content_identifier || undefined,
+    "interruption-level": content.ios_interruption_level,
+    "relevance-score": content.ios_relevance_score,
+  });
+
+/** `Increase` cannot be said to iOS: the app's service extension adds `herald.badge_increase` to the badge itself. */
+const badgeOf = ({ ios_badge_type: type = "SetTo", ios_badge_count: count }: Content): number | undefined =>
+  type === "SetTo" ? count : undefined;
+
+const badgeIncreaseOf = ({ ios_badge_type: type, ios_badge_count: count = 1 }: Content): number | undefined =>
+  type === "Increase" ? count : undefined;
+
+/** The default sound with any text; the empty name is silence. A critical alert names its volume. */
+const soundOf = ({ ios_sound: name, ios_interruption_level: level }: Content, hasText: boolean): unknown => {
+  const sound = name ?? (hasText && level !== "passive" ? "default" : undefined);
+  if (!sound) return undefined;
+  return level === "critical" ? { critical: 1, name: sound, volume: 1 } : sound;
+};
+
+/** The extension loads attachments, makes buttons and adds to the badge. */
+const needsExtension = (content: Content): boolean =>
+  attachmentsOf(content) !== undefined || content.buttons !== undefined || badgeIncreaseOf(content) !== undefined;
+
+const attachmentsOf = ({ ios_attachments: attachments, big_picture: picture }: Content) =>
+  attachments ?? (picture === undefined ? undefined : { big_picture: picture });
+
+const jsonOf = (aps: Record<string, unknown>, messageId: string, content: Content): ApnsPush["json"] => {
+  const herald = {
+    message_id: messageId,
+    url: content.url,
+    app_url: content.app_url,
+    buttons: content.buttons,
+    attachments: attachmentsOf(content),
+    badge_increase: badgeIncreaseOf(content),
+  };
+  const rest = JSON.stringify(herald).slice(1);
+  const json = JSON.stringify({ aps, data: content.data }).slice(0, -1);
+  return { before: `${json},"herald":{"delivery_id":"`, after: `",${rest}}` };
+};
+
+const without = <T>(members: Record<string, T | undefined>): Record<string, T> =>
+  Object.fromEntries(Object.entries(members).filter((member): member is [string, T] => member[1] !== undefined));

@@ -1,0 +1,60 @@
+import type { Content, Options } from "../../schema/messages/notification.ts";
+import { headerText } from "../email/header-text.ts";
+import { localised, type Rendering } from "../rendering.ts";
+
+/** What the service worker of a site receives, as JSON; members without a value are left out. */
+export type WebPushPayload = {
+  message_id: string;
+  title: string | undefined;
+  body: string | undefined;
+  icon: string | undefined;
+  image: string | undefined;
+  badge: string | undefined;
+  /** Where a click leads. */
+  url: string | undefined;
+  data: Record<string, string> | undefined;
+  actions: { action: string; title: string; icon: string | undefined; url: string | undefined }[] | undefined;
+  require_interaction: boolean | undefined;
+  /** The message's `collapse_id`: a later notification of the same tag replaces this one. */
+  tag: string | undefined;
+};
+
+/** One web push, shared by the recipients of a language. `payload` lacks only the recipient's `delivery_id`. */
+export type WebPushMessage = {
+  payload: WebPushPayload;
+  ttlSeconds: number;
+  /** Source: RFC 8030 5.3. */
+  urgency: "normal" | "high";
+  topic: string | null;
+};
+
+/** Largest plaintext: 4,096 bytes of body less 86 of header, 16 of tag, 1 of padding delimiter. Source: RFC 8291 4. */
+export const maxWebPushBytes = 3993;
+
+/** Renders a message for browsers. */
+export const renderWebPush = ({ messageId, content, options, language, ttlSeconds }: Rendering): WebPushMessage => ({
+  payload: {
+    message_id: messageId,
+    title: localised(content.headings, language),
+    body: localised(content.contents, language),
+    icon: content.chrome_web_icon,
+    image: content.chrome_web_image ?? content.big_picture,
+    badge: content.chrome_web_badge,
+    url: content.url,
+    data: content.data,
+    actions: content.web_buttons?.map(({ id, text, icon, url }) => ({ action: id, title: text, icon, url })),
+    require_interaction: content.require_interaction,
+    tag: options.collapse_id,
+  },
+  ttlSeconds,
+  urgency: (options.priority ?? (content.content_available === true ? 5 : 10)) === 10 ? "high" : "normal",
+  topic: topicOf(content, options),
+});
+
+/** The plaintext for one recipient. */
+export const webPushBody = ({ payload }: WebPushMessage, deliveryId: string): string =>
+  JSON.stringify({ ...payload, delivery_id: deliveryId });
+
+/** A topic has at most 32 characters of URL-safe base64. RFC 8030 5.4. */
+const topicOf = ({ web_push_topic: topic }: Content, { collapse_id: collapseId }: Options): string | null =>
+  headerText(topic || collapseId, /^[A-Za-z0-9_-]{1,32}$/, 32);

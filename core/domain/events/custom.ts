@@ -1,0 +1,59 @@
+import type { CustomEvent, EventsAccepted } from "../../schema/events/custom.ts";
+import { customEventLimits } from "../../schema/events/custom.ts";
+import type { EventEnvelope } from "../../schema/events/envelope.ts";
+import { noReferences } from "../../schema/events/refs.ts";
+import { makeEvent } from "./make.ts";
+import { derivedId, ulid } from "../ids.ts";
+
+export type Judged =
+  /** `once`: of all events that have it, the first of a day counts; false when each does. */
+  | { kind: "event"; event: EventEnvelope; once: string | false }
+  | { kind: "refused"; error: Omit<EventsAccepted["errors"][number], "index"> };
+
+/**
+ * Makes the `event.received` of a custom event that came now, or says why its time is refused. Its id is new each time:
+ * a sender's id may be used again after a day, and receivers remember ours for longer. Source: decisions 8.2 ("clock
+ * skew") and 11.
+ */
+export const receive = (given: CustomEvent, appId: string, now: Date): Judged => {
+  const at = given.occurred_at === undefined ? now : new Date(given.occurred_at);
+  const aheadMs = at.getTime() - now.getTime();
+  if (aheadMs > minuteMs * customEventLimits.minutesAhead) return tooEarly;
+  if (aheadMs < -dayMs * customEventLimits.daysBack) return tooOld;
+  const event = makeEvent({
+    kind: "event.received",
+    appId,
+    subjectId: given.user_id ?? given.external_id ?? null,
+    at: now,
+    from: [ulid(now)],
+    data: dataOf(given, aheadMs > 0 ? now : at),
+  });
+  return { kind: "event", event, once: given.id !== undefined && derivedId("event", event.type, appId, given.id) };
+};
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+const tooEarly: Judged = {
+  kind: "refused",
+  error: {
+    code: "OCCURRED_AT_IN_FUTURE",
+    message: `occurred_at is more than ${customEventLimits.minutesAhead} minutes ahead`,
+  },
+};
+const tooOld: Judged = {
+  kind: "refused",
+  error: { code: "OCCURRED_AT_TOO_OLD", message: `occurred_at is more than ${customEventLimits.daysBack} days ago` },
+};
+
+const dataOf = (given: CustomEvent, occurredAt: Date): Record<string, unknown> => ({
+  ...noReferences,
+  subscription_id: given.subscription_id ?? null,
+  user_id: given.user_id ?? null,
+  external_id: given.external_id ?? null,
+  name: given.name.trim(),
+  properties: given.properties ?? {},
+  value: given.value ?? null,
+  occurred_at: occurredAt.toISOString(),
+  source: "api",
+});

@@ -1,0 +1,94 @@
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { credsAuthenticator, type NatsConnection } from "@nats-io/nats-core";
+import { connect } from "@nats-io/transport-node";
+import { maskPasswords } from "../../runtime/process/config.ts";
+import type { Log } from "../../runtime/process/log.ts";
+
+/** The connection to NATS that a process shares. */
+export type Nats = {
+  nc: NatsConnection;
+  js: JetStreamClient;
+  jsm: JetStreamManager;
+  isConnected: () => boolean;
+  /** Calls back each time the connection is there again; the result takes the listener away. */
+  onReconnect: (listener: () => void) => () => void;
+  /** Resolves when JetStream answers. */
+  ping: () => Promise<void>;
+  /** Sends what is buffered (acknowledgements) for at most 2 s, then closes. */
+  close: () => Promise<void>;
+};
+
+/** How long JetStream may take to acknowledge a publication. */
+const publishMs = 2_000;
+
+/** Connects to NATS, waiting for as long as it is away, and reconnects for ever. `url` may name several servers. */
+export const connectNats = async ({ url, name, credentials, log }: NatsOptions): Promise<Nats> => {
+  const waiting = setTimeout(() => log?.warn({ url: maskPasswords(url) }, "nats.awaited"), 3_000);
+  const nc = await connect({
+    servers: url.split(",").map((server) => server.trim()),
+    name,
+    waitOnFirstConnect: true,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 500,
+    reconnectJitter: 500,
+    timeout: 3_000,
+    pingInterval: 10_000, // with two unanswered, a deaf server is left after 30 s
+    maxPingOut: 2,
+    noAsyncTraces: true, // else each request makes two errors for their stacks: 4 % of accepting a notification
+    ignoreAuthErrorAbort: true, // credentials may be rotated while we run
+    ...(credentials !== undefined && { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),
+  });
+  clearTimeout(waiting);
+  const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 });
+  return {
+    nc,
+    js: jetstream(nc, { timeout: publishMs }),
+    jsm,
+    ...watchLink(nc, log),
+    ping: async () => void (await jsm.getAccountInfo()),
+    close: () => close(nc),
+  };
+};
+
+export type NatsOptions = {
+  url: string;
+  name: string;
+  /** Content of a .creds file. */
+  credentials?: string | undefined;
+  /** Is told when NATS is waited for, lost and back. */
+  log?: Log;
+};
+
+const watchLink = (nc: NatsConnection, log?: Log): Pick<Nats, "isConnected" | "onReconnect"> => {
+  const listeners = new Set<() => void>();
+  let isConnected = true;
+  const watch = async (): Promise<void> => {
+    for await (const { type } of nc.status()) {
+      if (type === "disconnect" || type === "reconnecting") {
+        if (isConnected) log?.warn("nats.lost");
+        isConnected = false;
+      }
+      if (type !== "reconnect") continue;
+      log?.info("nats.back");
+      isConnected = true;
+      for (const listener of listeners) listener();
+    }
+    isConnected = false;
+  };
+  void watch();
+  return {
+    isConnected: () => isConnected && !nc.isClosed(),
+    onReconnect: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+};
+
+const close = async (nc: NatsConnection): Promise<void> => {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, 2_000);
+  await Promise.race([nc.drain().catch(() => undefined), late]);
+  clearTimeout(timer);
+  await nc.close();
+};

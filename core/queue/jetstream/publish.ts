@@ -1,0 +1,60 @@
+import { JetStreamApiError } from "@nats-io/jetstream";
+import { errors, headers, type MsgHdrs } from "@nats-io/nats-core";
+import { Unavailable } from "../../errors.ts";
+import type { Nats } from "./connect.ts";
+
+export type Publisher = {
+  /**
+   * Publishes JSON to JetStream and waits until it is stored. `refused`: the stream, or this subject's share of it, is
+   * full, or there is no such stream now; nothing was stored.
+   * @throws Unavailable when JetStream is away or does not answer within 2 s; it may have been stored
+   */
+  publish: (subject: string, data: unknown, options?: PublishOptions) => Promise<"published" | "refused">;
+  /** The same for a body that is JSON already. */
+  publishText: (subject: string, json: string, options?: PublishOptions) => Promise<"published" | "refused">;
+};
+
+export type PublishOptions = {
+  /** A second publication with this id within the stream's window is dropped. */
+  id?: string | undefined;
+  /** W3C trace context, handed on to the worker. */
+  traceparent?: string | null | undefined;
+};
+
+export const publisher = ({ js, isConnected }: Pick<Nats, "js" | "isConnected">): Publisher => {
+  const publishText: Publisher["publishText"] = async (subject, json, { id, traceparent } = {}) => {
+    if (!isConnected()) throw new Unavailable("JetStream");
+    try {
+      await js.publish(subject, json, { ...traced(traceparent), ...(id !== undefined && { msgID: id }) });
+      return "published";
+    } catch (error) {
+      if (isRefusal(error)) return "refused";
+      throw isAway(error) ? new Unavailable("JetStream", { cause: error }) : error;
+    }
+  };
+  return { publishText, publish: (subject, data, options) => publishText(subject, JSON.stringify(data), options) };
+};
+
+const traced = (traceparent: string | null | undefined): { headers?: MsgHdrs } => {
+  if (!traceparent) return {};
+  const made = headers();
+  made.set("traceparent", traceparent);
+  return { headers: made };
+};
+
+/** Errors of a stream with no room. Source: nats-server 2.15 server/errors.json: STORE_FAILED, INSUFFICIENT_RESOURCES, STORAGE_RESOURCES_EXCEEDED, MEMORY_RESOURCES_EXCEEDED. */
+const fullCodes = new Set([10_077, 10_023, 10_047, 10_028]);
+
+const isRefusal = (error: unknown): boolean => {
+  if (error instanceof JetStreamApiError) return fullCodes.has(error.code);
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof errors.RequestError && cause.isNoResponders(); // no stream takes the subject
+};
+
+/** Whether an error means that NATS or JetStream could not be reached, so that the same call may work later. */
+export const isAway = (error: unknown): boolean =>
+  error instanceof errors.TimeoutError ||
+  error instanceof errors.ConnectionError ||
+  error instanceof errors.ClosedConnectionError ||
+  error instanceof errors.DrainingConnectionError ||
+  error instanceof errors.RequestError;

@@ -1,0 +1,199 @@
+import { lateMs, type Part } from "../../runtime/process/lifecycle.ts";
+import type { Log } from "../../runtime/process/log.ts";
+import { countAside, type QueueMetrics } from "../../runtime/metrics/queue.ts";
+import type { Nats } from "./connect.ts";
+import type { Hint } from "./hint.ts";
+import { isPassing } from "../passing.ts";
+import { Puller } from "./pull.ts";
+import { ackWaitMs } from "../topology.ts";
+
+/** What becomes of a hint: it is done, it comes again later, or it is given up. */
+export type Settlement =
+  | { kind: "done" }
+  | { kind: "retry"; delayMs: number; reason: string }
+  | { kind: "drop"; reason: string };
+
+export type HandlerContext = {
+  /** Aborts after `timeoutMs`, and when the program's grace is over. */
+  signal: AbortSignal;
+  /** 1 for the first delivery. */
+  attempt: number;
+  /**
+   * Whether it may have been handled before. A first delivery may have been, too, shortly after the connection was lost:
+   * a JetStream that is killed forgets what it handed out last, and the acknowledgements.
+   */
+  isRepeated: boolean;
+  traceparent: string | null;
+};
+
+export type WorkerOptions<T> = {
+  nats: Nats;
+  stream: string;
+  consumer: string;
+  /** Handlers that run at the same time; nothing is fetched ahead of them. */
+  concurrency: number;
+  timeoutMs: number;
+  /** How often JetStream is told of messages in hand; default 10 s, a third of `ackWaitMs`, so that two may be lost. */
+  heartbeatMs?: number;
+  /** Makes the stream and its consumer again, should they be gone while there is work for them. */
+  repair?: () => Promise<unknown>;
+  parse: (input: unknown) => T;
+  handle: (data: T, context: HandlerContext) => Promise<Settlement>;
+  name: string;
+  log: Log;
+  metrics: QueueMetrics;
+};
+
+const retryMs = { first: 1_000, most: 60_000 };
+const setAsideFrom = 5; // deliveries in which a hint failed: by then it has been tried for a quarter of a minute
+const forgottenMs = ackWaitMs; // JetStream hands out again, first of all, what it has forgotten
+
+type Job = { hint: Hint; startedMs: number; isRepeated: boolean; abort: AbortController; end: Promise<void> };
+
+/**
+ * Hands a consumer's hints to a handler and settles them; nothing else acknowledges anything. A handler that throws
+ * is called again after 1 s, doubling to 60 s; a hint that cannot be parsed is dropped and logged as an error.
+ * Outlives restarts of JetStream and the deletion of its stream or consumer.
+ */
+export const worker = <T>(options: WorkerOptions<T>): Part => {
+  const { nats, stream, consumer, concurrency, metrics, log, heartbeatMs = 10_000 } = options;
+  for (const settlement of settlements) metrics.messages.inc({ stream, consumer, settlement }, 0); // as counterFromZero has it
+  metrics.redeliveries.inc({ consumer }, 0);
+  const jobs = new Set<Job>();
+  let isStopping = false;
+  let heartbeat: NodeJS.Timeout | undefined;
+  let reconnectedMs = Number.NEGATIVE_INFINITY;
+  let forgetReconnect: (() => void) | undefined;
+
+  const onHint = (hint: Hint): void => {
+    if (isStopping) return hint.nak(); // at once, to another process
+    if (jobs.size >= concurrency) return hint.nak(retryMs.first); // an answer to a request that was thought lost
+    const startedMs = Date.now();
+    const isRepeated = hint.attempt > 1 || startedMs - reconnectedMs < forgottenMs;
+    const job: Job = { hint, startedMs, isRepeated, abort: new AbortController(), end: Promise.resolve() };
+    jobs.add(job);
+    job.end = run(job, options).finally(() => {
+      jobs.delete(job);
+      pull.freed();
+    });
+  };
+  const running = (): number => jobs.size;
+  const { repair } = options;
+  const pull: Puller = new Puller({ nats, stream, consumer, concurrency, running, onHint, repair, log });
+
+  return {
+    name: options.name,
+    start: async () => {
+      countAside(options.metrics, consumer);
+      heartbeat = setInterval(() => keepAlive(jobs, options.timeoutMs), heartbeatMs);
+      forgetReconnect = nats.onReconnect(() => void (reconnectedMs = Date.now()));
+      pull.start();
+    },
+    stop: async (signal) => {
+      isStopping = true;
+      forgetReconnect?.();
+      await pull.stop();
+      await finish(jobs, signal);
+      clearInterval(heartbeat);
+    },
+  };
+};
+
+/** Handles and settles one hint; never rejects. */
+const run = async <T>(job: Job, options: WorkerOptions<T>): Promise<void> => {
+  const { stream, consumer, metrics, timeoutMs } = options;
+  const { hint, abort, startedMs } = job;
+  if (hint.attempt > 1) metrics.redeliveries.inc({ consumer });
+  metrics.inFlight.inc({ consumer });
+  const timer = setTimeout(() => abort.abort(new Error(`not handled within ${timeoutMs} ms`)), timeoutMs);
+  const settlement = await attempt(job, options);
+  clearTimeout(timer);
+  metrics.inFlight.dec({ consumer });
+  metrics.handleSeconds.observe({ consumer }, (Date.now() - startedMs) / 1_000);
+  metrics.messages.inc({ stream, consumer, settlement: settlement.failed ? "failed" : settlement.kind });
+  settle(hint, settlement);
+};
+
+type Attempted = Settlement & { failed?: true };
+
+const settlements: readonly (Settlement["kind"] | "failed")[] = ["done", "retry", "drop", "failed"];
+
+const attempt = async <T>(job: Job, options: WorkerOptions<T>): Promise<Attempted> => {
+  const { hint, abort, isRepeated } = job;
+  const parsed = parseBody(hint, options.parse);
+  if ("error" in parsed) {
+    options.log.error({ ...facts(job, options), err: parsed.error }, "hint.unreadable");
+    return { kind: "drop", reason: "unreadable", failed: true };
+  }
+  try {
+    const settlement = await options.handle(parsed.data, {
+      signal: abort.signal,
+      attempt: hint.attempt,
+      isRepeated,
+      traceparent: hint.traceparent,
+    });
+    if (settlement.kind === "drop") options.log.warn({ ...facts(job, options), ...settlement }, "hint.dropped");
+    return settlement;
+  } catch (err) {
+    const delayMs = retryDelayMs(hint.attempt);
+    const isPassed = isPassing(err);
+    options.log[isPassed ? "warn" : "error"]({ ...facts(job, options), delayMs, err }, "hint.failed");
+    if (!isPassed && hint.attempt >= setAsideFrom) options.metrics.setAside.inc({ source: options.consumer });
+    return { kind: "retry", delayMs, reason: "failed", failed: true };
+  }
+};
+
+const parseBody = <T>(hint: Hint, parse: (input: unknown) => T): { data: T } | { error: unknown } => {
+  try {
+    return { data: parse(hint.json()) };
+  } catch (error) {
+    return { error };
+  }
+};
+
+const facts = <T>({ hint, startedMs }: Job, { name, consumer }: WorkerOptions<T>) => ({
+  worker: name,
+  consumer,
+  subject: hint.subject,
+  sequence: hint.sequence,
+  attempt: hint.attempt,
+  durationMs: Date.now() - startedMs,
+});
+
+/** Delay before delivery n + 1, ms: 1 s, doubling, at most 60 s. */
+const retryDelayMs = (deliveries: number): number => Math.min(retryMs.first * 2 ** (deliveries - 1), retryMs.most);
+
+const settle = (hint: Hint, settlement: Settlement): void => {
+  switch (settlement.kind) {
+    case "done":
+      return hint.ack();
+    case "retry":
+      return hint.nak(Math.max(1, settlement.delayMs)); // 0 would mean: at once, for ever
+    case "drop":
+      return hint.term(settlement.reason);
+  }
+};
+
+/** Tells JetStream of hints in hand; not of a handler past its time, so that another process gets its hint. */
+const keepAlive = (jobs: ReadonlySet<Job>, timeoutMs: number): void => {
+  for (const { hint, startedMs } of jobs) if (Date.now() - startedMs <= timeoutMs) hint.working();
+};
+
+const lastMs = lateMs.part - 200; // for handlers to heed their signal
+
+const finish = async (jobs: ReadonlySet<Job>, signal: AbortSignal): Promise<void> => {
+  const ends = Promise.all([...jobs].map((job) => job.end));
+  if (await endsFirst(ends, signal)) return;
+  for (const job of jobs) job.abort.abort(signal.reason);
+  await endsFirst(ends, AbortSignal.timeout(lastMs));
+};
+
+const endsFirst = async (ends: Promise<unknown>, signal: AbortSignal): Promise<boolean> => {
+  const { promise: aborted, resolve } = Promise.withResolvers<boolean>();
+  const onAbort = (): void => resolve(false);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) resolve(false);
+  const isFirst = await Promise.race([ends.then(() => true), aborted]);
+  signal.removeEventListener("abort", onAbort);
+  return isFirst;
+};

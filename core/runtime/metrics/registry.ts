@@ -1,0 +1,26 @@
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { type ApiserverMetrics, apiserverMetrics } from "./apiserver.ts";
+import { type DispatcherMetrics, dispatcherMetrics } from "./dispatcher.ts";
+import { type OperatorMetrics, operatorMetrics } from "./operator.ts";
+import { type QueueMetrics, queueMetrics } from "./queue.ts";
+
+export type ProgramName = keyof ProgramMetrics;
+
+/** Everything one program measures. Labels are few and bounded: never an id, a tenant or an address. */
+export type Metrics<P extends ProgramName> = { registry: Registry; queue: QueueMetrics } & ProgramMetrics[P];
+
+/** Declares the metrics of one program, those of its queues and those of the process, in a registry of their own. */
+export const createMetrics = <P extends ProgramName>(program: P): Metrics<P> => {
+  const registry = new Registry();
+  registry.setDefaultLabels({ program });
+  collectDefaultMetrics({ register: registry });
+  return { registry, queue: queueMetrics(registry), ...ofProgram[program](registry) };
+};
+
+type ProgramMetrics = { apiserver: ApiserverMetrics; dispatcher: DispatcherMetrics; operator: OperatorMetrics };
+
+const ofProgram: { [P in keyof ProgramMetrics]: (registry: Registry) => ProgramMetrics[P] } = {
+  apiserver: apiserverMetrics,
+  dispatcher: dispatcherMetrics,
+  operator: operatorMetrics,
+};

@@ -1,0 +1,79 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import type { Sealed } from "../../storage/settings/sealed.ts";
+
+/** Seals secrets at rest. `context` names the place a secret belongs to and is needed to open it again. */
+export type KeyRing = {
+  /** Encrypts under the first key. `context`, e.g. `apps/app_…/ios_push.private_key`, is bound to the result. */
+  seal: (plain: string, context: string) => Sealed;
+  /** @throws KeyRingError when the key is unknown, or the data or its context is not what was sealed */
+  open: (sealed: Sealed, context: string) => string;
+  /** Whether a secret was sealed under an older key and should be sealed again. */
+  isStale: (sealed: Sealed) => boolean;
+  /** 32 bytes for another purpose, that follow from the first key (HKDF, RFC 5869). */
+  derive: (purpose: string) => Buffer;
+};
+
+/** A ring that cannot be read, or a secret that cannot be opened with it. Holds no key and no secret. */
+export class KeyRingError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "KeyRingError";
+  }
+}
+
+const keyBytes = 32;
+const nonceBytes = 12; // NIST SP 800-38D, 5.2.1.1: recommended for GCM
+const tagBytes = 16;
+const maxKeys = 1_000;
+
+/** Reads a ring: lines or a comma list of `kid:base64(32 bytes)`, AES-256-GCM. The first key writes, all read. */
+export const keyRing = (text: string): KeyRing => {
+  const keys = readKeys(text);
+  const [first] = keys;
+  if (first === undefined) throw new KeyRingError("the key ring holds no key");
+  const [kid, key] = first;
+  return {
+    seal: (plain, context) => ({ kid, data: encrypt(key, plain, context) }),
+    open: (sealed, context) => {
+      const reader = keys.get(sealed.kid);
+      if (reader === undefined) throw new KeyRingError(`no key ${sealed.kid} in the key ring to open ${context}`);
+      return decrypt(reader, sealed, context);
+    },
+    isStale: (sealed) => sealed.kid !== kid,
+    derive: (purpose) => Buffer.from(hkdfSync("sha256", key, "", `herald/${purpose}`, keyBytes)),
+  };
+};
+
+const readKeys = (text: string): Map<string, Buffer> => {
+  const lines = text.split(/[\n,]/).flatMap((line) => line.trim() || []);
+  if (lines.length > maxKeys) throw new KeyRingError(`the key ring holds more than ${maxKeys} keys`);
+  const keys = new Map<string, Buffer>();
+  for (const [index, line] of lines.entries()) {
+    const [, kid, base64] = /^([A-Za-z0-9_.-]{1,64}):([A-Za-z0-9+/]{43}=)$/.exec(line) ?? [];
+    if (kid === undefined || base64 === undefined) {
+      throw new KeyRingError(`entry ${index + 1} of the key ring is not kid:base64(${keyBytes} bytes)`);
+    }
+    if (keys.has(kid)) throw new KeyRingError(`the key ring names ${kid} twice`);
+    keys.set(kid, Buffer.from(base64, "base64"));
+  }
+  return keys;
+};
+
+const encrypt = (key: Buffer, plain: string, context: string): string => {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(context));
+  return Buffer.concat([nonce, cipher.update(plain, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("base64");
+};
+
+const decrypt = (key: Buffer, { kid, data }: Sealed, context: string): string => {
+  const bytes = Buffer.from(data, "base64");
+  try {
+    const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
+    decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-tagBytes));
+    return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString("utf8");
+  } catch (cause) {
+    throw new KeyRingError(`${context} cannot be opened with key ${kid}: altered, or sealed for another place`, {
+      cause,
+    });
+  }
+};

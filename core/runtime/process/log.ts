@@ -1,0 +1,89 @@
+import pino from "pino";
+import { AppError } from "../../errors.ts";
+import { maskPasswords } from "./config.ts";
+
+export type Log = pino.Logger;
+
+/**
+ * Makes a program's log: one JSON line a unit of work on stdout, with ISO time, level name, `program` and `pid`.
+ * The message is a constant event name (`delivery.attempted`). Members named as secrets are written as `[redacted]`.
+ */
+export const createLog = ({ program, level, destination }: LogOptions): Log => {
+  const options: pino.LoggerOptions = {
+    level,
+    base: { program, pid: process.pid },
+    messageKey: "event",
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }), log: redacted },
+    serializers: { err: describeError },
+  };
+  const stdout = { dest: 1, sync: true }; // written before the call returns: a kill loses no line, and none overtakes another
+  return redactChildren(pino(options, destination ?? pino.destination(stdout)));
+};
+
+export type LogOptions = { program: string; level: string; destination?: pino.DestinationStream };
+
+/** pino hands a child's bindings to no formatter, so they are redacted on their way in; children of children too. */
+const redactChildren = (log: Log): Log => {
+  // oxlint-disable-next-line typescript/unbound-method -- called with its own `this` below
+  const makeChild = log.child;
+  log.child = function child(this: Log, bindings: pino.Bindings) {
+    return makeChild.call(this, redacted(bindings));
+  } as Log["child"]; // sound: custom levels, the type's only other part, are not used
+  return log;
+};
+
+const secretName = /(secret|token|password|passphrase|privatekey|authorization|apikey|cookie|keyring)$/;
+const maxDepth = 6; // deeper members are left out: no line of ours nests so far
+const maxItems = 100;
+
+const redacted = (fields: Record<string, unknown>): Record<string, unknown> => {
+  const safe: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) safe[name] = isSecret(name) ? hidden(value) : scrub(value, 1);
+  return safe;
+};
+
+const judged = new Map<string, boolean>(); // names of members are few, but for those that others choose
+const mostJudged = 1_000;
+
+const isSecret = (name: string): boolean => {
+  const known = judged.get(name);
+  if (known !== undefined) return known;
+  const found = secretName.test(name.toLowerCase().replaceAll(/[_-]/g, ""));
+  if (judged.size < mostJudged) judged.set(name, found);
+  return found;
+};
+
+/** Whether a secret is there may be said: `describeConfig` writes these two words. */
+const hidden = (value: unknown): string => (value === "set" || value === "unset" ? value : "[redacted]");
+
+/** Copies plain objects and lists without their secrets; everything else is a leaf, to be written by its serializer. */
+const scrub = (value: unknown, depth: number): unknown => {
+  if (Array.isArray(value))
+    return depth > maxDepth ? "[deep]" : value.slice(0, maxItems).map((v) => scrub(v, depth + 1));
+  if (!isPlain(value)) return typeof value === "string" ? maskPasswords(value) : value;
+  if (depth > maxDepth) return "[deep]";
+  const entries = Object.entries(value).slice(0, maxItems);
+  return Object.fromEntries(entries.map(([k, v]) => [k, isSecret(k) ? hidden(v) : scrub(v, depth + 1)]));
+};
+
+const isPlain = (value: unknown): value is Record<string, unknown> => {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
+const maxCauses = 4;
+
+/** Name, code, message and stack of an error and its causes; never its other members (drivers keep commands in them). */
+const describeError = (error: unknown, causes = maxCauses): unknown => {
+  if (!(error instanceof Error)) return { message: maskPasswords(String(error)) };
+  return {
+    name: error.name,
+    ...("code" in error && { code: error.code }),
+    message: maskPasswords(error.message),
+    ...(error instanceof AppError && { details: scrub(error.details, 1) }),
+    stack: maskPasswords(error.stack ?? ""),
+    ...(error.cause !== undefined && causes > 0 && { cause: describeError(error.cause, causes - 1) }),
+  };
+};

@@ -1,0 +1,103 @@
+import { type Static, Type } from "typebox";
+import { Closed, MapOf } from "../json/common.ts";
+import { eventKinds } from "./envelope.ts";
+
+const { Array: List, Boolean: Flag, Enum, Integer, Number: Decimal, Optional, String: Text, Unknown } = Type;
+
+/** Bounds of custom events. Source: decisions 8.2 and 11; those of a request are ours. */
+export const customEventLimits = {
+  events: 1_000,
+  nameCharacters: 100,
+  propertyNames: 256,
+  depth: 5,
+  bytes: 32_768,
+  daysBack: 30,
+  minutesAhead: 5,
+} as const;
+
+/** A name as it is stored: nothing blank at its ends. */
+export const eventNamePattern = "^\\S(.*\\S)?$";
+
+const noControls = "^[^\\u0000-\\u001f\\u007f]*$";
+const Id = Text({ minLength: 1, maxLength: 64, pattern: noControls });
+
+/** Something that a user did, in the customer's own words. */
+export const CustomEvent = Closed({
+  id: Optional(
+    Text({
+      minLength: 1,
+      maxLength: 128,
+      pattern: noControls,
+      description: "the sender's; within 24 h it counts once, after that it makes a new event",
+    }),
+  ),
+  name: Text({
+    minLength: 1,
+    maxLength: customEventLimits.nameCharacters,
+    pattern: "^(?!\\s*(hs\\.|$))[^\\u0000-\\u001f\\u007f]*$",
+    description: "kept without the spaces at its ends; names that begin with hs. are reserved",
+  }),
+  user_id: Optional(Id),
+  external_id: Optional(
+    Text({
+      minLength: 1,
+      maxLength: 255,
+      pattern: noControls,
+      description: "the user's id at the sender; not with user_id",
+    }),
+  ),
+  subscription_id: Optional(Id),
+  properties: Optional(
+    MapOf({ minLength: 1, maxLength: 255, pattern: "^(?!(time|event_name)$)[^$]" }, Unknown(), {
+      maxProperties: customEventLimits.propertyNames,
+      description:
+        `any JSON, objects and lists at most ${customEventLimits.depth} deep, this one counted; the event has at most ` +
+        `${customEventLimits.bytes} bytes of JSON. The names time and event_name are reserved`,
+    }),
+  ),
+  value: Optional(Decimal({ description: "such as an amount" })),
+  occurred_at: Optional(
+    Type.String({
+      format: "date-time",
+      maxLength: 40,
+      description: "default now; within the last 30 days; up to 5 min ahead counts as now",
+    }),
+  ),
+});
+export type CustomEvent = Static<typeof CustomEvent>;
+
+/** Body of `POST /v1/apps/{appId}/events`. */
+export const PublishEvents = Closed({
+  events: List(CustomEvent, { minItems: 1, maxItems: customEventLimits.events }),
+});
+export type PublishEvents = Static<typeof PublishEvents>;
+
+export const eventErrorCodes = ["OCCURRED_AT_TOO_OLD", "OCCURRED_AT_IN_FUTURE"] as const;
+
+/** Reply of `POST /v1/apps/{appId}/events`: what was refused does not hold up the rest. */
+export const EventsAccepted = Type.Object({
+  accepted: Integer({ minimum: 0 }),
+  duplicates: Integer({ minimum: 0, description: "events whose id has come within 24 h; they count as done" }),
+  errors: List(
+    Type.Object({
+      index: Integer({ minimum: 0, description: "position in `events`" }),
+      code: Enum([...eventErrorCodes]),
+      message: Text(),
+    }),
+  ),
+});
+export type EventsAccepted = Static<typeof EventsAccepted>;
+
+/** Reply of `GET /v1/apps/{appId}/webhooks/event-types`. */
+export const EventTypeList = Type.Object({
+  data: List(
+    Type.Object({
+      type: Enum([...eventKinds]),
+      description: Text({ description: "when it is emitted" }),
+      emitted: Flag({ description: "whether anything in this release emits it" }),
+      schema: Type.Object({}, { additionalProperties: true, description: "JSON Schema of `data`" }),
+      example: Type.Object({}, { additionalProperties: true }),
+    }),
+  ),
+});
+export type EventTypeList = Static<typeof EventTypeList>;

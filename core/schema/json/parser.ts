@@ -1,0 +1,61 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { fullFormats } from "ajv-formats/dist/formats.js";
+import type { Static, TSchema } from "typebox";
+import { ValidationError } from "../../errors.ts";
+import { ourFormats } from "./formats.ts";
+import { fieldErrors } from "./parser-problems.ts";
+
+/**
+ * Makes the check of one schema, for use at a border: gives back the input, typed, or throws {@link ValidationError}
+ * naming up to 20 failing members by dotted path (`target.channels[0]`), each below `prefix` when one is given.
+ * The input is never changed: no defaults, no coercion.
+ */
+export const parser = <S extends TSchema>(schema: S, { prefix = "" }: { prefix?: string } = {}) => {
+  const isValid = firstErrorAjv.compile(schema);
+  let findAll: ValidateFunction | undefined; // compiled when first needed: many schemas never fail
+  return (input: unknown): Static<S> => {
+    if (isValid(input)) return input as Static<S>; // sound: the schema has just been checked
+    let failed: ValidateFunction = isValid;
+    if (isSmall(input)) {
+      findAll ??= allErrorsAjv.compile(schema);
+      findAll(input);
+      failed = findAll;
+    }
+    throw new ValidationError(fieldErrors(failed.errors ?? [], input, prefix));
+  };
+};
+
+/** Keywords of ours and of CustomResourceDefinitions, which say nothing about validity here. */
+const vocabulary = [
+  "env",
+  "secret",
+  "x-kubernetes-validations",
+  "x-kubernetes-preserve-unknown-fields",
+  "x-kubernetes-int-or-string",
+  "x-kubernetes-list-type",
+  "x-kubernetes-list-map-keys",
+  "x-kubernetes-map-type",
+];
+
+const makeAjv = (allErrors: boolean): Ajv2020 => {
+  const ajv = new Ajv2020({ strict: true, allErrors, formats: { ...fullFormats, ...ourFormats } });
+  ajv.addVocabulary(vocabulary);
+  return ajv;
+};
+
+const firstErrorAjv = makeAjv(false);
+const allErrorsAjv = makeAjv(true);
+
+const smallNodes = 4_000; // collecting every error costs memory for each bad item: larger inputs are told their first
+
+const isSmall = (input: unknown): boolean => {
+  const queue: unknown[] = [input];
+  for (let i = 0; i < queue.length; i++) {
+    const node = queue[i];
+    if (typeof node !== "object" || node === null) continue;
+    const children = Object.values(node);
+    if (queue.length + children.length > smallNodes) return false;
+    queue.push(...children);
+  }
+  return true;
+};

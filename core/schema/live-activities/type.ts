@@ -1,0 +1,119 @@
+import { type Static, Type } from "typebox";
+import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
+
+const {
+  Array: List,
+  Boolean: Flag,
+  Enum,
+  Integer,
+  Literal,
+  Number: Decimal,
+  Optional,
+  Partial,
+  String: Text,
+  Union,
+} = Type;
+
+/** Bounds of live activity types. Source: spec 2.1 and 4.1; those of properties are decisions 6.1 and 9.7. */
+export const activityLimits = {
+  types: 100,
+  properties: 50,
+  required: 50,
+  nameCharacters: 100,
+  descriptionCharacters: 300,
+  textCharacters: 4096,
+  values: 50,
+} as const;
+
+const TextLength = Integer({ minimum: 0, maximum: activityLimits.textCharacters, description: "of a string" });
+
+/** The subset of JSON Schema that a member of a live activity may use. Source: decisions 6.1. */
+export const LiveActivityProperty = Closed(
+  {
+    type: Enum(["string", "number", "integer", "boolean"], { description: "the member's type" }),
+    enum: Optional(
+      List(Union([Text({ maxLength: activityLimits.textCharacters }), Decimal(), Flag()]), {
+        minItems: 1,
+        maxItems: activityLimits.values,
+        description: "the only values admitted",
+      }),
+    ),
+    minLength: Optional(TextLength),
+    maxLength: Optional(TextLength),
+    minimum: Optional(Decimal({ description: "of a number" })),
+    maximum: Optional(Decimal({ description: "of a number" })),
+    format: Optional(Literal("date-time", { description: "of a string" })),
+    description: Optional(Text({ maxLength: activityLimits.descriptionCharacters, description: "a note for people" })),
+  },
+  { description: "one member" },
+);
+export type LiveActivityProperty = Static<typeof LiveActivityProperty>;
+
+const memberName = { minLength: 1, maxLength: activityLimits.nameCharacters };
+
+const activitySchema = (description: string) =>
+  Closed(
+    {
+      type: Literal("object"),
+      properties: MapOf(memberName, LiveActivityProperty, {
+        maxProperties: activityLimits.properties,
+        description: "member name to its schema; members that are not named are refused",
+      }),
+      required: Optional(
+        List(Text(memberName), {
+          maxItems: activityLimits.required,
+          uniqueItems: true,
+          description: "members that must be present; each stands in properties",
+        }),
+      ),
+    },
+    { description },
+  );
+
+const ContentState = activitySchema("schema of the content state that updates carry");
+const Attributes = activitySchema("schema of the attributes that a start carries; without properties: any");
+export type ActivitySchema = Static<typeof ContentState>;
+
+const Name = Text({
+  minLength: 1,
+  maxLength: activityLimits.nameCharacters,
+  description: "unique in the app; the name of the Swift struct that conforms to ActivityAttributes",
+});
+const Description = Text({ maxLength: activityLimits.descriptionCharacters });
+
+/** Body of `POST …/live-activities/types`. Source: spec 4.1. */
+export const CreateLiveActivityType = Closed({
+  name: Name,
+  description: Optional(Description),
+  content_state_schema: ContentState,
+  attributes_schema: Optional(Attributes),
+});
+export type CreateLiveActivityType = Static<typeof CreateLiveActivityType>;
+
+/** Body of `PATCH …/live-activities/types/{activityType}`. Source: spec 4.1. */
+export const UpdateLiveActivityType = Closed(
+  Partial(
+    Closed({
+      description: Nullable(Description),
+      content_state_schema: ContentState,
+      attributes_schema: Attributes,
+    }),
+  ).properties, // Partial alone admits members that it does not name
+);
+export type UpdateLiveActivityType = Static<typeof UpdateLiveActivityType>;
+
+/** Source: spec 2.1; `warnings` is additive, decisions 6.1. */
+export const LiveActivityType = Type.Object({
+  id: Text(),
+  name: Text(),
+  description: Nullable(Text()),
+  content_state_schema: ContentState,
+  attributes_schema: Attributes,
+  push_to_start_tokens: Integer({ minimum: 0, description: "registered push-to-start tokens" }),
+  created_at: DateTime,
+  updated_at: DateTime,
+  warnings: Optional(List(Text(), { description: "what is accepted and will probably not work" })),
+});
+export type LiveActivityType = Static<typeof LiveActivityType>;
+
+export const LiveActivityTypeList = Type.Object({ data: List(LiveActivityType) });

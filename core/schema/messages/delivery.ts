@@ -1,0 +1,90 @@
+import { type Static, Type } from "typebox";
+import { deliveryErrorCodes } from "../../domain/messages/outcome.ts";
+import { ChannelName, DateTime, Nullable } from "../json/common.ts";
+import { PageOf, pageQuery } from "../json/page.ts";
+
+const { Enum, Integer, Optional, String: Text } = Type;
+
+/** The furthest state of a delivery. Source: decisions 7.3. */
+export const deliveryStatuses = [
+  "queued",
+  "scheduled",
+  "sent",
+  "delivered",
+  "opened",
+  "clicked",
+  "failed",
+  "errored",
+  "bounced",
+  "complained",
+  "unsubscribed",
+  "expired",
+  "suppressed",
+  "cancelled",
+] as const;
+
+/** What became of one recipient. Source: decisions 7.3. */
+export const Delivery = Type.Object({
+  id: Text(),
+  message_id: Text(),
+  app_id: Text(),
+  campaign_id: Nullable(Text()),
+  variant_id: Nullable(Text()),
+  activity_id: Nullable(Text()),
+  subscription_id: Text(),
+  user_id: Text(),
+  external_id: Nullable(Text()),
+  channel: ChannelName,
+  address_masked: Nullable(Text()),
+  status: Enum([...deliveryStatuses]),
+  error_code: Nullable(Text()),
+  error_message: Nullable(Text()),
+  provider_code: Nullable(Text({ description: "the provider's own code, as it came" })),
+  suppression_reason: Nullable(Text()),
+  provider: Nullable(Text()),
+  provider_message_id: Nullable(Text()),
+  attempts: Integer({ minimum: 0, description: "calls of the provider" }),
+  uncertain: Type.Boolean({
+    description: "it counts as sent and may have arrived: the provider's answer was lost, and it is not sent again",
+  }),
+  sms_segments: Nullable(Integer()),
+  scheduled_for: Nullable(DateTime),
+  sent_at: Nullable(DateTime),
+  delivered_at: Nullable(DateTime),
+  opened_at: Nullable(DateTime),
+  clicked_at: Nullable(DateTime),
+  failed_at: Nullable(DateTime),
+  bounced_at: Nullable(DateTime),
+  complained_at: Nullable(DateTime),
+  unsubscribed_at: Nullable(DateTime),
+  converted_at: Nullable(DateTime),
+  expired_at: Nullable(DateTime),
+  clicked_url: Nullable(Text()),
+  clicked_button_id: Nullable(Text()),
+  created_at: DateTime,
+  updated_at: DateTime,
+});
+export type Delivery = Static<typeof Delivery>;
+
+export const DeliveryPage = PageOf(Delivery);
+
+const Id = Text({ minLength: 1, maxLength: 64 });
+
+/** Query of `GET /v1/notifications/{messageId}/deliveries`. `from` and `to` bound `created_at`. */
+export const DeliveryListQuery = Type.Object({
+  app_id: Optional(Id),
+  ...pageQuery,
+  status: Optional(Enum([...deliveryStatuses])),
+  channel: Optional(ChannelName),
+  variant_id: Optional(Id),
+  subscription_id: Optional(Id),
+  user_id: Optional(Id),
+  external_id: Optional(Text({ minLength: 1, maxLength: 255 })),
+  error_code: Optional(Enum([...deliveryErrorCodes])),
+  suppression_reason: Optional(Id),
+  uncertain: Optional(Type.Boolean({ description: "whether the provider's answer was lost" })),
+  from: Optional(DateTime),
+  to: Optional(DateTime),
+  sort: Optional(Enum(["created_at", "-created_at"], { description: "default created_at" })),
+});
+export type DeliveryListQuery = Static<typeof DeliveryListQuery>;

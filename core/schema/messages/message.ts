@@ -1,0 +1,94 @@
+import { type Static, Type } from "typebox";
+import { DateTime, Nullable } from "../json/common.ts";
+import { PageOf, pageQuery } from "../json/page.ts";
+import { patterns } from "../json/patterns.ts";
+
+const { Array: List, Enum, Integer, Optional, String: Text } = Type;
+
+export const messageStatuses = ["queued", "processing", "completed", "cancelled", "failed"] as const;
+export const messageSources = ["campaign", "api", "journey", "test"] as const;
+
+/** The fourteen counters of a message, and how many of `sent` are uncertain. Source: spec 2.2, decisions 9.4. */
+const Counts = Type.Object({
+  targeted: Optional(Integer()),
+  suppressed: Optional(Integer()),
+  sent: Optional(Integer()),
+  delivered: Optional(Integer()),
+  failed: Optional(Integer()),
+  errored: Optional(Integer()),
+  expired: Optional(Integer()),
+  opened: Optional(Integer()),
+  clicked: Optional(Integer()),
+  converted: Optional(Integer()),
+  bounced: Optional(Integer()),
+  complained: Optional(Integer()),
+  unsubscribed: Optional(Integer()),
+  sms_segments: Optional(Integer()),
+  uncertain: Optional(Integer({ description: "of `sent`: the provider's answer was lost, and it was not sent again" })),
+});
+
+const AnyMap = Type.Object({}, { additionalProperties: true });
+
+/** A notification as the interface shows it. Source: spec 2.2. */
+export const Message = Type.Object({
+  id: Text(),
+  app_id: Text(),
+  source: Enum([...messageSources]),
+  status: Enum([...messageStatuses]),
+  idempotency_key: Nullable(Text()),
+  name: Nullable(Text()),
+  content: AnyMap,
+  target: AnyMap,
+  options: AnyMap,
+  labels: List(Text()),
+  category: Nullable(Text()),
+  template_id: Nullable(Text()),
+  campaign_id: Nullable(Text()),
+  variants: Nullable(List(AnyMap)),
+  counts: Counts,
+  requested_by: Type.Object({ type: Enum(["api_key", "account", "system"]), id: Optional(Text()) }),
+  error: Nullable(Text()),
+  scheduled_for: Nullable(DateTime),
+  started_at: Nullable(DateTime),
+  completed_at: Nullable(DateTime),
+  created_at: DateTime,
+  updated_at: DateTime,
+});
+export type Message = Static<typeof Message>;
+
+export const MessagePage = PageOf(Message);
+
+/** Reply of `POST /v1/notifications`. `missing` is additive: what else of the target matched nothing. */
+export const CreateNotificationResult = Type.Object({
+  id: Text(),
+  status: Enum([...messageStatuses]),
+  recipients_estimate: Integer({ minimum: 0, description: "deliveries expected now; exact up to 100,000" }),
+  external_id_missing: List(Text()),
+  missing: Optional(
+    Type.Object({
+      subscription_ids: List(Text()),
+      aliases: Type.Record(Text(), List(Text())),
+    }),
+  ),
+});
+export type CreateNotificationResult = Static<typeof CreateNotificationResult>;
+
+/** Query of `GET /v1/notifications`. Source: spec 4.2, decisions 7.0. */
+export const MessageListQuery = Type.Object({
+  app_id: Optional(Text({ minLength: 1, maxLength: 64, description: "required unless the key is bound to one app" })),
+  ...pageQuery,
+  source: Optional(Enum([...messageSources])),
+  kind: Optional(Enum([...messageSources], { description: "the same as `source`" })),
+  status: Optional(Enum([...messageStatuses])),
+  label: Optional(Text({ minLength: 1, maxLength: 40 })),
+  category: Optional(Text({ minLength: 1, maxLength: 64 })),
+  idempotency_key: Optional(Text({ minLength: 1, maxLength: 255, pattern: patterns.idempotencyKey })),
+  campaign_id: Optional(Text({ minLength: 1, maxLength: 64 })),
+  template_id: Optional(Text({ minLength: 1, maxLength: 64 })),
+  from: Optional(DateTime),
+  to: Optional(DateTime),
+  sort: Optional(Enum(["created_at", "-created_at"], { description: "default -created_at" })),
+});
+export type MessageListQuery = Static<typeof MessageListQuery>;
+
+export const MessageQuery = Type.Object({ app_id: Optional(Text({ minLength: 1, maxLength: 64 })) });

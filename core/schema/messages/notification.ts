@@ -1,0 +1,205 @@
+import { type Static, Type } from "typebox";
+import { ChannelName, Closed, conditional, LanguageMap, MapOf, Url } from "../json/common.ts";
+import { RcsContent, WhatsappContent } from "./chat.ts";
+import { patterns } from "../json/patterns.ts";
+
+const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Optional, Partial, String: Text, Unknown } = Type;
+
+/** Who is targeted: the union of the selectors, within `filters`, less the excluded segments. Source: spec 4.2, decisions 7.1. */
+export const Target = Closed(
+  {
+    all: Optional(Flag({ description: "every subscription of the app" })),
+    include_subscription_ids: Optional(List(Text({ pattern: patterns.subscriptionId }), { maxItems: 2000 })),
+    include_external_ids: Optional(List(Text({ minLength: 1, maxLength: 255 }), { maxItems: 2000 })),
+    include_aliases: Optional(
+      MapOf(
+        { pattern: "^[a-z0-9_]{1,64}$" },
+        List(Text({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 2000 }),
+        {
+          maxProperties: 10,
+          description: "alias label to ids; `external_id` and `user_id` are labels too",
+          allOf: [{ type: "object", properties: { user_id: List(Text({ pattern: patterns.userId })) } }],
+        },
+      ),
+    ),
+    included_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 50 })),
+    excluded_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 50 })),
+    filters: Optional(Unknown({ description: "a segment definition: all, any or none of conditions" })),
+    channels: Optional(List(ChannelName, { minItems: 1, maxItems: 8 })),
+    test_devices_only: Optional(Flag({ description: "only subscriptions marked as test devices" })),
+    email_to: Optional(List(Text({ format: "email", maxLength: 320 }), { minItems: 1, maxItems: 2000 })),
+    include_phone_numbers: Optional(List(Text({ minLength: 1, maxLength: 32 }), { minItems: 1, maxItems: 2000 })),
+  },
+  { minProperties: 1 },
+);
+export type Target = Static<typeof Target>;
+
+const Button = Closed({
+  id: Text({ minLength: 1, maxLength: 64 }),
+  text: Text({ minLength: 1, maxLength: 100 }),
+  icon: Optional(Url),
+  url: Optional(Url),
+});
+
+const text = {
+  headings: LanguageMap,
+  contents: LanguageMap,
+  subtitle: LanguageMap,
+};
+
+const linksAndData = {
+  url: Url,
+  app_url: Url,
+  data: MapOf({ minLength: 1, maxLength: 100 }, Text({ maxLength: 1000 }), { maxProperties: 50 }),
+  buttons: List(Button, { maxItems: 3 }),
+  big_picture: Url,
+};
+
+const ios = {
+  ios_attachments: MapOf({ minLength: 1, maxLength: 100 }, Url, { maxProperties: 10 }),
+  ios_sound: Text({ maxLength: 100 }),
+  ios_badge_type: Enum(["None", "SetTo", "Increase"]),
+  ios_badge_count: Integer({ minimum: 0, maximum: 99_999 }),
+  ios_interruption_level: Enum(["passive", "active", "time-sensitive", "critical"]),
+  ios_category: Text({ maxLength: 100 }),
+  thread_id: Text({ maxLength: 100 }),
+  ios_relevance_score: Num({ minimum: 0, maximum: 1 }),
+  target_content_identifier: Text({ maxLength: 200 }),
+  mutable_content: Flag(),
+  content_available: Flag({ description: "wakes the app; without text, sound or badge nothing is shown" }),
+};
+
+const android = {
+  android_channel_id: Text({ maxLength: 100 }),
+  android_group: Text({ maxLength: 100 }),
+  android_sound: Text({ maxLength: 100 }),
+  small_icon: Text({ maxLength: 100 }),
+  large_icon: Text({ maxLength: 2000, description: "an address or the name of a resource of the app" }),
+  android_accent_color: Text({ pattern: "^[0-9A-Fa-f]{8}$", description: "AARRGGBB" }),
+  android_visibility: Enum([1, 0, -1]),
+};
+
+const web = {
+  chrome_web_icon: Url,
+  chrome_web_image: Url,
+  chrome_web_badge: Url,
+  web_push_topic: Text({
+    maxLength: 32,
+    pattern: "^[A-Za-z0-9_-]*$",
+    description: "RFC 8030 5.4: URL-safe base64 characters",
+  }),
+  web_buttons: List(Button, { maxItems: 2 }),
+  require_interaction: Flag(),
+};
+
+const email = {
+  email_subject: Text({ maxLength: 998, description: "RFC 5322 2.1.1: at most 998 characters a line" }),
+  email_body: Text({ maxLength: 500_000, description: "HTML" }),
+  email_mjml: Text({ maxLength: 500_000 }),
+  email_preheader: Text({ maxLength: 500 }),
+  email_from_name: Text({ maxLength: 200 }),
+  email_from_address: Text({ format: "email", maxLength: 320 }),
+  email_reply_to_address: Text({ format: "email", maxLength: 320 }),
+  disable_email_click_tracking: Flag(),
+};
+
+const sms = {
+  sms_from: Text({ minLength: 1, maxLength: 20 }),
+  sms_media_urls: List(Url, { minItems: 1, maxItems: 10 }),
+  disable_sms_link_shortening: Flag(),
+};
+
+/** What is said, for every channel. Kept as sent in `messages.content`. */
+export const Content = Partial(
+  Closed({
+    ...text,
+    ...linksAndData,
+    ...ios,
+    ...android,
+    ...web,
+    ...email,
+    ...sms,
+    ...WhatsappContent,
+    ...RcsContent,
+    custom_data: MapOf({ minLength: 1, maxLength: 255 }, Unknown()),
+  }),
+);
+export type Content = Static<typeof Content>;
+
+/** How it is delivered. Kept as sent in `messages.options`. */
+export const Options = Partial(
+  Closed({
+    collapse_id: Text({ maxLength: 64 }),
+    priority: Enum([5, 10]),
+    ttl: Integer({ minimum: 60, maximum: 2_419_200, description: "seconds from dispatch; default 259200" }),
+    send_after: Text({
+      format: "iso-date-time",
+      pattern: patterns.dateTime,
+      description: "not before this instant; without an offset it is UTC",
+    }),
+    delayed_option: Enum(["timezone", "optimized"]),
+    delivery_time_of_day: Text({ minLength: 1, maxLength: 16 }),
+    throttle_rate_per_minute: Integer({ minimum: 0, maximum: 1_000_000 }),
+    one_per_user: Flag(),
+    frequency_cap_exempt: Flag(),
+    quiet_hours_exempt: Flag(),
+    include_unsubscribed: Flag({ description: "e-mail only: reaches unsubscribed addresses, never suppressed ones" }),
+    add_to_inbox: Flag(),
+    inbox_ttl: Integer({ minimum: 60, maximum: 31_536_000, description: "seconds" }),
+  }),
+);
+export type Options = Static<typeof Options>;
+
+const mail = ["email_subject", "email_body"];
+
+const hasBadge = (type: string): object => ({
+  type: "object",
+  properties: { ios_badge_type: { const: type } },
+  required: ["ios_badge_type"],
+});
+
+/** Members that would be without effect, as another that they need is missing: nothing is accepted and ignored. */
+const needs = {
+  dependentRequired: {
+    email_subject: ["email_body"],
+    email_body: ["email_subject"],
+    email_preheader: mail,
+    email_from_name: mail,
+    email_from_address: mail,
+    email_reply_to_address: mail,
+  },
+  allOf: [
+    conditional({
+      when: hasBadge("SetTo"),
+      require: { type: "object", properties: { ios_badge_count: true }, required: ["ios_badge_count"] },
+    }),
+    conditional({
+      when: hasBadge("None"),
+      require: { type: "object", properties: { ios_badge_count: false } },
+    }),
+  ],
+};
+
+/** Body of `POST /v1/notifications`. Source: spec 4.2 (CreateNotificationDto). */
+export const CreateNotification = Closed(
+  {
+    app_id: Optional(Text({ minLength: 1, maxLength: 64 })),
+    idempotency_key: Optional(
+      Text({
+        minLength: 1,
+        maxLength: 255,
+        pattern: patterns.idempotencyKey,
+        description: "visible ASCII; the same key within 24 h gives the same message",
+      }),
+    ),
+    name: Optional(Text({ minLength: 1, maxLength: 200 })),
+    labels: Optional(List(Text({ minLength: 1, maxLength: 40 }), { maxItems: 10 })),
+    category: Optional(Text({ minLength: 1, maxLength: 64 })),
+    template_id: Optional(Text({ minLength: 1, maxLength: 64 })),
+    target: Target,
+    ...Content.properties,
+    ...Options.properties,
+  },
+  needs,
+);
+export type CreateNotification = Static<typeof CreateNotification>;

@@ -1,0 +1,75 @@
+import { type Static, Type } from "typebox";
+import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
+import { CreateSubscription, Language, Subscription } from "./subscription.ts";
+
+const { Array: List, Optional, Partial, String: Text, Union, Unknown } = Type;
+
+/** Bounds of one user. Source: decisions 7.6, 8.2. */
+export const userLimits = {
+  tags: 200,
+  properties: 200,
+  propertyCharacters: 65_536,
+  aliases: 20,
+  subscriptions: 20,
+} as const;
+
+const memberName = { pattern: "^[^.$\\u0000][^.\\u0000]*$", maxLength: 128 }; // a path in the store: no dots, no $ first
+const AliasId = Text({ minLength: 1, maxLength: 255, pattern: "^[^\\u0000]*$" });
+const aliasLabel = { pattern: "^(?!(external_id|user_id)$)[a-z0-9_]{1,64}$" };
+
+/** Numbers and booleans are kept as strings; null and "" remove a tag. */
+const Tags = MapOf(memberName, Union([Text({ maxLength: 1024 }), Type.Number(), Type.Boolean(), Type.Null()]), {
+  maxProperties: userLimits.tags,
+});
+const Properties = MapOf(memberName, Unknown(), {
+  maxProperties: userLimits.properties,
+  description: "any JSON; null removes a member",
+});
+
+const attributes = {
+  tags: Tags,
+  properties: Properties,
+  language: Nullable(Language),
+  timezone: Nullable(Text({ minLength: 1, maxLength: 64, description: "IANA name" })),
+  country: Nullable(Text({ pattern: "^[A-Z]{2}$", description: "ISO 3166-1 alpha-2" })),
+};
+
+/** Body of `POST /v1/apps/{appId}/users`: makes the user or updates the one that has an id given here. */
+export const UpsertUser = Closed({
+  external_id: Optional(AliasId),
+  aliases: Optional(MapOf(aliasLabel, AliasId, { maxProperties: userLimits.aliases })),
+  ...Partial(Closed(attributes)).properties,
+  subscriptions: Optional(List(CreateSubscription, { maxItems: userLimits.subscriptions })),
+});
+export type UpsertUser = Static<typeof UpsertUser>;
+
+/** Body of `PATCH /v1/apps/{appId}/users/by/{label}/{id}`. A null alias is removed. */
+export const UpdateUser = Closed(
+  Partial(
+    Type.Object({
+      external_id: Nullable(AliasId),
+      aliases: MapOf(aliasLabel, Nullable(AliasId), { maxProperties: userLimits.aliases }),
+      ...attributes,
+    }),
+  ).properties,
+);
+export type UpdateUser = Static<typeof UpdateUser>;
+
+/** A person of an app. */
+export const User = Type.Object({
+  id: Text(),
+  app_id: Text(),
+  external_id: Nullable(Text()),
+  aliases: Type.Record(Text(), Text()),
+  tags: Type.Record(Text(), Text()),
+  properties: Type.Object({}, { additionalProperties: true }),
+  language: Nullable(Text()),
+  timezone: Nullable(Text()),
+  country: Nullable(Text()),
+  subscriptions: List(Subscription),
+  first_seen_at: DateTime,
+  last_active_at: DateTime,
+  created_at: DateTime,
+  updated_at: DateTime,
+});
+export type User = Static<typeof User>;

@@ -1,0 +1,89 @@
+import { type Static, Type } from "typebox";
+import { Closed } from "../json/common.ts";
+import { commonStatus, externalId, resourceSpec } from "../kubernetes/common.ts";
+import { defineResource } from "../kubernetes/definition.ts";
+
+const { Array: List, Boolean: Flag, Optional, String: Text } = Type;
+
+export const TenantSpec = resourceSpec(externalId("tenant"), {
+  displayName: Optional(
+    Text({ minLength: 1, maxLength: 128, description: "name for people, unique; absent = the resource's name" }),
+  ),
+  plan: Text({
+    minLength: 1,
+    maxLength: 63,
+    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+    description: "the plan: a Plan's name, or its externalName",
+  }),
+  namespaces: List(
+    Text({
+      minLength: 1,
+      maxLength: 63,
+      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+      description: "a namespace",
+    }),
+    {
+      minItems: 1,
+      maxItems: 100,
+      "x-kubernetes-list-type": "set",
+      description:
+        "namespaces whose resources are the tenant's; a namespace belongs to one tenant: the one that has it keeps it, " +
+        "and of two new claims the older resource's wins",
+    },
+  ),
+  contact: Optional(
+    Closed(
+      {
+        email: Text({
+          format: "email",
+          minLength: 3,
+          maxLength: 320,
+          description: "where the owner is told of failing webhooks",
+        }),
+      },
+      { description: "how the organisation's owner is reached; absent = nobody is told" },
+    ),
+  ),
+  suspended: Flag({
+    default: false,
+    description:
+      "refuses every API request of the tenant with 403 HS_ORGANIZATION_SUSPENDED and sends nothing: what is queued " +
+      "waits, without using up attempts, and goes on when this is false again; either takes effect within a second",
+  }),
+  suspendedReason: Optional(Text({ minLength: 1, maxLength: 500, description: "said to the callers while suspended" })),
+});
+export type TenantSpec = Static<typeof TenantSpec>;
+
+export const TenantStatus = Closed({
+  ...commonStatus,
+  namespaces: Optional(
+    List(Text({ maxLength: 63, description: "a namespace" }), {
+      maxItems: 100,
+      "x-kubernetes-list-type": "atomic",
+      description: "the namespaces that the tenant really has",
+    }),
+  ),
+});
+export type TenantStatus = Static<typeof TenantStatus>;
+
+export const tenantResource = defineResource({
+  kind: "Tenant",
+  plural: "tenants",
+  idKind: "tenant",
+  shortNames: ["htn"],
+  scope: "Cluster",
+  description: "An organisation: the plan it is on and the namespaces that are its own.",
+  spec: TenantSpec,
+  status: TenantStatus,
+  rules: [
+    {
+      rule: "!has(self.spec.suspendedReason) || self.spec.suspended",
+      message: "suspendedReason needs suspended: true",
+      fieldPath: ".spec.suspendedReason",
+    },
+  ],
+  columns: [
+    { name: "Plan", type: "string", jsonPath: ".spec.plan" },
+    { name: "Suspended", type: "boolean", jsonPath: ".spec.suspended" },
+  ],
+});

@@ -1,0 +1,61 @@
+import { Type } from "typebox";
+import { reservedHeaders } from "../../domain/webhooks/reserved-headers.ts";
+import { Closed } from "../json/common.ts";
+import { webhookLimits } from "./webhook.ts";
+import { cel, objectName } from "../kubernetes/common.ts";
+import type { Rule } from "../kubernetes/definition.ts";
+
+const { Array: List, Optional, String: Text } = Type;
+
+const notReserved: Rule = {
+  rule:
+    `!(self.name.lowerAscii() in [${reservedHeaders.names.map((name) => `'${name}'`).join(", ")}]) && ` +
+    reservedHeaders.beginnings.map((text) => `!self.name.lowerAscii().startsWith('${text}')`).join(" && "),
+  message:
+    "is a reserved header: Host, Content-*, Service-*, Webhook-*, Proxy-*, User-Agent and those of the connection",
+};
+
+const oneSource: Rule = {
+  rule: "has(self.value) != has(self.valueFrom)",
+  message: "needs value or valueFrom, not both",
+};
+
+const SecretKeyRef = Closed(
+  {
+    name: objectName("name of the Secret, in the resource's own namespace"),
+    key: Text({ minLength: 1, maxLength: 253, pattern: "^[-._a-zA-Z0-9]+$", description: "the Secret's key" }),
+  },
+  { description: "the Secret that holds the value; a change of it is noticed" },
+);
+
+const Header = Closed(
+  {
+    name: Text({
+      minLength: 1,
+      maxLength: 100,
+      pattern: "^[A-Za-z0-9!#$%&'*+.^_\\x60|~-]+$", // x60: a grave accent would end the code in the docs
+      description: "an HTTP header name that is not reserved",
+    }),
+    value: Optional(
+      Text({
+        maxLength: webhookLimits.headerValueCharacters,
+        pattern: "^[\\t\\x20-\\x7e]*$",
+        description: "the value, for what is no secret",
+      }),
+    ),
+    valueFrom: Optional(Closed({ secretKeyRef: SecretKeyRef }, { description: "where the value is kept" })),
+  },
+  { description: "one header", ...cel(oneSource, notReserved) },
+);
+
+/** The headers of an endpoint's own. */
+export const WebhookHeaders = List(Header, {
+  maxItems: webhookLimits.headers,
+  "x-kubernetes-list-type": "map",
+  "x-kubernetes-list-map-keys": ["name"],
+  description: "sent with every request; kept encrypted and never shown",
+  ...cel({
+    rule: "self.all(a, self.exists_one(b, b.name.lowerAscii() == a.name.lowerAscii()))",
+    message: "names a header twice",
+  }),
+});

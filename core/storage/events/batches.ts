@@ -1,0 +1,102 @@
+import type { Db } from "mongodb";
+import type { EventKind } from "../../schema/events/envelope.ts";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
+import { changeWasMade, type IntendedChange } from "../work/intended-changes.ts";
+import { dueIndex, type Wakeable } from "../work/due.ts";
+
+/** An event as its JSON: what a customer put into it needs no rules about names of members. */
+export type StoredEvent = {
+  id: string;
+  type: EventKind;
+  text: string;
+  /** Follows from an id that the sender chose: of all batches that bring it, the first one counts. False: all do. */
+  once: string | false;
+};
+
+/**
+ * Events that follow from no document of their own: custom events, and facts about settings. Stored before anybody is
+ * told that they were accepted, removed as soon as they are published.
+ */
+export type EventBatchRow = Wakeable & {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  events: StoredEvent[];
+  /** W3C trace context of the (first) request that brought them. */
+  traceparent: string | null;
+  /** They are true only if this change was made; absent when that is certain. */
+  change?: IntendedChange;
+  created_at: Date;
+};
+
+/** Which batch brought an event first; `_id` is its `once`. */
+export type EventIdRow = { _id: string; batch_id: string; claimed_at: Date };
+
+const rememberedHours = 24; // decisions 11, "De-duplication"
+
+/** Both kinds of documents live together, so that one command writes a batch and claims its events. */
+export const eventBatchCollection: CollectionSpec = {
+  name: "event_batches",
+  indexes: [dueIndex, { key: { claimed_at: 1 }, name: "remembered", expireAfterSeconds: rememberedHours * 3_600 }],
+};
+
+export type EventBatches = ReturnType<typeof eventBatches>;
+
+export const eventBatches = (db: Db) => {
+  const rows = collectionOf<EventBatchRow>(db, eventBatchCollection);
+  const ids = collectionOf<EventIdRow>(db, eventBatchCollection);
+  const wasMade = changeWasMade(db);
+
+  /** Writes batches and the claims of others; returns the ids of claimed events that belong to neither. */
+  const write = async (stored: readonly EventBatchRow[], claimants: readonly EventBatchRow[]): Promise<Set<string>> => {
+    const made = [...stored, ...claimants.flatMap(claimsOf)];
+    if (made.length === 0) return new Set();
+    try {
+      // A batch comes before its claims: the server stores them in this order, and a crash between is made good.
+      await retryConflicts(() => ids.insertMany(made as EventIdRow[], { ordered: false })); // sound: it only passes them on
+      return new Set();
+    } catch (error) {
+      const own = new Set(claimants.map(({ _id }) => _id));
+      const taken = [...duplicatesOf(error, made)].filter((id) => !own.has(id)); // a batch: its write was repeated
+      const owners = await ids.find({ _id: { $in: taken } }, { batchSize: taken.length + 1 }).toArray();
+      const lost = new Set(owners.filter(({ batch_id }) => !own.has(batch_id)).map(({ _id }) => _id));
+      return new Set(claimants.flatMap(({ events }) => events.filter(isIn(lost))).map(({ id }) => id));
+    }
+  };
+
+  return {
+    rows,
+
+    /** Stores batches and has them own the events that count once; returns the ids of those that another batch owns. */
+    insert: (made: readonly EventBatchRow[]): Promise<Set<string>> => write(made, made),
+
+    /** The same for a batch that is stored. */
+    claim: (batch: EventBatchRow): Promise<Set<string>> => write([], [batch]),
+
+    find: (id: string): Promise<EventBatchRow | null> => rows.findOne({ _id: id }),
+
+    /** Whether the change that a batch tells of was made. */
+    isTrue: async ({ _id, change }: EventBatchRow): Promise<boolean> => change === undefined || wasMade(_id, change),
+
+    /** Says that the change was made, whatever becomes of its document later. */
+    confirm: async (id: string): Promise<void> => {
+      await rows.updateOne({ _id: id }, { $unset: { change: 1 } });
+    },
+
+    remove: async (batchIds: readonly string[]): Promise<void> => {
+      await rows.deleteMany({ _id: { $in: [...batchIds] } });
+    },
+  };
+};
+
+const isIn =
+  (claims: ReadonlySet<string>) =>
+  ({ once }: StoredEvent): boolean =>
+    once !== false && claims.has(once);
+
+/** In one order, so that writers who meet wait for each other and not in a circle. */
+const claimsOf = ({ _id, events, created_at }: EventBatchRow): EventIdRow[] =>
+  events
+    .flatMap(({ once }) => (once === false ? [] : [{ _id: once, batch_id: _id, claimed_at: created_at }]))
+    .sort((a, b) => (a._id < b._id ? -1 : 1));

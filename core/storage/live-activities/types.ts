@@ -1,0 +1,45 @@
+import type { Db } from "mongodb";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import type { Changeable } from "../work/intended-changes.ts";
+import type { Managed, ManagedRows } from "../settings/managed.ts";
+
+export type ObjectSchema = { type: "object"; properties: Record<string, Record<string, unknown>>; required?: string[] };
+
+export type LiveActivityTypeRow = Changeable & {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  name: string;
+  description: string | null;
+  content_state_schema: ObjectSchema;
+  attributes_schema: ObjectSchema;
+  /** Registered push-to-start tokens; absent until there is one. */
+  push_to_start_tokens?: number;
+  managed: Managed | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const liveActivityTypeCollection: CollectionSpec = {
+  name: "live_activity_types",
+  indexes: [
+    { key: { app_id: 1, name: 1 }, name: "name", unique: true },
+    { key: { "managed.uid": 1 }, name: "managed" },
+  ],
+};
+
+export type LiveActivityTypes = ManagedRows<LiveActivityTypeRow> & ReturnType<typeof liveActivityTypes>;
+
+export const liveActivityTypes = (db: Db) => {
+  const rows = collectionOf<LiveActivityTypeRow>(db, liveActivityTypeCollection);
+  return {
+    /** The type of an app that has a name; at most one. */
+    called: (appId: string, name: string): Promise<LiveActivityTypeRow | null> => rows.findOne({ app_id: appId, name }),
+    countOthers: (appId: string, exceptId: string): Promise<number> =>
+      rows.countDocuments({ app_id: appId, _id: { $ne: exceptId } }, { hint: "name" }),
+    /** Ids of an app's types. */
+    idsOf: async (appId: string): Promise<string[]> =>
+      (await rows.find({ app_id: appId }, { projection: { _id: 1 }, hint: "name" }).toArray()).map(({ _id }) => _id),
+    removeAll: (ids: readonly string[]): Promise<unknown> => rows.deleteMany({ _id: { $in: [...ids] } }),
+  };
+};

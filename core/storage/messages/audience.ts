@@ -1,0 +1,116 @@
+import type { Db } from "mongodb";
+import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
+import type { Target } from "../../schema/messages/notification.ts";
+import type { Stretch } from "./chunks.ts";
+import { collectionOf } from "../mongo/collection.ts";
+import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
+import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
+
+const lookupPage = 500; // ids in one $in: keeps each query's plan an index probe
+
+/** Reads who a message goes to. Always by an index: pages of ids in order, or probes of explicit ids. */
+export const audience = (db: Db) => {
+  const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
+  const users = collectionOf<UserRow>(db, userCollection);
+
+  const userIdsOf = async (appId: string, keys: readonly string[]): Promise<string[]> =>
+    byPages(keys, async (page) =>
+      (await users.find({ app_id: appId, alias_keys: { $in: page } }, { projection: { _id: 1 } }).toArray()).map(
+        (user) => user._id,
+      ),
+    );
+
+  const eligible = async (filter: object, wanted: Wanted): Promise<Reached[]> =>
+    subscriptions
+      .find({ app_id: wanted.appId, ...filter }, { projection: reachedMembers })
+      .toArray()
+      .then((rows) => rows.filter((row) => isWanted(row, wanted)));
+
+  return {
+    /** What sending needs of these subscriptions, in the order of their ids. */
+    load: (ids: readonly string[]): Promise<Reached[]> =>
+      subscriptions
+        .find({ _id: { $in: [...ids] } }, { projection: reachedMembers, batchSize: ids.length + 1 })
+        .sort({ _id: 1 })
+        .toArray(),
+
+    /** One page of subscription ids of a stretch of the app, behind `after`. */
+    page: async (
+      of: Stretch & { appId: string; after: string; testOnly: boolean; limit: number },
+    ): Promise<string[]> => {
+      const found = await subscriptions
+        .find(
+          {
+            app_id: of.appId,
+            channel: of.channel,
+            status: of.status,
+            _id: { $gt: of.after, $lt: "sub`" }, // "`" follows "_": the two-sided range lets the index sort
+            ...(of.testOnly ? { test_device: true } : {}),
+          },
+          { projection: { _id: 1 }, batchSize: of.limit + 1 },
+        )
+        .sort({ _id: 1 })
+        .limit(of.limit)
+        .toArray();
+      return found.map((row) => row._id);
+    },
+
+    /** Everyone that explicit ids reach, each once, by channel, ids ascending. Bounded by the bounds of the target. */
+    resolve: async (target: Target, wanted: Wanted): Promise<Map<SendableChannel, Reached[]>> => {
+      const users = await userIdsOf(wanted.appId, aliasKeysOf(target));
+      const byUser = await byPages([...users, ...(target.include_aliases?.["user_id"] ?? [])], (page) =>
+        eligible({ user_id: { $in: page } }, wanted),
+      );
+      const byId = await byPages(target.include_subscription_ids ?? [], (page) =>
+        eligible({ _id: { $in: page } }, wanted),
+      );
+      return grouped([...byUser, ...byId]);
+    },
+  };
+};
+
+/** What sending needs of a subscription. */
+export type Reached = Pick<
+  SubscriptionRow,
+  "_id" | "user_id" | "external_id" | "channel" | "token" | "web" | "status" | "language" | "test_device"
+>;
+
+const reachedMembers = {
+  user_id: 1,
+  external_id: 1,
+  channel: 1,
+  token: 1,
+  web: 1,
+  status: 1,
+  language: 1,
+  test_device: 1,
+} as const satisfies Record<Exclude<keyof Reached, "_id">, 1>;
+
+/** What makes a subscription part of an audience: its channel in a status that may be reached. */
+export type Wanted = { appId: string; stretches: readonly Stretch[]; testOnly: boolean };
+
+const isWanted = (row: Reached, { stretches, testOnly }: Wanted): boolean =>
+  (!testOnly || row.test_device) &&
+  stretches.some((stretch) => stretch.channel === row.channel && stretch.status === row.status);
+
+const aliasKeysOf = ({ include_external_ids = [], include_aliases = {} }: Target): string[] => {
+  const aliases = Object.entries(include_aliases).filter(([label]) => label !== "user_id");
+  return [
+    ...include_external_ids.map((id) => aliasKey("external_id", id)),
+    ...aliases.flatMap(([label, ids]) => ids.map((id) => aliasKey(label, id))),
+  ];
+};
+
+const byPages = async <T, R>(items: readonly T[], read: (page: T[]) => Promise<R[]>): Promise<R[]> => {
+  const found: R[] = [];
+  for (let from = 0; from < items.length; from += lookupPage) {
+    found.push(...(await read(items.slice(from, from + lookupPage))));
+  }
+  return found;
+};
+
+const grouped = (rows: readonly Reached[]): Map<SendableChannel, Reached[]> => {
+  const once = [...new Map(rows.map((row) => [row._id, row])).values()].sort((a, b) => (a._id < b._id ? -1 : 1));
+  // sound: isWanted admits sendable channels only
+  return Map.groupBy(once, ({ channel }) => channel as SendableChannel);
+};

@@ -1,0 +1,137 @@
+import type { Collection, Db } from "mongodb";
+import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { extendLease, settle, takeLease } from "../work/leases.ts";
+import { dueIndex, type Holdable, heldIndex, type Wakeable } from "../work/due.ts";
+
+/** Recipients of one chunk at most; also the page of the audience scan. */
+export const chunkSize = 500;
+
+/** A stretch of the audience of `all`: subscriptions of one channel and status, by id. */
+export type Stretch = { channel: SendableChannel; status: "subscribed" | "unsubscribed" };
+
+/**
+ * A part of a message's audience that is sent as one piece of work. Its id follows from (message, position), a retry's
+ * from the chunk it continues, so that making it twice makes it once.
+ */
+export type ChunkRow = Wakeable &
+  Holdable & {
+    _id: string;
+    message_id: string;
+    tenant_id: string;
+    app_id: string;
+    plan: string;
+    channel: SendableChannel;
+    /** Position in the audience; retries keep their parent's. */
+    position: number;
+    /** `waiting`: not yet let into the queue; `open`: queued, being sent or due later; `done`. */
+    status: "waiting" | "open" | "done";
+    /** Subscription ids, ascending; emptied when done, but for retries. */
+    recipients: string[];
+    /** Where the audience scan stands after this chunk; null for retries and for audiences of explicit ids. */
+    scanned: (Stretch & { after: string }) | null;
+    /** The chunk that a retry continues; null for a first send. */
+    parent_id: string | null;
+    /** 0 for a first send; n for the n-th retry. */
+    attempt: number;
+    /** Whether an interrupted first turn may have reached some of its recipients already. */
+    may_overlap: boolean;
+    /** First dispatch of the recipients: the ttl counts from here. Null before it. */
+    dispatched_at: Date | null;
+    created_at: Date;
+  };
+
+export const chunkCollection: CollectionSpec = {
+  name: "chunks",
+  indexes: [
+    { key: { message_id: 1, attempt: 1, position: 1 }, name: "position" },
+    { key: { message_id: 1, status: 1, position: 1 }, name: "status" },
+    { key: { parent_id: 1 }, name: "retries", partialFilterExpression: { parent_id: { $gt: "" } } },
+    // Chunks only matter while their message is processed: at most the longest ttl (28 days) and its retries.
+    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 32 * 86_400 },
+    heldIndex,
+    dueIndex,
+  ],
+};
+
+export const chunks = (db: Db) => {
+  const rows = collectionOf<ChunkRow>(db, chunkCollection);
+  return {
+    rows,
+    ...leasing(rows),
+
+    /** Writes chunks that are not there yet, in order, so that a kill leaves no gap; the ones that are there stay. */
+    keep: async (made: readonly ChunkRow[]): Promise<void> => {
+      if (made.length === 0) return;
+      await rows.bulkWrite(
+        made.map((chunk) => ({
+          updateOne: { filter: { _id: chunk._id }, update: { $setOnInsert: chunk }, upsert: true },
+        })),
+        { ordered: true },
+      );
+    },
+
+    /** Removes chunks that no one was let into yet: an audience that was not wholly cut is cut anew. */
+    discardWaiting: async (messageId: string): Promise<void> => {
+      await rows.deleteMany({ message_id: messageId, status: "waiting" });
+    },
+
+    /** The last chunk of the first send, by position: the audience scan goes on behind it. */
+    last: (messageId: string): Promise<ChunkRow | null> =>
+      rows.findOne({ message_id: messageId, attempt: 0, position: { $gte: 0 } }, { sort: { position: -1 } }),
+
+    /** Whether the first chunk was let into the queue, which happens only when all of them are cut. */
+    isBegun: async (messageId: string): Promise<boolean> => {
+      const first = await rows.findOne({ message_id: messageId, attempt: 0, position: 0 });
+      return first !== null && first.status !== "waiting";
+    },
+
+    countOpen: (messageId: string, most: number): Promise<number> =>
+      rows.countDocuments({ message_id: messageId, status: "open", position: { $gte: 0 } }, { limit: most }),
+
+    /** Chunks that wait to be let into the queue, first ones first. */
+    waiting: (messageId: string, limit: number): Promise<ChunkRow[]> =>
+      rows
+        .find({ message_id: messageId, status: "waiting", position: { $gte: 0 } })
+        .sort({ position: 1 })
+        .limit(limit)
+        .toArray(),
+
+    open: async (ids: readonly string[], dueAt: Date): Promise<void> => {
+      await rows.updateMany({ _id: { $in: [...ids] }, status: "waiting" }, { $set: { status: "open", due_at: dueAt } });
+    },
+
+    /** Recipients that an earlier, interrupted run of this chunk already handed to a retry. */
+    recipientsOfRetries: async (parentId: string): Promise<string[]> =>
+      (await rows.find({ parent_id: parentId }, { projection: { recipients: 1 } }).toArray()).flatMap(
+        (chunk) => chunk.recipients,
+      ),
+  };
+};
+
+const leasing = (rows: Collection<ChunkRow>) => ({
+  /** Takes an open chunk that nobody holds. */
+  take: (id: string, hold: { holder: string; now: Date; holdMs: number }): Promise<ChunkRow | null> =>
+    takeLease(rows, { id, ...hold, when: { status: "open" } }),
+
+  extend: ({ _id, fence }: ChunkRow, now: Date, holdMs: number): Promise<boolean> =>
+    extendLease(rows, { id: _id, fence, now, holdMs }),
+
+  /**
+   * Ends a chunk: its recipients are in their deliveries, or in a retry. A retry keeps its list: should the run of its
+   * parent have been cut short, the parent is run again and leaves these out.
+   */
+  end: ({ _id, fence, parent_id }: ChunkRow): Promise<boolean> =>
+    settle(rows, {
+      id: _id,
+      fence,
+      dueAt: null,
+      set: { status: "done", ...(parent_id === null && { recipients: [] }) },
+    }),
+
+  giveBack: ({ _id, fence }: ChunkRow, dueAt: Date): Promise<boolean> => settle(rows, { id: _id, fence, dueAt }),
+
+  /** The same for a chunk whose tenant is suspended. */
+  hold: ({ _id, fence, tenant_id }: ChunkRow, dueAt: Date): Promise<boolean> =>
+    settle(rows, { id: _id, fence, dueAt, set: { held_for: tenant_id } }),
+});

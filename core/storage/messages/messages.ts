@@ -1,0 +1,235 @@
+import { type Collection, type Db, type Document, type Filter, MongoBulkWriteError } from "mongodb";
+import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
+import { gather } from "../../runtime/batching/gather.ts";
+import type { OutboxEvent } from "../../schema/events/envelope.ts";
+import type { messageSources, messageStatuses } from "../../schema/messages/message.ts";
+import type { Content, Options, Target } from "../../schema/messages/notification.ts";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { isDuplicateKey, retryConflicts } from "../mongo/duplicate.ts";
+import { type PagePlace, pageRange } from "../mongo/page-range.ts";
+import { readWithin, type Within } from "../mongo/read-within.ts";
+import type { Reserved } from "./usage.ts";
+import { dueIndex, type Holdable, heldIndex, type Wakeable } from "../work/due.ts";
+
+export type MessageStatus = (typeof messageStatuses)[number];
+export type MessageSource = (typeof messageSources)[number];
+
+/** The fourteen counters of a message, and how many of `sent` are uncertain. Source: spec 2.2, decisions 7.9, 9.4. */
+export const countKeys = [
+  "targeted",
+  "suppressed",
+  "sent",
+  "delivered",
+  "failed",
+  "errored",
+  "expired",
+  "opened",
+  "clicked",
+  "converted",
+  "bounced",
+  "complained",
+  "unsubscribed",
+  "sms_segments",
+  "uncertain",
+] as const;
+export type Counts = Partial<Record<(typeof countKeys)[number], number>>;
+
+/**
+ * A notification as accepted: one document, written once, then moved by whoever holds its lease.
+ * `due_at` is its timer (`send_after`) while queued and its safety net while processing; null when it has ended
+ * and `outbox` is empty.
+ */
+export type MessageRow = Wakeable &
+  Holdable & {
+    _id: string;
+    tenant_id: string;
+    app_id: string;
+    /** The tenant's plan when accepted: the stream that its hints go to. */
+    plan: string;
+    source: MessageSource;
+    status: MessageStatus;
+    /** Absent (not null) without a key, so that the unique index leaves the document out. */
+    idempotency_key?: string;
+    /** What its key is unique within, besides the app; absent for `POST /v1/notifications`. Source: decisions 9.5. */
+    operation?: string;
+    /** SHA-256 of the canonical body, hex. */
+    fingerprint: string;
+    /** The reply of the accept, for replays. */
+    accepted: {
+      recipients_estimate: number;
+      external_id_missing: string[];
+      missing?: { subscription_ids: string[]; aliases: Record<string, string[]> };
+    };
+    name: string | null;
+    labels: string[];
+    category: string | null;
+    content: Content;
+    target: Target;
+    /** The channels it goes over, decided at accept: those asked for, else those that have content and an account. */
+    channels: SendableChannel[];
+    options: Options;
+    counts: Counts;
+    requested_by: { type: "api_key" | "account" | "system"; id?: string };
+    error: string | null;
+    /** Deliveries reserved at accept; null when nothing limits them. */
+    reserved: Reserved | null;
+    /** Whether the audience has been read to its end. */
+    planned: boolean;
+    scheduled_for: Date | null;
+    started_at: Date | null;
+    completed_at: Date | null;
+    created_at: Date;
+    updated_at: Date;
+    /** Events of this document that may not have been published yet. */
+    outbox: OutboxEvent[];
+    /** W3C trace context of the request that made it. */
+    traceparent: string | null;
+  };
+
+export const messageCollection: CollectionSpec = {
+  name: "messages",
+  indexes: [
+    {
+      key: { app_id: 1, idempotency_key: 1, operation: 1 },
+      name: "idempotency_of_operation",
+      unique: true,
+      partialFilterExpression: { idempotency_key: { $exists: true } },
+    },
+    { key: { app_id: 1, _id: -1 }, name: "list" },
+    { key: { app_id: 1, status: 1, _id: -1 }, name: "list_by_status" },
+    { key: { app_id: 1, labels: 1, _id: -1 }, name: "list_by_label" },
+    { key: { plan: 1, completed_at: 1 }, name: "retention" },
+    heldIndex,
+    dueIndex,
+  ],
+  former: ["idempotency"], // a key was unique within its app
+};
+
+export type Messages = ReturnType<typeof messages>;
+
+/** What the list may be narrowed by. */
+export type MessageFilter = {
+  source?: MessageSource;
+  status?: MessageStatus;
+  label?: string;
+  category?: string;
+  idempotencyKey?: string;
+  from?: Date;
+  to?: Date;
+};
+
+/** What the REST interface does to messages; the dispatcher's part is message-work.ts. */
+export const messages = (db: Db) => {
+  const rows = collectionOf<MessageRow>(db, messageCollection);
+  const insert = gather({ write: (made: readonly MessageRow[]) => insertAll(rows, made), ...together });
+  return {
+    rows,
+
+    /** Stores a new message; false when its idempotency key is taken by another. Many at a time share a command. */
+    insert: async (row: MessageRow): Promise<boolean> => (await insert(row)) || insertAlone(rows, row),
+
+    find: (tenantId: string, id: string, signal: AbortSignal): Promise<MessageRow | null> =>
+      rows.findOne({ _id: id, tenant_id: tenantId }, { signal }),
+
+    /** The message that `POST /v1/notifications` made with a key. */
+    findByKey: (tenantId: string, appId: string, key: string, signal: AbortSignal): Promise<MessageRow | null> =>
+      rows.findOne(
+        { app_id: appId, idempotency_key: key, operation: { $exists: false }, tenant_id: tenantId },
+        { signal },
+      ),
+
+    /** Which of these messages there are; `ids` are 500 at most. */
+    stored: async (tenantId: string, ids: readonly string[]): Promise<Set<string>> => {
+      const found = rows.find({ _id: { $in: [...ids] }, tenant_id: tenantId }, { projection: { _id: 1 } });
+      return new Set((await found.toArray()).map(({ _id }) => _id));
+    },
+
+    /** Frees the key of a message that has been remembered long enough. */
+    releaseKey: async (tenantId: string, id: string): Promise<void> => {
+      await rows.updateOne({ _id: id, tenant_id: tenantId }, { $unset: { idempotency_key: "" } });
+    },
+
+    /** One page in the order of creation; ids sort by it. Of large messages as many as come to {@link pageBytes}. */
+    list: (
+      { tenantId, appId, filter }: { tenantId: string; appId: string; filter: MessageFilter },
+      page: PagePlace & { limit: number },
+      signal: AbortSignal,
+    ): Promise<Within<MessageRow>> =>
+      readWithin(
+        rows
+          .find({ app_id: appId, tenant_id: tenantId, ...conditions(filter, page) }, { signal })
+          .sort({ _id: page.isDescending ? -1 : 1 })
+          .limit(page.limit),
+        pageBytes,
+      ),
+
+    /**
+     * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
+     * at `sweepAt`, when its outbox may hold an event; else nothing is left to do.
+     */
+    cancel: (tenantId: string, id: string, now: Date, sweepAt: Date): Promise<MessageRow | null> =>
+      rows.findOneAndUpdate(
+        { _id: id, tenant_id: tenantId, status: "queued", $or: [{ lease: null }, { "lease.until": { $lte: now } }] },
+        cancellation(now, sweepAt),
+        { returnDocument: "after" },
+      ),
+  };
+};
+
+const pageBytes = 8_000_000; // a message has up to 2 MB, and a page up to 200
+
+/** 20 bodies of 2 MB stay below MongoDB's 48 MB; two writes keep one busy while the other's answer is read. */
+const together = { most: 20, inFlight: 2 };
+
+/** Inserts what can be, and says of each whether it was. */
+const insertAll = async (rows: Collection<MessageRow>, made: readonly MessageRow[]): Promise<boolean[]> => {
+  try {
+    await rows.insertMany([...made], { ordered: false });
+    return made.map(() => true);
+  } catch (error) {
+    if (!(error instanceof MongoBulkWriteError)) throw error;
+    const failed = new Set([error.writeErrors].flat().map(({ index }) => index));
+    if (failed.size === 0) throw error;
+    return made.map((_, i) => !failed.has(i));
+  }
+};
+
+/** What a common write did not store is tried alone: a conflict passes, a taken key stays taken. */
+const insertAlone = async (rows: Collection<MessageRow>, row: MessageRow): Promise<boolean> => {
+  try {
+    await retryConflicts(() => rows.insertOne(row));
+    return true;
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+    return isStored(rows, row);
+  }
+};
+
+/** The driver repeats a write whose answer was lost: then the duplicate is this very message. */
+const isStored = async (rows: Collection<MessageRow>, { _id }: MessageRow): Promise<boolean> =>
+  (await rows.countDocuments({ _id }, { limit: 1 })) === 1;
+
+const cancellation = (now: Date, sweepAt: Date): Document[] => [
+  {
+    $set: {
+      status: "cancelled",
+      completed_at: now,
+      updated_at: now,
+      lease: null,
+      due_at: { $cond: [{ $eq: ["$outbox", []] }, null, sweepAt] },
+      fence: { $add: ["$fence", 1] },
+    },
+  },
+];
+
+const conditions = (
+  { source, status, label, category, idempotencyKey, ...times }: MessageFilter,
+  place: PagePlace,
+): Filter<MessageRow> => ({
+  _id: pageRange("message", times, place), // a message and its id are of the same instant
+  ...(source !== undefined && { source }),
+  ...(status !== undefined && { status }),
+  ...(label !== undefined && { labels: label }),
+  ...(category !== undefined && { category }),
+  ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+});

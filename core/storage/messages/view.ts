@@ -1,0 +1,68 @@
+import type { Message } from "../../schema/messages/message.ts";
+import type { MessageRow } from "./messages.ts";
+
+/** A message as the REST interface shows it: every member of spec 2.2, always. */
+export const messageView = (row: MessageRow): Message => ({
+  id: row._id,
+  app_id: row.app_id,
+  source: row.source,
+  status: row.status,
+  idempotency_key: row.idempotency_key ?? null,
+  name: row.name,
+  content: row.content,
+  target: row.target,
+  options: row.options,
+  labels: row.labels,
+  category: row.category,
+  template_id: null,
+  campaign_id: null,
+  variants: null,
+  counts: row.counts,
+  requested_by: row.requested_by,
+  error: row.error,
+  scheduled_for: timeOf(row.scheduled_for),
+  started_at: timeOf(row.started_at),
+  completed_at: timeOf(row.completed_at),
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+});
+
+/** `data` of the events `message.*`: the message and the references that every event carries. Source: decisions 10.2. */
+export const messageEventData = (row: MessageRow): Record<string, unknown> => ({
+  message_id: row._id,
+  journey_id: null,
+  delivery_id: null,
+  subscription_id: null,
+  user_id: null,
+  external_id: null,
+  channel: null,
+  ...fitted(messageView(row)),
+});
+
+const maxBytes = 60_000; // so that the envelope fits into the 64 KB of an event (spec part 6) without a cut that maims ids
+
+/** A message whose event would be too large goes without its long texts and lists, and says so. */
+const fitted = (message: Message): Message & { truncated?: true } => {
+  if (bytesOf(message) <= maxBytes) return message;
+  const short = {
+    ...message,
+    content: shortened(message.content),
+    target: shortened(message.target),
+    truncated: true as const,
+  };
+  return bytesOf(short) <= maxBytes ? short : { ...short, content: {}, target: {} };
+};
+
+const bytesOf = (message: Message): number => Buffer.byteLength(JSON.stringify(message));
+
+const shortened = (map: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(map).map(([name, value]) => [name, shorten(value)]));
+
+const shorten = (value: unknown): unknown => {
+  if (typeof value === "string") return value.slice(0, 500);
+  if (Array.isArray(value)) return value.slice(0, 20).map(shorten);
+  return typeof value === "object" && value !== null ? shortened(value) : value;
+};
+
+/** An instant as the interface writes it. */
+export const timeOf = (at: Date | null | undefined): string | null => at?.toISOString() ?? null;

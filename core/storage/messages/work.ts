@@ -1,0 +1,79 @@
+import type { Collection, Db } from "mongodb";
+import type { EventEnvelope } from "../../schema/events/envelope.ts";
+import { collectionOf } from "../mongo/collection.ts";
+import { extendLease, settle, takeLease } from "../work/leases.ts";
+import { type Counts, countKeys, type MessageRow, messageCollection } from "./messages.ts";
+
+/** What a dispatcher does to messages; every write names the fence of the lease it was made under. */
+export const messageWork = (db: Db) => {
+  const rows = collectionOf<MessageRow>(db, messageCollection);
+  return {
+    rows,
+    ...leasing(rows),
+    ...ending(rows),
+
+    /** What a message says, for sending its chunks; null when it was cancelled or has ended. */
+    content: (id: string): Promise<MessageRow | null> => rows.findOne({ _id: id, status: "processing" }),
+
+    /** Whether the message still needs a turn: a hint of one that has ended, or waits for its time, is stale. */
+    needsTurn: async (id: string, now: Date): Promise<boolean> =>
+      (await rows.countDocuments({ _id: id, $or: [{ status: "processing" }, dueQueued(now)] }, { limit: 1 })) > 0,
+
+    /** Counts what was newly stored: for people who watch; the truth is rebuilt when the message ends. */
+    count: async (id: string, counts: Counts, now: Date): Promise<void> => {
+      const changes = Object.entries(counts).filter(([, by]) => by > 0);
+      if (changes.length === 0) return;
+      await rows.updateOne(
+        { _id: id, status: "processing" },
+        { $inc: Object.fromEntries(changes.map(([key, by]) => [`counts.${key}`, by])), $set: { updated_at: now } },
+      );
+    },
+  };
+};
+
+type Rows = Collection<MessageRow>;
+type Held = Pick<MessageRow, "_id" | "fence">;
+type Hold = { holder: string; now: Date; holdMs: number };
+
+const dueQueued = (now: Date) => ({
+  status: "queued" as const,
+  $or: [{ scheduled_for: null }, { scheduled_for: { $lte: now } }],
+});
+
+const leasing = (rows: Rows) => ({
+  /** Takes a message that is due and still has work. Null when there is none for us now. */
+  take: async (id: string, hold: Hold): Promise<MessageRow | null> =>
+    (await takeLease(rows, {
+      id,
+      ...hold,
+      when: dueQueued(hold.now),
+      set: { status: "processing", started_at: hold.now, updated_at: hold.now, counts: zeroCounts() },
+    })) ?? (await takeLease(rows, { id, ...hold, when: { status: "processing" } })),
+
+  extend: (held: Held, now: Date, holdMs: number): Promise<boolean> =>
+    extendLease(rows, { id: held._id, fence: held.fence, now, holdMs }),
+
+  /** Gives the message back; it is looked at again at `dueAt` should no chunk's end call earlier. */
+  rest: (held: Held, dueAt: Date, planned: boolean): Promise<boolean> =>
+    settle(rows, { id: held._id, fence: held.fence, dueAt, set: { planned } }),
+
+  /** The same for a message whose tenant is suspended. */
+  hold: ({ _id, fence, tenant_id }: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
+    settle(rows, { id: _id, fence, dueAt, set: { planned, held_for: tenant_id } }),
+});
+
+type End = { status: "completed" | "failed"; error: string | null; counts: Counts; at: Date };
+
+const ending = (rows: Rows) => ({
+  /** Ends the message; `event` waits in its outbox until it is published, and so does `dueAt`. */
+  finish: (held: Held, { at, event, dueAt, ...end }: End & { event: EventEnvelope; dueAt: Date }): Promise<boolean> =>
+    settle(rows, {
+      id: held._id,
+      fence: held.fence,
+      dueAt,
+      set: { ...end, planned: true, completed_at: at, updated_at: at },
+      push: { outbox: event },
+    }),
+});
+
+const zeroCounts = (): Counts => Object.fromEntries(countKeys.map((key) => [key, 0]));

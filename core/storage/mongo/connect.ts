@@ -1,0 +1,76 @@
+import {
+  type Db,
+  MongoBulkWriteError,
+  MongoClient,
+  MongoNetworkError,
+  MongoNotConnectedError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoTopologyClosedError,
+} from "mongodb";
+import { Unavailable } from "../../errors.ts";
+import { wakeWaitsForDrain } from "./driver-drain.ts";
+
+export type Mongo = {
+  db: Db;
+  /** To be called until it resolves: the driver makes the first connection once, and does not try again by itself. */
+  connect: () => Promise<void>;
+  /** Resolves when the server answers. */
+  ping: (signal: AbortSignal) => Promise<void>;
+  close: () => Promise<void>;
+};
+
+/**
+ * Opens MongoDB (or what speaks its protocol). Once connected it connects again whenever it was away; a call made
+ * meanwhile fails within about 3 s with an error that {@link unavailable} recognises.
+ */
+export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptions): Mongo => {
+  wakeWaitsForDrain();
+  const client = new MongoClient(url, {
+    appName,
+    maxPoolSize,
+    serverSelectionTimeoutMS: 3_000,
+    connectTimeoutMS: 3_000,
+    socketTimeoutMS: 30_000, // a server that went deaf; no query of ours runs so long
+    waitQueueTimeoutMS: 10_000,
+    maxIdleTimeMS: 300_000,
+    heartbeatFrequencyMS: 5_000,
+    ignoreUndefined: true,
+  });
+  const db = client.db(database);
+  return {
+    db,
+    connect: async () => void (await client.connect()),
+    ping: async (signal) => {
+      await db.command({ ping: 1 }, { signal });
+    },
+    close: () => client.close(),
+  };
+};
+
+export type MongoOptions = { url: string; database: string; appName: string; maxPoolSize: number };
+
+/** What to throw for a driver's error: {@link Unavailable} when the server could not be reached, else the error itself. */
+export const unavailable = (error: unknown): unknown =>
+  isUnreachable(error) ? new Unavailable("the database", { cause: error }) : error;
+
+/** Whether an error means that the server was away, so that the same call may work later. */
+export const isUnreachable = (error: unknown): boolean =>
+  error instanceof MongoNetworkError ||
+  error instanceof MongoServerSelectionError ||
+  error instanceof MongoNotConnectedError ||
+  error instanceof MongoTopologyClosedError ||
+  (error instanceof Error && (error.name === "MongoWaitQueueTimeoutError" || isUnresolved(error))) ||
+  (error instanceof MongoBulkWriteError && isUnreachable(error.errorResponse)) || // wraps what stopped it
+  (error instanceof MongoServerError && isServerLeaving(error));
+
+/** A look-up of mongodb+srv's records failed: DNS's own error comes as it is. */
+const isUnresolved = (error: Error): boolean =>
+  "syscall" in error && (error.syscall === "querySrv" || error.syscall === "queryTxt");
+
+/** Codes of a server that steps down or shuts down. Source: MongoDB server discovery and monitoring, "not writable primary" and "node is recovering". */
+const leavingCodes = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
+
+const isServerLeaving = ({ code, message }: MongoServerError): boolean =>
+  leavingCodes.has(Number(code)) ||
+  /failed to connect to|conn closed|the database system is (starting|shutting)/.test(message);

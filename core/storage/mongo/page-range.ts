@@ -1,0 +1,28 @@
+import { beforeIdsOf, type IdKind, idPrefixes } from "../../domain/ids.ts";
+
+/** Where a page begins, and in which direction it goes. */
+export type PagePlace = { after: string | null; isDescending: boolean };
+
+/**
+ * The range of ids (or, without a kind, of ULIDs) that a page of a list is read from: behind the page before, of what
+ * was made between two instants, both included. It always has two ends: without both the planner may read what belongs
+ * to others.
+ */
+export const pageRange = (
+  kind: IdKind | null,
+  { from, to }: { from?: Date | undefined; to?: Date | undefined },
+  { after, isDescending }: PagePlace,
+): { $gt: string; $lt: string } => {
+  const prefix = kind === null ? "" : idPrefixes[kind];
+  const above = [
+    kind === null ? "" : `${prefix}_`,
+    ...(from === undefined ? [] : [beforeIdsOf(kind, from)]),
+    ...(after === null || isDescending ? [] : [after]),
+  ];
+  const below = [
+    kind === null ? "~" : `${prefix}\``, // "`" follows "_"
+    ...(to === undefined ? [] : [beforeIdsOf(kind, new Date(to.getTime() + 1))]),
+    ...(after === null || !isDescending ? [] : [after]),
+  ];
+  return { $gt: above.reduce((a, b) => (a > b ? a : b)), $lt: below.reduce((a, b) => (a < b ? a : b)) };
+};

@@ -1,0 +1,64 @@
+import { makeEvent } from "../../domain/events/make.ts";
+import type { OutboxEvent } from "../../schema/events/envelope.ts";
+import { subscriptionView, userView } from "./views.ts";
+import type { SubscriptionRow } from "./subscription-row.ts";
+import type { UserRow } from "./users.ts";
+
+/** Tells of a user that was made; his subscriptions tell of themselves. */
+export const userCreated = (row: UserRow): OutboxEvent =>
+  makeEvent({
+    kind: "user.created",
+    ...aboutUser(row, row.created_at),
+    from: [row._id],
+    data: { ...refs({ user_id: row._id }), ...userView(row, []), changed: [] },
+  });
+
+/** Tells of all that has changed of a user since the last such event. */
+export const userUpdated = (row: UserRow, subscriptions: readonly SubscriptionRow[]): OutboxEvent =>
+  makeEvent({
+    kind: "user.updated",
+    ...aboutUser(row, row.updated_at),
+    from: [row._id, String(row.revision)],
+    data: { ...refs({ user_id: row._id }), ...userView(row, subscriptions), changed: row.changed },
+  });
+
+/** Tells that a user is gone, by his ids alone. */
+export const userDeleted = (row: UserRow, at: Date): OutboxEvent =>
+  makeEvent({
+    kind: "user.deleted",
+    ...aboutUser(row, at),
+    from: [row._id],
+    data: refs({ user_id: row._id, external_id: row.external_id }),
+  });
+
+export type SubscriptionEventKind = "subscription.created" | "subscription.unsubscribed" | "subscription.invalidated";
+
+/** Tells what became of a subscription; `row` is as it is now. Its `status_reason` is the event's reason. */
+export const subscriptionEvent = (kind: SubscriptionEventKind, row: SubscriptionRow, at: Date): OutboxEvent =>
+  makeEvent({
+    kind,
+    appId: row.app_id,
+    subjectId: row._id,
+    at,
+    from: kind === "subscription.created" ? [row._id] : [row._id, at.toISOString()],
+    data: {
+      ...refs({ subscription_id: row._id }),
+      ...subscriptionView(row),
+      reason: kind === "subscription.created" ? null : row.status_reason,
+    },
+  });
+
+const aboutUser = ({ app_id: appId, _id: subjectId }: UserRow, at: Date) => ({ appId, subjectId, at });
+
+/** The references that every event has. Source: decisions 10.2. */
+const refs = (known: { subscription_id?: string; user_id?: string; external_id?: string | null }) => ({
+  message_id: null,
+  campaign_id: null,
+  journey_id: null,
+  delivery_id: null,
+  subscription_id: null,
+  user_id: null,
+  external_id: null,
+  channel: null,
+  ...known,
+});

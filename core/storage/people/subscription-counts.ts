@@ -1,0 +1,48 @@
+import type { Db, Filter } from "mongodb";
+import type { Stretch } from "../messages/chunks.ts";
+import { collectionOf } from "../mongo/collection.ts";
+import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
+
+export type SubscriptionCounts = ReturnType<typeof subscriptionCounts>;
+
+/** Whose subscriptions, and which of them a message may reach. */
+export type Audience = { tenantId: string; appId: string; reach: readonly Stretch[]; testOnly: boolean };
+
+/** A stretch of an app's audience, in the order of ids. */
+export type AppStretch = Stretch & { appId: string; testOnly: boolean };
+
+/** Counts of many subscriptions: each reads as much of an index as it counts, and is bounded by what its caller wants. */
+export const subscriptionCounts = (db: Db) => {
+  const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
+  return {
+    /** How many of a stretch there are behind an id, at most `most`. */
+    behind: (of: AppStretch, id: string, most: number): Promise<number> =>
+      rows.countDocuments(filterOf(of, id), { limit: most }),
+
+    /** The id of the nth of a stretch behind an id; null when there are fewer. */
+    nthBehind: async (of: AppStretch, id: string, n: number): Promise<string | null> => {
+      const found = rows.find(filterOf(of, id), { projection: { _id: 1 } }).sort({ _id: 1 });
+      const [row] = await found
+        .skip(n - 1)
+        .limit(1)
+        .toArray();
+      return row?._id ?? null;
+    },
+
+    /** How many subscriptions of these apps count against the plan, all that are not invalid; at most `most`. */
+    billable: (tenantId: string, appIds: readonly string[], most: number): Promise<number> =>
+      rows.countDocuments(
+        { app_id: { $in: [...appIds] }, tenant_id: tenantId, status: { $in: ["subscribed", "unsubscribed"] } },
+        { limit: most },
+      ),
+  };
+};
+
+/** An app is one tenant's. Nothing is asked for that the index of audiences does not hold: that would cost twice as much. */
+const filterOf = ({ appId, channel, status, testOnly }: AppStretch, id: string): Filter<SubscriptionRow> => ({
+  app_id: appId,
+  channel,
+  status,
+  _id: { $gt: id, $lt: "sub`" }, // "`" follows "_": the two-sided range lets the index sort
+  ...(testOnly && { test_device: true }),
+});

@@ -1,0 +1,46 @@
+import type { Channel } from "../../schema/vocabulary/channels.ts";
+import type { OutboxEvent } from "../../schema/events/envelope.ts";
+import type { CollectionSpec } from "../mongo/collection.ts";
+import { dueIndex, type Wakeable } from "../work/due.ts";
+
+export type SubscriptionStatus = "subscribed" | "unsubscribed" | "invalid";
+
+/** One device, browser or address of a user. (app, channel, token) is unique. */
+export type SubscriptionRow = Wakeable & {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  user_id: string;
+  external_id: string | null;
+  channel: Channel;
+  token: string;
+  web: { p256dh: string; auth: string } | null;
+  status: SubscriptionStatus;
+  /** Why it is not `subscribed`: an error code, `opt_out`, `api`. */
+  status_reason: string | null;
+  /** Its own; null when it has none and speaks its user's, whatever that is by then. */
+  language: string | null;
+  test_device: boolean;
+  device: Record<string, string>;
+  last_active_at: Date;
+  unsubscribed_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+  /** Events that may not have been published yet. */
+  outbox: OutboxEvent[];
+};
+
+export const subscriptionCollection: CollectionSpec = {
+  name: "subscriptions",
+  indexes: [
+    { key: { app_id: 1, channel: 1, token: 1 }, name: "token", unique: true },
+    { key: { app_id: 1, user_id: 1 }, name: "user" },
+    { key: { app_id: 1, channel: 1, status: 1, _id: 1 }, name: "audience" },
+    {
+      key: { app_id: 1, channel: 1, status: 1, _id: 1 },
+      name: "test_audience",
+      partialFilterExpression: { test_device: true },
+    },
+    dueIndex,
+  ],
+};

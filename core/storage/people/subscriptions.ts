@@ -1,0 +1,146 @@
+import type { Collection, Db, UpdateFilter } from "mongodb";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
+import { AppError } from "../../errors.ts";
+import { collectionOf } from "../mongo/collection.ts";
+import { isDuplicateKey, oneWriter } from "../mongo/duplicate.ts";
+import { subscriptionEvent } from "./events.ts";
+import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
+import { sweepAfter } from "../work/due.ts";
+
+export type Subscriptions = ReturnType<typeof subscriptions>;
+
+const mostOfUser = 100; // of which a user may have 20; the rest is room for what imports bring
+
+export const subscriptions = (db: Db) => {
+  const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
+  const alone = oneWriter();
+  return {
+    rows,
+
+    find: (tenantId: string, appId: string, id: string): Promise<SubscriptionRow | null> =>
+      rows.findOne({ _id: id, tenant_id: tenantId, app_id: appId }),
+
+    findByToken: (tenantId: string, appId: string, channel: Channel, token: string): Promise<SubscriptionRow | null> =>
+      rows.findOne({ app_id: appId, channel, token, tenant_id: tenantId }),
+
+    ofUser: (tenantId: string, appId: string, userId: string): Promise<SubscriptionRow[]> =>
+      rows.find({ app_id: appId, user_id: userId, tenant_id: tenantId }).sort({ _id: 1 }).limit(mostOfUser).toArray(),
+
+    /** Writes the subscription of (app, channel, token): stores `made`, or changes the one that is there as it is now. */
+    put: (tenantId: string, wanted: Wanted): Promise<Put> =>
+      alone(`${wanted.made.app_id} ${wanted.made.channel} ${wanted.made.token}`, () => put(rows, tenantId, wanted)),
+
+    /** Null when it is gone, or no longer as it was read; "taken" when another has that token. */
+    update: async (
+      tenantId: string,
+      read: SubscriptionRow,
+      change: Partial<SubscriptionRow>,
+    ): Promise<SubscriptionRow | "taken" | null> => {
+      try {
+        return await changeRead(rows, tenantId, read, change);
+      } catch (error) {
+        if (isDuplicateKey(error)) return "taken";
+        throw error;
+      }
+    },
+
+    remove: async (tenantId: string, id: string): Promise<boolean> =>
+      (await rows.deleteOne({ _id: id, tenant_id: tenantId })).deletedCount === 1,
+
+    removeOfUser: async (tenantId: string, appId: string, userId: string): Promise<void> => {
+      await rows.deleteMany({ app_id: appId, user_id: userId, tenant_id: tenantId });
+    },
+
+    /** The subscriptions of several users of an app. */
+    ofUsers: (appId: string, userIds: readonly string[]): Promise<SubscriptionRow[]> =>
+      rows
+        .find({ app_id: appId, user_id: { $in: [...userIds] } })
+        .sort({ _id: 1 })
+        .limit(mostOfUser * userIds.length)
+        .toArray(),
+
+    /** Repeats a user's external id on his subscriptions. */
+    nameOwner: async (tenantId: string, appId: string, userId: string, externalId: string | null): Promise<void> => {
+      await rows.updateMany(
+        { app_id: appId, user_id: userId, tenant_id: tenantId, external_id: { $ne: externalId } },
+        { $set: { external_id: externalId } },
+      );
+    },
+  };
+};
+
+export type Wanted = {
+  made: SubscriptionRow;
+  /** The one that has the token, as it was read a moment ago; undefined when that is not known. */
+  known: SubscriptionRow | undefined;
+  /** What one that is there becomes. */
+  change: (read: SubscriptionRow) => Partial<SubscriptionRow>;
+};
+
+/** `hasNews`: this very write put an event into the outbox. */
+export type Put = { row: SubscriptionRow; isNew: boolean; hasNews: boolean };
+
+const attempts = 3; // each lost to another writer of the same token
+
+const put = async (
+  rows: Collection<SubscriptionRow>,
+  tenantId: string,
+  { made, known, change }: Wanted,
+): Promise<Put> => {
+  const { app_id, channel, token } = made;
+  const filter = { app_id, channel, token, tenant_id: tenantId };
+  const row = withCreated(made);
+  let read = known ?? (await rows.findOne(filter));
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    if (read === null && (await insert(rows, row))) return { row, isNew: true, hasNews: true };
+    const changed = read === null ? null : await changeRead(rows, tenantId, read, change(read));
+    if (read !== null && changed !== null) return { row: changed, isNew: false, hasNews: isEnded(read, changed) };
+    read = await rows.findOne(filter);
+  }
+  throw new AppError("HS_CONFLICT", "the token is being registered and deleted by others", { status: "busy" });
+};
+
+/** Null when it is gone, or no longer as it was read. */
+const changeRead = (
+  rows: Collection<SubscriptionRow>,
+  tenantId: string,
+  read: SubscriptionRow,
+  change: Partial<SubscriptionRow>,
+): Promise<SubscriptionRow | null> => {
+  const filter = { _id: read._id, tenant_id: tenantId, ...asRead(read) };
+  return rows.findOneAndUpdate(filter, withEvent(read, change), { returnDocument: "after" });
+};
+
+/** What the event of its end tells of a subscription must still be so. */
+const asRead = ({ status, user_id, token }: SubscriptionRow) => ({ status, user_id, token });
+
+/** Whether a change ended a subscription: then it tells so. One that was invalid may have told it before. */
+export const isEnded = (
+  before: Pick<SubscriptionRow, "status" | "unsubscribed_at">,
+  after: Partial<SubscriptionRow>,
+): boolean => after.status === "unsubscribed" && before.status !== "unsubscribed" && before.unsubscribed_at === null;
+
+const withCreated = (row: SubscriptionRow): SubscriptionRow => ({
+  ...row,
+  outbox: [subscriptionEvent("subscription.created", row, row.created_at)],
+  due_at: sweepAfter(row.created_at),
+});
+
+/** A change, with the event that tells of it when it ends the subscription. */
+const withEvent = (read: SubscriptionRow, change: Partial<SubscriptionRow>): UpdateFilter<SubscriptionRow> => {
+  if (!isEnded(read, change)) return { $set: change };
+  const row = { ...read, ...change };
+  const event = subscriptionEvent("subscription.unsubscribed", row, row.updated_at);
+  return { $set: { ...change, due_at: sweepAfter(row.updated_at) }, $push: { outbox: event } };
+};
+
+/** False when the token is taken. */
+const insert = async (rows: Collection<SubscriptionRow>, row: SubscriptionRow): Promise<boolean> => {
+  try {
+    await rows.insertOne(row);
+    return true;
+  } catch (error) {
+    if (isDuplicateKey(error)) return false;
+    throw error;
+  }
+};

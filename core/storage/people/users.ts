@@ -1,0 +1,125 @@
+import type { Collection, Db, UpdateFilter } from "mongodb";
+import type { OutboxEvent } from "../../schema/events/envelope.ts";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { isDuplicateKey, oneWriter } from "../mongo/duplicate.ts";
+import { dueIndex, type Wakeable } from "../work/due.ts";
+
+/**
+ * A person of an app. `alias_keys` holds `label:id` of every alias, `external_id` included: unique within the app.
+ * `due_at` is when its events are to be published, should nobody have done so.
+ */
+export type UserRow = Wakeable & {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  external_id: string | null;
+  aliases: Record<string, string>;
+  alias_keys: string[];
+  tags: Record<string, string>;
+  properties: Record<string, unknown>;
+  language: string | null;
+  time_zone: string | null;
+  country: string | null;
+  first_seen_at: Date;
+  last_active_at: Date;
+  created_at: Date;
+  updated_at: Date;
+  /** Events that may not have been published yet. */
+  outbox: OutboxEvent[];
+  /** What has changed since the last `user.updated`, e.g. `tags.plan`: the next one tells all of it. */
+  changed: string[];
+  /** Grows with every change: names the event that tells of it. */
+  revision: number;
+};
+
+export const aliasKey = (label: string, id: string): string => `${label}:${id}`;
+
+export const userCollection: CollectionSpec = {
+  name: "users",
+  indexes: [
+    { key: { app_id: 1, alias_keys: 1 }, name: "alias", unique: true },
+    { key: { app_id: 1, _id: 1 }, name: "app" },
+    dueIndex,
+  ],
+};
+
+export type Users = ReturnType<typeof users>;
+
+/** What a user as he is now becomes. It raises the revision with whatever it changes. */
+export type ChangeOfUser = (user: UserRow) => UpdateFilter<UserRow>;
+
+export const users = (db: Db) => {
+  const rows = collectionOf<UserRow>(db, userCollection);
+  const alone = oneWriter();
+  return {
+    rows,
+
+    /** The user that has an alias; label `user_id` is our own id. */
+    find: async (tenantId: string, appId: string, label: string, id: string): Promise<UserRow | null> => {
+      if (label.includes(":")) return null; // no label has one: its end would be taken for the begin of an id
+      const named = label === "user_id" ? { _id: id } : { alias_keys: aliasKey(label, id) };
+      return rows.findOne({ app_id: appId, tenant_id: tenantId, ...named });
+    },
+
+    /** The users that have any of these aliases. */
+    findAll: (tenantId: string, appId: string, keys: readonly string[]): Promise<UserRow[]> =>
+      rows.find({ app_id: appId, alias_keys: { $in: [...keys] }, tenant_id: tenantId }).toArray(),
+
+    /** False when one of its aliases is taken. */
+    insert: async (row: UserRow): Promise<boolean> => {
+      try {
+        await alone(`${row.app_id} ${row.alias_keys[0] ?? row._id}`, () => rows.insertOne(row));
+        return true;
+      } catch (error) {
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      }
+    },
+
+    /**
+     * Changes a user whose aliases are still the ones that were read; null when they are not, or one is taken. `change`
+     * is asked again when something else of the user is not as it was read.
+     */
+    update: async (tenantId: string, read: UserRow, change: ChangeOfUser): Promise<UserRow | null> => {
+      try {
+        return await alone(read._id, () => update(rows, tenantId, read, change));
+      } catch (error) {
+        if (isDuplicateKey(error)) return null;
+        throw error;
+      }
+    },
+
+    /** False when he is gone, or no longer as he was `read`. */
+    remove: async (tenantId: string, id: string, read: Partial<Pick<UserRow, "revision">> = {}): Promise<boolean> =>
+      (await rows.deleteOne({ ...read, _id: id, tenant_id: tenantId })).deletedCount === 1,
+
+    /** Forgets the changes that were published, of users that have not changed since. */
+    told: async (published: readonly Pick<UserRow, "_id" | "revision">[]): Promise<void> => {
+      await rows.bulkWrite(
+        published.map(({ _id, revision }) => ({
+          updateOne: { filter: { _id, revision }, update: { $set: { changed: [], due_at: null } } },
+        })),
+        { ordered: false },
+      );
+    },
+  };
+};
+
+const attempts = 5; // each lost to another process: those of one wait for each other
+
+const update = async (
+  rows: Collection<UserRow>,
+  tenantId: string,
+  read: UserRow,
+  change: ChangeOfUser,
+): Promise<UserRow | null> => {
+  const same = { _id: read._id, tenant_id: tenantId, alias_keys: read.alias_keys };
+  let user: UserRow | null = read;
+  for (let attempt = 0; user !== null && attempt < attempts; attempt++) {
+    const filter = { ...same, revision: user.revision };
+    const changed = await rows.findOneAndUpdate(filter, change(user), { returnDocument: "after" });
+    if (changed !== null) return changed;
+    user = await rows.findOne(same);
+  }
+  return null;
+};

@@ -1,0 +1,27 @@
+import type { PlanFeature } from "../../schema/vocabulary/plan-features.ts";
+import type { CollectionSpec } from "../mongo/collection.ts";
+import type { Managed, ManagedRows } from "../settings/managed.ts";
+
+/** A plan: what its tenants may do. Limits of null mean unlimited. `_id` is the plan's name, e.g. `growth`. */
+export type PlanRow = {
+  _id: string;
+  title: string;
+  api_rps: number;
+  subscribers: number | null;
+  messages_per_month: number | null;
+  apps: number | null;
+  webhook_endpoints: number;
+  retention_days: number;
+  /** Hints of one tenant that may wait in the plan's stream; more stay in MongoDB until there is room. */
+  backlog_per_tenant: number;
+  features: PlanFeature[];
+  managed: Managed | null;
+  updated_at: Date;
+};
+
+export const planCollection: CollectionSpec = {
+  name: "plans",
+  indexes: [{ key: { "managed.uid": 1 }, name: "managed" }],
+};
+
+export type Plans = ManagedRows<PlanRow>;

@@ -1,0 +1,31 @@
+import type { Collection, Db } from "mongodb";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { isDuplicateKey } from "../mongo/duplicate.ts";
+
+type CursorSecretRow = { _id: "cursors"; secret: string };
+
+export const cursorSecretCollection: CollectionSpec = { name: "cursor_secrets", indexes: [] };
+
+/**
+ * What the cursors of an installation are signed with, in all replicas and for good: the secret that was kept first, or
+ * `made` when there is none yet. It lies beside what cursors point into and not under the key ring, whose keys come and
+ * go while cursors do not expire. A signature only tells our cursors from others: whoever could make one up would read
+ * no more than what his key may read anyway.
+ */
+export const keepCursorSecret = async (db: Db, made: Buffer): Promise<Buffer> => {
+  const rows = collectionOf<CursorSecretRow>(db, cursorSecretCollection);
+  const find = () => rows.findOne({ _id: "cursors" });
+  const kept = (await find()) ?? ((await insert(rows, made)) ? null : await find());
+  return kept === null ? made : Buffer.from(kept.secret, "base64");
+};
+
+/** False when another was quicker. */
+const insert = async (rows: Collection<CursorSecretRow>, made: Buffer): Promise<boolean> => {
+  try {
+    await rows.insertOne({ _id: "cursors", secret: made.toString("base64") });
+    return true;
+  } catch (error) {
+    if (isDuplicateKey(error)) return false;
+    throw error;
+  }
+};

@@ -1,0 +1,54 @@
+import type { Db } from "mongodb";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { loader } from "../mongo/loader.ts";
+import type { Managed, ManagedRows } from "../settings/managed.ts";
+
+/** An organisation. `namespaces` are the Kubernetes namespaces that are its own (unique over all tenants). */
+export type TenantRow = {
+  _id: string;
+  name: string;
+  plan: string;
+  namespaces: string[];
+  suspended: boolean;
+  suspended_reason: string | null;
+  /** Where the owner is told of what needs a person. */
+  contact_email: string | null;
+  managed: Managed | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const tenantCollection: CollectionSpec = {
+  name: "tenants",
+  indexes: [
+    { key: { name: 1 }, name: "name", unique: true },
+    // partial: tenants without a namespace do not collide
+    { key: { namespaces: 1 }, name: "namespace", unique: true, partialFilterExpression: { namespaces: { $gt: "" } } },
+    { key: { plan: 1 }, name: "plan" },
+    { key: { suspended: 1 }, name: "suspended", partialFilterExpression: { suspended: true } },
+    { key: { "managed.uid": 1 }, name: "managed" },
+  ],
+};
+
+export type Tenants = ManagedRows<TenantRow> & ReturnType<typeof tenants>;
+
+export const tenants = (db: Db) => {
+  const rows = collectionOf<TenantRow>(db, tenantCollection);
+  const owner = loader(async (namespaces) => {
+    const found = await rows.find({ namespaces: { $in: [...namespaces], $gt: "" } }).toArray();
+    return new Map(found.flatMap((row) => row.namespaces.map((namespace) => [namespace, row])));
+  });
+  return {
+    /** The tenants that have one of these namespaces; each has one owner at most. */
+    holding: async (namespaces: readonly string[]): Promise<TenantRow[]> => {
+      const owners = await Promise.all(namespaces.map(owner)); // a resource names at most 100
+      const found = owners.filter((row) => row !== null);
+      return [...new Map(found.map((row) => [row._id, row])).values()]; // one may have several of them
+    },
+    /** The tenant that has a name; at most one. */
+    called: (name: string): Promise<TenantRow | null> => rows.findOne({ name }),
+    /** Some names of the tenants on a plan, at most `limit`. */
+    namesOnPlan: async (plan: string, limit: number): Promise<string[]> =>
+      (await rows.find({ plan }, { hint: "plan" }).limit(limit).toArray()).map(({ name }) => name),
+  };
+};

@@ -1,0 +1,238 @@
+import { type AnyBulkWriteOperation, type Collection, type Db } from "mongodb";
+import type { WebhookErrorClass } from "../../schema/vocabulary/webhook-errors.ts";
+import { type CollectionSpec, collectionOf, longAgo } from "../mongo/collection.ts";
+import { duplicatesOf } from "../mongo/duplicate.ts";
+
+/** One request that was made for a delivery. */
+export type AttemptRow = {
+  at: Date;
+  response_status: number | null;
+  duration_ms: number;
+  error_class: WebhookErrorClass | null;
+  /** In words; never an address or a secret. */
+  error: string | null;
+  response_body_excerpt: string | null;
+};
+
+/** Keys of people (`usr_…`, `external_id:…`). One alone is no list: the index entries of a list cost three times as much. */
+export type StoredPeople = string | string[] | null;
+
+export const storedPeople = (keys: readonly string[]): StoredPeople =>
+  keys.length > 1 ? [...keys] : (keys[0] ?? null);
+
+export const peopleIn = (stored: StoredPeople): string[] => [stored ?? []].flat();
+
+/**
+ * One event (or batch of events) on its way to one endpoint. `_id` follows from (endpoint, event) and sorts by the event's
+ * time, so that an event arrives once and lists need no other order; that of a replay is new.
+ */
+export type WebhookDeliveryRow = {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  endpoint_id: string;
+  event_id: string;
+  /** The events of a batch: one that comes again is known by them. Absent otherwise. */
+  event_ids?: string[];
+  /** A kind, or `batch` for several kinds. */
+  event_type: string;
+  subject_id: string | null;
+  /** The envelope as JSON, at most 65,536 bytes: what is sent when there is no template. */
+  payload: string;
+  /** Whom the payload is about: found by these when a person is erased. */
+  people: StoredPeople;
+  status: "pending" | "success" | "failed" | "dead";
+  /** Requests made. */
+  attempt: number;
+  attempts: AttemptRow[];
+  /** Why it ended without a request, e.g. `endpoint disabled`; null otherwise. */
+  error: string | null;
+  /** When the next request is due; null when it has ended. */
+  due_at: Date | null;
+  delivered_at: Date | null;
+  replay_of: string | null;
+  created_at: Date;
+};
+
+/** Delivery history is kept this long. Source: spec part 8. */
+export const webhookHistoryDays = 30;
+
+export const webhookDeliveryCollection: CollectionSpec = {
+  name: "webhook_deliveries",
+  indexes: [
+    {
+      key: { endpoint_id: 1, status: 1, due_at: 1 },
+      name: "due",
+      partialFilterExpression: { due_at: { $gt: new Date(0) } },
+    },
+    { key: { endpoint_id: 1, _id: 1 }, name: "list" },
+    { key: { endpoint_id: 1, status: 1, _id: 1 }, name: "list_status" },
+    { key: { endpoint_id: 1, event_type: 1, status: 1, _id: 1 }, name: "list_type" },
+    { key: { endpoint_id: 1, event_id: 1 }, name: "replays", partialFilterExpression: { replay_of: { $gt: "" } } },
+    { key: { app_id: 1, people: 1 }, name: "people" },
+    {
+      key: { endpoint_id: 1, event_ids: 1 },
+      name: "grouped",
+      partialFilterExpression: { event_ids: { $exists: true } },
+    },
+    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: webhookHistoryDays * 86_400 },
+  ],
+};
+
+/** What a request changes in the delivery that it was made for. */
+export type Concluded = Pick<WebhookDeliveryRow, "_id" | "status" | "attempt" | "due_at" | "delivered_at"> & {
+  made: AttemptRow;
+};
+
+export type WebhookDeliveries = ReturnType<typeof webhookDeliveries>;
+
+export const webhookDeliveries = (db: Db) => {
+  const rows = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
+  return {
+    rows,
+    ...ending(rows),
+
+    /**
+     * Keeps new deliveries; those that exist already stay as they are. An outcome (of one that was sent before it was
+     * stored) is recorded with the delivery that another process has stored as waiting meanwhile.
+     */
+    keep: async (made: readonly WebhookDeliveryRow[]): Promise<void> => {
+      const existing = await insertNew(rows, made);
+      const sent = existing.flatMap(concludedBy);
+      if (sent.length > 0) await record(rows, sent);
+    },
+
+    /** Which of these are stored already. */
+    known: async (ids: readonly string[]): Promise<Set<string>> => {
+      const found = await rows
+        .find({ _id: { $in: [...ids] } }, { projection: { _id: 1 }, batchSize: ids.length })
+        .toArray();
+      return new Set(found.map(({ _id }) => _id));
+    },
+
+    /** Which of these events a stored batch of the endpoint holds. */
+    grouped: async (endpointId: string, eventIds: readonly string[]): Promise<Set<string>> => {
+      const found = await rows
+        .find(
+          { endpoint_id: endpointId, event_ids: { $in: [...eventIds] } },
+          { projection: { event_ids: 1 }, hint: "grouped", batchSize: eventIds.length + 1 },
+        )
+        .toArray();
+      return new Set(found.flatMap(({ event_ids: ids = [] }) => ids));
+    },
+
+    /** What is to be sent now, the longest due first: `pending` was never tried, `failed` is to be tried again. */
+    due: (endpointId: string, { status, now, limit }: Due): Promise<WebhookDeliveryRow[]> =>
+      rows
+        .find(waiting(endpointId, status, now))
+        .sort({ due_at: 1 })
+        .limit(limit)
+        .batchSize(limit)
+        .toArray(),
+
+    /** When the next delivery is due, of those that are not due by `after`; null when none waits. */
+    nextDueAt: async (endpointId: string, after: Date = longAgo): Promise<Date | null> => {
+      const firsts = await Promise.all(
+        waitingStatuses.map((status) => {
+          const next = { ...waiting(endpointId, status, forever), due_at: { $gt: after, $lte: forever } };
+          return rows.findOne(next, { projection: { due_at: 1 }, sort: { due_at: 1 } });
+        }),
+      );
+      const instants = firsts.flatMap((row) => row?.due_at?.getTime() ?? []);
+      return instants.length === 0 ? null : new Date(Math.min(...instants));
+    },
+
+    /** Writes the results of requests; one that is written already, or overtaken, changes nothing. */
+    record: (results: readonly Concluded[]): Promise<void> => record(rows, results),
+  };
+};
+
+const record = async (rows: Collection<WebhookDeliveryRow>, results: readonly Concluded[]): Promise<void> => {
+  await rows.bulkWrite(results.flatMap(recording), { ordered: false });
+};
+
+/**
+ * A delivery that was ended while its request was under way arrives after all, or stays ended: it never waits again. So
+ * deliveries only move on: pending, failed, dead, success.
+ */
+const recording = ({ _id, made, ...set }: Concluded): AnyBulkWriteOperation<WebhookDeliveryRow>[] => {
+  const before = { _id, attempt: set.attempt - 1 };
+  const $push = { attempts: made };
+  const update = { $set: { ...set, error: null }, $push };
+  if (set.due_at === null) return [{ updateOne: { filter: before, update } }];
+  return [
+    { updateOne: { filter: { ...before, due_at: { $ne: null } }, update } },
+    { updateOne: { filter: { ...before, due_at: null }, update: { $set: { attempt: set.attempt }, $push } } },
+  ];
+};
+
+const concludedBy = (row: WebhookDeliveryRow): Concluded[] => {
+  const { _id, status, attempt, due_at, delivered_at } = row;
+  const made = row.attempts.at(-1);
+  return made === undefined ? [] : [{ _id, status, attempt, due_at, delivered_at, made }];
+};
+
+/** What becomes of deliveries whose endpoint is not sent to any more. */
+const ending = (rows: Collection<WebhookDeliveryRow>) => ({
+  /** Ends a page of what waits for an endpoint; how many there were: call again while it is a full page. */
+  buryPage: async (endpointId: string, error: string): Promise<number> => {
+    const pages = await Promise.all(
+      waitingStatuses.map((status) =>
+        rows
+          .find(waiting(endpointId, status, forever), { projection: { _id: 1 } })
+          .limit(buryRows)
+          .batchSize(buryRows)
+          .toArray(),
+      ),
+    );
+    const ids = pages.flat().map(({ _id }) => _id);
+    if (ids.length === 0) return 0;
+    await rows.updateMany(
+      { _id: { $in: ids }, due_at: { $ne: null } },
+      { $set: { status: "dead", error, due_at: null } },
+    );
+    return ids.length;
+  },
+
+  /** Removes a page of an endpoint's deliveries; how many there were. */
+  removePage: async (endpointId: string): Promise<number> => {
+    const page = await rows
+      .find({ endpoint_id: endpointId }, { projection: { _id: 1 }, hint: "list" })
+      .sort({ _id: 1 })
+      .limit(buryRows)
+      .batchSize(buryRows)
+      .toArray();
+    if (page.length > 0) await rows.deleteMany({ _id: { $in: page.map(({ _id }) => _id) } });
+    return page.length;
+  },
+});
+
+/** Short enough that other endpoints' reads and writes come between. */
+const buryRows = 500;
+
+type Due = { status: "pending" | "failed"; now: Date; limit: number };
+
+const waitingStatuses = ["pending", "failed"] as const;
+
+const forever = new Date("9999-12-31T23:59:59Z");
+
+/** Deliveries of an endpoint that are due by an instant; the partial index is used for a two-sided range only. */
+const waiting = (endpointId: string, status: Due["status"], by: Date) => ({
+  endpoint_id: endpointId,
+  status,
+  due_at: { $gt: longAgo, $lte: by },
+});
+
+/** Those that exist already. */
+const insertNew = async (
+  rows: Collection<WebhookDeliveryRow>,
+  made: readonly WebhookDeliveryRow[],
+): Promise<WebhookDeliveryRow[]> => {
+  try {
+    await rows.insertMany([...made], { ordered: false });
+    return [];
+  } catch (error) {
+    const known = duplicatesOf(error, made);
+    return made.filter(({ _id }) => known.has(_id));
+  }
+};

@@ -1,0 +1,51 @@
+import type { Db, Filter } from "mongodb";
+import { disabledReasons, type WebhookHealth, type WebhookNotice } from "../../domain/webhooks/health.ts";
+import { collectionOf } from "../mongo/collection.ts";
+import { type WebhookRow, webhookCollection } from "./webhooks.ts";
+
+export type WebhookFailures = ReturnType<typeof webhookFailures>;
+
+/** Endpoints that fail, as who looks after them reads and writes them; lanes hold their leases meanwhile. */
+export const webhookFailures = (db: Db) => {
+  const rows = collectionOf<WebhookRow>(db, webhookCollection);
+  return {
+    /** Endpoints that are failing, or that the service disabled without telling the owner: a page, by id. */
+    page: (status: "failing" | "disabled", { after, limit }: { after: string; limit: number }): Promise<WebhookRow[]> =>
+      rows
+        .find({ status, _id: { $gt: after }, ...(status === "disabled" && untold) })
+        .sort({ _id: 1 })
+        .limit(limit)
+        .batchSize(limit)
+        .toArray(),
+
+    /** Disables it unless it has changed since it was read, and calls for its lane; as it is then. */
+    disable: (row: WebhookRow, reason: string, now: Date): Promise<WebhookRow | null> =>
+      rows.findOneAndUpdate(
+        unchanged(row),
+        { $set: { status: "disabled", disabled_reason: reason, updated_at: now, due_at: now }, $inc: { wakes: 1 } },
+        { returnDocument: "after" },
+      ),
+
+    /** Notes what the owner was told, unless the failure is over. */
+    told: async (row: WebhookRow, notice: WebhookNotice): Promise<void> => {
+      await rows.updateOne(unchanged(row), { $set: { notified: notice } });
+    },
+
+    /** How many endpoints are in each state. */
+    states: async (): Promise<Record<WebhookHealth["status"], number>> => {
+      const [active, failing, disabled] = await Promise.all([
+        rows.countDocuments({ status: "active" }),
+        rows.countDocuments({ status: "failing" }),
+        rows.countDocuments({ status: "disabled" }),
+      ]);
+      return { active, failing, disabled };
+    },
+  };
+};
+
+const untold: Filter<WebhookRow> = {
+  disabled_reason: { $in: Object.values(disabledReasons) },
+  notified: { $ne: "disabled" },
+};
+
+const unchanged = ({ _id, status, failing_since }: WebhookRow): Filter<WebhookRow> => ({ _id, status, failing_since });

@@ -1,0 +1,192 @@
+import type { Db, Filter, MatchKeysAndValues } from "mongodb";
+import type { WebhookHealth } from "../../domain/webhooks/health.ts";
+import type { EventKind } from "../../schema/events/envelope.ts";
+import { webhookLimits } from "../../schema/webhooks/webhook.ts";
+import type { WebhookFilters } from "../../schema/webhooks/filters.ts";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import type { Changeable } from "../work/intended-changes.ts";
+import { takeLease } from "../work/leases.ts";
+import type { Managed } from "../settings/managed.ts";
+import type { Sealed } from "../settings/sealed.ts";
+import { dueIndex, type Holdable, heldIndex, type Wakeable } from "../work/due.ts";
+
+/** An outbound endpoint. Its `due_at` is the earliest due delivery; its lease is the right to send to it. */
+export type WebhookRow = Wakeable &
+  Holdable &
+  Changeable &
+  WebhookHealth & {
+    _id: string;
+    tenant_id: string;
+    app_id: string;
+    url: string;
+    description: string | null;
+    events: EventKind[];
+    event_names: string[];
+    batch: boolean;
+    /** Each value sealed under `webhooks/<id>/headers/<name>`. A list: names may hold dots. */
+    headers: { name: string; value: Sealed }[];
+    body_template: string | null;
+    body_content_type: "application/json" | "text/plain";
+    filters: WebhookFilters | null;
+    /** Keeps what comes and sends nothing. */
+    paused: boolean;
+    /** Requests begun a second; null = no limit. */
+    rate_per_second: number | null;
+    max_in_flight: number;
+    timeout_ms: number;
+    recovery: RecoveryRow | null;
+    /** Grows whenever deliveries became due: who gives the endpoint back sees whether it was woken meanwhile. */
+    wakes: number;
+    /** The last mail that its owner got about this failure; null when none was sent. */
+    notified: "failing" | "week" | "disabled" | null;
+    disabled_reason: string | null;
+    secret: Sealed;
+    previous_secret: { secret: Sealed; expires_at: Date } | null;
+    managed: Managed | null;
+    created_at: Date;
+    updated_at: Date;
+  };
+
+/** A wish to send again what had failed or was missed; done page by page by whoever holds the endpoint. */
+export type RecoveryRow = {
+  /** `rec_…` */
+  id: string;
+  since: Date;
+  until: Date;
+  /** `recover`: once for each event that has not arrived; `replay`: every delivery that fits. */
+  kind: "recover" | "replay";
+  status: "success" | "failed" | "dead" | null;
+  event_type: string | null;
+  /** Id of the last delivery that was looked at. */
+  after: string | null;
+  replayed: number;
+  requested_at: Date;
+  completed_at: Date | null;
+};
+
+/** An endpoint on which nothing has failed yet, or whose streak of failures begins anew. Source: decisions 10.3. */
+export const healthAnew = {
+  status: "active",
+  disabled_reason: null,
+  failure_count: 0,
+  streak_since: null,
+  failing_since: null,
+  notified: null,
+} as const satisfies Partial<WebhookRow>;
+
+/** What an endpoint is like whose owner says nothing more. */
+export const webhookDefaults = {
+  batch: false,
+  headers: [] as WebhookRow["headers"],
+  body_template: null,
+  body_content_type: "application/json",
+  filters: null,
+  paused: false,
+  rate_per_second: null,
+  max_in_flight: webhookLimits.maxInFlight.standard,
+  timeout_ms: webhookLimits.timeoutMs.standard,
+  recovery: null,
+  wakes: 0,
+} as const satisfies Partial<WebhookRow>;
+
+export const webhookCollection: CollectionSpec = {
+  name: "webhooks",
+  indexes: [
+    { key: { app_id: 1 }, name: "app" },
+    { key: { "managed.uid": 1 }, name: "managed" },
+    { key: { status: 1, _id: 1 }, name: "health" },
+    heldIndex,
+    dueIndex,
+  ],
+};
+
+/** An endpoint under our lease until `until`. */
+export type HeldWebhook = { row: WebhookRow; until: Date };
+
+type Hold = { holder: string; now: Date; holdMs: number };
+
+export type WebhookWork = ReturnType<typeof webhookWork>;
+
+/** What a dispatcher does to endpoints; what it writes to one that it holds names the fence of its lease. */
+export const webhookWork = (db: Db) => {
+  const rows = collectionOf<WebhookRow>(db, webhookCollection);
+  return {
+    rows,
+
+    /** Says that deliveries have become due: should nobody hear the doorbell, the endpoint is looked at at `at`. */
+    wake: async (ids: readonly string[], at: Date): Promise<void> => {
+      await rows.updateMany({ _id: { $in: [...ids] } }, { $set: { due_at: at }, $inc: { wakes: 1 } });
+    },
+
+    exists: async (id: string): Promise<boolean> => (await rows.countDocuments({ _id: id }, { limit: 1 })) === 1,
+
+    /** Null when another holds it, or it is gone. */
+    take: async (id: string, hold: Hold): Promise<HeldWebhook | null> => {
+      const row = await takeLease(rows, { id, ...hold });
+      return row === null ? null : { row, until: untilOf(hold) };
+    },
+
+    /**
+     * Holds it for longer, writes what requests told about it, and reads it again. Null when another has taken over, or
+     * it is gone.
+     */
+    renew: async ({ row }: HeldWebhook, told: Told, hold: Omit<Hold, "holder">): Promise<HeldWebhook | null> => {
+      const until = untilOf(hold);
+      const lease = { "lease.until": until, due_at: until };
+      const write = (filter: Filter<WebhookRow>, set: MatchKeysAndValues<WebhookRow>) =>
+        rows.findOneAndUpdate(
+          { _id: row._id, fence: row.fence, lease: { $ne: null }, ...filter },
+          { $set: set },
+          after,
+        );
+      const fresh = (await write(streakOf(row), { ...lease, ...told })) ?? (await write({}, lease));
+      return fresh === null ? null : { row: fresh, until };
+    },
+
+    /**
+     * Gives it back, to be looked at again at `dueAt` (null: nothing is left). False, and nothing written, when it was
+     * woken, began its streak anew or was lost meanwhile.
+     */
+    settle: async ({ row }: HeldWebhook, dueAt: Date | null, told: Told): Promise<boolean> => {
+      const { matchedCount } = await rows.updateOne(
+        { _id: row._id, fence: row.fence, wakes: row.wakes, ...streakOf(row) },
+        { $set: { ...told, lease: null, due_at: dueAt } },
+      );
+      return matchedCount === 1;
+    },
+
+    /** No more is sent to it until somebody enables it again. False when it has another address now, or was lost. */
+    disable: async ({ _id, fence, url }: WebhookRow, reason: string, now: Date): Promise<boolean> => {
+      const set = { status: "disabled" as const, disabled_reason: reason, last_failure_at: now, updated_at: now };
+      const { matchedCount } = await rows.updateOne({ _id, fence, url }, { $set: set });
+      return matchedCount === 1;
+    },
+  };
+};
+
+/** What its holder found out. */
+export type Told = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified" | "held_for">>;
+
+/**
+ * What only its holder changes, but for somebody who begins the streak anew or ends it: what the holder knows of the
+ * endpoint's health is void then.
+ */
+const streakOf = ({ status, failure_count, streak_since = null }: WebhookRow): Filter<WebhookRow> => ({
+  status,
+  failure_count,
+  streak_since,
+});
+
+const after = { returnDocument: "after" } as const;
+
+const untilOf = ({ now, holdMs }: Omit<Hold, "holder">): Date => new Date(now.getTime() + holdMs);
+
+/** The members of an endpoint's health, of what may be more. */
+export const healthOf = (row: WebhookHealth): WebhookHealth => ({
+  status: row.status,
+  failure_count: row.failure_count,
+  streak_since: row.streak_since ?? null,
+  failing_since: row.failing_since,
+  last_success_at: row.last_success_at,
+  last_failure_at: row.last_failure_at,
+});

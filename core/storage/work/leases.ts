@@ -1,0 +1,130 @@
+import type {
+  Collection,
+  Db,
+  Filter,
+  MatchKeysAndValues,
+  OnlyFieldsOfType,
+  PushOperator,
+  UpdateFilter,
+  WithId,
+} from "mongodb";
+import type { Clock } from "../../domain/clock.ts";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import type { Wakeable } from "./due.ts";
+
+/** A document that can be leased. */
+export type Leasable = Wakeable & { _id: string };
+
+export type TakeLease<Row extends Leasable> = {
+  id: string;
+  /** Who takes it: unique to a process. */
+  holder: string;
+  now: Date;
+  holdMs: number;
+  /** What must also be true of the document. */
+  when?: Filter<Row>;
+  /** What taking it changes, in the same write. */
+  set?: MatchKeysAndValues<Row>;
+};
+
+/**
+ * Takes a document whose lease is free or has expired, in one write: the fence grows, and `due_at` becomes the lease's
+ * end, so that another is called should this holder die. Null when another holds it, or `when` is not true of it.
+ */
+export const takeLease = async <Row extends Leasable>(
+  rows: Collection<Row>,
+  { id, holder, now, holdMs, when = {}, set }: TakeLease<Row>,
+): Promise<WithId<Row> | null> => {
+  const until = new Date(now.getTime() + holdMs);
+  const isFree = { $or: [{ lease: null }, { "lease.until": { $lte: now } }] };
+  return rows.findOneAndUpdate(
+    { _id: id, $and: [isFree, when] } as Filter<Row>, // sound: Row has the members of Leasable
+    { $set: { ...set, lease: { holder, until }, due_at: until }, $inc: { fence: 1 } } as unknown as UpdateFilter<Row>,
+    { returnDocument: "after" },
+  );
+};
+
+/** Holds a lease for `holdMs` more. False when it was given back or taken by another: stop working on the document. */
+export const extendLease = async <Row extends Leasable>(
+  rows: Collection<Row>,
+  { id, fence, now, holdMs }: { id: string; fence: number; now: Date; holdMs: number },
+): Promise<boolean> => {
+  const until = new Date(now.getTime() + holdMs);
+  const { matchedCount } = await rows.updateOne(
+    { _id: id, fence, lease: { $ne: null } } as Filter<Row>, // sound: as above
+    { $set: { "lease.until": until, due_at: until } } as unknown as UpdateFilter<Row>,
+  );
+  return matchedCount === 1;
+};
+
+export type Settle<Row extends Leasable> = {
+  id: string;
+  fence: number;
+  /** When the document is to be looked at again; null when nothing is left to do. */
+  dueAt: Date | null;
+  set?: MatchKeysAndValues<Row>;
+  unset?: OnlyFieldsOfType<Row, unknown, "">;
+  push?: PushOperator<Row>;
+  inc?: Record<string, number>;
+};
+
+/** Gives a lease back together with what its holder found out. False, and nothing written, when the fence is old. */
+export const settle = async <Row extends Leasable>(
+  rows: Collection<Row>,
+  { id, fence, dueAt, set, unset, push, inc }: Settle<Row>,
+): Promise<boolean> => {
+  const update = {
+    $set: { ...set, lease: null, due_at: dueAt },
+    ...(unset && { $unset: unset }),
+    ...(push && { $push: push }),
+    ...(inc && { $inc: inc }),
+  };
+  const filter = { _id: id, fence } as Filter<Row>; // sound: as above
+  const { matchedCount } = await rows.updateOne(filter, update as unknown as UpdateFilter<Row>);
+  return matchedCount === 1;
+};
+
+/** A lock of the whole installation, by name; its fence tells holders apart. */
+export type NamedLease = {
+  /** Takes it when it is free or expired. */
+  take: () => Promise<{ fence: number } | null>;
+  /** False when it is no longer ours. */
+  extend: () => Promise<boolean>;
+  /** Gives it back, when it is ours, so that another need not wait for its end. */
+  release: () => Promise<void>;
+};
+
+type NamedLeaseRow = Leasable;
+
+export const leaseCollection: CollectionSpec = { name: "leases", indexes: [] };
+
+/** Makes one holder's view of a named lock. */
+export const namedLease = (db: Db, { name, holder, holdMs, clock }: NamedLeaseOptions): NamedLease => {
+  const rows = collectionOf<NamedLeaseRow>(db, leaseCollection);
+  const take = () => takeLease(rows, { id: name, holder, now: clock.now(), holdMs });
+  let fence: number | null = null;
+  return {
+    take: async () => {
+      const row = (await take()) ?? ((await isNew(rows, name)) ? await take() : null);
+      fence = row?.fence ?? null;
+      return row === null ? null : { fence: row.fence };
+    },
+    extend: async () => fence !== null && extendLease(rows, { id: name, fence, now: clock.now(), holdMs }),
+    release: async () => {
+      if (fence !== null) await settle(rows, { id: name, fence, dueAt: null });
+      fence = null;
+    },
+  };
+};
+
+export type NamedLeaseOptions = { name: string; holder: string; holdMs: number; clock: Clock };
+
+/** Makes the lock's document when it is not there. */
+const isNew = async (rows: Collection<NamedLeaseRow>, name: string): Promise<boolean> => {
+  const { upsertedCount } = await rows.updateOne(
+    { _id: name },
+    { $setOnInsert: { due_at: null, lease: null, fence: 0 } },
+    { upsert: true },
+  );
+  return upsertedCount === 1;
+};

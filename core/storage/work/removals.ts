@@ -1,0 +1,117 @@
+import type { Db, UpdateFilter } from "mongodb";
+import { personKey } from "../../domain/people/keys.ts";
+import type { OutboxEvent } from "../../schema/events/envelope.ts";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { isDuplicateKey } from "../mongo/duplicate.ts";
+import { extendLease, settle, takeLease } from "./leases.ts";
+import { userDeleted } from "../people/events.ts";
+import type { SubscriptionRow } from "../people/subscription-row.ts";
+import type { UserRow } from "../people/users.ts";
+import { asleep, dueIndex, type Wakeable } from "./due.ts";
+
+/**
+ * What is being removed and what follows from it. Written before anything is removed, so that a kill in between leaves
+ * nothing undone; removed itself when nothing is left to do.
+ */
+export type RemovalRow = Wakeable & {
+  /** Of what is removed. */
+  _id: string;
+  kind: "user" | "subscription" | "app";
+  tenant_id: string;
+  app_id: string;
+  /** By what the events about a user are found, in the history of webhooks too: see core/domain/people/keys.ts. */
+  keys: string[];
+  /** How often the history has been gone through. */
+  passes: number;
+  /** Events that may not have been published yet: those that what is removed had left, and that of the removal. */
+  outbox: OutboxEvent[];
+  removed_at: Date;
+};
+
+export const removalCollection: CollectionSpec = { name: "removals", indexes: [dueIndex] };
+
+/** Of a user with his subscriptions. */
+export const userRemoval = (user: UserRow, owned: readonly SubscriptionRow[], now: Date): RemovalRow => ({
+  ...removal(user, now),
+  kind: "user",
+  keys: [user._id, ...user.alias_keys, ...owned.flatMap(keysOf)],
+  outbox: [...user.outbox, ...owned.flatMap((row) => row.outbox), userDeleted(user, now)],
+});
+
+/** Of a subscription whose events may not have been published. */
+export const subscriptionRemoval = (row: SubscriptionRow, now: Date): RemovalRow => ({
+  ...removal(row, now),
+  kind: "subscription",
+  keys: [],
+  outbox: row.outbox,
+});
+
+/** Of an app: its people, its messages and its history of webhooks go with it. */
+export const appRemoval = ({ _id, tenant_id }: { _id: string; tenant_id: string }, now: Date): RemovalRow => ({
+  ...removal({ _id, tenant_id, app_id: _id }, now),
+  kind: "app",
+  keys: [],
+  outbox: [],
+});
+
+const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "tenant_id" | "app_id">, now: Date) => ({
+  ...asleep,
+  _id,
+  tenant_id,
+  app_id,
+  passes: 0,
+  removed_at: now,
+  due_at: new Date(now.getTime() + soonMs),
+});
+
+const soonMs = 1_000; // by then whoever removes it has done so and published its events
+
+/** How a message's target may name a subscription. */
+const keysOf = ({ _id, channel, token }: SubscriptionRow): string[] =>
+  channel === "email" ? [_id, personKey("email", token)] : [_id];
+
+/** He may have been found by more ids before. */
+const renewed = ({ keys, outbox }: RemovalRow): UpdateFilter<RemovalRow> => ({
+  $addToSet: { keys: { $each: keys } },
+  $set: { outbox },
+});
+
+export type Removals = ReturnType<typeof removals>;
+
+export const removals = (db: Db) => {
+  const rows = collectionOf<RemovalRow>(db, removalCollection);
+  return {
+    rows,
+
+    /**
+     * Writes down that something is to be removed. One that was begun before stays as it is; but that of an app, which
+     * may be kept after all, begins anew, and that of a user tells of him as he is now.
+     */
+    begin: async (row: RemovalRow): Promise<void> => {
+      try {
+        await rows.insertOne(row);
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        const { _id, passes, removed_at, due_at } = row;
+        if (row.kind === "app") await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
+        if (row.kind === "user") await rows.updateOne({ _id }, renewed(row));
+      }
+    },
+
+    /** Null when another works on it, or nothing is left to do. */
+    take: (id: string, hold: { holder: string; now: Date; holdMs: number }): Promise<RemovalRow | null> =>
+      takeLease(rows, { id, ...hold }),
+
+    extend: ({ _id, fence }: RemovalRow, now: Date, holdMs: number): Promise<boolean> =>
+      extendLease(rows, { id: _id, fence, now, holdMs }),
+
+    /** Gives it back until `dueAt`. */
+    rest: ({ _id, fence, passes }: RemovalRow, dueAt: Date): Promise<boolean> =>
+      settle(rows, { id: _id, fence, dueAt, set: { passes } }),
+
+    /** Nothing is left to do, unless it has begun anew. */
+    end: async ({ _id, fence, removed_at }: RemovalRow): Promise<void> => {
+      await rows.deleteOne({ _id, fence, removed_at });
+    },
+  };
+};

@@ -1,0 +1,43 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Origins, Outcome, Recipient } from "#core/domain/messages/outcome.ts";
+import { type Breaker, breaker, type Spare } from "./breaker.ts";
+import { recent } from "../work/recent.ts";
+
+export type AccountBreakers = {
+  /** Makes the call that sends to a recipient, or says without it what it would come to. */
+  run: (to: Recipient, call: () => Promise<Outcome>) => Promise<Outcome>;
+  /** Whether others have been reached where this address leads to, and it has not failed since. */
+  hasReached: (address: string) => boolean;
+  /** Whether the provider itself is cut off. */
+  isOpen: () => boolean;
+};
+
+const mostOrigins = 2_000; // of an account; one that was forgotten has to show again that it works
+
+/**
+ * The breakers of one account: one for the provider, and one for each origin that addresses lead to, since who hands in
+ * an address chooses its origin. What fails there costs its own recipients only: until an origin has answered once two
+ * calls try it, and all that failed last share the account's spare places.
+ */
+export const accountBreakers = (clock: Clock, origins: Origins | undefined): AccountBreakers => {
+  const provider = breaker({ clock, counts: "provider", isKnown: true });
+  const { isOpen } = provider;
+  if (origins === undefined) return { run: (_to, call) => provider.run(call), hasReached: () => true, isOpen };
+  const spare = places(origins.spare);
+  const of = recent<Breaker>(mostOrigins, () => breaker({ clock, counts: "origin", isKnown: false, spare }));
+  return {
+    run: ({ address }, call) => of(origins.of(address)).run(() => provider.run(call)),
+    hasReached: (address) => of(origins.of(address)).isTrusted(),
+    isOpen,
+  };
+};
+
+const places = (count: number): Spare => {
+  let free = count;
+  return {
+    take: () => free > 0 && free-- > 0,
+    give: () => {
+      free++;
+    },
+  };
+};

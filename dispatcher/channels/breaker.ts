@@ -1,0 +1,99 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { type Fault, faultOf, type Outcome } from "#core/domain/messages/outcome.ts";
+
+/** Faults in a row that open the breaker of one that has worked. */
+const threshold = 20;
+/** Calls under way at once while it is not known whether they come through; the others wait for what becomes of them. */
+const tries = 2;
+/** First pause; doubles with each pause that ends in another fault, up to the cap. */
+const firstPauseMs = 1_000;
+const capPauseMs = 60_000;
+
+export type Breaker = {
+  /** Makes a call, or says without it what it would come to. */
+  run: (call: () => Promise<Outcome>) => Promise<Outcome>;
+  isOpen: () => boolean;
+  /** Whether it may be expected to come through. */
+  isTrusted: () => boolean;
+};
+
+/** Places for calls to what failed last, shared by several breakers. */
+export type Spare = { take: () => boolean; give: () => void };
+
+export type BreakerOptions = {
+  clock: Clock;
+  /** Whose faults it counts. Those of others say nothing to it. */
+  counts: Fault;
+  /** Whether it is known to work before the first answer. If not, the first fault opens the breaker. */
+  isKnown: boolean;
+  spare?: Spare;
+};
+
+/**
+ * Stops calling what only fails, so that its deadline is not paid for every recipient. While it is open recipients get
+ * the last failure at once: retryable ones a later instant, configuration errors their reason. After a pause two calls
+ * may try; the others wait for them, and go on when one of them comes through.
+ */
+export const breaker = ({ clock, counts, isKnown, spare = unlimited }: BreakerOptions): Breaker => {
+  let hasWorked = isKnown;
+  let faults = 0;
+  let pauseMs = firstPauseMs;
+  let open: { until: Date; last: Outcome } | null = null;
+  let trying = 0;
+  let tried = Promise.withResolvers<void>();
+
+  const isTrusted = (): boolean => hasWorked && open === null;
+  const close = (): void => {
+    hasWorked = true;
+    faults = 0;
+    pauseMs = firstPauseMs;
+    open = null;
+  };
+  const observe = (outcome: Outcome): void => {
+    const fault = faultOf(outcome);
+    if (fault === null) return close();
+    if (fault !== counts) return;
+    faults++;
+    const now = clock.now();
+    if ((hasWorked && faults < threshold) || (open !== null && now < open.until)) return;
+    open = { until: after(now, pauseMs), last: outcome };
+    pauseMs = Math.min(capPauseMs, pauseMs * 2);
+  };
+  const observed = async (call: () => Promise<Outcome>): Promise<Outcome> => {
+    const outcome = await call();
+    observe(outcome);
+    return outcome;
+  };
+  const tryOut = async (call: () => Promise<Outcome>): Promise<Outcome> => {
+    const last = open?.last;
+    if (last !== undefined && !spare.take()) return refusal(last, counts, after(clock.now(), firstPauseMs));
+    trying++;
+    try {
+      return await observed(call);
+    } finally {
+      trying--;
+      if (last !== undefined) spare.give();
+      tried.resolve();
+      tried = Promise.withResolvers();
+    }
+  };
+  const run: Breaker["run"] = async (call) => {
+    if (isTrusted()) return observed(call);
+    if (open !== null && clock.now() < open.until) return refusal(open.last, counts, open.until);
+    if (trying < tries) return tryOut(call);
+    await tried.promise;
+    return run(call);
+  };
+  return { run, isOpen: () => open !== null, isTrusted };
+};
+
+const unlimited: Spare = { take: () => true, give: () => {} };
+
+const after = (now: Date, ms: number): Date => new Date(now.getTime() + ms);
+
+/** A recipient that was never handed over is never `uncertain`: it is tried again. */
+const refusal = (last: Outcome, fault: Fault, at: Date): Outcome => {
+  if (last.kind === "config_error") return last;
+  const reason = last.kind === "retry_at" || last.kind === "uncertain" ? last.reason : "the provider does not answer";
+  return { kind: "retry_at", at, code: "PROVIDER_UNAVAILABLE", providerCode: null, reason, fault };
+};

@@ -1,0 +1,40 @@
+import type { DeliveryErrorCode, Outcome } from "#core/domain/messages/outcome.ts";
+
+/** What attempts came to, of those that said something of their addresses. */
+export type Verdicts = { accepted: number; gone: number };
+
+export type InvalidationGuard = {
+  observe: (outcome: Outcome) => void;
+  /** Whether addresses that a run found gone by `code` may be invalidated; `run` are its own verdicts, all observed. */
+  believes: (run: Verdicts, code: DeliveryErrorCode) => boolean;
+};
+
+const enough = 20; // verdicts to judge an account by
+const mostGone = 0.95; // of them; more is "nearly all". Source of both: decisions 9.4
+
+/**
+ * Doubts an account that is told of nearly all addresses that they are gone: then the environment, bundle, project or
+ * mail server is wrong, and no subscription may be lost. A run with enough verdicts is judged by its own, a smaller one
+ * by the account's last 20. As long as there are fewer, an address is believed to be gone when another was accepted, or
+ * when the provider itself says that it was unregistered.
+ */
+export const invalidationGuard = (): InvalidationGuard => {
+  const last: boolean[] = []; // whether each was accepted
+  return {
+    observe: ({ kind }) => {
+      if (kind !== "sent" && kind !== "token_invalid") return;
+      last.push(kind === "sent");
+      if (last.length > enough) last.shift();
+    },
+    believes: (run, code) => {
+      const { accepted, gone } = run.accepted + run.gone >= enough ? run : verdictsOf(last);
+      if (accepted + gone >= enough) return gone < (accepted + gone) * mostGone;
+      return accepted > 0 || code === "TOKEN_UNREGISTERED";
+    },
+  };
+};
+
+const verdictsOf = (last: readonly boolean[]): Verdicts => {
+  const accepted = last.filter(Boolean).length;
+  return { accepted, gone: last.length - accepted };
+};

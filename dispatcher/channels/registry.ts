@@ -1,0 +1,173 @@
+import { type SendableChannel, sendableChannels } from "#core/schema/vocabulary/channels.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import type { Origins, Provider } from "#core/domain/messages/outcome.ts";
+import type { Rendering } from "#core/channels/rendering.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
+import type { Send, Sender } from "../messages/deliver.ts";
+import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
+import { recent } from "../work/recent.ts";
+
+/** A provider account that is open: what `Provider` sends, rendered by the channel's own renderer. */
+export type Account = {
+  name: string;
+  origins?: Origins | undefined;
+  prepare: (rendering: Rendering) => Send;
+  close: () => Promise<void>;
+};
+
+/** Joins a provider and the renderer of its channel. */
+export const account = <Push>(provider: Provider<Push>, render: (rendering: Rendering) => Push): Account => ({
+  name: provider.name,
+  origins: provider.origins,
+  prepare: (rendering) => {
+    const push = render(rendering);
+    return (...given) => provider.send(push, ...given);
+  },
+  close: () => provider.close(),
+});
+
+export type SendersDeps = {
+  /** Opens an app's account; null when it has none on this channel. Throws when its credentials cannot be used. */
+  open: (app: AppRow, channel: SendableChannel) => Account | null;
+  clock: Clock;
+  metrics: DispatcherMetrics;
+  log: Log;
+};
+
+export type Senders = {
+  of: (app: AppRow, channel: SendableChannel) => Promise<Sender>;
+  /** Closes accounts over which nothing was sent for a while. */
+  closeIdle: () => void;
+  /** Closes them all, and waits for those that are being closed already. */
+  close: () => Promise<void>;
+  /** Accounts whose provider is cut off, by channel. */
+  openBreakers: () => Record<string, number>;
+};
+
+type Opened = {
+  account: Account;
+  breakers: AccountBreakers;
+  guard: InvalidationGuard;
+  revision: number;
+  usedAtMs: number;
+  channel: SendableChannel;
+};
+
+const mostAccounts = 500; // each holds a few connections; as many may be closing, each within its provider's deadline
+const mostGuards = 10_000; // kept longer than their accounts are open: what they know is small, and takes days to learn
+const idleMs = 600_000;
+
+/** The open provider accounts of this process, one for each (app, channel), each behind its breakers. */
+export const senders = (deps: SendersDeps): Senders => {
+  const opened = new Map<string, Opened>();
+  const guardOf = recent(mostGuards, invalidationGuard);
+  const closing = new Set<Promise<void>>();
+  const nowMs = (): number => deps.clock.now().getTime();
+
+  /** An account finishes what is under way before it closes: whoever needs another one does not wait for that. */
+  const closeOne = (key: string, { account: { name, close } }: Opened): void => {
+    opened.delete(key);
+    const ending = close()
+      .catch((err: unknown) => deps.log.warn({ provider: name, err }, "account.close_failed"))
+      .finally(() => closing.delete(ending));
+    closing.add(ending);
+  };
+  const closeAll = (isOver: (one: Opened) => boolean): void => {
+    for (const [key, one] of opened) if (isOver(one)) closeOne(key, one);
+  };
+
+  const open = (key: string, app: AppRow, channel: SendableChannel): Omit<Opened, "usedAtMs"> => {
+    const made = openOr(deps, app, channel);
+    const revision = app.channels_revision;
+    const breakers = accountBreakers(deps.clock, made.origins);
+    return { account: made, breakers, guard: guardOf(`${key}/${revision}`), revision, channel };
+  };
+
+  const use = (key: string, app: AppRow, channel: SendableChannel): Opened => {
+    const kept = opened.get(key);
+    const { channels_revision: revision } = app;
+    if (kept?.revision === revision) return kept;
+    if (kept !== undefined) closeOne(key, kept);
+    const one = { ...open(key, app, channel), usedAtMs: nowMs() };
+    opened.set(key, one);
+    return one;
+  };
+
+  const makeRoom = async (): Promise<void> => {
+    if (opened.size <= mostAccounts) return;
+    const [oldest] = [...opened].sort(([, a], [, b]) => a.usedAtMs - b.usedAtMs);
+    if (oldest !== undefined) closeOne(...oldest);
+    if (closing.size > mostAccounts) await Promise.race(closing);
+  };
+
+  return {
+    of: async (app, channel) => {
+      const one = use(`${app._id}/${channel}`, app, channel);
+      one.usedAtMs = nowMs();
+      await makeRoom();
+      return guarded(one, deps);
+    },
+    closeIdle: () => closeAll(({ usedAtMs }) => nowMs() - usedAtMs > idleMs),
+    close: async () => {
+      closeAll(() => true);
+      await Promise.all(closing);
+    },
+    openBreakers: () => {
+      const cutOff = [...opened.values()].filter(({ breakers }) => breakers.isOpen());
+      return Object.fromEntries(sendableChannels.map((of) => [of, cutOff.filter((one) => one.channel === of).length]));
+    },
+  };
+};
+
+/** The account behind its breakers, every call measured. */
+const guarded = (one: Opened, deps: SendersDeps): Sender => {
+  const {
+    account: { name, prepare },
+    breakers,
+    guard,
+    channel,
+  } = one;
+  return {
+    name,
+    hasReached: breakers.hasReached,
+    believes: guard.believes,
+    prepare: (message, language, ttlSeconds) => {
+      const { _id: messageId, content, options } = message;
+      const send = prepare({ messageId, content, options, language, ttlSeconds });
+      return async (...given) => {
+        one.usedAtMs = deps.clock.now().getTime();
+        const startedMs = performance.now();
+        const outcome = await breakers.run(given[0], () => send(...given));
+        guard.observe(outcome);
+        deps.metrics.deliveries.inc({ channel, provider: name, outcome: outcome.kind });
+        deps.metrics.providerSeconds.observe({ channel, provider: name }, (performance.now() - startedMs) / 1000);
+        return outcome;
+      };
+    },
+  };
+};
+
+const openOr = ({ open, log }: SendersDeps, app: AppRow, channel: SendableChannel): Account => {
+  try {
+    return open(app, channel) ?? refusing(`the app has no account for ${channel}`);
+  } catch (err) {
+    log.error({ app: app._id, channel, err }, "account.open_failed");
+    return refusing(`the credentials of ${channel} cannot be used`);
+  }
+};
+
+/** An account that cannot send: every recipient is told why. */
+const refusing = (reason: string): Account => ({
+  name: "none",
+  prepare: () => async () => ({
+    kind: "config_error",
+    code: "PROVIDER_AUTH",
+    providerCode: null,
+    reason,
+    fault: "provider",
+  }),
+  close: async () => undefined,
+});

@@ -1,0 +1,149 @@
+import webPushLibrary from "web-push";
+import type { Clock } from "#core/domain/clock.ts";
+import { type DeliveryErrorCode, NotBegun, type Outcome, type Provider, type Recipient } from "#core/domain/messages/outcome.ts";
+import { maxWebPushBytes, type WebPushMessage, webPushBody } from "#core/channels/web-push/render.ts";
+import { semaphore } from "#core/runtime/batching/bounded.ts";
+import type { GuardedClient, GuardedReply, GuardedRequest } from "../../net/guarded/client.ts";
+import { sendTimeoutsMs } from "../deadlines.ts";
+import { underWay } from "../../net/under-way.ts";
+import { encryptWebPush } from "./encryption.ts";
+import { webPushOutcome } from "./outcomes.ts";
+
+/** VAPID identity of an app: contact (`mailto:` or `https:`), keys as base64url. */
+export type WebPushAccount = { subject: string; publicKey: string; privateKey: string };
+
+export type WebPushDeps = {
+  account: WebPushAccount;
+  /** Shared by all accounts: endpoints are addresses that browsers gave. */
+  client: GuardedClient;
+  clock: Clock;
+  timeoutMs?: number;
+  /** Within `timeoutMs`. */
+  connectTimeoutMs?: number;
+};
+
+/** Sends to browsers: RFC 8030 with VAPID (RFC 8292) and aes128gcm (RFC 8291). */
+export const webPush = ({
+  account,
+  client,
+  clock,
+  timeoutMs = sendTimeoutsMs.web_push,
+  connectTimeoutMs = Math.min(timeoutMs, 5_000),
+}: WebPushDeps): Provider<WebPushMessage> => {
+  const authorization = vapid(account, clock);
+  const pushes = underWay();
+  const places = semaphore(maxRequests);
+  const request = async (wanted: GuardedRequest, signal: AbortSignal): Promise<GuardedReply> => {
+    const { isOver = () => false } = wanted;
+    const isGivenUp = (): boolean => signal.aborted || isOver();
+    if (isGivenUp()) throw new NotBegun(); // while it waited for its place
+    const reply = await client.request(wanted, signal);
+    if (reply.kind === "unreached" && isGivenUp()) throw new NotBegun();
+    return reply;
+  };
+  const push: Provider<WebPushMessage>["send"] = async (message, to, signal, isOver) => {
+    const prepared = prepare(message, to);
+    if ("kind" in prepared) return prepared;
+    const { url, body } = prepared;
+    const token = authorization(url.origin);
+    if (token === null) return unusableKeys;
+    const headers = { ...headersOf(message), authorization: token };
+    const limits = { timeoutMs, connectTimeoutMs, maxReplyBytes: 16_384 };
+    const pool = { poolKey: account.publicKey, maxConnections: maxRequests, mayRepeat: false }; // a repetition is shown twice
+    const wanted: GuardedRequest = { url, method: "POST", headers, body, ...limits, ...pool, isOver };
+    const reply = await places.run(() => request(wanted, signal));
+    return outcomeOf(reply, clock.now());
+  };
+  return {
+    name: "web_push",
+    origins: { of: (address) => URL.parse(address)?.origin ?? "", spare: maxRequests / 4 },
+    send: (...given) => pushes.add(push(...given)),
+    close: pushes.settled,
+  };
+};
+
+/** Requests of one account under way at once, each on its own connection: a push service is not met with a storm of them. */
+const maxRequests = 64;
+
+const refusal = (kind: "token_invalid" | "config_error" | "payload_error", code: DeliveryErrorCode, reason: string) =>
+  ({ kind, code, providerCode: null, reason }) as const;
+
+/** Everything that can be wrong with one push before it is sent. */
+const prepare = (message: WebPushMessage, to: Recipient): { url: URL; body: Buffer } | Outcome => {
+  const text = webPushBody(message, to.deliveryId);
+  const url = URL.parse(to.address);
+  if (url === null || to.webKeys === undefined) return unusable;
+  if (Buffer.byteLength(text) > maxWebPushBytes) {
+    return refusal("payload_error", "PAYLOAD_TOO_LARGE", `the payload is larger than ${maxWebPushBytes} bytes`);
+  }
+  try {
+    return { url, body: encryptWebPush(text, to.webKeys) };
+  } catch {
+    return unusable; // a point that is not on the curve, or keys of another length
+  }
+};
+
+const unusableKeys: Outcome = {
+  ...refusal("config_error", "PROVIDER_AUTH", "the VAPID keys or subject cannot be used"),
+  fault: "provider",
+};
+
+const unusable = refusal("token_invalid", "TOKEN_INVALID", "the subscription's endpoint or keys cannot be used");
+
+const headersOf = ({ ttlSeconds, urgency, topic }: WebPushMessage): Record<string, string> => ({
+  "content-type": "application/octet-stream",
+  "content-encoding": "aes128gcm",
+  ttl: String(ttlSeconds),
+  urgency,
+  ...(topic === null ? {} : { topic }),
+});
+
+const outcomeOf = (reply: GuardedReply, now: Date): Outcome => {
+  switch (reply.kind) {
+    case "answered":
+      return webPushOutcome({ ...reply, body: reply.body.toString("utf8") }, now);
+    case "refused":
+      return refusal("token_invalid", "TOKEN_INVALID", reply.reason);
+    case "unreached": {
+      const at = new Date(now.getTime() + unreachedPauseMs);
+      return {
+        kind: "retry_at",
+        at,
+        code: "PROVIDER_UNAVAILABLE",
+        providerCode: null,
+        reason: reply.reason,
+        fault: "origin",
+      };
+    }
+    case "broken":
+      return { kind: "uncertain", reason: reply.reason, fault: "origin" };
+  }
+};
+
+const unreachedPauseMs = 5_000;
+const tokenLifeMs = 12 * 3_600_000; // RFC 8292 allows 24 h
+const renewBeforeMs = 3_600_000;
+const maxOrigins = 1_000; // push services are a handful; endpoints could be anything
+
+/** `Authorization` for an origin, made once in 11 h; null when the account cannot sign. */
+const vapid = (account: WebPushAccount, clock: Clock): ((origin: string) => string | null) => {
+  const tokens = new Map<string, { value: string; renewAtMs: number }>();
+  return (origin) => {
+    const nowMs = clock.now().getTime();
+    const known = tokens.get(origin);
+    if (known !== undefined && known.renewAtMs > nowMs) return known.value;
+    const value = sign(account, origin, Math.floor((nowMs + tokenLifeMs) / 1000));
+    if (value === null) return null;
+    if (tokens.size >= maxOrigins) tokens.clear();
+    tokens.set(origin, { value, renewAtMs: nowMs + tokenLifeMs - renewBeforeMs });
+    return value;
+  };
+};
+
+const sign = ({ subject, publicKey, privateKey }: WebPushAccount, origin: string, expiresAt: number): string | null => {
+  try {
+    return webPushLibrary.getVapidHeaders(origin, subject, publicKey, privateKey, "aes128gcm", expiresAt).Authorization;
+  } catch {
+    return null; // a key of another length or a subject that is no address; the library's message would name it
+  }
+};

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "#core/domain/clock.ts";
+import { isPassing } from "#core/queue/passing.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { PlanRow } from "#core/storage/plans/plans.ts";
+
+export type PurgeDeps = {
+  plans: () => Promise<Pick<PlanRow, "_id" | "retention_days">[]>;
+  /** The plans that messages were accepted under, also those that are gone. */
+  planNames: () => Promise<string[]>;
+  removeOldest: (plan: string, before: Date) => Promise<{ removed: number; isMore: boolean }>;
+  /** Whether this process is the one that purges now. */
+  isOurs: () => Promise<boolean>;
+  /** Counts a plan that could not be purged. */
+  setAside: () => void;
+  clock: Clock;
+  log: Log;
+};
+
+const everyMs = 3_600_000;
+const failedMs = 600_000; // until what failed is tried again
+const dayMs = 86_400_000;
+
+/** Removes messages and their deliveries once their plan keeps them no longer: a pass each hour, in one process. */
+export const purge = (deps: PurgeDeps): Part => {
+  const stopping = new AbortController();
+  let loop: Promise<void> = Promise.resolve();
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const isDone = await pass(deps, stopping.signal).catch((err: unknown) => deps.log.warn({ err }, "purge.failed"));
+      const pauseMs = isDone === true ? everyMs : failedMs;
+      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  };
+  return {
+    name: "purge",
+    start: async () => {
+      loop = run();
+    },
+    stop: async () => {
+      stopping.abort();
+      await loop;
+    },
+  };
+};
+
+/**
+ * One pass over every plan; stops between pages when the program does. A plan that fails holds up no other; false when
+ * one did.
+ */
+export const pass = async (deps: PurgeDeps, stop: AbortSignal): Promise<boolean> => {
+  if (!(await deps.isOurs())) return true;
+  let isDone = true;
+  for (const { plan, days } of await kept(deps)) {
+    const before = new Date(deps.clock.now().getTime() - days * dayMs);
+    await purgePlan(deps, { plan, before }, stop).catch((err: unknown) => {
+      if (isPassing(err)) throw err;
+      deps.log.error({ plan, err }, "purge.set_aside");
+      deps.setAside();
+      isDone = false;
+    });
+  }
+  return isDone;
+};
+
+const purgePlan = async (
+  deps: PurgeDeps,
+  { plan, before }: { plan: string; before: Date },
+  stop: AbortSignal,
+): Promise<void> => {
+  let messages = 0;
+  let isMore = true;
+  while (isMore && !stop.aborted && (await deps.isOurs())) {
+    const page = await deps.removeOldest(plan, before);
+    messages += page.removed;
+    isMore = page.isMore;
+  }
+  if (messages > 0) deps.log.info({ plan, messages, before }, "purge.done");
+};
+
+/** How long each plan's messages are kept: those of a plan that is gone as long as any plan keeps its own. */
+const kept = async ({ plans, planNames }: PurgeDeps): Promise<{ plan: string; days: number }[]> => {
+  const known = new Map((await plans()).map(({ _id, retention_days: days }) => [_id, days]));
+  if (known.size === 0) return []; // nothing says how long
+  const longest = Math.max(...known.values());
+  const gone = (await planNames()).filter((name) => !known.has(name));
+  return [...known, ...gone.map((name) => [name, longest] as const)].map(([plan, days]) => ({ plan, days }));
+};

@@ -1,0 +1,129 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { AppData } from "#core/storage/apps/data.ts";
+import type { Apps } from "#core/storage/apps/apps.ts";
+import type { RemovalRow, Removals } from "#core/storage/work/removals.ts";
+import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
+import type { Users } from "#core/storage/people/users.ts";
+import type { WebhookErasure } from "#core/storage/webhooks/erasure.ts";
+
+export type RemoveDeps = {
+  removals: Pick<Removals, "take" | "extend" | "rest" | "end">;
+  users: Pick<Users, "remove">;
+  subscriptions: Pick<Subscriptions, "remove" | "removeOfUser">;
+  /** Whether an app is really gone. */
+  apps: Pick<Apps, "find">;
+  history: WebhookErasure;
+  data: AppData;
+  /** Publishes the events of a removal; false when that must wait. */
+  flush: (row: RemovalRow) => Promise<boolean>;
+  /** How long an app is removed at a time; 20 s. */
+  turnMs?: number;
+  /** Unique to this process. */
+  holder: string;
+  clock: Clock;
+  log: Log;
+};
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+
+/**
+ * When the history is gone through, after the removal: at once, and again for events that were still on their way, or
+ * were being sent at that moment.
+ */
+const passesAfterMs: Record<RemovalRow["kind"], readonly number[]> = {
+  user: [0, minuteMs, hourMs, dayMs],
+  app: [0, minuteMs, hourMs],
+  subscription: [0],
+};
+
+const holdMs = 600_000; // longer than a pass takes
+const soonMs = 10_000; // until JetStream, or an app's document, is asked again
+const keptMs = hourMs; // the operator asks anew, more often than that, for as long as the app is to go
+
+/** Does what is due of a removal, and says when more is. Safe to run twice, and to be killed. */
+export const finishRemoval =
+  (deps: RemoveDeps) =>
+  async (id: string, signal?: AbortSignal): Promise<void> => {
+    const now = deps.clock.now();
+    const row = await deps.removals.take(id, { holder: deps.holder, now, holdMs });
+    if (row === null) return;
+    const turn = row.kind === "app" ? AbortSignal.timeout(deps.turnMs ?? turnMs) : undefined;
+    const halt = [signal, turn].filter((one) => one !== undefined);
+    try {
+      if (await isThere(deps, row)) await askAgain(deps, row);
+      else await settle(deps, row, await pass(deps, row, AbortSignal.any(halt)));
+    } catch (error) {
+      const isHalted = halt.some(({ aborted }) => aborted);
+      const inMs = isHalted ? 0 : soonMs;
+      await deps.removals.rest(row, new Date(deps.clock.now().getTime() + inMs)).catch(() => undefined); // else it waits for the lease's end
+      if (!isHalted) throw error;
+    }
+  };
+
+/** So long an app is removed at a time: other removals wait for their turn. What is gone by then stays gone. */
+const turnMs = 20_000;
+
+/** An app's data goes after its document: until then somebody may still decide to keep it. */
+const isThere = async ({ apps }: RemoveDeps, { kind, _id }: RemovalRow): Promise<boolean> =>
+  kind === "app" && (await apps.find(_id)) !== null;
+
+/** It is about to go, or was kept after all: then nothing of it is removed. */
+const askAgain = async ({ removals, clock, log }: RemoveDeps, row: RemovalRow): Promise<void> => {
+  const now = clock.now().getTime();
+  if (now - row.removed_at.getTime() < keptMs) return void (await removals.rest(row, new Date(now + soonMs)));
+  log.info({ app: row.app_id }, "removal.dropped");
+  await removals.end(row);
+};
+
+type Passed = { isPublished: boolean; waiting: number };
+
+const pass = async (deps: RemoveDeps, row: RemovalRow, signal: AbortSignal): Promise<Passed> => {
+  await removeRest(deps, row);
+  const [published] = await Promise.allSettled([deps.flush(row)]);
+  const waiting = await forget(deps, row, signal); // also of one whose events cannot be published
+  if (published.status === "rejected") throw published.reason;
+  const isPublished = published.value;
+  deps.log.info({ app: row.app_id, removed: row._id, pass: row.passes, waiting, isPublished }, "removal.passed");
+  return { isPublished, waiting };
+};
+
+/** What a kill left, and what was registered meanwhile. */
+const removeRest = async (
+  { users, subscriptions }: RemoveDeps,
+  { kind, _id, tenant_id, app_id }: RemovalRow,
+): Promise<void> => {
+  if (kind === "subscription") await subscriptions.remove(tenant_id, _id);
+  if (kind !== "user") return;
+  await users.remove(tenant_id, _id);
+  await subscriptions.removeOfUser(tenant_id, app_id, _id);
+};
+
+/** How many deliveries, or messages of an app, must wait for a later pass. */
+const forget = async ({ history, data, clock }: RemoveDeps, row: RemovalRow, signal: AbortSignal): Promise<number> => {
+  if (row.kind === "app") {
+    await history.removeOfApp(row.app_id, signal);
+    return data.remove(row.app_id, clock.now(), signal);
+  }
+  if (row.kind !== "user") return 0;
+  const { app_id: appId, _id: userId, removed_at: at, passes } = row;
+  const erasure = { appId, userId, keys: new Set(row.keys), at, isLast: passes > 0 };
+  await history.eraseWaiting(erasure);
+  return history.erase(erasure, signal);
+};
+
+const settle = async ({ removals, clock }: RemoveDeps, row: RemovalRow, passed: Passed): Promise<void> => {
+  const now = clock.now().getTime();
+  if (!passed.isPublished) return void (await removals.rest(row, new Date(now + soonMs)));
+  const passes = row.passes + 1;
+  const afterMs = passesAfterMs[row.kind][passes];
+  if (afterMs !== undefined) {
+    const at = new Date(Math.max(row.removed_at.getTime() + afterMs, now + minuteMs));
+    return void (await removals.rest({ ...row, passes }, at));
+  }
+  // Such a delivery ends, or is removed with the history of 30 days.
+  if (passed.waiting > 0) return void (await removals.rest({ ...row, passes }, new Date(now + dayMs)));
+  await removals.end(row);
+};

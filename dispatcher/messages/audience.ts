@@ -1,0 +1,69 @@
+import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Target } from "#core/schema/messages/notification.ts";
+import type { Reached, Wanted } from "#core/storage/messages/audience.ts";
+import { type ChunkRow, chunkSize, type Stretch } from "#core/storage/messages/chunks.ts";
+import type { MessageRow } from "#core/storage/messages/messages.ts";
+
+/** A part of the audience, not yet a chunk: recipients of one channel, and where the scan stands after them. */
+export type Piece = {
+  channel: SendableChannel;
+  recipients: string[];
+  scanned: ChunkRow["scanned"];
+  /** The recipients as they were just read, where they were read whole. */
+  rows?: Reached[];
+};
+
+export type SurveyDeps = {
+  page: (of: Stretch & { appId: string; after: string; testOnly: boolean; limit: number }) => Promise<string[]>;
+  resolve: (target: Target, wanted: Wanted) => Promise<Map<SendableChannel, Reached[]>>;
+};
+
+/** Whether the audience is scanned page by page (`all`), or resolved at once from its explicit ids. */
+export const isScanned = (message: MessageRow): boolean => message.target.all === true;
+
+/** Every piece of an audience of explicit ids, which the bounds of the target keep small. */
+export const resolvePieces = async (deps: SurveyDeps, message: MessageRow): Promise<Piece[]> => {
+  const wanted = { appId: message.app_id, stretches: stretchesOf(message), testOnly: testOnly(message) };
+  const byChannel = await deps.resolve(message.target, wanted);
+  return [...byChannel].flatMap(([channel, found]) =>
+    split(found).map((rows): Piece => ({ channel, recipients: rows.map(({ _id }) => _id), scanned: null, rows })),
+  );
+};
+
+/** The next piece of a scanned audience behind `scanned`, of at most `limit`; null at its end. */
+export const nextPiece = async (
+  deps: SurveyDeps,
+  message: MessageRow,
+  scanned: ChunkRow["scanned"],
+  limit = chunkSize,
+): Promise<Piece | null> => {
+  const stretches = stretchesOf(message);
+  const at = scanned === null ? 0 : stretches.findIndex((stretch) => isSame(stretch, scanned));
+  for (const [index, stretch] of stretches.entries()) {
+    if (index < at) continue;
+    const after = scanned !== null && index === at ? scanned.after : "";
+    const ids = await deps.page({ ...stretch, appId: message.app_id, after, testOnly: testOnly(message), limit });
+    const last = ids.at(-1);
+    if (last !== undefined) return { channel: stretch.channel, recipients: ids, scanned: { ...stretch, after: last } };
+  }
+  return null;
+};
+
+/** Channel by channel, and within e-mail the unsubscribed too where the message may reach them. */
+const stretchesOf = ({ channels, options }: MessageRow): Stretch[] =>
+  channels.flatMap((channel): Stretch[] => [
+    { channel, status: "subscribed" },
+    ...(channel === "email" && options.include_unsubscribed === true
+      ? [{ channel, status: "unsubscribed" } as const]
+      : []),
+  ]);
+
+const testOnly = ({ target }: MessageRow): boolean => target.test_devices_only === true;
+
+const isSame = (a: Stretch, b: Stretch): boolean => a.channel === b.channel && a.status === b.status;
+
+const split = (rows: readonly Reached[]): Reached[][] => {
+  const parts: Reached[][] = [];
+  for (let from = 0; from < rows.length; from += chunkSize) parts.push(rows.slice(from, from + chunkSize));
+  return parts;
+};

@@ -1,0 +1,242 @@
+import type { Random } from "#core/domain/backoff.ts";
+import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { maskAddress } from "#core/domain/people/mask.ts";
+import { type DeliveryErrorCode, NotBegun, type Outcome, type Recipient } from "#core/domain/messages/outcome.ts";
+import { isTranslated } from "#core/channels/rendering.ts";
+import { mapBounded } from "#core/runtime/batching/bounded.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { Reached } from "#core/storage/messages/audience.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { Gone } from "#core/storage/people/invalidated.ts";
+import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { AccountBreakers } from "../channels/account-breakers.ts";
+import { type Attempt, conclude, deliveryIdOf, expire, type SuppressionReason, suppress } from "./delivery-row.ts";
+import type { Hold } from "../work/lease.ts";
+import type { InvalidationGuard } from "../channels/invalidation-guard.ts";
+import type { Recorded } from "./record.ts";
+import { type Again, nextTry } from "./retry.ts";
+
+/** One account of one app and channel, ready to send. */
+export type Sender = {
+  name: string;
+  /** The content rendered for one language, with what is left of its ttl; returns the call that sends it. */
+  prepare: (message: MessageRow, language: string | null, ttlSeconds: number) => Send;
+  hasReached: AccountBreakers["hasReached"];
+  believes: InvalidationGuard["believes"];
+};
+
+/** See `Provider`. */
+export type Send = (to: Recipient, signal: AbortSignal, isOver: () => boolean) => Promise<Outcome>;
+
+export type DeliverDeps = {
+  load: (ids: readonly string[]) => Promise<Reached[]>;
+  /** The languages of those of these users who have one. */
+  languages: (userIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+  existing: (ids: readonly string[]) => Promise<DeliveryRow[]>;
+  record: (row: DeliveryRow) => Promise<Recorded>;
+  sender: (app: AppRow, channel: SendableChannel) => Promise<Sender>;
+  /** Runs one recipient inside the window of unsaved ones. */
+  slot: (account: string, run: () => Promise<void>) => Promise<void>;
+  /** Aborts when the program can wait no longer: what is under way is cut off, and stored as what is known of it. */
+  cut: AbortSignal;
+  clock: Clock;
+  random: Random;
+};
+
+/** A piece of work: a chunk, the message that it is a part of, and the app that sends it. */
+export type Work = {
+  chunk: ChunkRow;
+  message: MessageRow;
+  app: AppRow;
+  /** The recipients, when they were read a moment ago. */
+  rows?: readonly Reached[] | undefined;
+};
+
+/**
+ * What a run left behind: every delivery that is stored, those among them that this run stored, whom to try again,
+ * whose address is gone, how many more would be if that could be believed, and whether it was halted before it reached
+ * everyone.
+ */
+export type Delivered = {
+  stored: DeliveryRow[];
+  fresh: DeliveryRow[];
+  again: Again[];
+  invalid: Gone[];
+  doubted: number;
+  halted: boolean;
+};
+
+/** Recipients of one chunk under way at once: two chunks fill the window, and a small message finds room. */
+const chunkConcurrency = 64;
+const defaultTtlSeconds = 259_200; // 3 days. Source: decisions 7.7
+/**
+ * Sends a chunk to each recipient that has no delivery yet, and stores each outcome as it comes. Once the hold is over no
+ * further recipient is begun, and what is under way is finished and stored.
+ */
+export const deliver =
+  (deps: DeliverDeps) =>
+  async (work: Work, { isOver }: Pick<Hold, "isOver">): Promise<Delivered> => {
+    const { chunk, message, app } = work;
+    const ids = new Map(chunk.recipients.map((id) => [id, deliveryIdOf(chunk.message_id, id)]));
+    const [stored, subscriptions, sender] = await Promise.all([
+      isFirstRun(chunk) ? [] : deps.existing([...ids.values()]),
+      work.rows ?? deps.load(chunk.recipients),
+      deps.sender(app, chunk.channel),
+    ]);
+    const delivered: Delivered = { stored, fresh: [], again: [], invalid: [], doubted: 0, halted: false };
+    const done = new Set(stored.map((row) => row.subscription_id));
+    const expiresAt = expiry(chunk, message, deps.clock.now());
+    const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
+    const prepare = perLanguage((language) => sender.prepare(message, language, ttlSeconds));
+    const gone = goneBefore(stored, subscriptions);
+    const run: Run = { deps, work, isOver, delivered, ids, prepare, provider: sender.name, expiresAt, gone };
+
+    const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
+    const spoken = await inLanguages(deps, message, rest);
+    await mapBounded(reachedFirst(spoken, sender), chunkConcurrency, (subscription) => serve(run, subscription));
+    return { ...delivered, ...judged(run, sender) };
+  };
+
+/** Begins with those whose origin is known to answer: what is new may keep its place until the deadline. */
+const reachedFirst = (recipients: readonly Reached[], { hasReached }: Sender): Reached[] => {
+  const [known, others]: [Reached[], Reached[]] = [[], []];
+  for (const one of recipients) (hasReached(one.token) ? known : others).push(one);
+  return [...known, ...others];
+};
+
+/** Gives recipients without a language of their own that of their user. Source: decisions 7.1. */
+const inLanguages = async (
+  { languages }: DeliverDeps,
+  { content }: MessageRow,
+  recipients: readonly Reached[],
+): Promise<readonly Reached[]> => {
+  const silent = recipients.filter(({ language }) => language === null);
+  if (silent.length === 0 || !isTranslated(content)) return recipients;
+  const ofUsers = await languages([...new Set(silent.map(({ user_id: userId }) => userId))]);
+  return recipients.map((one) => ({ ...one, language: one.language ?? ofUsers.get(one.user_id) ?? null }));
+};
+
+/** Which of the addresses that were found gone are to be invalidated, by all that the run came to. */
+const judged = ({ gone, delivered }: Run, sender: Sender): Pick<Delivered, "invalid" | "doubted"> => {
+  if (gone.length === 0) return { invalid: [], doubted: 0 };
+  const accepted = delivered.stored.filter(({ status, uncertain }) => status === "sent" && uncertain !== true).length;
+  const believed = gone.filter(({ code }) => sender.believes({ accepted, gone: gone.length }, code));
+  return { invalid: believed.map(({ address }) => address), doubted: gone.length - believed.length };
+};
+
+/** An address that the provider says is gone, and how. */
+type FoundGone = { address: Gone; code: DeliveryErrorCode };
+
+/** Addresses that an earlier run found gone: it may have been killed before it marked them. */
+const goneBefore = (stored: readonly DeliveryRow[], subscriptions: readonly Reached[]): FoundGone[] => {
+  const gone = stored.filter((row) => row.gone_since !== undefined);
+  if (gone.length === 0) return [];
+  const known = new Map(subscriptions.map((row) => [row._id, row]));
+  return gone.flatMap(({ subscription_id: id, address_masked: address, gone_since: since, error_code: code }) => {
+    const row = known.get(id);
+    const isSame = row !== undefined && maskAddress(row.channel, row.token) === address;
+    if (!isSame || since === undefined || code === undefined) return [];
+    return [{ address: { _id: id, token: row.token, since }, code }];
+  });
+};
+
+/** Nobody ran these recipients before, so that none of them can have a delivery. */
+const isFirstRun = ({ fence, may_overlap }: ChunkRow): boolean => fence === 1 && !may_overlap;
+
+/** What the recipients of one run share. */
+type Run = {
+  deps: DeliverDeps;
+  work: Work;
+  isOver: () => boolean;
+  delivered: Delivered;
+  ids: ReadonlyMap<string, string>;
+  prepare: (language: string | null) => Send;
+  provider: string;
+  expiresAt: Date;
+  gone: FoundGone[];
+};
+
+/** Brings one recipient to its end: suppressed, expired, or attempted and stored within the window of unsaved ones. */
+const serve = async (run: Run, subscription: Reached): Promise<void> => {
+  const { deps, work, isOver, delivered, expiresAt } = run;
+  if (isOver()) return void (delivered.halted = true);
+  const reason = gate(subscription, work.message);
+  if (reason !== null) return store(run, suppress(attemptOf(run, subscription), reason));
+  if (deps.clock.now() >= expiresAt) return store(run, expire(attemptOf(run, subscription)));
+  return deps.slot(`${work.app._id}/${work.chunk.channel}`, async () => {
+    if (isOver())
+      delivered.halted = true; // while it waited for its slot
+    else await attempt(run, subscription);
+  });
+};
+
+const attempt = async (run: Run, subscription: Reached): Promise<void> => {
+  const { deps, work, delivered, gone } = run;
+  const made = attemptOf(run, subscription);
+  const outcome = await send(run, subscription, made.deliveryId);
+  if (outcome === null) return void (delivered.halted = true);
+  const now = deps.clock.now();
+  if (outcome.kind === "token_invalid") {
+    const { _id, token } = subscription;
+    gone.push({ address: { _id, token, since: outcome.since ?? now }, code: outcome.code });
+  }
+  const conclusion = conclude(outcome, { ...made, now });
+  if (conclusion.kind === "final") return store(run, conclusion.row);
+  const at = nextTry(conclusion.at, work.chunk.attempt, now, deps.random);
+  delivered.again.push({ subscriptionId: subscription._id, at });
+};
+
+/** Null when it was given up while it waited for its turn at the provider: nothing of it was handed over. */
+const send = async ({ deps, prepare, isOver }: Run, to: Reached, deliveryId: string): Promise<Outcome | null> => {
+  try {
+    return await prepare(to.language)(recipientOf(to, deliveryId), deps.cut, isOver);
+  } catch (error) {
+    if (error instanceof NotBegun) return null;
+    throw error;
+  }
+};
+
+const store = async ({ deps, delivered }: Run, row: DeliveryRow): Promise<void> => {
+  if ((await deps.record(row)) === "new") delivered.fresh.push(row);
+  delivered.stored.push(row);
+};
+
+const attemptOf = ({ deps, work, ids, provider, expiresAt }: Run, subscription: Reached): Attempt => ({
+  deliveryId: ids.get(subscription._id) ?? deliveryIdOf(work.chunk.message_id, subscription._id),
+  chunk: work.chunk,
+  subscription,
+  provider,
+  now: deps.clock.now(),
+  expiresAt,
+});
+
+/** Renders once for each language that occurs in the chunk. */
+const perLanguage = (prepare: (language: string | null) => Send) => {
+  const prepared = new Map<string | null, Send>();
+  return (language: string | null): Send => {
+    const send = prepared.get(language) ?? prepare(language);
+    prepared.set(language, send);
+    return send;
+  };
+};
+
+const recipientOf = (to: Reached, deliveryId: string): Recipient => ({
+  deliveryId,
+  subscriptionId: to._id,
+  address: to.token,
+  ...(to.web === null ? {} : { webKeys: to.web }),
+});
+
+/** State of the subscription at the moment of sending: it may have changed since the audience was read. */
+const gate = (subscription: Reached, { target, options }: MessageRow): SuppressionReason | null => {
+  if (subscription.status === "invalid") return "invalid_subscription";
+  const mayReach = options.include_unsubscribed === true && subscription.channel === "email";
+  if (subscription.status === "unsubscribed" && !mayReach) return "unsubscribed";
+  if (target.test_devices_only === true && !subscription.test_device) return "not_test_device";
+  return null;
+};
+
+const expiry = (chunk: ChunkRow, { options }: MessageRow, now: Date): Date =>
+  new Date((chunk.dispatched_at ?? now).getTime() + (options.ttl ?? defaultTtlSeconds) * 1000);

@@ -1,0 +1,105 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { makeEvent } from "#core/domain/events/make.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { Gone } from "#core/storage/people/invalidated.ts";
+import type { Counts } from "#core/storage/messages/messages.ts";
+import type { Delivered, Work } from "./deliver.ts";
+import type { Hold } from "../work/lease.ts";
+import { retryChunks } from "./retry.ts";
+
+export type FollowUpDeps = {
+  keepChunks: (chunks: readonly ChunkRow[]) => Promise<void>;
+  invalidate: (gone: readonly Gone[], now: Date) => Promise<void>;
+  publish: (tenantId: string, events: readonly EventEnvelope[], traceparent: string | null) => Promise<boolean>;
+  clock: Clock;
+};
+
+/**
+ * What follows from a run, before its chunk may end: retries are kept, dead addresses marked, events published. Every
+ * step may run twice. False when the events could not be published now: the chunk is then run again. Once the lease is
+ * lost, retries are left to who took over: he tries the same recipients, and two retries of one would both be sent.
+ */
+export const followUp =
+  (deps: FollowUpDeps) =>
+  async (
+    { chunk, message }: Pick<Work, "chunk" | "message">,
+    delivered: Delivered,
+    { isLost }: Pick<Hold, "isLost">,
+  ): Promise<boolean> => {
+    const now = deps.clock.now();
+    if (!isLost()) await deps.keepChunks(retryChunks(chunk, delivered.again, now));
+    if (delivered.invalid.length > 0) await deps.invalidate(delivered.invalid, now);
+    return deps.publish(chunk.tenant_id, delivered.stored.flatMap(eventOf), message.traceparent);
+  };
+
+/** Counters that newly stored deliveries move. */
+export const countsOf = (rows: readonly Pick<DeliveryRow, "status" | "uncertain">[]): Counts => {
+  const counts: Counts = { targeted: rows.length };
+  for (const { status, uncertain } of rows) {
+    if (isCounted(status)) counts[status] = (counts[status] ?? 0) + 1;
+    if (uncertain === true) counts.uncertain = (counts.uncertain ?? 0) + 1;
+  }
+  return counts;
+};
+
+const counted = ["sent", "failed", "errored", "expired", "suppressed"] as const;
+
+const isCounted = (status: string): status is (typeof counted)[number] =>
+  (counted as readonly string[]).includes(status);
+
+/** Source of the kinds and their data: decisions 10.2. */
+const eventOf = (row: DeliveryRow): EventEnvelope[] => {
+  if (row.status === "sent") return [deliveryEvent(row, "delivery.sent", sentData(row))];
+  const isFailed = row.status === "failed" || row.status === "errored";
+  return [
+    ...(isFailed ? [deliveryEvent(row, "delivery.failed", failedData(row))] : []),
+    ...(row.bounce_type === undefined ? [] : [deliveryEvent(row, "delivery.bounced", bouncedData(row))]),
+  ];
+};
+
+const deliveryEvent = (
+  row: DeliveryRow,
+  kind: "delivery.sent" | "delivery.failed" | "delivery.bounced",
+  data: Record<string, unknown>,
+): EventEnvelope =>
+  makeEvent({
+    kind,
+    appId: row.app_id,
+    subjectId: row._id,
+    at: row.created_at,
+    from: [row._id],
+    data: { ...refs(row), ...data },
+  });
+
+const refs = (row: DeliveryRow) => ({
+  message_id: row.message_id,
+  campaign_id: null,
+  journey_id: null,
+  delivery_id: row._id,
+  subscription_id: row.subscription_id,
+  user_id: row.user_id,
+  external_id: row.external_id ?? null,
+  channel: row.channel,
+});
+
+const sentData = (row: DeliveryRow) => ({
+  provider: row.provider ?? null,
+  provider_message_id: row.provider_message_id ?? null,
+  variant_id: null,
+  sms_segments: null,
+  ...(row.uncertain === true ? { uncertain: true } : {}),
+});
+
+const failedData = (row: DeliveryRow) => ({
+  error_code: row.error_code ?? null,
+  error_message: row.error_message ?? null,
+  provider_code: row.provider_code ?? null,
+  retryable: false,
+});
+
+const bouncedData = (row: DeliveryRow) => ({
+  bounce_type: row.bounce_type ?? null,
+  provider_code: row.provider_code ?? null,
+});

@@ -1,0 +1,28 @@
+import { isOfOne } from "#core/queue/passing.ts";
+import { gather } from "#core/runtime/batching/gather.ts";
+import { type DeliveryRow, deliveryBatch } from "#core/storage/messages/deliveries.ts";
+
+export type RecorderDeps = {
+  /** Stores rows; returns the ids that were there before. */
+  store: (rows: readonly DeliveryRow[]) => Promise<Set<string>>;
+  /** Stores under way at once. */
+  writers: number;
+};
+
+/** Whether this call stored the delivery, or an earlier run had. */
+export type Recorded = "new" | "known";
+
+/**
+ * Stores outcomes: a lone one at once, those of a flood in batches of at most 100. What waits is bounded by the window:
+ * a recipient holds its slot until its row is stored.
+ */
+export const recorder = ({ store, writers }: RecorderDeps): ((row: DeliveryRow) => Promise<Recorded>) =>
+  gather<DeliveryRow, Recorded>({
+    write: async (rows) => {
+      const known = await store(rows);
+      return rows.map(({ _id }) => (known.has(_id) ? "known" : "new"));
+    },
+    most: deliveryBatch,
+    inFlight: writers,
+    isOfOne,
+  });

@@ -1,0 +1,36 @@
+import { backoffMs, type Random } from "#core/domain/backoff.ts";
+import { derivedId } from "#core/domain/ids.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import { asleep } from "#core/storage/work/due.ts";
+
+/** A recipient that is to be tried again, not before `at`. */
+export type Again = { subscriptionId: string; at: Date };
+
+/** Between tries of one recipient: 5 s doubling to 30 min, unless the provider names a later instant. */
+const pause = { firstMs: 5_000, capMs: 1_800_000, factor: 2 };
+
+/** Recipients due within the same quarter minute share a chunk, so that a retry stays a batch. */
+const sharedMs = 15_000;
+
+/** When to try again: the provider's instant or our own pause, whichever is later. */
+export const nextTry = (at: Date, attempt: number, now: Date, random: Random): Date =>
+  new Date(Math.max(at.getTime(), now.getTime() + backoffMs(pause, attempt, random)));
+
+/** The chunks that carry on with what could not be sent: one for each stretch of due times. */
+export const retryChunks = (chunk: ChunkRow, again: readonly Again[], now: Date): ChunkRow[] => {
+  const byDue = Map.groupBy(again, ({ at }) => Math.ceil(at.getTime() / sharedMs) * sharedMs);
+  return [...byDue].map(([dueMs, recipients]) => ({
+    ...chunk,
+    ...asleep,
+    _id: derivedId("chunk", chunk._id, String(chunk.fence), String(dueMs)),
+    due_at: new Date(dueMs),
+    recipients: recipients.map(({ subscriptionId }) => subscriptionId),
+    scanned: null,
+    parent_id: chunk._id,
+    attempt: chunk.attempt + 1,
+    may_overlap: true,
+    dispatched_at: chunk.dispatched_at ?? now,
+    status: "open",
+    created_at: now,
+  }));
+};

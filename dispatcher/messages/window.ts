@@ -1,0 +1,43 @@
+import { semaphore } from "#core/runtime/batching/bounded.ts";
+
+export type Window = {
+  /** Runs the sending and storing of one recipient when there is a slot for it. */
+  slot: (account: string, run: () => Promise<void>) => Promise<void>;
+  /** Recipients that hold a slot now. */
+  taken: () => number;
+};
+
+/**
+ * The slots of recipients that are handed to a provider and not yet stored: at most `limit` over the whole process
+ * (docs/decisions/0002), and at most nine tenths of them for one provider account, so that a hanging one leaves room.
+ */
+export const unsavedWindow = (limit: number): Window => {
+  const all = semaphore(limit);
+  const shareLimit = Math.max(1, Math.ceil(limit * 0.9));
+  const shares = new Map<string, { users: number; gate: ReturnType<typeof semaphore> }>(); // accounts in use only
+  let taken = 0;
+
+  const counted = (run: () => Promise<void>) => async (): Promise<void> => {
+    taken++;
+    try {
+      await run();
+    } finally {
+      taken--;
+    }
+  };
+
+  return {
+    taken: () => taken,
+    slot: async (account, run) => {
+      const share = shares.get(account) ?? { users: 0, gate: semaphore(shareLimit) };
+      shares.set(account, share);
+      share.users++;
+      try {
+        await share.gate.run(() => all.run(counted(run)));
+      } finally {
+        share.users--;
+        if (share.users === 0) shares.delete(account);
+      }
+    },
+  };
+};

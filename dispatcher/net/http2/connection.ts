@@ -1,0 +1,243 @@
+import { errorCodes } from "./frames.ts";
+import { Http2Wire, type WireListener, type WireOptions } from "./wire.ts";
+import type { Exchange, TransportResult } from "../transport.ts";
+
+export type ConnectionLimits = {
+  /** Streams at once until the first answer; APNs admits 1 until it has checked the token. */
+  initialStreams: number;
+  /** Streams at once after the first answer, and one more with each answer: what one break can leave without answer. */
+  startStreams: number;
+  /** Streams at once, however many more the provider admits. */
+  maxStreams: number;
+  connectTimeoutMs: number;
+  /** With requests under way and nothing heard for so long, the peer is asked with a PING. */
+  quietMs: number;
+  /** A PING that is not answered for so long means a deaf connection. */
+  pingTimeoutMs: number;
+  idleMs: number;
+};
+
+export type ConnectionOptions = ConnectionLimits & WireOptions;
+
+/** What a connection tells its pool. */
+export type ConnectionListener = {
+  /** It can take more, less or nothing now. */
+  changed: () => void;
+  /** It surely did not send this one, which may go to another connection. */
+  returned: (exchange: Exchange, reason: string) => void;
+  ended: (connection: Http2Connection, reason: string) => void;
+};
+
+type Phase = "opening" | "open" | "draining" | "closed";
+type UnderWay = { exchange: Exchange; sentAtMs: number; answer: Answer | null; parts: Buffer[]; length: number };
+type Answer = Extract<TransportResult, { kind: "answer" }>;
+
+const maxAnswerBytes = 32_768; // providers answer with some hundred; more than this is cut
+
+const idlePatience = 6; // an idle connection is asked less often, so that a dead one is found before the next push
+
+/**
+ * One HTTP/2 connection and the requests under way on it. It knows for each whether the provider may have seen it, and
+ * waits for no event to learn that the connection is dead: `tick` watches deadlines and asks a quiet peer with a PING.
+ */
+export class Http2Connection {
+  readonly #options: ConnectionOptions;
+  readonly #listener: ConnectionListener;
+  readonly #wire: Http2Wire;
+  readonly #underWay = new Map<number, UnderWay>();
+  #phase: Phase = "opening";
+  #providerStreams: number;
+  #heardAtMs = performance.now();
+  #usedAtMs = performance.now();
+  #pingedAtMs: number | null = null;
+  #answers = 0;
+  #lost = 0;
+
+  constructor(options: ConnectionOptions, listener: ConnectionListener) {
+    this.#options = options;
+    this.#listener = listener;
+    this.#providerStreams = options.initialStreams;
+    this.#wire = new Http2Wire(options, this.#wireListener());
+  }
+
+  get phase(): Phase {
+    return this.#phase;
+  }
+
+  get answers(): number {
+    return this.#answers;
+  }
+
+  /** Requests that ended without an answer because the connection did. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** Whether it has answered so often that it is given all that the provider admits. */
+  get isProven(): boolean {
+    return this.#answers > 0 && this.#trusted >= Math.min(this.#providerStreams, this.#options.maxStreams);
+  }
+
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  /** How many more requests it takes now. */
+  get room(): number {
+    if (this.#phase !== "open" || !this.#wire.hasRoom) return 0;
+    return Math.min(this.#providerStreams, this.#options.maxStreams, this.#trusted) - this.#underWay.size;
+  }
+
+  get #trusted(): number {
+    const { initialStreams, startStreams } = this.#options;
+    return this.#answers === 0 ? Math.min(initialStreams, startStreams) : startStreams + this.#answers;
+  }
+
+  send(exchange: Exchange): void {
+    const { path, headers, body } = exchange.request;
+    const written = this.#wire.request(path, headers, body);
+    this.#usedAtMs = performance.now();
+    if (typeof written !== "number") exchange.settle(written);
+    else this.#underWay.set(written, { exchange, sentAtMs: this.#usedAtMs, answer: null, parts: [], length: 0 });
+  }
+
+  /** Ends what is over its time or aborted, asks a quiet peer for a sign of life, closes when long idle. */
+  tick(nowMs: number): void {
+    const quietForMs = nowMs - this.#heardAtMs;
+    if (this.#phase === "opening") {
+      if (quietForMs > this.#options.connectTimeoutMs) this.destroy("could not connect in time");
+      return;
+    }
+    this.#endOverdue(nowMs);
+    if (this.#phase === "closed") return;
+    const isIdle = this.#underWay.size === 0;
+    if (isIdle && (this.#phase === "draining" || nowMs - this.#usedAtMs > this.#options.idleMs)) this.destroy("idle");
+    else this.#watch(nowMs, quietForMs >= this.#options.quietMs * (isIdle ? idlePatience : 1));
+  }
+
+  /** Ends it at once; what is under way becomes `broken`, or returns to the pool when it surely was not sent. */
+  destroy(reason: string): void {
+    this.#wire.destroy(reason);
+    this.#end(reason);
+  }
+
+  #wireListener(): WireListener {
+    return {
+      opened: () => {
+        this.#phase = "open";
+        this.#heard();
+        this.#listener.changed();
+      },
+      writable: () => this.#listener.changed(),
+      streams: (most) => {
+        this.#providerStreams = most;
+        this.#heard();
+        this.#listener.changed();
+      },
+      headers: (streamId, headers, isLast) => this.#takeHeaders(streamId, headers, isLast),
+      data: (streamId, bytes, isLast) => this.#takeData(streamId, bytes, isLast),
+      reset: (streamId, code) => this.#takeReset(streamId, code),
+      goaway: (lastStreamId, code, words) => this.#drain(lastStreamId, `GOAWAY ${code} ${words}`.trim()),
+      pong: () => {
+        this.#pingedAtMs = null;
+        this.#heard();
+      },
+      closed: (reason) => this.#end(reason),
+    };
+  }
+
+  #heard(): void {
+    this.#heardAtMs = performance.now();
+  }
+
+  #takeHeaders(streamId: number, headers: Record<string, string>, isLast: boolean): void {
+    this.#heard();
+    const underWay = this.#underWay.get(streamId);
+    if (underWay === undefined) return;
+    const status = Number(headers[":status"]);
+    const isFinal = status >= 200; // informational answers precede it, trailers follow it
+    if (isFinal) underWay.answer ??= { kind: "answer", status, headers, body: "" };
+    if (isLast) this.#answer(streamId, underWay);
+  }
+
+  #takeData(streamId: number, bytes: Buffer, isLast: boolean): void {
+    const underWay = this.#underWay.get(streamId);
+    if (underWay === undefined) return;
+    underWay.parts.push(bytes);
+    underWay.length += bytes.length;
+    if (isLast) return this.#answer(streamId, underWay);
+    if (underWay.length <= maxAnswerBytes) return;
+    this.#wire.cancel(streamId);
+    this.#answer(streamId, underWay);
+  }
+
+  #answer(streamId: number, underWay: UnderWay): void {
+    this.#answers++;
+    this.#finish(streamId, underWay, "the answer had no status");
+    this.#listener.changed();
+  }
+
+  #takeReset(streamId: number, code: number): void {
+    const underWay = this.#underWay.get(streamId);
+    if (underWay === undefined) return;
+    const reason = `the stream was reset with code ${code}`;
+    if (code === errorCodes.refusedStream) this.#giveBack(streamId, underWay, reason);
+    else this.#finish(streamId, underWay, reason);
+    this.#listener.changed();
+  }
+
+  /** RFC 9113 6.8: streams above GOAWAY's last stream id were not processed; those below it may still be answered. */
+  #drain(lastStreamId: number, reason: string): void {
+    if (this.#phase === "closed") return;
+    this.#phase = "draining";
+    for (const [streamId, underWay] of this.#underWay)
+      if (streamId > lastStreamId) this.#giveBack(streamId, underWay, reason);
+    this.#listener.changed();
+  }
+
+  #giveBack(streamId: number, { exchange }: UnderWay, reason: string): void {
+    this.#underWay.delete(streamId);
+    this.#listener.returned(exchange, reason);
+  }
+
+  /** With a status the answer is known, even when its body was cut. */
+  #finish(streamId: number, { exchange, answer, parts }: UnderWay, reason: string): void {
+    this.#underWay.delete(streamId);
+    if (answer === null) exchange.settle({ kind: "broken", reason });
+    else exchange.settle(parts.length === 0 ? answer : { ...answer, body: Buffer.concat(parts).toString("utf8") });
+  }
+
+  #endOverdue(nowMs: number): void {
+    let isDeaf = false;
+    for (const [streamId, underWay] of this.#underWay) {
+      const { exchange, sentAtMs } = underWay;
+      const { aborted } = exchange.request.signal;
+      if (!aborted && nowMs < exchange.deadlineAtMs) continue;
+      this.#wire.cancel(streamId);
+      isDeaf ||= !aborted && this.#heardAtMs < sentAtMs;
+      this.#finish(streamId, underWay, aborted ? "it was cut off before the answer" : "no answer in time");
+    }
+    if (isDeaf) this.destroy("nothing was heard on the connection");
+  }
+
+  #watch(nowMs: number, isQuiet: boolean): void {
+    if (this.#pingedAtMs !== null) {
+      if (nowMs - this.#pingedAtMs > this.#options.pingTimeoutMs) this.destroy("the connection is deaf");
+    } else if (isQuiet) {
+      this.#pingedAtMs = nowMs;
+      this.#wire.ping();
+    }
+  }
+
+  #end(reason: string): void {
+    if (this.#phase === "closed") return;
+    this.#phase = "closed";
+    for (const [streamId, underWay] of this.#underWay)
+      if (!this.#wire.wasWritten(streamId)) this.#giveBack(streamId, underWay, reason);
+      else {
+        this.#lost++;
+        this.#finish(streamId, underWay, reason);
+      }
+    this.#listener.ended(this, reason);
+  }
+}

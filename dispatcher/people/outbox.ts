@@ -1,0 +1,66 @@
+import { Unavailable } from "#core/errors.ts";
+import type { EventPublisher } from "#core/queue/events.ts";
+import { isOfOne } from "#core/queue/passing.ts";
+import { mapBounded } from "#core/runtime/batching/bounded.ts";
+import { gather } from "#core/runtime/batching/gather.ts";
+import { userUpdated } from "#core/storage/people/events.ts";
+import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
+import type { UserRow, Users } from "#core/storage/people/users.ts";
+
+export type ChangesDeps = {
+  users: Pick<Users, "told">;
+  subscriptions: Pick<Subscriptions, "ofUsers" | "nameOwner">;
+  events: EventPublisher;
+};
+
+const together = { most: 20, inFlight: 2 }; // each with up to 100 subscriptions of 20 KB
+
+/**
+ * Publishes what has changed of a user as one `user.updated`, then forgets it; those that are due at the same time share
+ * the queries. What JetStream cannot take now stays, and is due again.
+ */
+export const publishChanges = (deps: ChangesDeps): ((user: UserRow) => Promise<void>) =>
+  gather({ write: (users: readonly UserRow[]) => publishAll(deps, users), ...together, isOfOne });
+
+const publishAll = async (
+  { users, subscriptions, events }: ChangesDeps,
+  changed: readonly UserRow[],
+): Promise<void[]> => {
+  await nameOwners(subscriptions, changed);
+  const byApp = [...Map.groupBy(changed, ({ app_id }) => app_id)];
+  const owned = await Promise.all(
+    byApp.map(([appId, of]) =>
+      subscriptions.ofUsers(
+        appId,
+        of.map(({ _id }) => _id),
+      ),
+    ),
+  );
+  const byUser = Map.groupBy(owned.flat(), ({ user_id }) => user_id);
+  const byTenant = [...Map.groupBy(changed, ({ tenant_id }) => tenant_id)];
+  const published = await Promise.all(
+    byTenant.map(async ([tenantId, of]) => {
+      const made = of.map((user) => userUpdated(user, byUser.get(user._id) ?? []));
+      return (await events.publish(tenantId, made).catch(falseWhenAway)) ? of : [];
+    }),
+  );
+  const told = published.flat();
+  if (told.length > 0) await users.told(told);
+  return changed.map(() => undefined);
+};
+
+const namedAtOnce = 8;
+
+/** Whoever changed an external id repeated it on the subscriptions: unless he was killed, or overtaken by another. */
+const nameOwners = async (
+  { nameOwner }: Pick<Subscriptions, "nameOwner">,
+  changed: readonly UserRow[],
+): Promise<void> => {
+  const renamed = changed.filter((user) => user.changed.includes("external_id"));
+  await mapBounded(renamed, namedAtOnce, (user) => nameOwner(user.tenant_id, user.app_id, user._id, user.external_id));
+};
+
+const falseWhenAway = (error: unknown): false => {
+  if (error instanceof Unavailable) return false;
+  throw error;
+};

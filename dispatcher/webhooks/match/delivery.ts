@@ -1,0 +1,71 @@
+import { derivedIdAt } from "#core/domain/ids.ts";
+import { peopleOf } from "#core/domain/people/keys.ts";
+import { webhookText } from "#core/domain/webhooks/body.ts";
+import type { BatchEnvelope, EventEnvelope } from "#core/schema/events/envelope.ts";
+import { type StoredPeople, storedPeople, type WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+
+type Endpoint = Pick<WebhookRow, "_id" | "tenant_id" | "app_id">;
+
+/** An event as it is sent to every endpoint that wants it: written as JSON once. */
+export type Written = { event: EventEnvelope; text: string; people: StoredPeople };
+
+export const written = (event: EventEnvelope): Written => ({
+  event,
+  text: webhookText(event),
+  people: peopleOf(event),
+});
+
+/** A new delivery, due at once. The same endpoint and event always give the same id. */
+export const deliveryOf = (endpoint: Endpoint, { event, text, people }: Written, now: Date): WebhookDeliveryRow => ({
+  ...blank(endpoint, { id: event.id, timestamp: event.timestamp, now }),
+  event_type: event.type,
+  subject_id: event.subject_id,
+  payload: text,
+  people,
+});
+
+/** The same for several events in one request. */
+export const batchDeliveryOf = (
+  endpoint: Endpoint,
+  { envelope, text }: { envelope: BatchEnvelope; text: string },
+  now: Date,
+): WebhookDeliveryRow => {
+  const kinds = new Set(envelope.events.map(({ type }) => type));
+  const [only] = kinds;
+  return {
+    ...blank(endpoint, { id: envelope.id, timestamp: envelope.timestamp, now }),
+    event_type: only !== undefined && kinds.size === 1 ? only : "batch", // decisions 10.1
+    event_ids: envelope.events.map(({ id }) => id),
+    subject_id: null,
+    payload: text,
+    people: storedPeople([...new Set(envelope.events.flatMap(peopleOf))]),
+  };
+};
+
+/** What an event that a disabled endpoint would have got is kept as: `recover` finds it there. */
+export const missed = (row: WebhookDeliveryRow): WebhookDeliveryRow => ({
+  ...row,
+  status: "dead",
+  error: "endpoint disabled",
+  due_at: null,
+});
+
+const blank = (
+  { _id, tenant_id, app_id }: Endpoint,
+  { id, timestamp, now }: { id: string; timestamp: string; now: Date },
+): Omit<WebhookDeliveryRow, "event_type" | "subject_id" | "payload" | "people"> => ({
+  _id: derivedIdAt("webhookDelivery", new Date(timestamp), _id, id),
+  tenant_id,
+  app_id,
+  endpoint_id: _id,
+  event_id: id,
+  status: "pending",
+  attempt: 0,
+  attempts: [],
+  error: null,
+  due_at: now,
+  delivered_at: null,
+  replay_of: null,
+  created_at: now,
+});

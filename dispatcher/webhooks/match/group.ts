@@ -1,0 +1,77 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { batchesOf } from "#core/domain/webhooks/body.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { batchDeliveryOf } from "./delivery.ts";
+import type { Lanes } from "../queue/queues.ts";
+
+/** Source: decisions 10.1; 5 s at most, ours flushes sooner: JetStream holds the events meanwhile. */
+const flush = { events: 100, ms: 1_000 };
+/** Of the event batches in hand, those that wait for company: the others' places stay free. */
+const mostWaiting = 48;
+
+type Group = { endpoint: WebhookRow; events: EventEnvelope[]; waiting: number; end: PromiseWithResolvers<void> };
+
+export type GroupingDeps = {
+  offer: Lanes["offer"];
+  /** Which of these events a stored batch of the endpoint holds. */
+  grouped: WebhookDeliveries["grouped"];
+  clock: Clock;
+};
+
+/**
+ * Gathers events for endpoints that want them grouped, until there are enough, the first has waited long enough, or too
+ * many wait. Who brings them waits until they are stored, so that nothing is lost with this process. A batch is stored
+ * before it is sent, and an event that comes again is left to the batch that it was stored in: so it arrives again under
+ * the same id, if at all.
+ */
+export const grouping = (deps: GroupingDeps) => {
+  const groups = new Map<string, Group>(); // the oldest first
+  const storing = new Map<string, Promise<void>>(); // by endpoint: an event may come twice within a moment
+  let waiting = 0;
+
+  const close = (group: Group): void => {
+    const { endpoint, end } = group;
+    if (groups.get(endpoint._id) !== group) return;
+    groups.delete(endpoint._id);
+    waiting -= group.waiting;
+    const stored = (storing.get(endpoint._id) ?? Promise.resolve()).then(() => store(deps, group));
+    stored.then(end.resolve, end.reject);
+    const over = stored
+      .catch(() => undefined)
+      .then(() => void (storing.get(endpoint._id) === over && storing.delete(endpoint._id)));
+    storing.set(endpoint._id, over);
+  };
+  const begin = (endpoint: WebhookRow): Group => {
+    const group: Group = { endpoint, events: [], waiting: 0, end: Promise.withResolvers<void>() };
+    groups.set(endpoint._id, group);
+    setTimeout(() => close(group), flush.ms);
+    return group;
+  };
+
+  return async (endpoint: WebhookRow, events: readonly EventEnvelope[]): Promise<void> => {
+    const group = groups.get(endpoint._id) ?? begin(endpoint);
+    group.events.push(...events);
+    group.waiting++;
+    waiting++;
+    if (group.events.length >= flush.events) close(group);
+    for (const oldest of groups.values()) {
+      if (waiting <= mostWaiting) break;
+      close(oldest);
+    }
+    await group.end.promise;
+  };
+};
+
+const store = async ({ offer, grouped, clock }: GroupingDeps, { endpoint, events }: Group): Promise<void> => {
+  const once = [...new Map(events.map((event) => [event.id, event])).values()];
+  const known = await grouped(
+    endpoint._id,
+    once.map(({ id }) => id),
+  );
+  const fresh = once.filter(({ id }) => !known.has(id));
+  const rows = batchesOf(fresh).map((batch) => batchDeliveryOf(endpoint, batch, clock.now()));
+  const count = rows.length + (known.size > 0 ? 1 : 0); // who stored a known one may not have come to it
+  await offer(endpoint, count, () => rows, { isStoredFirst: true });
+};

@@ -1,0 +1,80 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { passes } from "#core/domain/webhooks/filter.ts";
+import type { HandlerContext, Settlement } from "#core/queue/jetstream/worker.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { deliveryOf, type Written, written } from "./delivery.ts";
+import type { Lanes } from "../queue/queues.ts";
+
+export type MatchDeps = {
+  /** Every endpoint of an app. */
+  webhooksOf: (appId: string) => Promise<WebhookRow[]>;
+  /** Which deliveries are stored already. */
+  known: (ids: readonly string[]) => Promise<Set<string>>;
+  offer: Lanes["offer"];
+  /** Gathers events of an endpoint that wants them grouped; resolves when they are stored. */
+  group: (endpoint: WebhookRow, events: readonly EventEnvelope[]) => Promise<void>;
+  clock: Clock;
+};
+
+/** Hands events to the endpoints that want them. Twice the same events make the same deliveries. */
+export const matchEvents =
+  (deps: MatchDeps) =>
+  async (events: readonly EventEnvelope[], { isRepeated }: Pick<HandlerContext, "isRepeated">): Promise<Settlement> => {
+    const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
+    await Promise.all(
+      byApp.map(async ([app, of]) => {
+        const endpoints = await deps.webhooksOf(app);
+        if (endpoints.length > 0) await offerAll(deps, endpoints, { events: of, isRepeated });
+      }),
+    );
+    return { kind: "done" };
+  };
+
+type Batch = { events: readonly EventEnvelope[]; isRepeated: boolean };
+
+const offerAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch: Batch): Promise<void> => {
+  const texts = new Map<EventEnvelope, Written>();
+  const write = (event: EventEnvelope): Written => {
+    const known = texts.get(event) ?? written(event);
+    texts.set(event, known);
+    return known;
+  };
+  await Promise.all(
+    endpoints.map(async (endpoint) => {
+      const wanted = batch.events.filter((event) => wants(endpoint, event));
+      const { grouped = [], single = [] } = Object.groupBy(wanted, (event) =>
+        isGrouped(endpoint, event) ? "grouped" : "single",
+      );
+      if (grouped.length > 0) await deps.group(endpoint, grouped);
+      if (single.length === 0) return;
+      const rows = () => single.map((event) => deliveryOf(endpoint, write(event), deps.clock.now()));
+      const make = batch.isRepeated ? await unknown(deps, rows()) : rows;
+      await deps.offer(endpoint, single.length, make);
+    }),
+  );
+};
+
+/** Events that come again may have been stored the first time, with an outcome. */
+const unknown = async (
+  { known }: MatchDeps,
+  rows: readonly WebhookDeliveryRow[],
+): Promise<() => WebhookDeliveryRow[]> => {
+  const stored = await known(rows.map(({ _id }) => _id));
+  return () => rows.filter(({ _id }) => !stored.has(_id));
+};
+
+/** Whether an endpoint subscribed to an event: by kind, custom events also by name, and by its filters. */
+export const wants = (
+  endpoint: Pick<WebhookRow, "events" | "event_names" | "filters">,
+  event: EventEnvelope,
+): boolean => {
+  if (!endpoint.events.includes(event.type)) return false;
+  const { name } = event.data;
+  const isNamed = event.type !== "event.received" || (typeof name === "string" && endpoint.event_names.includes(name));
+  return isNamed && passes(endpoint.filters, event);
+};
+
+const isGrouped = ({ batch, status }: Pick<WebhookRow, "batch" | "status">, { type }: EventEnvelope): boolean =>
+  batch && status !== "disabled" && type.startsWith("delivery.");

@@ -1,0 +1,120 @@
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { Suspensions } from "../../work/suspensions.ts";
+import { type Budget, budget } from "./memory.ts";
+import { missed } from "./delivery.ts";
+import { type HandOverDeps, handOver } from "../history/hand-over.ts";
+import type { Lane } from "../queue/endpoint-queue.ts";
+import type { LaneRegistry } from "../queue/registry.ts";
+import type { StoreDeps } from "../queue/store-item.ts";
+
+export type OfferDeps = HandOverDeps & Pick<StoreDeps, "keep"> & { suspensions: Pick<Suspensions, "has"> };
+
+export type Offer = {
+  /**
+   * Takes new deliveries of one endpoint, made when there is room for so many; resolves when all are stored. Those that
+   * are to be `isStoredFirst` are sent afterwards only.
+   */
+  offer: (
+    endpoint: WebhookRow,
+    count: number,
+    make: () => readonly WebhookDeliveryRow[],
+    how?: { isStoredFirst: boolean },
+  ) => Promise<void>;
+  /** How many are in memory and not stored. */
+  unstored: () => number;
+};
+
+/** New deliveries in memory, over all lanes: they are in JetStream too, which has them until they are stored. */
+const mostUnstored = 600;
+/** Offers that wait for room, over all lanes: those for others must not wait behind them. */
+const mostWaiting = 48;
+/** Deliveries whose storing is remembered, should their events be published twice. */
+const mostRemembered = 20_000;
+
+export const offering = (deps: OfferDeps, registry: Pick<LaneRegistry, "laneOf" | "get">): Offer => {
+  const memory = budget(mostUnstored);
+  const stored = recently(mostRemembered);
+  let waiting = 0;
+
+  const keepAll = async (rows: readonly WebhookDeliveryRow[]): Promise<void> => {
+    await Promise.all(rows.map(deps.keep));
+    for (const { _id } of rows) stored.add(_id);
+  };
+  const call = async (id: string): Promise<void> => {
+    if (registry.get(id)?.nudge() !== true) await handOver(deps, id);
+  };
+  /** What finds no room waits in the store. */
+  const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
+    if (rows.length === 0) return;
+    await keepAll(rows);
+    await call(id);
+  };
+  const whenRoom = (lane: Lane | null, count: number): Promise<void> | null => {
+    const room = lane === null || waiting >= mostWaiting ? null : lane.whenRoom(count);
+    if (room !== null) waiting++;
+    return room?.finally(() => waiting--) ?? null;
+  };
+  const share = async (id: string, lane: Lane | null, { rows, free, isStoredFirst }: Brought): Promise<void> => {
+    const [there, others] = partition(rows, ({ _id }) => lane?.has(_id) === true); // published twice
+    const room = Math.max(0, lane?.room() ?? 0);
+    const taken = [...there, ...others.slice(0, room)].map(async (row) => {
+      await lane?.offer(row, isStoredFirst);
+      stored.add(row._id);
+      free(1);
+    });
+    const left = others.slice(room);
+    await Promise.all([...taken, leave(id, left).then(() => free(left.length))]);
+  };
+
+  return {
+    offer: async (endpoint, count, make, { isStoredFirst } = { isStoredFirst: false }) => {
+      const isDisabled = endpoint.status === "disabled";
+      const { free, freeAll } = await entered(memory, count);
+      try {
+        const isResting = endpoint.paused || isDisabled || deps.suspensions.has(endpoint.tenant_id);
+        const lane = isResting ? null : await registry.laneOf(endpoint._id);
+        const room = whenRoom(lane, count);
+        if (room !== null) await room; // else what is free is taken before anybody else comes
+        const rows = make().filter(({ _id }) => !stored.has(_id));
+        await (isDisabled ? keepAll(rows.map(missed)) : share(endpoint._id, lane, { rows, free, isStoredFirst }));
+        if (rows.length < count && !isDisabled) await call(endpoint._id); // whoever stored the others may not have come to it
+      } finally {
+        freeAll();
+      }
+    },
+    unstored: memory.used,
+  };
+};
+
+/** Deliveries, and what tells that so many of them are stored. */
+type Brought = { rows: readonly WebhookDeliveryRow[]; free: (count: number) => void; isStoredFirst: boolean };
+
+/** Waits for room in memory, which is given back in parts. */
+const entered = async (memory: Budget, count: number) => {
+  await memory.enter(count);
+  let left = count;
+  const free = (some: number): void => {
+    left -= some;
+    memory.leave(some);
+  };
+  return { free, freeAll: () => free(left) };
+};
+
+const partition = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => [
+  all.filter(is),
+  all.filter((one) => !is(one)),
+];
+
+/** The ids of the last `most` deliveries that were stored. */
+const recently = (most: number) => {
+  const ids = new Set<string>();
+  return {
+    has: (id: string): boolean => ids.has(id),
+    add: (id: string): void => {
+      ids.add(id);
+      const [oldest] = ids;
+      if (ids.size > most && oldest !== undefined) ids.delete(oldest);
+    },
+  };
+};

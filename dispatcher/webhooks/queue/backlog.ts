@@ -1,0 +1,128 @@
+import { maxWebhookBytes } from "#core/domain/webhooks/body.ts";
+import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import { charactersOf, type LaneQueue } from "./items.ts";
+import type { ReadMemory } from "./read-memory.ts";
+
+export type BacklogDeps = {
+  deliveries: Pick<WebhookDeliveries, "due" | "nextDueAt">;
+  memory: ReadMemory;
+};
+
+const pageRows = { least: 20, most: 200 };
+const quickReadMs = 1_000;
+const never = Number.POSITIVE_INFINITY;
+
+/** What waits in the store for one endpoint, as far as its lane knows. */
+export class Backlog {
+  readonly #deliveries: BacklogDeps["deliveries"];
+  readonly #endpointId: string;
+  #isBehind = true;
+  #isReading = false;
+  /** When nothing due was left last, ms. */
+  #levelMs: number;
+  /** When the next retry that we know of is due. */
+  #retryAtMs = never;
+  /** The store has no other retries. */
+  #knowsRetries = false;
+  #readMs = 0;
+  #rows = pageRows.least;
+  /** Of a body, as the last page had them; at first what the largest has. */
+  #characters = maxWebhookBytes;
+  readonly #memory: ReadMemory;
+
+  constructor({ deliveries, memory }: BacklogDeps, endpointId: string, nowMs: number) {
+    this.#deliveries = deliveries;
+    this.#memory = memory;
+    this.#endpointId = endpointId;
+    this.#levelMs = nowMs;
+  }
+
+  /** Whether the store may have due deliveries that are not in memory. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
+  /** Whether nothing due is left in the store, as far as is known. */
+  get isLevel(): boolean {
+    return !this.#isBehind && !this.#isReading;
+  }
+
+  /** For how long it has been behind; a tick exact, and at least. */
+  behindMs(nowMs: number): number {
+    return nowMs - this.#levelMs;
+  }
+
+  /** The lane has stored what is due now. */
+  grow(): void {
+    this.#isBehind = true;
+  }
+
+  /** The lane has made a request that is to be tried again. */
+  retryAt(dueAt: Date): void {
+    this.#retryAtMs = Math.min(this.#retryAtMs, dueAt.getTime());
+  }
+
+  /** Others may have stored something, due now or later. */
+  lookAnew(): void {
+    this.#isBehind = true;
+    this.#knowsRetries = false;
+  }
+
+  /** Another looks after it now. */
+  leave(): void {
+    this.#isBehind = false;
+  }
+
+  /** To be called often. */
+  tick(nowMs: number): void {
+    if (this.isLevel) this.#levelMs = nowMs;
+    if (this.#retryAtMs > nowMs) return;
+    this.#retryAtMs = never;
+    this.lookAnew();
+  }
+
+  /** Brings what is due into memory; what is stored while it reads, is read next time. */
+  async read(queue: LaneQueue, now: Date): Promise<void> {
+    this.#isBehind = false;
+    this.#isReading = true;
+    try {
+      const count = await this.#readPage(queue, now);
+      if (count > 0) this.#isBehind = true;
+      else if (!this.#knowsRetries) await this.#learnRetries(now);
+    } catch (error) {
+      this.lookAnew();
+      throw error;
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  /** Reads pages that grow as long as one follows the other soon. Answers how many it brought into memory. */
+  async #readPage(queue: LaneQueue, now: Date): Promise<number> {
+    const isQuick = now.getTime() - this.#readMs < quickReadMs;
+    this.#rows = isQuick ? Math.min(this.#rows * 2, pageRows.most) : pageRows.least;
+    this.#readMs = now.getTime();
+    const page = this.#memory.page();
+    const fitting = Math.max(1, Math.floor(page / this.#characters));
+    const limit = Math.min(this.#rows, fitting) + queue.size; // those in memory may be read again
+    const due = (status: "pending" | "failed") => this.#deliveries.due(this.#endpointId, { status, now, limit });
+    const read = async () => {
+      const rows = alternating(await Promise.all([due("pending"), due("failed")])); // a part of both, should not all fit
+      if (rows.length > 0) this.#characters = Math.max(1, charactersOf(rows) / rows.length);
+      return rows;
+    };
+    return queue.readFrom(read, now.getTime(), page);
+  }
+
+  async #learnRetries(now: Date): Promise<void> {
+    this.#knowsRetries = true; // before it asks: who stores something meanwhile says so
+    const next = await this.#deliveries.nextDueAt(this.#endpointId, now);
+    if (next !== null) this.retryAt(next);
+  }
+}
+
+/** One of each in turn, and the rest of the longer. */
+const alternating = <T>([one, other]: [T[], T[]]): T[] => [
+  ...one.flatMap((item, i) => [item, ...other.slice(i, i + 1)]),
+  ...other.slice(one.length),
+];

@@ -1,0 +1,21 @@
+import type { WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { BacklogDeps } from "./backlog.ts";
+import type { DisableDeps } from "../health/disable-gone.ts";
+import type { SendWebhook, Sent } from "../send/send.ts";
+import type { StoreDeps } from "./store-item.ts";
+import type { TenureDeps } from "./endpoint-lease.ts";
+
+/** What a lane needs. */
+export type LaneDeps = TenureDeps &
+  StoreDeps &
+  DisableDeps &
+  BacklogDeps & {
+    deliveries: Pick<WebhookDeliveries, "buryPage">;
+    send: SendWebhook;
+    /** One page of what its owner wants sent again. */
+    recover: (row: WebhookRow) => Promise<RecoveryRow>;
+    /** The endpoint has deliveries for another to send. */
+    handOver: (endpointId: string) => Promise<void>;
+    observe: (endpoint: WebhookRow, delivery: WebhookDeliveryRow, sent: Sent) => void;
+  };

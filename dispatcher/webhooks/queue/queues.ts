@@ -1,0 +1,92 @@
+import type { Settlement } from "#core/queue/jetstream/worker.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
+import type { Suspensions } from "../../work/suspensions.ts";
+import { type LaneRegistryDeps, laneRegistry } from "./registry.ts";
+import { type Offer, type OfferDeps, offering } from "../match/share.ts";
+
+export type LanesDeps = LaneRegistryDeps &
+  OfferDeps & {
+    endpoints: Pick<WebhookWork, "exists">;
+    deliveries: Pick<WebhookDeliveries, "removePage">;
+    suspensions: Pick<Suspensions, "onResume">;
+    /** Asks whoever holds an endpoint to look at its deliveries. */
+    callHolder: (endpointId: string) => void;
+  };
+
+/** The endpoints that this process holds. */
+export type Lanes = Part & {
+  offer: Offer["offer"];
+  /** Answers a doorbell: the endpoint has due deliveries, or is gone. */
+  answer: (endpointId: string) => Promise<Settlement>;
+  /** Somebody has deliveries for an endpoint that may be held here. */
+  nudge: (endpointId: string) => void;
+  /** The configuration of an endpoint changed; `*` is any. */
+  refresh: (endpointId: string) => void;
+  levels: () => { held: number; inFlight: number; unstored: number };
+};
+
+const tickMs = 100;
+const pagesRemoved = 10; // in one answer to a doorbell
+
+export const lanes = (deps: LanesDeps): Lanes => {
+  const registry = laneRegistry(deps);
+  const { offer, unstored } = offering(deps, registry);
+  deps.suspensions.onResume((tenantId) => {
+    for (const lane of registry.all()) if (lane.tenantId === tenantId) lane.nudge();
+  });
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    name: "webhook lanes",
+    start: async () => {
+      timer = setInterval(registry.tick, tickMs);
+    },
+    stop: async (signal) => {
+      await Promise.race([registry.closeAll(), aborted(signal)]);
+      clearInterval(timer);
+    },
+    offer,
+    answer: async (id) => {
+      const held = registry.get(id);
+      if (held?.nudge() === true) {
+        if (await deps.endpoints.exists(id)) return { kind: "done" };
+        held.refresh(); // it was deleted: the lane finds out and closes
+      }
+      if (held !== undefined) return { kind: "retry", delayMs: tickMs, reason: "it is just being given back" };
+      registry.forgetElsewhere(id);
+      if (registry.isFull()) return { kind: "retry", delayMs: 1_000, reason: "all lanes are taken" };
+      const lane = await registry.laneOf(id);
+      if (lane !== null) lane.nudge();
+      else if (await deps.endpoints.exists(id)) deps.callHolder(id);
+      else if (!(await areRemoved(deps, id)))
+        return { kind: "retry", delayMs: tickMs, reason: "there is more to remove" };
+      return { kind: "done" };
+    },
+    nudge: (id) => void registry.get(id)?.nudge(),
+    refresh: (id) => {
+      if (id === "*") for (const lane of registry.all()) lane.refresh();
+      else registry.get(id)?.refresh();
+    },
+    levels: () => {
+      const all = [...registry.all()];
+      return {
+        held: all.length,
+        inFlight: all.reduce((sum, lane) => sum + lane.underWay, 0),
+        unstored: unstored(),
+      };
+    },
+  };
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
+/** An endpoint that was deleted leaves its deliveries behind. False when some are left: others' doorbells wait too. */
+const areRemoved = async ({ deliveries }: Pick<LanesDeps, "deliveries">, id: string): Promise<boolean> => {
+  for (let page = 0; page < pagesRemoved; page++) if ((await deliveries.removePage(id)) === 0) return true;
+  return false;
+};

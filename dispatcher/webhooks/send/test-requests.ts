@@ -1,0 +1,102 @@
+import type { Msg, Subscription } from "@nats-io/nats-core";
+import type { Clock } from "#core/domain/clock.ts";
+import { newId } from "#core/domain/ids.ts";
+import { longestTestMs } from "#core/domain/webhooks/test.ts";
+import type { Nats } from "#core/queue/jetstream/connect.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { deliveryOf, written } from "../match/delivery.ts";
+import { doorbell } from "../hints.ts";
+import { prepare, type Unseal } from "./prepare.ts";
+import type { SendWebhook } from "./send.ts";
+
+export type TestRequestsDeps = {
+  nats: Pick<Nats, "nc">;
+  subject: string;
+  find: (endpointId: string) => Promise<WebhookRow | null>;
+  keep: (row: WebhookDeliveryRow) => Promise<unknown>;
+  send: SendWebhook;
+  unseal: Unseal;
+  clock: Clock;
+  log: Log;
+};
+
+/** What is answered to a request for a test. */
+export type TestReply = { outcome: "sent"; delivery_id: string } | { outcome: "gone" | "busy" | "failed" };
+
+const mostAtOnce = 32; // tests of hanging endpoints hold up no others before that
+
+/**
+ * Answers requests for tests of endpoints: each is answered by one process, when the endpoint has answered or failed to.
+ * A test does not touch the endpoint's health, nor does its state matter.
+ */
+export const testRequests = (deps: TestRequestsDeps): Part => {
+  const underWay = new Set<Promise<void>>();
+  let subscription: Subscription | undefined;
+  const hear = (failure: Error | null, message: Msg): void => {
+    if (failure !== null) return;
+    if (underWay.size >= mostAtOnce) return void message.respond(JSON.stringify({ outcome: "busy" }));
+    const answering = answer(deps, message).finally(() => underWay.delete(answering));
+    underWay.add(answering);
+  };
+  return {
+    name: "webhook tests",
+    start: async () => {
+      subscription = deps.nats.nc.subscribe(deps.subject, { queue: "dispatchers", callback: hear });
+      await deps.nats.nc.flush();
+    },
+    stop: async () => {
+      subscription?.unsubscribe();
+      await Promise.all(underWay);
+    },
+  };
+};
+
+const answer = async (deps: TestRequestsDeps, message: Msg): Promise<void> => {
+  const reply = await test(deps, message).catch((err: unknown): TestReply => {
+    deps.log.error({ err }, "webhook_test.failed");
+    return { outcome: "failed" };
+  });
+  message.respond(JSON.stringify(reply));
+};
+
+const test = async (deps: TestRequestsDeps, message: Msg): Promise<TestReply> => {
+  const { endpoint_id: id } = doorbell(message.json());
+  const found = await deps.find(id);
+  if (found === null) return { outcome: "gone" };
+  const endpoint = { ...found, timeout_ms: Math.min(found.timeout_ms, longestTestMs) };
+  const delivery = deliveryOf(endpoint, written(testEvent(endpoint, deps.clock.now())), deps.clock.now());
+  const { concluded } = await deps.send(prepare(endpoint, deps.unseal), delivery);
+  await deps.keep(ended(delivery, concluded));
+  deps.log.info(
+    { app: found.app_id, endpoint: id, delivery: delivery._id, status: concluded.status },
+    "webhook.tested",
+  );
+  return { outcome: "sent", delivery_id: delivery._id };
+};
+
+const testEvent = ({ app_id: appId }: WebhookRow, now: Date): EventEnvelope => ({
+  id: newId("event", now),
+  type: "webhook.test",
+  timestamp: now.toISOString(),
+  app_id: appId,
+  subject_id: null,
+  api_version: "1.0",
+  data: eventTypes["webhook.test"].example,
+});
+
+/** A test is one request: one that failed is not tried again. */
+const ended = (
+  delivery: WebhookDeliveryRow,
+  { made, ...concluded }: Awaited<ReturnType<SendWebhook>>["concluded"],
+): WebhookDeliveryRow => ({
+  ...delivery,
+  ...concluded,
+  status: concluded.status === "success" ? "success" : "dead",
+  due_at: null,
+  attempts: [made],
+});

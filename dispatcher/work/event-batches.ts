@@ -1,0 +1,15 @@
+import type { Db } from "mongodb";
+import { batchOutbox, eventBatchTimer } from "#core/queue/batch-outbox.ts";
+import { type EventPublisherDeps, eventPublisher } from "#core/queue/events.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { Metrics } from "#core/runtime/metrics/registry.ts";
+import { eventBatches } from "#core/storage/events/batches.ts";
+
+export type EventBatchesDeps = EventPublisherDeps & { db: Db; log: Log; metrics: Metrics<"dispatcher"> };
+
+/** Publishes the events that an apiserver stored and did not get to publish. */
+export const leftEvents = ({ db, log, metrics, ...queue }: EventBatchesDeps) => {
+  const batches = eventBatches(db);
+  const part = batchOutbox({ batches, events: eventPublisher(queue), log, metrics: metrics.queue });
+  return { part, timer: eventBatchTimer(batches, part) };
+};

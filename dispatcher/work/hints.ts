@@ -1,0 +1,50 @@
+import { type Static, Type } from "typebox";
+import type { Publisher } from "#core/queue/jetstream/publish.ts";
+import type { Subjects } from "#core/queue/subjects.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import type { TenantRow } from "#core/storage/tenants/tenants.ts";
+
+const Id = Type.String({ minLength: 1, maxLength: 64 });
+const MessageHint = Type.Object({ message_id: Id });
+const ChunkHint = Type.Object({ chunk_id: Id });
+
+/** Reads the body of a hint to plan a message. */
+export const messageHint: (input: unknown) => Static<typeof MessageHint> = parser(MessageHint);
+/** Reads the body of a hint to send a chunk. */
+export const chunkHint: (input: unknown) => Static<typeof ChunkHint> = parser(ChunkHint);
+
+/** Whose stream a hint goes to; `plan` is the one that the tenant was on. */
+type Lane = { plan: string; tenant_id: string; traceparent?: string | null };
+
+export type Hints = {
+  /** Says that a message needs a turn; `cause` is what happened: the same cause rings once. */
+  message: (of: Lane & { message_id: string }, cause: string) => Promise<void>;
+  /** Says that a chunk is to be sent. */
+  chunk: (of: Lane & { _id: string }, cause: string) => Promise<void>;
+};
+
+export type HintsDeps = {
+  publisher: Publisher;
+  subjects: Subjects;
+  tenant: (id: string) => Promise<TenantRow | null>;
+};
+
+/**
+ * Publishes hints, to the stream of the plan that the tenant is on by now: the one it was on may be gone. One that
+ * JetStream has no room for is rung again by the timer: refused or not, it is no error.
+ */
+export const hints = ({ publisher, subjects, tenant }: HintsDeps): Hints => {
+  const planOf = async ({ plan, tenant_id }: Lane): Promise<string> => (await tenant(tenant_id))?.plan ?? plan;
+  return {
+    message: async ({ message_id, traceparent, ...lane }, cause) => {
+      const id = `${message_id}:${cause}`;
+      const subject = subjects.plan(await planOf(lane), lane.tenant_id);
+      await publisher.publish(subject, { message_id }, { id, traceparent });
+    },
+    chunk: async ({ _id, traceparent, ...lane }, cause) => {
+      const id = `${_id}:${cause}`;
+      const subject = subjects.deliver(await planOf(lane), lane.tenant_id);
+      await publisher.publish(subject, { chunk_id: _id }, { id, traceparent });
+    },
+  };
+};

@@ -1,0 +1,59 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Wakeable } from "#core/storage/work/due.ts";
+
+/** How long a lease on a message or a chunk lasts, and how often it is extended while the work goes on. */
+export const holdMs = 30_000;
+const extendEveryMs = 10_000;
+
+/** A lease as the work under it sees it. Both ask the clock, and so are right also before any timer could fire. */
+export type Hold = {
+  /** Whether another may have taken over by now. */
+  isLost: () => boolean;
+  /** Whether nothing new is to be begun: it is lost, or the work was told to stop. */
+  isOver: () => boolean;
+};
+
+export type HoldDeps = {
+  /** The document as it was taken. */
+  taken: Pick<Wakeable, "lease">;
+  /** Extends the lease to `holdMs` after `now`; false when another holder has taken over. */
+  extend: (now: Date) => Promise<boolean>;
+  /** Each aborts when the work is to stop. */
+  stops: readonly AbortSignal[];
+  clock: Clock;
+};
+
+/**
+ * Runs long work under a lease that is extended meanwhile. The lease counts from before the request that took or extended
+ * it: a process that stood still, or whose MongoDB is away, finds out by the clock that it has run out.
+ */
+export const holding = async <T>(deps: HoldDeps, work: (hold: Hold) => Promise<T>): Promise<T> => {
+  const { extend, stops, clock } = deps;
+  let untilMs = deps.taken.lease?.until.getTime() ?? 0;
+  let isTaken = false;
+  let isExtending = false;
+
+  const extendNow = async (): Promise<void> => {
+    if (isExtending) return; // of two under way the older one could be written last
+    isExtending = true;
+    const now = clock.now();
+    try {
+      if (await extend(now)) untilMs = now.getTime() + holdMs;
+      else isTaken = true;
+    } catch {
+      // unreachable is not lost, until the lease has run out
+    } finally {
+      isExtending = false;
+    }
+  };
+  const isLost = (): boolean => isTaken || clock.now().getTime() >= untilMs;
+  const isOver = (): boolean => isLost() || stops.some(({ aborted }) => aborted);
+
+  if (untilMs - clock.now().getTime() < holdMs - extendEveryMs) void extendNow(); // much of it is gone already
+  const timer = setInterval(() => void extendNow(), extendEveryMs);
+  try {
+    return await work({ isLost, isOver });
+  } finally {
+    clearInterval(timer);
+  }
+};

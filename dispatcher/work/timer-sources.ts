@@ -1,0 +1,36 @@
+import type { Db } from "mongodb";
+import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
+import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
+import type { Hints } from "./hints.ts";
+
+export type TimerSourcesDeps = {
+  db: Db;
+  hints: Hints;
+  flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown>;
+};
+
+/** What is rung when its time has come: messages (also those with unpublished events) and chunks. */
+export const timerSources = ({ db, hints, flush }: TimerSourcesDeps): AnyTimerSource[] => [
+  timerSource<MessageRow>({
+    name: "messages",
+    collection: collectionOf<MessageRow>(db, messageCollection),
+    select: ["status", "plan", "tenant_id", "outbox", "traceparent"],
+    ring: async (row) => {
+      await flush(row);
+      if (row.status === "queued" || row.status === "processing") {
+        await hints.message({ ...row, message_id: row._id }, causeOf(row));
+      }
+    },
+  }),
+  timerSource<ChunkRow>({
+    name: "chunks",
+    collection: collectionOf<ChunkRow>(db, chunkCollection),
+    select: ["plan", "tenant_id"],
+    ring: (row) => hints.chunk(row, causeOf(row)),
+  }),
+];
+
+/** Each due time rings once, however many processes see it. */
+const causeOf = ({ due_at }: { due_at: Date | null }): string => `due:${due_at?.getTime()}`;

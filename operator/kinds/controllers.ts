@@ -1,0 +1,124 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { OperatorMetrics } from "#core/runtime/metrics/operator.ts";
+import { apiKeyResource } from "#core/schema/api-keys/resource.ts";
+import { appResource } from "#core/schema/apps/resource.ts";
+import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
+import { liveActivityTypeResource } from "#core/schema/live-activities/resource.ts";
+import { planResource } from "#core/schema/plans/resource.ts";
+import { tenantResource } from "#core/schema/tenants/resource.ts";
+import { webhookResource } from "#core/schema/webhooks/resource.ts";
+import type { Changes } from "#core/storage/settings/directory.ts";
+import { type Controller, controller } from "../engine/controller.ts";
+import type { Tell } from "../engine/events.ts";
+import { controllerMetrics, restartsAtZero } from "../engine/metrics.ts";
+import type { Handler } from "../engine/reconcile.ts";
+import type { Lane } from "../engine/work-queue.ts";
+import type { Handlers } from "./handlers.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { KubeObject, Resource } from "../kube/objects.ts";
+import { type ReflectorTiming, reflector } from "../kube/reflector.ts";
+import { metadataOnly, secretsPath, trimSecret } from "../kube/secrets.ts";
+import type { Store, StoreEvent } from "../kube/store.ts";
+import { dependants, type Wake } from "./links.ts";
+import type { KindName, Stores } from "./stores.ts";
+
+export type Controllers = Record<KindName, Controller>;
+
+/** What watching and reconciling need. */
+export type KindsDeps = {
+  client: KubeClient;
+  /** The same, for what changes something: lets nothing out when this process does not lead. */
+  writes: KubeClient;
+  /** Tells people, by Kubernetes Events. */
+  tell: Tell;
+  stores: Stores;
+  handlers: Handlers;
+  /** What other programs announce. */
+  changes: Changes;
+  timing: ReflectorTiming;
+  /** Only resources with these labels are looked at. */
+  labelSelector?: string | undefined;
+  workersPerKind: number;
+  clock: Clock;
+  log: Log;
+  metrics: OperatorMetrics;
+};
+
+/** A controller for each kind. What happens to an object wakes those that depend on it. */
+export const makeControllers = (deps: KindsDeps): Controllers => {
+  const { stores, handlers } = deps;
+  const links = dependants(stores);
+  const make = maker(deps, (wakes) => wakeAll(controllers, wakes));
+  const controllers: Controllers = {
+    plans: make({ definition: planResource, store: stores.plans, handler: handlers.plans, link: links.plan }),
+    tenants: make({ definition: tenantResource, store: stores.tenants, handler: handlers.tenants, link: links.tenant }),
+    apps: make({ definition: appResource, store: stores.apps, handler: handlers.apps, link: links.app }),
+    apiKeys: make({ definition: apiKeyResource, store: stores.apiKeys, handler: handlers.apiKeys, link: links.apiKey }),
+    webhooks: make({
+      definition: webhookResource,
+      store: stores.webhooks,
+      handler: handlers.webhooks,
+      link: links.webhook,
+    }),
+    liveActivityTypes: make({
+      definition: liveActivityTypeResource,
+      store: stores.liveActivityTypes,
+      handler: handlers.liveActivityTypes,
+      link: links.liveActivityType,
+    }),
+  };
+  return controllers;
+};
+
+/** Follows the metadata of every Secret; a change wakes the resources that read or write it. */
+export const watchSecrets = (deps: KindsDeps, controllers: Controllers): Pick<Controller, "watch" | "synced"> => {
+  const { client, stores, timing, log, metrics } = deps;
+  const link = dependants(stores).secret;
+  restartsAtZero(metrics, "secret");
+  const { run: watch, synced } = reflector<KubeObject>({
+    client,
+    path: secretsPath,
+    accept: metadataOnly,
+    store: stores.secrets,
+    trim: trimSecret,
+    onEvents: (events) => wakeAll(controllers, events.filter(({ kind }) => kind !== "same").flatMap(link)),
+    onRestart: (reason) => metrics.watchRestarts.inc({ kind: "secret", reason }),
+    timing,
+    log,
+  });
+  return { watch, synced };
+};
+
+/**
+ * Has resources looked at again when another program announces that their record changed, so that status tells. It is a
+ * resync of one: what has to be set right is drift.
+ */
+export const watchRecords = ({ stores, changes }: KindsDeps, controllers: Controllers): void => {
+  const link = dependants(stores).record;
+  changes.on((collection, id) => wakeAll(controllers, link(collection, id), "resync"));
+};
+
+type Kind<R extends Resource> = {
+  definition: ResourceDefinition;
+  store: Store<R>;
+  handler: Handler<R>;
+  link: (event: StoreEvent<R>) => Wake[];
+};
+
+const maker =
+  (deps: KindsDeps, wake: (wakes: readonly Wake[]) => void) =>
+  <R extends Resource>({ definition, store, handler, link }: Kind<R>): Controller =>
+    controller<R>({
+      ...deps,
+      definition,
+      store,
+      handler,
+      onEvent: (event) => wake(link(event)),
+      concurrency: deps.workersPerKind,
+      metrics: controllerMetrics(deps.metrics, definition.kind.toLowerCase(), deps.workersPerKind),
+    });
+
+const wakeAll = (controllers: Controllers, wakes: readonly Wake[], lane: Lane = "changed"): void => {
+  for (const { kind, key } of wakes) controllers[kind].wake(key, lane);
+};

@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createLog } from "#core/runtime/process/log.ts";
+import { applyPlans, type PlanManifest } from "./default-plans.ts";
+import { kubeClient } from "../kube/client.ts";
+import { connection } from "../kube/connection.ts";
+
+// The chart's Job: `node operator/plans/apply.ts FOLDER` applies the plans in the folder's .json files.
+const waitMs = 120_000; // for a CustomResourceDefinition that was made a moment ago
+
+const readPlans = (folder: string): PlanManifest[] =>
+  readdirSync(folder)
+    .filter((file) => file.endsWith(".json"))
+    .toSorted()
+    .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as PlanManifest); // the API server checks it
+
+const log = createLog({ program: "apply-plans", level: "info" });
+const client = kubeClient({ connection: connection(process.env) });
+const [, , folder = ""] = process.argv;
+try {
+  await applyPlans({ client, log }, readPlans(folder), AbortSignal.timeout(waitMs));
+} catch (err) {
+  log.error({ err }, "plans.failed");
+  process.exitCode = 1;
+}
+client.close();
