@@ -1,10 +1,10 @@
+import { eventRoutes } from "./events/routes.ts";
 import { openapi } from "./http/openapi/document.ts";
 import type { Route } from "./http/route.ts";
-import { eventRoutes } from "./events/routes.ts";
 import { liveActivityRoutes } from "./live-activities/routes.ts";
 import { notificationRoutes } from "./messages/routes.ts";
-import { documentRoute, serviceRoutes } from "./service/routes.ts";
 import { userRoutes } from "./people/routes.ts";
+import { documentRoute, serviceRoutes } from "./service/routes.ts";
 import { webhookDeliveryRoutes } from "./webhooks/delivery-routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 

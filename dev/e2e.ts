@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Tally } from "../test/support/reporter.ts";
+import type { Tally } from "../test/support/suite/reporter.ts";
 import { type Cluster, findCluster, needs } from "./e2e/clusters.ts";
 import { findTool } from "./find-tool.ts";
 import { buildImage, containerEngine } from "./image.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type Report, reportVariable } from "../test/support/reporter.ts";
+import { type Report, reportVariable } from "../test/support/suite/reporter.ts";
 import { devDir, rootDir } from "./paths.ts";
 
 const reportPath = join(devDir, "report.json");
@@ -13,7 +13,7 @@ const reportPath = join(devDir, "report.json");
 export const runMocha = async (args: readonly string[], env: NodeJS.ProcessEnv): Promise<Report> => {
   mkdirSync(devDir, { recursive: true });
   rmSync(reportPath, { force: true });
-  const options = ["--forbid-only", "--reporter", "test/support/reporter.ts"];
+  const options = ["--forbid-only", "--reporter", "test/support/suite/reporter.ts"];
   const mocha = spawn(process.execPath, ["node_modules/mocha/bin/mocha.js", ...options, ...args], {
     cwd: rootDir,
     env: { ...process.env, ...env, [reportVariable]: reportPath },

@@ -3,11 +3,11 @@ import { hostname } from "node:os";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { health, parts } from "./parts.ts";
 

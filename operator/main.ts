@@ -1,12 +1,12 @@
 import { OperatorConfig } from "#config/operator.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
+import { dns } from "#core/runtime/http/resolve.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
-import { dns } from "#core/runtime/http/resolve.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { leaseTiming } from "./engine/lease.ts";
 import { once } from "./once.ts";

@@ -1,8 +1,8 @@
 import type { Condition } from "#core/schema/kubernetes/common.ts";
+import type { KindName, Stores } from "./kinds/stores.ts";
 import { keyOf, type Resource } from "./kube/objects.ts";
 import { pause } from "./kube/watch.ts";
 import type { Operator } from "./operator.ts";
-import type { KindName, Stores } from "./kinds/stores.ts";
 
 export type OnceDeps = {
   engine: Pick<Operator, "isSynced" | "leader" | "isSettled">;

@@ -4,8 +4,8 @@ import { AppError } from "#core/errors.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
-import type { FoundKey } from "./key-lookup.ts";
 import { type Authenticate, unauthenticated } from "../http/middleware/authentication.ts";
+import type { FoundKey } from "./key-lookup.ts";
 
 export type AuthenticateDeps = {
   /** The key that has a token with this SHA-256 (hex); may be up to 30 s old. */

@@ -1,6 +1,6 @@
+import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventTypeList } from "#core/schema/events/custom.ts";
 import { eventKinds } from "#core/schema/events/envelope.ts";
-import { eventTypes } from "#core/schema/events/catalogue.ts";
 
 /** The catalogue of events, in the order of the specification. */
 export const eventTypeList: EventTypeList = {

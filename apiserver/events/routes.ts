@@ -1,7 +1,7 @@
 import { EventsAccepted, EventTypeList, PublishEvents } from "#core/schema/events/custom.ts";
-import { eventTypeList } from "./event-types.ts";
-import { route } from "../http/route.ts";
 import { appOfPath } from "../access/locate.ts";
+import { route } from "../http/route.ts";
+import { eventTypeList } from "./event-types.ts";
 
 export const eventRoutes = [
   route({

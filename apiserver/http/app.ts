@@ -1,24 +1,24 @@
 import Koa from "koa";
 import type { Clock } from "#core/domain/clock.ts";
-import type { Log } from "#core/runtime/process/log.ts";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { routes } from "../features.ts";
+import type { TakeToken } from "../limits/take-token.ts";
+import type { UseCases } from "../platform.ts";
 import { accessLog } from "./middleware/access-log.ts";
 import { type Authenticate, authentication } from "./middleware/authentication.ts";
 import { deadline } from "./middleware/deadline.ts";
 import { type EdgeLimit, edgeLimit } from "./middleware/edge-limit.ts";
-import { lastReply } from "./protocol/last-reply.ts";
-import { methodOverride } from "./protocol/method-override.ts";
 import { locate, operation, plan, scope } from "./middleware/operation.ts";
-import { problem } from "./protocol/problem.ts";
-import { protocol } from "./protocol/protocol.ts";
 import { rateLimit } from "./middleware/rate-limit.ts";
-import { requestBody } from "./protocol/request-body.ts";
 import { requestId } from "./middleware/request-id.ts";
 import { routing } from "./middleware/routing.ts";
-import { routes } from "../features.ts";
+import { lastReply } from "./protocol/last-reply.ts";
+import { methodOverride } from "./protocol/method-override.ts";
+import { problem } from "./protocol/problem.ts";
+import { protocol } from "./protocol/protocol.ts";
+import { requestBody } from "./protocol/request-body.ts";
 import type { State } from "./state.ts";
-import type { TakeToken } from "../limits/take-token.ts";
-import type { UseCases } from "../platform.ts";
 
 export type AppDeps = {
   use: UseCases;

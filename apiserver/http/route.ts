@@ -1,11 +1,11 @@
 import type { Static, TObject, TSchema } from "typebox";
-import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import type { ErrorCode } from "#core/errors.ts";
 import { Closed } from "#core/schema/json/common.ts";
 import { parser } from "#core/schema/json/parser.ts";
+import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import type { Caller } from "../access/caller.ts";
-import type { Attempt, NewId } from "./once.ts";
 import type { UseCases } from "../platform.ts";
+import type { Attempt, NewId } from "./once.ts";
 
 /** What is known before the resource is looked up: nothing of it is validated yet. */
 export type Located = {

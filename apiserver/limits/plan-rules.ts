@@ -1,5 +1,5 @@
-import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
 import { AppError } from "#core/errors.ts";
+import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { Caller } from "../access/caller.ts";
 

@@ -1,6 +1,6 @@
 import type { UpdateLiveActivityType } from "#core/schema/live-activities/type.ts";
-import { rememberChange } from "#core/storage/work/intended-changes.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
+import { rememberChange } from "#core/storage/work/intended-changes.ts";
 import type { By } from "../settings/audit.ts";
 import { requireUnmanaged } from "../settings/managed.ts";
 import { laterThan, writeAsIs } from "../settings/write-as-is.ts";

@@ -5,11 +5,11 @@ import {
   LiveActivityTypeList,
   UpdateLiveActivityType,
 } from "#core/schema/live-activities/type.ts";
-import { activityTypeView } from "./views.ts";
 import type { Caller } from "../access/caller.ts";
+import { activityTypeOfPath, appOfPath } from "../access/locate.ts";
 import { route } from "../http/route.ts";
 import type { UseCases } from "../platform.ts";
-import { activityTypeOfPath, appOfPath } from "../access/locate.ts";
+import { activityTypeView } from "./views.ts";
 
 const tag = "Live activities";
 const ofTypes = "/v1/apps/{appId}/live-activities/types";

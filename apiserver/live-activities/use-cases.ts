@@ -1,8 +1,8 @@
 import type { Db } from "mongodb";
 import { appActivityTypes } from "#core/storage/live-activities/app-types.ts";
 import { type LiveActivityTypeRow, liveActivityTypeCollection } from "#core/storage/live-activities/types.ts";
-import type { LateNats } from "../publishing/late-nats.ts";
 import { type AllPlans, featureRule } from "../limits/plan-rules.ts";
+import type { LateNats } from "../publishing/late-nats.ts";
 import { removeActivityType, updateActivityType } from "./change.ts";
 import { createActivityType } from "./create.ts";
 import type { ActivityTypeDeps } from "./deps.ts";

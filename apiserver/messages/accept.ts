@@ -1,21 +1,21 @@
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import { pushErrors } from "#core/channels/limits.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { newId } from "#core/domain/ids.ts";
 import { reachOf } from "#core/domain/messages/channels.ts";
-import { pushErrors } from "#core/channels/limits.ts";
 import { AppError, refuse } from "#core/errors.ts";
 import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { messageEventData } from "#core/storage/messages/view.ts";
 import type { MessageRow, Messages } from "#core/storage/messages/messages.ts";
+import { messageEventData } from "#core/storage/messages/view.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import type { Caller } from "../access/caller.ts";
-import { type Draft, draftOf } from "./draft.ts";
-import type { Estimate } from "./estimate.ts";
 import { inProgress, keyReused } from "../http/idempotency-key.ts";
 import type { Quota } from "../limits/quota.ts";
+import { type Draft, draftOf } from "./draft.ts";
+import type { Estimate } from "./estimate.ts";
 
 export type AcceptDeps = {
   messages: Pick<Messages, "insert" | "findByKey" | "releaseKey">;

@@ -1,8 +1,8 @@
-import { isSendable, type SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#core/domain/messages/channels.ts";
 import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import { Content, type CreateNotification, Options } from "#core/schema/messages/notification.ts";
+import { isSendable, type SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import { fingerprintOf } from "../http/idempotency-key.ts";
 import { unsupported } from "./unsupported.ts";
 

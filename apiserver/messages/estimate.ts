@@ -1,7 +1,7 @@
 import { invalid } from "#core/errors.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
-import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import type { Probed, Targets } from "#core/storage/messages/targets.ts";
+import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import { aliasKey } from "#core/storage/people/users.ts";
 
 export type EstimateDeps = {

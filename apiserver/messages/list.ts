@@ -1,7 +1,7 @@
 import type { Message, MessageListQuery } from "#core/schema/messages/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { messageView } from "#core/storage/messages/view.ts";
 import type { MessageFilter, Messages } from "#core/storage/messages/messages.ts";
+import { messageView } from "#core/storage/messages/view.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 
 export type ListMessagesDeps = { messages: Pick<Messages, "list">; cursors: Cursors };

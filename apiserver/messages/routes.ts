@@ -9,11 +9,11 @@ import {
 import { CreateNotification } from "#core/schema/messages/notification.ts";
 import { deliveryView } from "#core/storage/messages/delivery-list.ts";
 import { messageView } from "#core/storage/messages/view.ts";
-import { readPage } from "../http/pages.ts";
-import { idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
-import { listMessages } from "./list.ts";
-import { route } from "../http/route.ts";
 import { appOfBody, appOfQuery, messageOfPath, requireApp } from "../access/locate.ts";
+import { idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
+import { readPage } from "../http/pages.ts";
+import { route } from "../http/route.ts";
+import { listMessages } from "./list.ts";
 
 const tag = "Notifications";
 const readers = ["notifications:write", "analytics:read"] as const;

@@ -1,6 +1,6 @@
-import { isSendable } from "#core/schema/vocabulary/channels.ts";
 import type { FieldError } from "#core/errors.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import { isSendable } from "#core/schema/vocabulary/channels.ts";
 
 /**
  * Members that the specification has and this release gives no effect yet. They are validated like all others, then

@@ -1,7 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { type RemovalRow, type Removals, userRemoval } from "#core/storage/work/removals.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow, Users } from "#core/storage/people/users.ts";
+import { type RemovalRow, type Removals, userRemoval } from "#core/storage/work/removals.ts";
 
 export type DeleteUserDeps = {
   removals: Pick<Removals, "begin">;

@@ -1,11 +1,11 @@
 import { OkReply } from "#core/schema/json/error.ts";
 import { CreateSubscription, Subscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import { UpdateUser, UpsertUser, User } from "#core/schema/people/user.ts";
-import { subscriptionView, userView } from "#core/storage/people/views.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
+import { subscriptionView, userView } from "#core/storage/people/views.ts";
+import { appOfPath, existing, subscriptionOfPath, userOfPath } from "../access/locate.ts";
 import { route } from "../http/route.ts";
 import type { UseCases } from "../platform.ts";
-import { appOfPath, existing, subscriptionOfPath, userOfPath } from "../access/locate.ts";
 
 const tag = "Users and subscriptions";
 const ofApp = "/v1/apps/{appId}";

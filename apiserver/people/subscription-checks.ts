@@ -1,8 +1,8 @@
 import { checkAddress } from "#core/domain/people/address.ts";
-import { type Channel, isSendable, type SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import { type FieldError, invalid, refuse } from "#core/errors.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
+import { type Channel, isSendable, type SendableChannel } from "#core/schema/vocabulary/channels.ts";
 
 /** A subscription's address in its channel's one spelling. */
 export type Addressed = { channel: SendableChannel; token: string; web: { p256dh: string; auth: string } | null };

@@ -4,10 +4,10 @@ import type { UpdateSubscription } from "#core/schema/people/subscription.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { isEnded, type Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { Caller } from "../access/caller.ts";
-import { revived, statusChange } from "./register-subscription.ts";
 import type { RequireSubscribers } from "../limits/subscriber-quota.ts";
-import { changedAddress } from "./subscription-checks.ts";
 import { writeAsIs } from "../settings/write-as-is.ts";
+import { revived, statusChange } from "./register-subscription.ts";
+import { changedAddress } from "./subscription-checks.ts";
 
 export type UpdateSubscriptionDeps = {
   subscriptions: Pick<Subscriptions, "find" | "findByToken" | "update">;

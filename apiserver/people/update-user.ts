@@ -1,10 +1,10 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { UpdateUser } from "#core/schema/people/user.ts";
 import type { UserRow, Users } from "#core/storage/people/users.ts";
+import { writeAsIs } from "../settings/write-as-is.ts";
 import { aliasClaimed } from "./upsert-user.ts";
 import { changeOf } from "./user-change.ts";
 import { checkUser } from "./user-checks.ts";
-import { writeAsIs } from "../settings/write-as-is.ts";
 
 export type UpdateUserDeps = {
   users: Pick<Users, "find" | "findAll" | "update">;

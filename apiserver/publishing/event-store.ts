@@ -5,8 +5,8 @@ import type { BatchOutbox } from "#core/queue/batch-outbox.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import { unavailable } from "#core/storage/mongo/connect.ts";
 import type { EventBatches, EventBatchRow, StoredEvent } from "#core/storage/events/batches.ts";
+import { unavailable } from "#core/storage/mongo/connect.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 
 /** Events that one request brought. */

@@ -1,13 +1,13 @@
 import type { Db } from "mongodb";
 import { type EventPublisher, gatheredEvents } from "#core/queue/events.ts";
 import { type Outbox, type OutboxDeps, outbox, type WithOutbox } from "#core/queue/outbox.ts";
+import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
-import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
+import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
 
 export type PeopleOutboxDeps = { db: Db; events: EventPublisher; log: Log; metrics: QueueMetrics };
 

@@ -1,5 +1,5 @@
-import { rememberChange } from "#core/storage/work/intended-changes.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { rememberChange } from "#core/storage/work/intended-changes.ts";
 import type { By } from "../settings/audit.ts";
 import { requireUnmanaged } from "../settings/managed.ts";
 import { laterThan, writeAsIs } from "../settings/write-as-is.ts";

@@ -1,5 +1,5 @@
-import { isReservedHeader } from "#core/domain/webhooks/reserved-headers.ts";
 import { type FilterProblem, filterProblems } from "#core/domain/webhooks/filter.ts";
+import { isReservedHeader } from "#core/domain/webhooks/reserved-headers.ts";
 import { type FieldError, invalid, ValidationError } from "#core/errors.ts";
 import type { EventKind } from "#core/schema/events/envelope.ts";
 import type { WebhookFilters } from "#core/schema/webhooks/filters.ts";

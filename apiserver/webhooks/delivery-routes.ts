@@ -1,8 +1,8 @@
 import { WebhookAttemptList, WebhookDeliveryDetail } from "#core/schema/webhooks/webhook.ts";
-import { route } from "../http/route.ts";
-import { webhookAttemptView, webhookDeliveryDetailView } from "./views.ts";
 import { existing, webhookDeliveryOfPath } from "../access/locate.ts";
+import { route } from "../http/route.ts";
 import { ofWebhooks, webhookTag as tag, webhooksInPlan } from "./routes.ts";
+import { webhookAttemptView, webhookDeliveryDetailView } from "./views.ts";
 
 const ofDelivery = `${ofWebhooks}/deliveries/{deliveryId}`;
 

@@ -3,8 +3,8 @@ import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import type { WebhookHistory } from "#core/storage/webhooks/history.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Audit } from "../settings/audit.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import type { Audit } from "../settings/audit.ts";
 import type { CheckDeps } from "./checks.ts";
 
 /** What changes of endpoints need. */

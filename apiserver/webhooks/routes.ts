@@ -18,13 +18,13 @@ import {
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Caller } from "../access/caller.ts";
+import { appOfPath, webhookOfPath } from "../access/locate.ts";
 import type { NewId } from "../http/once.ts";
 import { route } from "../http/route.ts";
 import type { UseCases } from "../platform.ts";
 import type { WithSecret } from "./create.ts";
 import { isRotatedSince } from "./rotate-secret.ts";
 import { recoveryView, webhookDeliveryDetailView, webhookView } from "./views.ts";
-import { appOfPath, webhookOfPath } from "../access/locate.ts";
 
 export const webhookTag = "Webhooks";
 export const ofWebhooks = "/v1/apps/{appId}/webhooks";

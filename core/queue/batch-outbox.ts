@@ -1,8 +1,8 @@
 import { Unavailable } from "../errors.ts";
 import { later } from "../runtime/batching/later.ts";
+import type { QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
-import type { QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { EventBatches, EventBatchRow } from "../storage/events/batches.ts";
 import type { EventTextPublisher } from "./events.ts";
 import { clearing } from "./outbox.ts";

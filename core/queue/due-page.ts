@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, Collection, Filter, UpdateFilter } from "mongodb";
 import type { Clock } from "../domain/clock.ts";
-import type { Log } from "../runtime/process/log.ts";
 import type { QueueMetrics } from "../runtime/metrics/queue.ts";
+import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
 import type { Leasable } from "../storage/work/leases.ts";
 import { isPassing } from "./passing.ts";

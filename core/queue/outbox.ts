@@ -1,9 +1,9 @@
 import type { Collection, Filter, UpdateFilter } from "mongodb";
 import { Unavailable } from "../errors.ts";
 import { later } from "../runtime/batching/later.ts";
+import type { QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
-import type { QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { OutboxEvent } from "../schema/events/envelope.ts";
 import type { Leasable } from "../storage/work/leases.ts";
 import type { EventPublisher } from "./events.ts";

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Collection, Db, Filter } from "mongodb";
 import type { Clock } from "../domain/clock.ts";
+import { countAside, type QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
-import { countAside, type QueueMetrics } from "../runtime/metrics/queue.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
-import { type Leasable, type NamedLease, namedLease } from "../storage/work/leases.ts";
 import { readWithin, type Within } from "../storage/mongo/read-within.ts";
+import { type Leasable, type NamedLease, namedLease } from "../storage/work/leases.ts";
 import { type RingDeps, ringPage } from "./due-page.ts";
 
 /** Documents whose `due_at` is watched. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Delivery } from "#core/schema/messages/delivery.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { Delivery } from "#core/schema/messages/delivery.ts";
 import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import type { ReceivedWebhook } from "../receiver.ts";

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
-import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
 import { allResources } from "#core/schema/kubernetes/all.ts";
+import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
 import { resourceGroup } from "#core/schema/kubernetes/definition.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 

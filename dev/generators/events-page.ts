@@ -1,6 +1,6 @@
 import { sampleEvent } from "#core/domain/events/sample.ts";
-import { type EventKind, eventKinds } from "#core/schema/events/envelope.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
+import { type EventKind, eventKinds } from "#core/schema/events/envelope.ts";
 import { exampleAppId, exampleTime } from "#core/schema/events/refs.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 

@@ -1,5 +1,5 @@
-import { openapi } from "../../apiserver/http/openapi/document.ts";
 import { routes } from "../../apiserver/features.ts";
+import { openapi } from "../../apiserver/http/openapi/document.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 
 /** The REST interface's description, as it is served at /v1/openapi.json. */

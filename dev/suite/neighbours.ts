@@ -1,10 +1,13 @@
 /** Files that judge how long something takes. They run at the end, one after the other, with nothing beside them. */
-export const alone: readonly string[] = ["test/integration/operator/within-a-second.test.ts"];
+export const alone: readonly string[] = ["test/integration/operator/engine/within-a-second.test.ts"];
 
 /** Files that cannot run side by side, and why: they share a process. */
 export const together: readonly { files: readonly string[]; because: string }[] = [
   {
-    files: ["test/integration/operator/gitops.test.ts", "test/integration/operator/samples.test.ts"],
+    files: [
+      "test/integration/operator/resources/gitops.test.ts",
+      "test/integration/operator/resources/samples.test.ts",
+    ],
     because: "both apply config/samples, whose names are the whole cluster's",
   },
   {

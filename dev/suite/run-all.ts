@@ -1,4 +1,4 @@
-import type { Report } from "../../test/support/reporter.ts";
+import type { Report } from "../../test/support/suite/reporter.ts";
 import { portsVariable } from "../servers/free-ports.ts";
 import { inPlaces } from "./pool.ts";
 import type { Run } from "./runs.ts";

@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Report } from "../../test/support/reporter.ts";
-import type { Order } from "../../test/support/worker.ts";
+import type { Report } from "../../test/support/suite/reporter.ts";
+import type { Order } from "../../test/support/suite/worker.ts";
 import { devDir, rootDir } from "../paths.ts";
 
 /** A process that runs sets of test files, one after another. */
@@ -45,7 +45,7 @@ const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !
 
 const begin = (outputPath: string, env: NodeJS.ProcessEnv): ChildProcess => {
   const output = openSync(outputPath, "a");
-  const child = fork("test/support/worker.ts", {
+  const child = fork("test/support/suite/worker.ts", {
     cwd: rootDir,
     env: { ...process.env, NODE_COMPILE_CACHE: join(devDir, "compile-cache"), ...env },
     stdio: ["ignore", output, output, "ipc"],

@@ -1,7 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Origins, Outcome, Recipient } from "#core/domain/messages/outcome.ts";
-import { type Breaker, breaker, type Spare } from "./breaker.ts";
 import { recent } from "../work/recent.ts";
+import { type Breaker, breaker, type Spare } from "./breaker.ts";
 
 export type AccountBreakers = {
   /** Makes the call that sends to a recipient, or says without it what it would come to. */

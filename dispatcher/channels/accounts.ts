@@ -1,19 +1,19 @@
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
-import type { Clock } from "#core/domain/clock.ts";
-import { renderApns } from "#core/channels/ios-push/render.ts";
-import { renderEmail } from "#core/channels/email/render.ts";
 import { renderFcm } from "#core/channels/android-push/render.ts";
+import { renderEmail } from "#core/channels/email/render.ts";
+import { renderApns } from "#core/channels/ios-push/render.ts";
 import { renderWebPush } from "#core/channels/web-push/render.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow, ChannelAccounts } from "#core/storage/apps/apps.ts";
 import type { Sealed } from "#core/storage/settings/sealed.ts";
 import type { GuardedClient } from "../net/guarded/client.ts";
-import { apns } from "./ios-push/apns.ts";
-import type { ApnsTokens } from "./ios-push/tokens.ts";
+import type { OpenTransport } from "../net/transport.ts";
 import { fcm } from "./android-push/fcm.ts";
 import { smtp } from "./email/smtp.ts";
-import type { OpenTransport } from "../net/transport.ts";
-import { webPush } from "./web-push/web-push.ts";
+import { apns } from "./ios-push/apns.ts";
+import type { ApnsTokens } from "./ios-push/tokens.ts";
 import { type Account, account } from "./registry.ts";
+import { webPush } from "./web-push/web-push.ts";
 
 export type AccountsDeps = {
   /** Opens a sealed secret. `context` is the place it was sealed for. */

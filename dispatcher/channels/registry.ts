@@ -1,14 +1,14 @@
-import { type SendableChannel, sendableChannels } from "#core/schema/vocabulary/channels.ts";
+import type { Rendering } from "#core/channels/rendering.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Origins, Provider } from "#core/domain/messages/outcome.ts";
-import type { Rendering } from "#core/channels/rendering.ts";
-import type { Log } from "#core/runtime/process/log.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { type SendableChannel, sendableChannels } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
 import type { Send, Sender } from "../messages/deliver.ts";
-import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
 import { recent } from "../work/recent.ts";
+import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
+import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
 
 /** A provider account that is open: what `Provider` sends, rendered by the channel's own renderer. */
 export type Account = {

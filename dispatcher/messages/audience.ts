@@ -1,5 +1,5 @@
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
+import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached, Wanted } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunkSize, type Stretch } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";

@@ -4,9 +4,9 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
-import type { Delivered, Work } from "./deliver.ts";
 import { type Hold, holding } from "../work/lease.ts";
 import type { Suspensions } from "../work/suspensions.ts";
+import type { Delivered, Work } from "./deliver.ts";
 
 export type ChunkDeps = {
   take: (id: string, now: Date) => Promise<ChunkRow | null>;

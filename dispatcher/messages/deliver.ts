@@ -1,20 +1,20 @@
-import type { Random } from "#core/domain/backoff.ts";
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
-import type { Clock } from "#core/domain/clock.ts";
-import { maskAddress } from "#core/domain/people/mask.ts";
-import { type DeliveryErrorCode, NotBegun, type Outcome, type Recipient } from "#core/domain/messages/outcome.ts";
 import { isTranslated } from "#core/channels/rendering.ts";
+import type { Random } from "#core/domain/backoff.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { type DeliveryErrorCode, NotBegun, type Outcome, type Recipient } from "#core/domain/messages/outcome.ts";
+import { maskAddress } from "#core/domain/people/mask.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
+import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { Gone } from "#core/storage/people/invalidated.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { Gone } from "#core/storage/people/invalidated.ts";
 import type { AccountBreakers } from "../channels/account-breakers.ts";
-import { type Attempt, conclude, deliveryIdOf, expire, type SuppressionReason, suppress } from "./delivery-row.ts";
-import type { Hold } from "../work/lease.ts";
 import type { InvalidationGuard } from "../channels/invalidation-guard.ts";
+import type { Hold } from "../work/lease.ts";
+import { type Attempt, conclude, deliveryIdOf, expire, type SuppressionReason, suppress } from "./delivery-row.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
 

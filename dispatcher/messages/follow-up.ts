@@ -3,10 +3,10 @@ import { makeEvent } from "#core/domain/events/make.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { Gone } from "#core/storage/people/invalidated.ts";
 import type { Counts } from "#core/storage/messages/messages.ts";
-import type { Delivered, Work } from "./deliver.ts";
+import type { Gone } from "#core/storage/people/invalidated.ts";
 import type { Hold } from "../work/lease.ts";
+import type { Delivered, Work } from "./deliver.ts";
 import { retryChunks } from "./retry.ts";
 
 export type FollowUpDeps = {

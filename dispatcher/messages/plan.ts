@@ -3,9 +3,9 @@ import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
-import type { Advance } from "./turn.ts";
 import { type Hold, holding } from "../work/lease.ts";
 import type { Suspensions } from "../work/suspensions.ts";
+import type { Advance } from "./turn.ts";
 
 export type PlanDeps = {
   take: (id: string, now: Date) => Promise<MessageRow | null>;

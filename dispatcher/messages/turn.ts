@@ -5,9 +5,9 @@ import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import { asleep } from "#core/storage/work/due.ts";
-import type { Delivered, Work } from "./deliver.ts";
 import type { Hold } from "../work/lease.ts";
 import { isScanned, nextPiece, type Piece, resolvePieces, type SurveyDeps } from "./audience.ts";
+import type { Delivered, Work } from "./deliver.ts";
 
 /**
  * What a turn came to: all is sent and stored (`all` of it here and now, when the turn sent it itself); chunks are queued

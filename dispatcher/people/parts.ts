@@ -3,18 +3,18 @@ import type { Clock } from "#core/domain/clock.ts";
 import { type EventPublisher, gatheredEvents } from "#core/queue/events.ts";
 import { type Outbox, type OutboxDeps, outbox, type WithOutbox } from "#core/queue/outbox.ts";
 import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
+import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
-import { appData } from "#core/storage/apps/data.ts";
 import { apps } from "#core/storage/apps/apps.ts";
-import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
+import { appData } from "#core/storage/apps/data.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
 import { webhookErasure } from "#core/storage/webhooks/erasure.ts";
-import { publishChanges } from "./outbox.ts";
+import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
 import { finishRemoval } from "../jobs/removals.ts";
+import { publishChanges } from "./outbox.ts";
 
 export type PeoplePartsDeps = {
   db: Db;

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
-import { Nullable } from "#core/schema/json/common.ts";
 import { type EventEnvelope, eventKinds } from "#core/schema/events/envelope.ts";
+import { Nullable } from "#core/schema/json/common.ts";
 import { parser } from "#core/schema/json/parser.ts";
 
 const Id = Type.String({ minLength: 1, maxLength: 64 });

@@ -1,21 +1,21 @@
 import type { Announcer } from "#core/queue/announce.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
-import type { Part } from "#core/runtime/process/lifecycle.ts";
-import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import { countAside } from "#core/runtime/metrics/queue.ts";
+import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
-import { namedLease } from "#core/storage/work/leases.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { webhookFailures } from "#core/storage/webhooks/failures.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import { namedLease } from "#core/storage/work/leases.ts";
 import { healthCheck } from "./health/check.ts";
-import type { Lanes, LanesDeps } from "./queue/queues.ts";
 import { type OwnerMailsDeps, ownerMails } from "./health/owner-mails.ts";
+import type { Lanes, LanesDeps } from "./queue/queues.ts";
 import { type TestRequestsDeps, testRequests } from "./send/test-requests.ts";
 
 export type SidePartsDeps = Omit<TestRequestsDeps, "subject" | "find" | "keep"> & {

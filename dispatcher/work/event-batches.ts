@@ -1,8 +1,8 @@
 import type { Db } from "mongodb";
 import { batchOutbox, eventBatchTimer } from "#core/queue/batch-outbox.ts";
 import { type EventPublisherDeps, eventPublisher } from "#core/queue/events.ts";
-import type { Log } from "#core/runtime/process/log.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
+import type { Log } from "#core/runtime/process/log.ts";
 import { eventBatches } from "#core/storage/events/batches.ts";
 
 export type EventBatchesDeps = EventPublisherDeps & { db: Db; log: Log; metrics: Metrics<"dispatcher"> };

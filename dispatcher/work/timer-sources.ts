@@ -1,8 +1,8 @@
 import type { Db } from "mongodb";
 import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
 import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts";
-import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import type { Hints } from "./hints.ts";
 
 export type TimerSourcesDeps = {

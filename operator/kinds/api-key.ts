@@ -15,8 +15,8 @@ import { hashesAfter, hashesBefore } from "../policies/tokens.ts";
 import { type AppRefDeps, appOfTenant } from "../records/app-ref.ts";
 import { type Common, kept, noTenant, refusal } from "../records/common.ts";
 import { type Made, requireHolder } from "../records/holder.ts";
-import { type KeySecretDeps, ownerOf, secretConflict, writeSecret } from "./api-key-secret.ts";
 import { type MayWrite, type Place, type Records, records, type Wanted } from "../records/record.ts";
+import { type KeySecretDeps, ownerOf, secretConflict, writeSecret } from "./api-key-secret.ts";
 
 export type ApiKeyDeps = Common &
   AppRefDeps &

@@ -1,6 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
-import type { Log } from "#core/runtime/process/log.ts";
 import type { OperatorMetrics } from "#core/runtime/metrics/operator.ts";
+import type { Log } from "#core/runtime/process/log.ts";
 import { apiKeyResource } from "#core/schema/api-keys/resource.ts";
 import { appResource } from "#core/schema/apps/resource.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
@@ -14,12 +14,12 @@ import type { Tell } from "../engine/events.ts";
 import { controllerMetrics, restartsAtZero } from "../engine/metrics.ts";
 import type { Handler } from "../engine/reconcile.ts";
 import type { Lane } from "../engine/work-queue.ts";
-import type { Handlers } from "./handlers.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { KubeObject, Resource } from "../kube/objects.ts";
 import { type ReflectorTiming, reflector } from "../kube/reflector.ts";
 import { metadataOnly, secretsPath, trimSecret } from "../kube/secrets.ts";
 import type { Store, StoreEvent } from "../kube/store.ts";
+import type { Handlers } from "./handlers.ts";
 import { dependants, type Wake } from "./links.ts";
 import type { KindName, Stores } from "./stores.ts";
 

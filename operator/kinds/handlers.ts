@@ -10,40 +10,40 @@ import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { StreamSpec } from "#core/queue/topology.ts";
 import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
-import { templateProblem } from "#core/runtime/templates/engine.ts";
-import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Resolve } from "#core/runtime/http/resolve.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import { templateProblem } from "#core/runtime/templates/engine.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys/api-keys.ts";
+import { rememberingRows, revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { type AppRow, appCollection, apps } from "#core/storage/apps/apps.ts";
-import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
-import { oneWriter } from "#core/storage/mongo/duplicate.ts";
 import {
   type LiveActivityTypeRow,
   liveActivityTypeCollection,
   liveActivityTypes,
 } from "#core/storage/live-activities/types.ts";
-import { type Fence, type ManagedRow, type ManagedRows, managedRows } from "#core/storage/settings/managed.ts";
+import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
+import { oneWriter } from "#core/storage/mongo/duplicate.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
-import { rememberingRows, revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
+import { type Fence, type ManagedRow, type ManagedRows, managedRows } from "#core/storage/settings/managed.ts";
 import { type TenantRow, tenantCollection, tenants } from "#core/storage/tenants/tenants.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { cascade } from "../records/cascade.ts";
-import { apiKeyHandler } from "./api-key.ts";
-import { appHandler } from "./app.ts";
-import type { Common } from "../records/common.ts";
-import { liveActivityTypeHandler } from "./live-activity-type.ts";
-import { planHandler } from "./plan.ts";
-import { planRoom } from "../records/plan-room.ts";
-import { tenantHandler } from "./tenant.ts";
-import { webhookHandler } from "./webhook.ts";
 import type { Handler } from "../engine/reconcile.ts";
-import { sparing } from "./inputs.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Secrets } from "../kube/secrets.ts";
 import type { Store } from "../kube/store.ts";
+import { cascade } from "../records/cascade.ts";
+import type { Common } from "../records/common.ts";
+import { planRoom } from "../records/plan-room.ts";
+import { apiKeyHandler } from "./api-key.ts";
+import { appHandler } from "./app.ts";
+import { sparing } from "./inputs.ts";
+import { liveActivityTypeHandler } from "./live-activity-type.ts";
+import { planHandler } from "./plan.ts";
 import type { KindName, Stores } from "./stores.ts";
+import { tenantHandler } from "./tenant.ts";
+import { webhookHandler } from "./webhook.ts";
 
 export type HandlerDeps = Common & {
   db: Db;

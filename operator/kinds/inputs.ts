@@ -8,7 +8,6 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ManagedRows } from "#core/storage/settings/managed.ts";
 import type { Tenants } from "#core/storage/tenants/tenants.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type AppRefDeps, appOf } from "../records/app-ref.ts";
 import type { Handler } from "../engine/reconcile.ts";
 import { unlessUnchanged } from "../engine/unchanged.ts";
 import { type KubeObject, keyFrom, type Resource } from "../kube/objects.ts";
@@ -17,6 +16,7 @@ import { secretNamesOf } from "../policies/credentials.ts";
 import { idOf } from "../policies/management.ts";
 import { headerSecretsOf } from "../policies/webhook-headers.ts";
 import { healthStatus } from "../policies/webhook-status.ts";
+import { type AppRefDeps, appOf } from "../records/app-ref.ts";
 
 export type InputsDeps = AppRefDeps & {
   apps: Pick<ManagedRows<AppRow>, "find">;

@@ -1,12 +1,12 @@
 import { contradictions } from "#core/domain/live-activities/schema.ts";
 import { type LiveActivityTypeSpec, liveActivityTypeResource } from "#core/schema/live-activities/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { OneWriter } from "#core/storage/mongo/duplicate.ts";
 import {
   type LiveActivityTypeRow,
   type LiveActivityTypes,
   liveActivityTypeCollection,
 } from "#core/storage/live-activities/types.ts";
+import type { OneWriter } from "#core/storage/mongo/duplicate.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";

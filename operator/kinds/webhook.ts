@@ -1,12 +1,12 @@
 import type { FieldError } from "#core/errors.ts";
+import type { WebhookFilters } from "#core/schema/webhooks/filters.ts";
 import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
 import type { HealthWindow } from "#core/schema/webhooks/webhook.ts";
-import type { WebhookFilters } from "#core/schema/webhooks/filters.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { OneWriter } from "#core/storage/mongo/duplicate.ts";
 import type { ManagedRows } from "#core/storage/settings/managed.ts";
-import { asleep } from "#core/storage/work/due.ts";
 import { healthAnew, type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
+import { asleep } from "#core/storage/work/due.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";

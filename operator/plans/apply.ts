@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createLog } from "#core/runtime/process/log.ts";
-import { applyPlans, type PlanManifest } from "./default-plans.ts";
 import { kubeClient } from "../kube/client.ts";
 import { connection } from "../kube/connection.ts";
+import { applyPlans, type PlanManifest } from "./default-plans.ts";
 
 // The chart's Job: `node operator/plans/apply.ts FOLDER` applies the plans in the folder's .json files.
 const waitMs = 120_000; // for a CustomResourceDefinition that was made a moment ago

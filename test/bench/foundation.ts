@@ -1,8 +1,8 @@
-import { accept } from "./accept.ts";
-import { benchApnsSender } from "./apns-sender.ts";
-import { blast } from "./blast.ts";
 import { idle } from "./idle.ts";
 import type { Measurement, Measurements } from "./measure-all.ts";
+import { accept } from "./messages/accept.ts";
+import { benchApnsSender } from "./messages/apns-sender.ts";
+import { blast } from "./messages/blast.ts";
 import type { Round } from "./servers.ts";
 import { type Figure, figure } from "./table.ts";
 

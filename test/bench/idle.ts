@@ -1,5 +1,5 @@
 import type { ProgramName } from "../../dev/programs.ts";
-import type { System } from "../support/system.ts";
+import type { System } from "../support/system/system.ts";
 import { rssMiB } from "./process-usage.ts";
 
 const programs = ["operator", "apiserver", "dispatcher"] as const satisfies readonly ProgramName[];

@@ -6,10 +6,10 @@ import { devDir } from "../../dev/paths.ts";
 import { withLock } from "../../dev/servers/lock.ts";
 import { foundation } from "./foundation.ts";
 import { type Measurements, measureAll } from "./measure-all.ts";
-import { operator } from "./operator.ts";
+import { operator } from "./operator/operator.ts";
 import { shortRound, wholeRound } from "./servers.ts";
 import type { Figure } from "./table.ts";
-import { webhooks } from "./webhooks.ts";
+import { webhooks } from "./webhooks/webhooks.ts";
 
 // make bench: measures every figure of the project on this machine and prints each when it is known. `node
 // test/bench/main.ts [names]` measures some, by the name of a group or of one measurement. With --save they become the

@@ -1,4 +1,4 @@
-import type { Tally } from "../support/reporter.ts";
+import type { Tally } from "../support/suite/reporter.ts";
 import type { Round } from "./servers.ts";
 import { type Figure, failedRow, heading, rowOf } from "./table.ts";
 

@@ -6,11 +6,11 @@ import { freePorts } from "../../dev/servers/free-ports.ts";
 import { startKubernetes } from "../../dev/servers/kubernetes.ts";
 import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
 import { connection } from "../../operator/kube/connection.ts";
-import type { Manifest } from "../integration/operator/harness.ts";
-import { privateServers } from "../support/servers.ts";
-import { type System, type SystemProgram, startSystem } from "../support/system.ts";
+import type { Manifest } from "../integration/operator/support/harness.ts";
+import { privateServers } from "../support/servers/servers.ts";
+import { type System, type SystemProgram, startSystem } from "../support/system/system.ts";
 import { until } from "../support/until.ts";
-import { loopbackAllowed } from "../support/webhook-traffic.ts";
+import { loopbackAllowed } from "../support/webhooks/traffic.ts";
 import { startSink } from "./sink.ts";
 
 /** The stores of an installation. They end with this process, at the latest. */

@@ -15,7 +15,7 @@ export type Sink = {
 
 export const startSink = async (): Promise<Sink> => {
   const credentials = makeCredentials();
-  const child = fork(join(import.meta.dirname, "apns-sink.ts"));
+  const child = fork(join(import.meta.dirname, "messages/apns-sink.ts"));
   child.send(credentials);
   const [{ url }] = (await once(child, "message")) as [{ url: string }]; // what apns-sink.ts answers first
   return {

@@ -13,9 +13,9 @@ import { type Kubernetes, startKubernetes } from "../../dev/servers/kubernetes.t
 import { type ServerProcess } from "../../dev/servers/process.ts";
 import { makeCredentials } from "../../dev/simulators/credentials.ts";
 import { startSmtp } from "../../dev/simulators/smtp.ts";
-import { testKeyRing } from "../support/fixtures.ts";
-import { blocksOf } from "../support/pages.ts";
-import { type TestServers, testServers } from "../support/servers.ts";
+import { blocksOf } from "../support/pages/blocks.ts";
+import { testKeyRing } from "../support/rows/fixtures.ts";
+import { type TestServers, testServers } from "../support/servers/servers.ts";
 import { until } from "../support/until.ts";
 
 /** Commands that need nodes, and what runs them there. */

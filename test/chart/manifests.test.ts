@@ -6,7 +6,7 @@ import { parseAllDocuments } from "yaml";
 import { rootDir } from "../../dev/paths.ts";
 import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
 import { connection } from "../../operator/kube/connection.ts";
-import { testServers } from "../support/servers.ts";
+import { testServers } from "../support/servers/servers.ts";
 import { until } from "../support/until.ts";
 import { objectsIn, type Rendered, render, runTool, valuesFiles } from "./support/helm.ts";
 import { isDescribed, writeSchemas } from "./support/schemas.ts";

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { rootDir } from "../../dev/paths.ts";
-import { type Installation, installation } from "../integration/operator/harness.ts";
-import { manifests } from "../integration/operator/manifests.ts";
+import { type Installation, installation } from "../integration/operator/support/harness.ts";
+import { manifests } from "../integration/operator/support/manifests.ts";
 import { objectsIn, type Rendered, runTool, valuesFiles } from "./support/helm.ts";
 import { kubeconfigOf } from "./support/kubeconfig.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Installation, installation, type Manifest } from "../integration/operator/harness.ts";
+import { type Installation, installation, type Manifest } from "../integration/operator/support/harness.ts";
 import { chartDir, runTool, valuesFiles } from "./support/helm.ts";
 
 describe("a release of the chart", function () {

@@ -1,5 +1,5 @@
-import type { Log } from "#core/runtime/process/log.ts";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
+import type { Log } from "#core/runtime/process/log.ts";
 import type { Context, Middleware } from "../state.ts";
 
 /** One line and one observation for each request, when its reply is made. Never bodies, tokens or addresses. */

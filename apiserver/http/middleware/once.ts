@@ -1,8 +1,8 @@
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { UseCases } from "../../platform.ts";
 import { fingerprintOf, idempotencyKey } from "../idempotency-key.ts";
 import type { Answer, Request } from "../route.ts";
 import type { Context } from "../state.ts";
-import type { UseCases } from "../../platform.ts";
 
 /** Answers a parsed request: once, when it has an idempotency key that means something here. */
 export const answerOnce = async (

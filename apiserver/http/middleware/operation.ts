@@ -1,8 +1,8 @@
 import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
+import type { UseCases } from "../../platform.ts";
 import type { Request } from "../route.ts";
 import type { Context, Middleware } from "../state.ts";
-import type { UseCases } from "../../platform.ts";
 import { answerOnce, isAnswered } from "./once.ts";
 
 /** 6: finds what the path or body names; 404 when it is not there, or not the caller's. */

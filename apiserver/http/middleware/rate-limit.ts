@@ -1,6 +1,6 @@
 import { RateLimited, rateHeaders } from "../../limits/rate.ts";
-import type { Middleware } from "../state.ts";
 import type { TakeToken } from "../../limits/take-token.ts";
+import type { Middleware } from "../state.ts";
 
 /** The key's token bucket: every authenticated request costs one token, a refused one costs none. */
 export const rateLimit =

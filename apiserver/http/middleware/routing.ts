@@ -1,7 +1,7 @@
 import { AppError, NotFound } from "#core/errors.ts";
+import { requireDecodable } from "../protocol/protocol.ts";
 import type { Route } from "../route.ts";
 import type { Middleware } from "../state.ts";
-import { requireDecodable } from "../protocol/protocol.ts";
 
 /**
  * Finds the row of the table that a request means; 404 and 405 for those that mean none. HEAD means GET. Names are

@@ -1,11 +1,11 @@
 import type { TSchema } from "typebox";
 import { type ErrorCode, errorStatuses } from "#core/errors.ts";
 import { serviceVersion } from "../middleware/request-id.ts";
+import { mayHaveBody, type Route } from "../route.ts";
 import { examples } from "./examples.ts";
 import { narrowed } from "./narrowed.ts";
 import { parametersOf } from "./parameters.ts";
 import { named } from "./schemas.ts";
-import { mayHaveBody, type Route } from "../route.ts";
 
 type Json = Record<string, unknown>;
 

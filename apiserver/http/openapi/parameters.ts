@@ -1,7 +1,7 @@
 import { examples, exampleTime } from "#core/schema/events/refs.ts";
 import { patterns } from "#core/schema/json/patterns.ts";
-import { exampleIds } from "./example-parts.ts";
 import type { Route } from "../route.ts";
+import { exampleIds } from "./example-parts.ts";
 
 type Json = Record<string, unknown>;
 

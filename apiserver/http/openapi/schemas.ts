@@ -1,6 +1,5 @@
 import type { TSchema } from "typebox";
 import { CustomEvent, EventsAccepted, EventTypeList, PublishEvents } from "#core/schema/events/custom.ts";
-import { Delivery, DeliveryPage } from "#core/schema/messages/delivery.ts";
 import { ErrorReply, OkReply } from "#core/schema/json/error.ts";
 import {
   CreateLiveActivityType,
@@ -9,11 +8,13 @@ import {
   LiveActivityTypeList,
   UpdateLiveActivityType,
 } from "#core/schema/live-activities/type.ts";
+import { Delivery, DeliveryPage } from "#core/schema/messages/delivery.ts";
 import { CreateNotificationResult, Message, MessagePage } from "#core/schema/messages/message.ts";
 import { CreateNotification } from "#core/schema/messages/notification.ts";
-import { HealthReply, ServiceReply } from "#core/schema/service/status.ts";
 import { CreateSubscription, Subscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import { UpdateUser, UpsertUser, User } from "#core/schema/people/user.ts";
+import { HealthReply, ServiceReply } from "#core/schema/service/status.ts";
+import { WebhookFilters } from "#core/schema/webhooks/filters.ts";
 import {
   CreateWebhook,
   PreviewWebhook,
@@ -32,7 +33,6 @@ import {
   WebhookPreviewResult,
   WebhookWithSecret,
 } from "#core/schema/webhooks/webhook.ts";
-import { WebhookFilters } from "#core/schema/webhooks/filters.ts";
 
 /** Schemas that the document names; found again by identity. */
 export const named: readonly (readonly [string, TSchema])[] = [

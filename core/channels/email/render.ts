@@ -1,5 +1,5 @@
-import { plainText } from "./plain-text.ts";
 import type { Rendering } from "../rendering.ts";
+import { plainText } from "./plain-text.ts";
 
 /** One mail, shared by all its recipients. Addresses that are null are the account's. */
 export type EmailMessage = {

@@ -2,8 +2,8 @@ import type { CustomEvent, EventsAccepted } from "../../schema/events/custom.ts"
 import { customEventLimits } from "../../schema/events/custom.ts";
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
 import { noReferences } from "../../schema/events/refs.ts";
-import { makeEvent } from "./make.ts";
 import { derivedId, ulid } from "../ids.ts";
+import { makeEvent } from "./make.ts";
 
 export type Judged =
   /** `once`: of all events that have it, the first of a day counts; false when each does. */

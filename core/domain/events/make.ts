@@ -1,6 +1,6 @@
 import type { EventEnvelope, EventKind } from "../../schema/events/envelope.ts";
-import { bounded } from "./text.ts";
 import { derivedId } from "../ids.ts";
+import { bounded } from "./text.ts";
 
 export type EventFacts = {
   kind: EventKind;

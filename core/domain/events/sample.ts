@@ -1,5 +1,5 @@
-import type { EventEnvelope, EventKind } from "../../schema/events/envelope.ts";
 import { eventTypes } from "../../schema/events/catalogue.ts";
+import type { EventEnvelope, EventKind } from "../../schema/events/envelope.ts";
 import { makeEvent } from "./make.ts";
 
 /** A made-up event of a kind, about an app: what an endpoint would be sent. The same arguments give the same event. */

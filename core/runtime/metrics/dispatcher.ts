@@ -1,6 +1,6 @@
 import { Gauge, Histogram, type Registry } from "prom-client";
-import { type SendableChannel, sendableChannels } from "../../schema/vocabulary/channels.ts";
 import type { OutcomeKind } from "../../domain/messages/outcome.ts";
+import { type SendableChannel, sendableChannels } from "../../schema/vocabulary/channels.ts";
 import { combinations, counterFromZero } from "./series.ts";
 import { webhookMetrics } from "./webhooks.ts";
 

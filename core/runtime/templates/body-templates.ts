@@ -1,8 +1,8 @@
 import type { BatchEnvelope, EventEnvelope } from "../../schema/events/envelope.ts";
-import type { BodyContentType, Rendered } from "./engine.ts";
-import { templateLane } from "./thread-queue.ts";
-import { templateLimits } from "./limits.ts";
 import type { Part } from "../process/lifecycle.ts";
+import type { BodyContentType, Rendered } from "./engine.ts";
+import { templateLimits } from "./limits.ts";
+import { templateLane } from "./thread-queue.ts";
 
 export type { Rendered } from "./engine.ts";
 

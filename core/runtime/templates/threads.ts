@@ -56,7 +56,7 @@ const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 
 const startThread = ({ limitMs, slackMs, onResults, onEnd }: Omit<ThreadOptions, "hasSpare">): TemplateThreads => {
   const progress = new BigInt64Array(new SharedArrayBuffer(16));
   const workerData: WorkerSetting = { progress, limitMs };
-  const worker = new Worker(new URL("body-template-worker.ts", import.meta.url), {
+  const worker = new Worker(new URL("worker.ts", import.meta.url), {
     workerData,
     resourceLimits,
     env: cacheOnly(process.env),

@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
-import { scopes } from "../vocabulary/scopes.ts";
 import { Closed } from "../json/common.ts";
 import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
+import { scopes } from "../vocabulary/scopes.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 

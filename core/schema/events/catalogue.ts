@@ -1,5 +1,5 @@
-import type { EventKind } from "./envelope.ts";
 import { accountEvents, campaignEvents, journeyEvents } from "./account.ts";
+import type { EventKind } from "./envelope.ts";
 import { deliveryEvents, inAppEvents, messageEvents } from "./messages.ts";
 import { customEvents, subscriptionEvents, userEvents } from "./people.ts";
 import type { EventType } from "./refs.ts";

@@ -1,8 +1,8 @@
 import { Type } from "typebox";
 import { deliveryErrorCodes } from "../../domain/messages/outcome.ts";
 import { Closed, DateTime, Nullable } from "../json/common.ts";
-import { type EventType, eventData, exampleAppId, exampleRefs, examples, exampleTime } from "./refs.ts";
 import { Message } from "../messages/message.ts";
+import { type EventType, eventData, exampleAppId, exampleRefs, examples, exampleTime } from "./refs.ts";
 
 const { Boolean: Flag, Enum, Integer, Literal, Optional, String: Text } = Type;
 

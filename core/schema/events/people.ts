@@ -1,8 +1,8 @@
 import { Type } from "typebox";
 import { Closed, DateTime, Nullable } from "../json/common.ts";
-import { type EventType, eventData, exampleAppId, exampleRefs, examples, exampleTime } from "./refs.ts";
 import { Subscription } from "../people/subscription.ts";
 import { User } from "../people/user.ts";
+import { type EventType, eventData, exampleAppId, exampleRefs, examples, exampleTime } from "./refs.ts";
 
 const { Array: List, Enum, Integer, Number: Decimal, String: Text } = Type;
 

@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
 import { Closed, MapOf } from "../json/common.ts";
-import { activityLimits, LiveActivityProperty } from "./type.ts";
 import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
+import { activityLimits, LiveActivityProperty } from "./type.ts";
 
 const { Array: List, Boolean: Flag, Literal, Number: Num, Optional, String: Text } = Type;
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { ChannelName, Closed, conditional, LanguageMap, MapOf, Url } from "../json/common.ts";
-import { RcsContent, WhatsappContent } from "./chat.ts";
 import { patterns } from "../json/patterns.ts";
+import { RcsContent, WhatsappContent } from "./chat.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Optional, Partial, String: Text, Unknown } = Type;
 

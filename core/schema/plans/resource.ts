@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
-import { planFeatures } from "../vocabulary/plan-features.ts";
 import { Closed } from "../json/common.ts";
 import { commonStatus, externalUse, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
+import { planFeatures } from "../vocabulary/plan-features.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 

@@ -1,9 +1,9 @@
 import { Type } from "typebox";
 import { reservedHeaders } from "../../domain/webhooks/reserved-headers.ts";
 import { Closed } from "../json/common.ts";
-import { webhookLimits } from "./webhook.ts";
 import { cel, objectName } from "../kubernetes/common.ts";
 import type { Rule } from "../kubernetes/definition.ts";
+import { webhookLimits } from "./webhook.ts";
 
 const { Array: List, Optional, String: Text } = Type;
 

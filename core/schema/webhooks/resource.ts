@@ -1,13 +1,13 @@
 import { type Static, Type } from "typebox";
-import { webhookErrorClasses } from "../vocabulary/webhook-errors.ts";
-import { Closed } from "../json/common.ts";
 import { customEventLimits, eventNamePattern } from "../events/custom.ts";
 import { webhookEventKinds } from "../events/envelope.ts";
-import { webhookLimits } from "./webhook.ts";
-import { filterOps } from "./filters.ts";
+import { Closed } from "../json/common.ts";
 import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
+import { webhookErrorClasses } from "../vocabulary/webhook-errors.ts";
+import { filterOps } from "./filters.ts";
 import { WebhookHeaders } from "./resource-header.ts";
+import { webhookLimits } from "./webhook.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Optional, String: Text, Unknown } = Type;
 

@@ -1,10 +1,10 @@
 import { type Static, Type } from "typebox";
-import { webhookErrorClasses } from "../vocabulary/webhook-errors.ts";
-import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
 import { customEventLimits, eventNamePattern } from "../events/custom.ts";
 import { eventKinds, webhookEventKinds } from "../events/envelope.ts";
+import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
 import { PageOf, pageQuery } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
+import { webhookErrorClasses } from "../vocabulary/webhook-errors.ts";
 import { WebhookFilters } from "./filters.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Decimal, Optional, Partial, String: Text } = Type;

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
-import type { ApiKeyRow } from "./api-keys.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import type { ManagedRows } from "../settings/managed.ts";
+import type { ApiKeyRow } from "./api-keys.ts";
 
 /** A token that worked and does so no more, although its key is gone or has others: its holder is told so. */
 export type RevokedTokenRow = {

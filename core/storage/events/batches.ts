@@ -2,8 +2,8 @@ import type { Db } from "mongodb";
 import type { EventKind } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
-import { changeWasMade, type IntendedChange } from "../work/intended-changes.ts";
 import { dueIndex, type Wakeable } from "../work/due.ts";
+import { changeWasMade, type IntendedChange } from "../work/intended-changes.ts";
 
 /** An event as its JSON: what a customer put into it needs no rules about names of members. */
 export type StoredEvent = {

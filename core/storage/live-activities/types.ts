@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import type { Changeable } from "../work/intended-changes.ts";
 import type { Managed, ManagedRows } from "../settings/managed.ts";
+import type { Changeable } from "../work/intended-changes.ts";
 
 export type ObjectSchema = { type: "object"; properties: Record<string, Record<string, unknown>>; required?: string[] };
 

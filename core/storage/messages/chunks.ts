@@ -1,8 +1,8 @@
 import type { Collection, Db } from "mongodb";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { extendLease, settle, takeLease } from "../work/leases.ts";
 import { dueIndex, type Holdable, heldIndex, type Wakeable } from "../work/due.ts";
+import { extendLease, settle, takeLease } from "../work/leases.ts";
 
 /** Recipients of one chunk at most; also the page of the audience scan. */
 export const chunkSize = 500;

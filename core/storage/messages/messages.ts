@@ -1,15 +1,15 @@
 import { type Collection, type Db, type Document, type Filter, MongoBulkWriteError } from "mongodb";
-import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { gather } from "../../runtime/batching/gather.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import type { messageSources, messageStatuses } from "../../schema/messages/message.ts";
 import type { Content, Options, Target } from "../../schema/messages/notification.ts";
+import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { isDuplicateKey, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
-import type { Reserved } from "./usage.ts";
 import { dueIndex, type Holdable, heldIndex, type Wakeable } from "../work/due.ts";
+import type { Reserved } from "./usage.ts";
 
 export type MessageStatus = (typeof messageStatuses)[number];
 export type MessageSource = (typeof messageSources)[number];

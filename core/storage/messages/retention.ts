@@ -1,8 +1,8 @@
 import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
+import { removePages } from "../work/removal-pages.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
 import { type MessageRow, messageCollection } from "./messages.ts";
-import { removePages } from "../work/removal-pages.ts";
 
 const page = 500; // messages in one filter
 const deliveryPages = 20; // in one call, some seconds: its caller looks whether it is still to go on

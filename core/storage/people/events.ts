@@ -1,8 +1,8 @@
 import { makeEvent } from "../../domain/events/make.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
-import { subscriptionView, userView } from "./views.ts";
 import type { SubscriptionRow } from "./subscription-row.ts";
 import type { UserRow } from "./users.ts";
+import { subscriptionView, userView } from "./views.ts";
 
 /** Tells of a user that was made; his subscriptions tell of themselves. */
 export const userCreated = (row: UserRow): OutboxEvent =>

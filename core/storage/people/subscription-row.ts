@@ -1,5 +1,5 @@
-import type { Channel } from "../../schema/vocabulary/channels.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
 import type { CollectionSpec } from "../mongo/collection.ts";
 import { dueIndex, type Wakeable } from "../work/due.ts";
 

@@ -1,11 +1,11 @@
 import type { Collection, Db, UpdateFilter } from "mongodb";
-import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { AppError } from "../../errors.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { isDuplicateKey, oneWriter } from "../mongo/duplicate.ts";
+import { sweepAfter } from "../work/due.ts";
 import { subscriptionEvent } from "./events.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
-import { sweepAfter } from "../work/due.ts";
 
 export type Subscriptions = ReturnType<typeof subscriptions>;
 

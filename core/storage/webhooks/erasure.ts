@@ -2,8 +2,8 @@ import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
 import { erasedBody, erasedSubject, type Forgotten } from "../../domain/people/erased.ts";
 import { peopleOf } from "../../domain/people/keys.ts";
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
-import { collectionOf, longAgo } from "../mongo/collection.ts";
 import { type EventBatchRow, eventBatchCollection } from "../events/batches.ts";
+import { collectionOf, longAgo } from "../mongo/collection.ts";
 import { peopleIn, storedPeople, type WebhookDeliveryRow, webhookDeliveryCollection } from "./deliveries.ts";
 
 /** Whose traces are erased. `userId` marks what was erased until `isLast`, so that the next pass finds it. */

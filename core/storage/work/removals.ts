@@ -3,11 +3,11 @@ import { personKey } from "../../domain/people/keys.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { isDuplicateKey } from "../mongo/duplicate.ts";
-import { extendLease, settle, takeLease } from "./leases.ts";
 import { userDeleted } from "../people/events.ts";
 import type { SubscriptionRow } from "../people/subscription-row.ts";
 import type { UserRow } from "../people/users.ts";
 import { asleep, dueIndex, type Wakeable } from "./due.ts";
+import { extendLease, settle, takeLease } from "./leases.ts";
 
 /**
  * What is being removed and what follows from it. Written before anything is removed, so that a kill in between leaves

@@ -1,11 +1,17 @@
+import { type FcmPush, fcmBody } from "#core/channels/android-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Outcome, Provider } from "#core/domain/messages/outcome.ts";
-import { type FcmPush, fcmBody } from "#core/channels/android-push/render.ts";
+import { googleToken, type ServiceAccount } from "../../net/oauth.ts";
+import {
+  notAnswered,
+  type OpenTransport,
+  providerOrigin,
+  type Transport,
+  type TransportResult,
+} from "../../net/transport.ts";
+import { underWay } from "../../net/under-way.ts";
 import { sendTimeoutsMs } from "../deadlines.ts";
 import { fcmOutcome } from "./outcomes.ts";
-import { googleToken, type ServiceAccount } from "../../net/oauth.ts";
-import { notAnswered, type OpenTransport, providerOrigin, type Transport, type TransportResult } from "../../net/transport.ts";
-import { underWay } from "../../net/under-way.ts";
 
 export type FcmAccount = ServiceAccount & { projectId: string };
 

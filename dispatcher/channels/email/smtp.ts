@@ -1,14 +1,14 @@
 import { domainToASCII } from "node:url";
 import { callbackify } from "node:util";
 import { createTransport, type SendMailOptions, type Transport } from "nodemailer";
+import type { EmailMessage } from "#core/channels/email/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { NotBegun, type Outcome, type Provider, type Recipient } from "#core/domain/messages/outcome.ts";
-import type { EmailMessage } from "#core/channels/email/render.ts";
+import { underWay } from "../../net/under-way.ts";
 import { sendTimeoutsMs } from "../deadlines.ts";
 import { type SmtpError, smtpOutcome } from "./outcomes.ts";
 import type { SmtpServer } from "./session.ts";
 import { type Handing, type Leave, type SmtpSessions, smtpSessions } from "./sessions.ts";
-import { underWay } from "../../net/under-way.ts";
 
 export type SmtpAccount = SmtpServer & {
   from: { name: string | null; address: string };

@@ -1,10 +1,10 @@
+import { type ApnsPush, apnsBody } from "#core/channels/ios-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Outcome, Provider } from "#core/domain/messages/outcome.ts";
-import { type ApnsPush, apnsBody } from "#core/channels/ios-push/render.ts";
+import { notAnswered, type OpenTransport, providerOrigin, type TransportResult } from "../../net/transport.ts";
+import { sendTimeoutsMs } from "../deadlines.ts";
 import { apnsOutcome } from "./outcomes.ts";
 import type { ApnsSigner, ApnsTokens } from "./tokens.ts";
-import { sendTimeoutsMs } from "../deadlines.ts";
-import { notAnswered, type OpenTransport, providerOrigin, type TransportResult } from "../../net/transport.ts";
 
 export type ApnsAccount = ApnsSigner & { bundleId: string };
 

@@ -1,6 +1,6 @@
+import type { Exchange, TransportResult } from "../transport.ts";
 import { errorCodes } from "./frames.ts";
 import { Http2Wire, type WireListener, type WireOptions } from "./wire.ts";
-import type { Exchange, TransportResult } from "../transport.ts";
 
 export type ConnectionLimits = {
   /** Streams at once until the first answer; APNs admits 1 until it has checked the token. */

@@ -1,6 +1,6 @@
 import { NotBegun } from "#core/domain/messages/outcome.ts";
-import { type ConnectionLimits, Http2Connection } from "./connection.ts";
 import type { Exchange, Transport, TransportRequest, TransportResult } from "../transport.ts";
+import { type ConnectionLimits, Http2Connection } from "./connection.ts";
 
 export type Http2PoolOptions = Partial<ConnectionLimits> & {
   /** `https://host[:port]`, or `http://` (HTTP/2 with prior knowledge) on loopback. */

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { encodeHeaders, headerDecoder } from "./hpack.ts";
+import type { TransportResult } from "../transport.ts";
 import {
   clientPreface,
   contentOf,
@@ -16,8 +16,8 @@ import {
   uint32,
   writeFrameHeader,
 } from "./frames.ts";
+import { encodeHeaders, headerDecoder } from "./hpack.ts";
 import { openSocket } from "./socket.ts";
-import type { TransportResult } from "../transport.ts";
 
 /** What arrives on a connection. */
 export type WireListener = {

@@ -1,5 +1,5 @@
-import type { Log } from "#core/runtime/process/log.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
+import type { Log } from "#core/runtime/process/log.ts";
 import type { LaneDeps } from "../queue/deps.ts";
 import type { EndpointStats } from "./stats.ts";
 

@@ -1,5 +1,5 @@
-import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import { disabledAt, disabledReasons, type WebhookNotice } from "#core/domain/webhooks/health.ts";
+import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 
 export type OwnerMailFacts = {

@@ -1,7 +1,7 @@
 import { createTransport } from "nodemailer";
-import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import type { WebhookNotice } from "#core/domain/webhooks/health.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { ownerMailText } from "./owner-mail-text.ts";
 

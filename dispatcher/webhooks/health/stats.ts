@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import { bucketMs, latencyBoundsMs, type WebhookStats, type WebhookStatsChange } from "#core/storage/webhooks/stats.ts";
 
 /** One request to an endpoint, as it ended. */

@@ -3,8 +3,8 @@ import { batchesOf } from "#core/domain/webhooks/body.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { batchDeliveryOf } from "./delivery.ts";
 import type { Lanes } from "../queue/queues.ts";
+import { batchDeliveryOf } from "./delivery.ts";
 
 /** Source: decisions 10.1; 5 s at most, ours flushes sooner: JetStream holds the events meanwhile. */
 const flush = { events: 100, ms: 1_000 };

@@ -4,8 +4,8 @@ import type { HandlerContext, Settlement } from "#core/queue/jetstream/worker.ts
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { deliveryOf, type Written, written } from "./delivery.ts";
 import type { Lanes } from "../queue/queues.ts";
+import { deliveryOf, type Written, written } from "./delivery.ts";
 
 export type MatchDeps = {
   /** Every endpoint of an app. */

@@ -1,12 +1,12 @@
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
-import { type Budget, budget } from "./memory.ts";
-import { missed } from "./delivery.ts";
 import { type HandOverDeps, handOver } from "../history/hand-over.ts";
 import type { Lane } from "../queue/endpoint-queue.ts";
 import type { LaneRegistry } from "../queue/registry.ts";
 import type { StoreDeps } from "../queue/store-item.ts";
+import { missed } from "./delivery.ts";
+import { type Budget, budget } from "./memory.ts";
 
 export type OfferDeps = HandOverDeps & Pick<StoreDeps, "keep"> & { suspensions: Pick<Suspensions, "has"> };
 

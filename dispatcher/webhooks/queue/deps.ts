@@ -1,10 +1,10 @@
 import type { WebhookDeliveries, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { BacklogDeps } from "./backlog.ts";
 import type { DisableDeps } from "../health/disable-gone.ts";
 import type { SendWebhook, Sent } from "../send/send.ts";
-import type { StoreDeps } from "./store-item.ts";
+import type { BacklogDeps } from "./backlog.ts";
 import type { TenureDeps } from "./endpoint-lease.ts";
+import type { StoreDeps } from "./store-item.ts";
 
 /** What a lane needs. */
 export type LaneDeps = TenureDeps &

@@ -1,6 +1,12 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { WebhookHealth } from "#core/domain/webhooks/health.ts";
-import { type HeldWebhook, healthOf, type Told, type WebhookRow, type WebhookWork } from "#core/storage/webhooks/webhooks.ts";
+import {
+  type HeldWebhook,
+  healthOf,
+  type Told,
+  type WebhookRow,
+  type WebhookWork,
+} from "#core/storage/webhooks/webhooks.ts";
 import { holdMs } from "../../work/lease.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
 import { type Prepared, prepare, type Unseal } from "../send/prepare.ts";

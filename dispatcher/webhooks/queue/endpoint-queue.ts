@@ -1,14 +1,14 @@
 import { healthAfter } from "#core/domain/webhooks/health.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { HeldWebhook } from "#core/storage/webhooks/webhooks.ts";
-import { Backlog } from "./backlog.ts";
 import { disableGone } from "../health/disable-gone.ts";
+import { Backlog } from "./backlog.ts";
 import type { LaneDeps } from "./deps.ts";
+import { Tenure } from "./endpoint-lease.ts";
 import { freshItem, type Item, LaneQueue } from "./items.ts";
 import { type Pace, pace } from "./pace.ts";
 import { type Patience, patience } from "./room.ts";
 import { storeOutcome, storeWaiting } from "./store-item.ts";
-import { Tenure } from "./endpoint-lease.ts";
 import { waitingRoom } from "./waiting-room.ts";
 
 /** An idle lane is given back after so long: endpoints with some traffic stay. */

@@ -3,8 +3,8 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
-import { type LaneRegistryDeps, laneRegistry } from "./registry.ts";
 import { type Offer, type OfferDeps, offering } from "../match/share.ts";
+import { type LaneRegistryDeps, laneRegistry } from "./registry.ts";
 
 export type LanesDeps = LaneRegistryDeps &
   OfferDeps & {

@@ -1,7 +1,7 @@
 import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { holdMs } from "../../work/lease.ts";
-import { Lane } from "./endpoint-queue.ts";
 import type { LaneDeps } from "./deps.ts";
+import { Lane } from "./endpoint-queue.ts";
 import { readMemory } from "./read-memory.ts";
 
 export type LaneRegistryDeps = Omit<LaneDeps, "memory"> & {

@@ -5,12 +5,12 @@ import { longestTestMs } from "#core/domain/webhooks/test.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { deliveryOf, written } from "../match/delivery.ts";
 import { doorbell } from "../hints.ts";
+import { deliveryOf, written } from "../match/delivery.ts";
 import { prepare, type Unseal } from "./prepare.ts";
 import type { SendWebhook } from "./send.ts";
 

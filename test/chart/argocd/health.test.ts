@@ -14,9 +14,9 @@ import {
   type Manifest,
   type Seen,
   type Started,
-} from "../../integration/operator/harness.ts";
-import { manifests } from "../../integration/operator/manifests.ts";
-import { privateServers } from "../../support/servers.ts";
+} from "../../integration/operator/support/harness.ts";
+import { manifests } from "../../integration/operator/support/manifests.ts";
+import { privateServers } from "../../support/servers/servers.ts";
 import { until } from "../../support/until.ts";
 
 type Health = { status: string; message: string };

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { stringify } from "yaml";
 import { findTool } from "../../../dev/find-tool.ts";
-import { alerts, ruleFiles } from "../../support/rules.ts";
+import { alerts, ruleFiles } from "../../support/pages/rules.ts";
 import { objectsIn, render, valuesFiles } from "../support/helm.ts";
 import { type AlertCase, alertCases, type History } from "./alert-cases.ts";
 

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { findTool } from "../../../dev/find-tool.ts";
-import { type Installation, installation } from "../../integration/operator/harness.ts";
-import { manifests } from "../../integration/operator/manifests.ts";
-import { alerts, records, ruleFiles, selectorsOf, shown } from "../../support/rules.ts";
-import { type Sending, seedDevices, send, startSending } from "../../support/sending.ts";
-import type { SystemProgram } from "../../support/system.ts";
+import { type Installation, installation } from "../../integration/operator/support/harness.ts";
+import { manifests } from "../../integration/operator/support/manifests.ts";
+import { alerts, records, ruleFiles, selectorsOf, shown } from "../../support/pages/rules.ts";
+import { type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";
+import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
-import { type Inbox, startInbox } from "../../support/webhook-inbox.ts";
-import { addEndpoint, anEvent, loopbackAllowed, postEvents } from "../../support/webhook-traffic.ts";
+import { type Inbox, startInbox } from "../../support/webhooks/inbox.ts";
+import { addEndpoint, anEvent, loopbackAllowed, postEvents } from "../../support/webhooks/traffic.ts";
 import { type Prometheus, startPrometheus } from "./prometheus.ts";
 
 describe("rules and dashboards on a Prometheus that scrapes the running programs", function () {

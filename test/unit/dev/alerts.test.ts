@@ -1,14 +1,14 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
 import { watchLevels } from "#core/runtime/metrics/dispatcher.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import { rootDir } from "../../../dev/paths.ts";
-import { watchLevels as watchOperatorLevels } from "../../../operator/levels.ts";
 import { makeStores } from "../../../operator/kinds/stores.ts";
-import { alerts, records, selectorsOf, shown } from "../../support/rules.ts";
+import { watchLevels as watchOperatorLevels } from "../../../operator/levels.ts";
+import { alerts, records, selectorsOf, shown } from "../../support/pages/rules.ts";
 
 const runbooks = readFileSync(join(rootDir, "docs/runbooks.md"), "utf8");
 

@@ -3,9 +3,9 @@ import { expect } from "chai";
 import { Registry } from "prom-client";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig } from "#config/dispatcher.ts";
-import { webhookErrorClasses } from "#core/schema/vocabulary/webhook-errors.ts";
 import { nextRequestAt } from "#core/domain/webhooks/retry.ts";
 import { watchWebhookLevels, webhookMetrics } from "#core/runtime/metrics/webhooks.ts";
+import { webhookErrorClasses } from "#core/schema/vocabulary/webhook-errors.ts";
 import { CreateWebhook, webhookDeliveryStatuses } from "#core/schema/webhooks/webhook.ts";
 
 const page = readFileSync(new URL("../../../docs/webhooks.md", import.meta.url), "utf8");

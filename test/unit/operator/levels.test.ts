@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { Registry } from "prom-client";
 import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
 import type { PlanSpec } from "#core/schema/plans/resource.ts";
+import { makeStores } from "../../../operator/kinds/stores.ts";
 import type { Resource } from "../../../operator/kube/objects.ts";
 import { watchLevels } from "../../../operator/levels.ts";
-import { makeStores } from "../../../operator/kinds/stores.ts";
 
 type Plan = Resource<PlanSpec>;
 

@@ -6,7 +6,7 @@ import { Subscription } from "#core/schema/people/subscription.ts";
 import { User, userLimits } from "#core/schema/people/user.ts";
 import { routes } from "../../../apiserver/features.ts";
 import { rootDir } from "../../../dev/paths.ts";
-import { blocksOf } from "../../support/pages.ts";
+import { blocksOf } from "../../support/pages/blocks.ts";
 
 const page = readFileSync(join(rootDir, "docs/api.md"), "utf8");
 const [, missing = ""] = page.split("## Operations that do not exist yet\n");

@@ -10,7 +10,11 @@ const forbidden = [
   { it: "a schema that does I/O", file: "core/schema/planted.ts", imports: "node:fs" },
   { it: "a schema that reads a store", file: "core/schema/planted.ts", imports: "../storage/connect.ts" },
   { it: "a decision that reaches for MongoDB", file: "core/domain/planted.ts", imports: "mongodb" },
-  { it: "a decision that reads a repository", file: "core/domain/planted.ts", imports: "#core/storage/mongo/connect.ts" },
+  {
+    it: "a decision that reads a repository",
+    file: "core/domain/planted.ts",
+    imports: "#core/storage/mongo/connect.ts",
+  },
   { it: "core that imports a program", file: "core/queue/planted.ts", imports: "../../dispatcher/plan.ts" },
   { it: "core that reads settings", file: "core/runtime/planted.ts", imports: "#config/shared.ts" },
   { it: "the apiserver that imports the dispatcher", file: "apiserver/planted.ts", imports: "../dispatcher/plan.ts" },

@@ -6,7 +6,7 @@ import type { EventPublisher } from "#core/queue/events.ts";
 import { type Outbox, outbox, type WithOutbox } from "#core/queue/outbox.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
-import { testServers } from "../../../support/servers.ts";
+import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog, testMetrics } from "./helpers.ts";
 

@@ -2,14 +2,14 @@ import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { Unavailable } from "#core/errors.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
-import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { eventPublisher, gatheredEvents } from "#core/queue/events.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { eventBatchesPerTenant, eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import { type PrivateServer, privateServers } from "../../../support/servers.ts";
+import { type PrivateServer, privateServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 import { aQueue, openQueue } from "./helpers.ts";
 

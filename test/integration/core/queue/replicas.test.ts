@@ -9,7 +9,7 @@ import { testDir } from "../../../../dev/paths.ts";
 import { freePorts } from "../../../../dev/servers/free-ports.ts";
 import { startNats } from "../../../../dev/servers/nats.ts";
 import { type Server } from "../../../../dev/servers/process.ts";
-import { testServers } from "../../../support/servers.ts";
+import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 
 const specOf = (plan: string) => planStream("copies", { name: plan, backlogPerTenant: 100 });

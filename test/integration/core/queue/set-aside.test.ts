@@ -4,7 +4,7 @@ import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { worker } from "#core/queue/jetstream/worker.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import { testServers } from "../../../support/servers.ts";
+import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 import { aQueue, keptLog, openQueue, testMetrics } from "./helpers.ts";
 

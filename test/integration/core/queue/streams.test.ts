@@ -4,7 +4,7 @@ import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { eventBatchesPerTenant, eventStream, planStream, type StreamSpec } from "#core/queue/topology.ts";
 import { streamsPart } from "../../../../dispatcher/work/streams.ts";
-import { testServers } from "../../../support/servers.ts";
+import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog, openQueue } from "./helpers.ts";
 

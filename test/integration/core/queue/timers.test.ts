@@ -7,9 +7,9 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { longAgo } from "#core/storage/mongo/collection.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
-import { type Leasable, settle, takeLease } from "#core/storage/work/leases.ts";
 import { dueIndex } from "#core/storage/work/due.ts";
-import { testServers } from "../../../support/servers.ts";
+import { type Leasable, settle, takeLease } from "#core/storage/work/leases.ts";
+import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog, type Line, testMetrics } from "./helpers.ts";
 

@@ -5,7 +5,7 @@ import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { type HandlerContext, type Settlement, type WorkerOptions, worker } from "#core/queue/jetstream/worker.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import { type PrivateServer, privateServers } from "../../../support/servers.ts";
+import { type PrivateServer, privateServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 import { aQueue, keptLog, type Line, openQueue, testMetrics } from "./helpers.ts";
 

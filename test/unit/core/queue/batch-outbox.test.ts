@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { Registry } from "prom-client";
 import { batchOutbox } from "#core/queue/batch-outbox.ts";
-import { createLog } from "#core/runtime/process/log.ts";
 import { queueMetrics } from "#core/runtime/metrics/queue.ts";
+import { createLog } from "#core/runtime/process/log.ts";
 import type { EventBatchRow } from "#core/storage/events/batches.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");

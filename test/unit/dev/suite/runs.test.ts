@@ -11,7 +11,11 @@ describe("the runs of the suite", () => {
   });
 
   it("have a file that is not known yet first", () => {
-    const [first] = runsOf(["test/chaos/kill.test.ts", "test/chaos/stop.test.ts", "test/integration/new.test.ts"]);
+    const [first] = runsOf([
+      "test/chaos/messages/kill.test.ts",
+      "test/chaos/messages/stop.test.ts",
+      "test/integration/new.test.ts",
+    ]);
     expect(first?.files).to.deep.equal(["test/integration/new.test.ts"]);
   });
 

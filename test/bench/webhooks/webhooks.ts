@@ -1,0 +1,134 @@
+import type { Measurement, Measurements } from "../measure-all.ts";
+import type { Round } from "../servers.ts";
+import { type Figure, figure } from "../table.ts";
+import { type Hanging, type LatencyResult, latency, latencyBesideHanging } from "./latency.ts";
+import { listOfDeliveries } from "./list.ts";
+import { benchOutgoing } from "./outgoing.ts";
+import { type Throughput, type ThroughputResult, throughput } from "./throughput.ts";
+
+const whole = {
+  one: { events: 20_000, perRequest: 1, names: 1, endpointsPerName: 1, warmUp: 1_000 },
+  fanOut: { events: 200, endpointsPerName: 100 },
+  pace: { perSecond: 50, events: 1_500, warmUp: 200 },
+  healthy: { perSecond: 20, events: 800, warmUp: 200 },
+  hanging: { endpoints: 20, queued: 1_000 },
+  million: { endpoints: 100, queued: 10_000 },
+  history: { deliveries: 1_000_000, pages: 200 },
+  requests: { requests: 30_000, warmUp: 5_000 },
+};
+const short: typeof whole = {
+  one: { ...whole.one, events: 200, warmUp: 100 },
+  fanOut: { events: 2, endpointsPerName: 100 },
+  pace: { perSecond: 50, events: 20, warmUp: 5 },
+  healthy: { perSecond: 50, events: 20, warmUp: 5 },
+  hanging: { endpoints: 2, queued: 10 },
+  million: { endpoints: 4, queued: 10 },
+  history: { deliveries: 1_000, pages: 3 },
+  requests: { requests: 300, warmUp: 50 },
+};
+const sizeOf = ({ isShort }: Round): typeof whole => (isShort ? short : whole);
+
+type Reach = { perSecond: number; cpuUs: number };
+
+const measureThroughput =
+  (name: string, over: (size: typeof whole) => Partial<Throughput>, reach: Reach): Measurement =>
+  async (round, tell) => {
+    const size = sizeOf(round);
+    tell(...throughputFigures(name, await throughput(round, { ...size.one, ...over(size) }), reach));
+  };
+
+const throughputFigures = (name: string, result: ThroughputResult, reach: Reach): Figure[] => {
+  const { deliveries, perSecond, repeated } = result;
+  const { all: cpuUs, ...shares } = result.cpuUsPerDelivery;
+  const split = Object.entries(shares).map(([program, us]) => `${program} ${us.toFixed(0)}`);
+  const published = `accepted at ${result.publishedPerSecond.toFixed(0)} events/s`;
+  const memory = `dispatcher at most ${result.peakRssMiB.toFixed(0)} MiB`;
+  const how = `${deliveries} deliveries, 32 publishers, 20 in flight an endpoint, ${published}, ${repeated} repeated; ${memory}`;
+  return [
+    figure(name, `≥ ${reach.perSecond}/s`, perSecond, "/s", perSecond >= reach.perSecond, how),
+    figure(`${name}, CPU`, `≤ ${reach.cpuUs} µs`, cpuUs, "µs", cpuUs <= reach.cpuUs, `a delivery: ${split.join(", ")}`),
+  ];
+};
+
+/** Beside the same work for one endpoint, in the same run. */
+const measureInTurn: Measurement = async (round, tell) => {
+  const { one } = sizeOf(round);
+  const alone = await throughput(round, one);
+  const inTurn = await throughput(round, { ...one, names: 100 });
+  const rate = (100 * inTurn.perSecond) / alone.perSecond;
+  const cpu = (100 * inTurn.cpuUsPerDelivery.all) / alone.cpuUsPerDelivery.all;
+  const name = "webhooks, 100 endpoints in turn";
+  const how = `${inTurn.perSecond.toFixed(0)}/s; 1 endpoint in the same run: ${alone.perSecond.toFixed(0)}/s`;
+  const cpuHow = `${inTurn.cpuUsPerDelivery.all.toFixed(0)} µs; 1 endpoint: ${alone.cpuUsPerDelivery.all.toFixed(0)} µs`;
+  tell(
+    figure(name, "≥ 80 % of 1", rate, "%", rate >= 80, how),
+    figure(`${name}, CPU`, "≤ 120 % of 1", cpu, "%", cpu <= 120, cpuHow),
+  );
+};
+
+const measureLatency: Measurement = async (round, tell) => {
+  const { pace } = sizeOf(round);
+  const result = await latency(round, pace);
+  const { p50Ms, p99Ms } = result;
+  tell(
+    figure("webhooks, publish → arrival, p50", "≤ 5 ms", p50Ms, "ms", p50Ms <= 5, paceOf(result, pace.perSecond)),
+    figure("webhooks, publish → arrival, p99", "≤ 15 ms", p99Ms, "ms", p99Ms <= 15, paceOf(result, pace.perSecond)),
+  );
+};
+
+const paceOf = ({ sent, repeated }: LatencyResult, perSecond: number): string =>
+  `${sent} events at ${perSecond}/s, one a request, ${repeated} repeated`;
+
+const measureHanging =
+  (hangingOf: (size: typeof whole) => Omit<Hanging, "pace">): Measurement =>
+  async (round, tell) => {
+    const size = sizeOf(round);
+    const hanging = { ...hangingOf(size), pace: size.healthy };
+    const result = await latencyBesideHanging(round, hanging);
+    const { sent, arrived, p99Ms, peakRssMiB } = result;
+    const name = `webhooks beside ${hanging.endpoints} × ${hanging.queued} that hang`;
+    const how = `${paceOf(result, size.healthy.perSecond)}; p50 ${result.p50Ms.toFixed(1)} ms`;
+    const queued = `${result.queued} deliveries queued, stored at ${result.queuedPerSecond.toFixed(0)}/s`;
+    tell(
+      figure(name, `${sent} arrive`, arrived, "arrived", arrived === sent, how),
+      figure(`${name}, p99`, "≤ 100 ms", p99Ms, "ms", p99Ms <= 100, how),
+      figure(`${name}, dispatcher's most RSS`, "≤ 300 MB", peakRssMiB * 1.048576, "MB", peakRssMiB <= 286, queued),
+    );
+  };
+
+const measureList: Measurement = async (round, tell) => {
+  const { history } = sizeOf(round);
+  for (const { filter, p95Ms, rows } of await listOfDeliveries(round, history)) {
+    const how = `1 endpoint with ${history.deliveries} deliveries, ${history.pages} pages one after another, ${rows} rows read`;
+    tell(figure(`webhooks, list of deliveries, ${filter}, p95`, "< 100 ms", p95Ms, "ms", p95Ms < 100, how));
+  }
+};
+
+/** What one request costs its sender; beside it, in the same run, what it would cost without guard, deadline and bound. */
+const measureOutgoing: Measurement = async (round, tell) => {
+  const { requests } = sizeOf(round);
+  const ours = await benchOutgoing(requests);
+  const bare = await benchOutgoing({ ...requests, variant: "node:http" });
+  const how = `of the sending process; ${ours.perSecond.toFixed(0)}/s; bare node:http ${bare.cpuUsPerRequest.toFixed(0)} µs`;
+  const { cpuUsPerRequest: cpuUs } = ours;
+  tell(figure("outgoing request, CPU", "≤ 60 µs", cpuUs, "µs", cpuUs <= 60, how));
+};
+
+/** Events from `POST /events` to their endpoints; every program and store is counted, the receiver is not. */
+export const webhooks: Measurements = {
+  "webhooks-one": measureThroughput("webhooks, 1 endpoint", () => ({}), { perSecond: 2_000, cpuUs: 380 }),
+  "webhooks-hundred": measureThroughput("webhooks, 100 events a request", () => ({ perRequest: 100 }), {
+    perSecond: 5_000,
+    cpuUs: 250,
+  }),
+  "webhooks-turns": measureInTurn,
+  "webhooks-fanout": measureThroughput("webhooks, 200 events × 100 endpoints", ({ fanOut }) => fanOut, {
+    perSecond: 10_500,
+    cpuUs: 350,
+  }),
+  "webhooks-latency": measureLatency,
+  "webhooks-hanging": measureHanging(({ hanging }) => hanging),
+  "webhooks-million": measureHanging(({ million }) => million),
+  "webhooks-list": measureList,
+  outgoing: measureOutgoing,
+};

@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { testServers } from "../../support/servers/servers.ts";
+import {
+  audit,
+  expectAllSent,
+  keepCalling,
+  type Sending,
+  seedDevices,
+  send,
+  startSending,
+} from "../../support/system/sending.ts";
+import type { SystemProgram } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
+
+const recipients = 5_000;
+/** What a killed dispatcher may leave unsaved, and so repeated (docs/decisions/0002). */
+const unsavedLimit = 100;
+/** Until the leases of a killed dispatcher have run out, and what they kept is sent. */
+const takenOverMs = 90_000;
+
+describe("programs that are killed during a send", function () {
+  this.timeout(300_000);
+  let sending: Sending;
+  let devices: SubscriptionRow[];
+  let api: SystemProgram;
+  let dispatchers: [SystemProgram, SystemProgram];
+
+  before(async function () {
+    this.timeout(60_000);
+    sending = await startSending(await testServers());
+    const { system } = sending;
+    devices = await seedDevices(system, recipients);
+    const starting = [system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")] as const;
+    const [first, ...others] = await Promise.all(starting);
+    [api, dispatchers] = [first, others];
+  });
+
+  after(() => sending?.close());
+
+  const accepted = (): number => sending.apns.log.counts().accepted;
+  const sentMore = (count: number): Promise<void> => {
+    const wanted = accepted() + count;
+    return until(() => accepted() >= wanted, 30_000);
+  };
+
+  it("lose no recipient, and repeat at most one unsaved batch for each dispatcher killed", async () => {
+    const { system, apns } = sending;
+    apns.script({ delay_ms: 200 }); // so slow that each kill finds pushes under way
+    const messageId = await send(system, api, { target: { all: true } });
+    const caller = keepCalling(system, api, devices.slice(0, 10));
+    await sentMore(recipients / 4);
+    await killAndRestart(dispatchers[0]);
+    await sentMore(200);
+    await killAndRestart(api);
+    await sentMore(200);
+    await killAndRestart(dispatchers[1]);
+    const { ids, answers } = await caller.stop();
+
+    const whole = await audit(sending, { messageId, devices, withinMs: takenOverMs });
+    expectAllSent(whole, recipients);
+    expect(answers.get(0), "calls that the killed apiserver did not answer").to.be.greaterThan(0);
+    const small = await Promise.all(
+      ids.map((id, i) => {
+        const device = devices.slice(0, 10)[i % 10] as SubscriptionRow; // there are ten
+        return audit(sending, { messageId: id, devices: [device], withinMs: takenOverMs });
+      }),
+    );
+    for (const one of small) expectAllSent(one, 1);
+    const repeated = [whole, ...small].reduce((sum, one) => sum + one.repeated, 0);
+    expect(repeated, "pushes repeated").to.be.within(1, 2 * unsavedLimit); // none: the kills would have hit nothing
+  });
+});
+
+const killAndRestart = async (program: SystemProgram): Promise<void> => {
+  await program.kill();
+  await program.restart();
+};

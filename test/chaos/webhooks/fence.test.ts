@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "chai";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { testServers } from "../../support/servers/servers.ts";
+import type { SystemProgram } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
+import { type Hooked, startHooked } from "../../support/webhooks/chaos.ts";
+import { auditInbox } from "../../support/webhooks/inbox.ts";
+import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } from "../../support/webhooks/traffic.ts";
+
+const posted = 60;
+const later = 40;
+const inFlight = 5;
+/** Until the lease of a dispatcher that stands still has run out and the other has sent what was left. */
+const takenOverMs = 75_000;
+
+describe("an endpoint whose dispatcher stands still for longer than its lease", function () {
+  this.timeout(240_000);
+  let hooked: Hooked;
+  let endpoint: WebhookRow;
+  let api: SystemProgram;
+  let dispatchers: SystemProgram[];
+
+  before(async function () {
+    this.timeout(90_000);
+    hooked = await startHooked(await testServers());
+    const { system, inbox } = hooked;
+    endpoint = await addEndpoint(system, { url: `${inbox.url}/slow`, names: ["slow"], max_in_flight: inFlight });
+    const starting = [system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")] as const;
+    [api, ...dispatchers] = await Promise.all(starting);
+  });
+
+  after(async () => {
+    for (const dispatcher of dispatchers ?? []) dispatcher.resume();
+    await hooked?.close();
+  });
+
+  const arrivals = () => hooked.inbox.arrivals("/slow");
+  const post = (first: number, count: number): Promise<void> =>
+    postEvents(
+      hooked.system,
+      api,
+      Array.from({ length: count }, (_, i) => anEvent("slow", first + i)),
+    );
+  const rowNow = async (): Promise<WebhookRow | null> =>
+    hooked.system.db.collection<WebhookRow>("webhooks").findOne({ _id: endpoint._id });
+  const holder = async (): Promise<SystemProgram | undefined> => {
+    const held = (await rowNow())?.lease?.holder ?? "";
+    return dispatchers.find((one) => held.includes(`/${one.pid()}/`));
+  };
+  const allSucceed = (count: number): Promise<void> =>
+    deliveriesBecome(hooked.system, [endpoint._id], { are: ({ success }) => success === count, withinMs: takenOverMs });
+
+  it("is served by the other alone, once more at most for each event under way, and no outcome is lost", async () => {
+    hooked.inbox.answer("/slow", () => sleep(300, 200));
+    await post(0, posted);
+    await until(() => arrivals().length >= posted / 4, 20_000);
+    const frozen = await holder();
+    const fence = (await rowNow())?.fence ?? 0;
+    frozen?.pause();
+    await allSucceed(posted);
+    const now = await rowNow();
+    expect(now?.fence).to.be.greaterThan(fence);
+    expect(await holder()).to.not.equal(frozen);
+
+    frozen?.resume();
+    await post(posted, later);
+    await allSucceed(posted + later);
+    expect(await deliveryCounts(hooked.system, [endpoint._id])).to.deep.equal({ success: posted + later });
+    const { missed, repeated, mostTimes, ids } = auditInbox(arrivals(), posted + later);
+    expect({ missed, ids }).to.deep.equal({ missed: [], ids: posted + later });
+    expect(mostTimes).to.be.at.most(2);
+    expect(repeated, "what was under way or just being stored").to.be.at.most(2 * inFlight);
+    expect(
+      auditInbox(
+        arrivals().filter(({ n }) => n >= posted),
+        0,
+      ).repeated,
+    ).to.equal(0);
+    expect(hooked.inbox.mostUnderWay("/slow"), "requests of both under way").to.be.at.most(inFlight);
+  });
+});

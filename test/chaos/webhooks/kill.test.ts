@@ -1,0 +1,184 @@
+import { expect } from "chai";
+import { makeEvent } from "#core/domain/events/make.ts";
+import { eventPublisher } from "#core/queue/events.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { type PrivateServer, privateServers, testServers } from "../../support/servers/servers.ts";
+import type { SystemProgram } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
+import { type Hooked, keepPosting, type Stream, startHooked } from "../../support/webhooks/chaos.ts";
+import { auditInbox } from "../../support/webhooks/inbox.ts";
+import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } from "../../support/webhooks/traffic.ts";
+
+/** Until the leases of a killed dispatcher have run out and JetStream hands out again what it had. */
+const takenOverMs = 75_000;
+const kills = 4;
+
+describe("a dispatcher of webhooks that is killed", function () {
+  this.timeout(400_000);
+  let hooked: Hooked;
+  let mongodb: PrivateServer;
+  let close: () => Promise<void>;
+  let api: SystemProgram;
+  let dispatcher: SystemProgram;
+  let stream: Stream | undefined;
+  let nats: Nats;
+  const endpoints: Record<string, WebhookRow> = {};
+
+  before(async function () {
+    this.timeout(90_000);
+    const servers = await privateServers({ mongodb: true });
+    ({ mongodb, close } = servers);
+    hooked = await startHooked({ ...(await testServers()), mongodbUrl: mongodb.url });
+    const { system, inbox } = hooked;
+    for (const name of ["before", "during", "after", "stream"]) {
+      endpoints[name] = await addEndpoint(system, { url: `${inbox.url}/${name}`, names: [name] });
+    }
+    const delivered = { events: ["delivery.sent" as const], batch: true };
+    endpoints["grouped"] = await addEndpoint(system, { url: `${inbox.url}/grouped`, names: [], ...delivered });
+    nats = await connectNats({ url: (await testServers()).natsUrl, name: "tests" });
+    [api, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
+  });
+
+  after(async () => {
+    await stream?.stop();
+    await nats?.close();
+    await hooked?.close();
+    await close?.();
+  });
+
+  const post = (name: string, n: number): Promise<void> => postEvents(hooked.system, api, [anEvent(name, n)]);
+  const arrivals = (name: string) => hooked.inbox.arrivals(`/${name}`);
+  const hasArrived = (name: string, count: number): Promise<void> =>
+    until(() => arrivals(name).length >= count, takenOverMs);
+  const idOf = (name: string): string => endpoints[name]?._id ?? "";
+  /** A kill can repeat all whose outcome is not stored: what a kill is not about must be. */
+  const isStored = (name: string, count: number): Promise<void> =>
+    deliveriesBecome(hooked.system, [idOf(name)], { are: ({ success }) => success === count, withinMs: takenOverMs });
+
+  const restart = async (): Promise<void> => {
+    await dispatcher.kill();
+    await dispatcher.restart();
+  };
+
+  const killBeforeRequest = async (): Promise<void> => {
+    dispatcher.pause(); // JetStream hands it the event all the same
+    await post("before", 1);
+    await restart();
+  };
+
+  const killDuringRequest = async (): Promise<void> => {
+    const released = Promise.withResolvers<number>();
+    hooked.inbox.answer("/during", () => released.promise);
+    await isStored("before", 2);
+    await post("during", 1);
+    await hasArrived("during", 2);
+    await restart();
+    released.resolve(200);
+  };
+
+  /** An event that is grouped, in a message of the stream of its own. */
+  const postGrouped = (n: number): Promise<boolean> => {
+    const { app, tenantId, prefix } = hooked.system;
+    const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects(prefix) });
+    return publish(tenantId, [groupedEvent(app._id, n)]);
+  };
+  /** Posts others, one after another, until the first ones come again: they are to come in their company. */
+  const comeAgain = async (first: readonly string[]): Promise<number> => {
+    let posted = first.length;
+    const times = (id: string) => arrivals("grouped").filter(({ holds }) => holds.includes(id)).length;
+    const haveCome = async (): Promise<boolean> => {
+      await postGrouped(posted++);
+      return first.every((id) => times(id) >= 2);
+    };
+    await until(haveCome, takenOverMs);
+    return posted;
+  };
+  /** The events of a batch that came again under another id, or in other company. */
+  const regrouped = (): string[] => {
+    const ids = new Map<string, string>();
+    return arrivals("grouped").flatMap(({ eventId, holds }) =>
+      holds.filter((id) => {
+        const first = ids.get(id) ?? eventId;
+        ids.set(id, first);
+        return first !== eventId;
+      }),
+    );
+  };
+
+  const killBeforeWrite = async (): Promise<void> => {
+    const released = Promise.withResolvers<number>();
+    hooked.inbox.answer("/after", () => released.promise);
+    await isStored("during", 2);
+    await post("after", 1);
+    await hasArrived("after", 2);
+    await mongodb.kill();
+    released.resolve(200);
+    await until(() => hasAttempted(2), 10_000);
+    await dispatcher.kill();
+    await mongodb.start();
+    const { success } = await deliveryCounts(hooked.system, [idOf("after")]);
+    expect(success).to.equal(1); // the first event's
+    await dispatcher.restart();
+  };
+
+  /** A batch is answered, and nothing of that can be stored. */
+  const killAfterBatch = async (): Promise<void> => {
+    const answered = Promise.withResolvers<void>();
+    hooked.inbox.answer("/grouped", async () => {
+      await mongodb.kill();
+      answered.resolve();
+      return 200;
+    });
+    await isStored("after", 2);
+    for (let n = 1; n < 6; n++) await postGrouped(n);
+    await answered.promise;
+    await dispatcher.kill();
+    hooked.inbox.answer("/grouped", () => 200);
+    await mongodb.start();
+    await dispatcher.restart();
+  };
+
+  const hasAttempted = async (times: number): Promise<boolean> => {
+    const lines = await dispatcher.log();
+    const isOurs = (line: Record<string, unknown>) =>
+      line["event"] === "webhook.attempted" && line["endpoint"] === idOf("after");
+    return lines.filter(isOurs).length >= times;
+  };
+
+  it("leaves nothing unsent, and each kill repeats an event once at most, with its id", async () => {
+    for (const name of ["before", "during", "after"]) await post(name, 0);
+    await postGrouped(0);
+    for (const name of ["before", "during", "after", "grouped"]) await isStored(name, 1);
+    stream = keepPosting(hooked.system, api, "stream", 5);
+    await killBeforeRequest();
+    await killDuringRequest();
+    await killBeforeWrite();
+    await killAfterBatch();
+    const first = arrivals("grouped").at(1)?.holds ?? [];
+    const posted = await comeAgain(first);
+    const streamed = await stream.stop();
+
+    await until(() => new Set(arrivals("grouped").flatMap(({ holds }) => holds)).size === posted, takenOverMs);
+    expect(first).to.have.length.above(0);
+    expect(regrouped()).to.deep.equal([]);
+
+    const ids = Object.entries(endpoints).flatMap(([name, { _id }]) => (name === "grouped" ? [] : [_id]));
+    const all = 6 + streamed;
+    await deliveriesBecome(hooked.system, ids, { are: ({ success }) => success === all, withinMs: takenOverMs });
+    expect(await deliveryCounts(hooked.system, ids)).to.deep.equal({ success: all });
+    const once = { missed: [], repeated: 0, mostTimes: 1, ids: 2 };
+    expect(auditInbox(arrivals("before"), 2)).to.deep.equal(once);
+    expect(auditInbox(arrivals("during"), 2)).to.deep.equal({ ...once, repeated: 1, mostTimes: 2 });
+    expect(auditInbox(arrivals("after"), 2)).to.deep.equal({ ...once, repeated: 1, mostTimes: 2 });
+    const { missed, mostTimes, ids: streamIds } = auditInbox(arrivals("stream"), streamed);
+    expect(missed).to.deep.equal([]);
+    expect(streamIds).to.equal(streamed);
+    expect(mostTimes).to.be.at.most(1 + kills);
+  });
+});
+
+const groupedEvent = (appId: string, n: number) =>
+  makeEvent({ kind: "delivery.sent", appId, subjectId: null, data: {}, at: new Date(), from: [appId, String(n)] });

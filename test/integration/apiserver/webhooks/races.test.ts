@@ -1,0 +1,69 @@
+import { expect } from "chai";
+import { type Db, MongoClient } from "mongodb";
+import type { Managed } from "#core/storage/settings/managed.ts";
+import { webhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
+import type { Audit, AuditFact } from "../../../../apiserver/settings/audit.ts";
+import { removeWebhook } from "../../../../apiserver/webhooks/remove.ts";
+import { anApiKey, aPlan, aTenant } from "../../../support/rows/fixtures.ts";
+import { aWebhook } from "../../../support/rows/webhooks.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+
+const resource: Managed = {
+  kind: "Webhook",
+  namespace: "shop",
+  name: "crm",
+  uid: "u-1",
+  policy: "Enforce",
+  deletion: "Delete",
+  epoch: 1,
+};
+
+describe("the removal of a webhook that another writes to after it was read", () => {
+  let mongo: MongoClient;
+  let db: Db;
+  const rows = () => db.collection<WebhookRow>(webhookCollection.name);
+  const by = { caller: { tenant: aTenant(), plan: aPlan(), key: anApiKey({ tenant_id: "ten_1" }).row }, ip: "::1" };
+
+  before(async () => {
+    mongo = await MongoClient.connect((await testServers()).mongodbUrl);
+    db = mongo.db(`test_webhook_races_${process.pid}`);
+  });
+  beforeEach(() => rows().deleteMany({}));
+  after(async () => {
+    await db.dropDatabase();
+    await mongo.close();
+  });
+
+  /** Removes an endpoint that gets these members just before; what was told of it. */
+  const removed = async (set: Partial<WebhookRow>): Promise<AuditFact[]> => {
+    const told: AuditFact[] = [];
+    const found = aWebhook();
+    await rows().insertOne({ ...found });
+    let isFirst = true;
+    const audit: Audit = async ({ fact }, make) => {
+      if (isFirst) await rows().updateOne({ _id: found._id }, { $set: { ...set, updated_at: new Date() } });
+      isFirst = false;
+      const made = await make("evb_1");
+      if (made !== null) told.push(fact);
+      return made;
+    };
+    const deps = { endpoints: webhookEndpoints(db), announce: () => {}, ring: () => {}, audit };
+    const remove = removeWebhook({ ...deps, clock: { now: () => new Date() } });
+    await remove(by, found);
+    return told;
+  };
+
+  it("tells what it was like at last", async () => {
+    const [fact, ...rest] = await removed({ description: "changed" });
+    expect(rest).to.deep.equal([]);
+    expect(fact?.changes["description"]).to.deep.equal({ before: "changed", after: null });
+    expect(await rows().countDocuments()).to.equal(0);
+  });
+
+  it("is refused when a resource has taken it over", async () => {
+    const error = await removed({ managed: resource }).catch((thrown: unknown) => thrown);
+    expect(error).to.have.property("code", "HS_MANAGED");
+    expect(await rows().findOne()).to.deep.include({ managed: resource });
+  });
+});

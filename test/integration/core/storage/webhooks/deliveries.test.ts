@@ -1,0 +1,131 @@
+import { expect } from "chai";
+import { type Db, MongoClient } from "mongodb";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import {
+  type Concluded,
+  type WebhookDeliveryRow,
+  webhookDeliveries,
+  webhookDeliveryCollection,
+} from "#core/storage/webhooks/deliveries.ts";
+import { anyDelivery, webhookHistory } from "#core/storage/webhooks/history.ts";
+import { anAttempt, anEnvelope, aWebhookDelivery } from "../../../../support/rows/webhook-deliveries.ts";
+import { testServers } from "../../../../support/servers/servers.ts";
+
+const now = new Date("2026-11-21T12:00:00Z");
+const later = new Date(now.getTime() + 60_000);
+
+describe("the deliveries of webhooks", function () {
+  this.timeout(60_000);
+  let client: MongoClient;
+  let db: Db;
+  let deliveries: ReturnType<typeof webhookDeliveries>;
+
+  before(async () => {
+    client = await MongoClient.connect((await testServers()).mongodbUrl);
+    db = client.db(`test_webhook_deliveries_${process.pid}`);
+    await ensureIndexes(db, [webhookDeliveryCollection]);
+    deliveries = webhookDeliveries(db);
+  });
+  beforeEach(() => deliveries.rows.deleteMany({}));
+  after(async () => {
+    await db.dropDatabase();
+    await client.close();
+  });
+
+  const waiting = (count = 1): WebhookDeliveryRow[] =>
+    Array.from({ length: count }, (_, n) =>
+      aWebhookDelivery(anEnvelope({ id: `evt_${n}`, timestamp: new Date(now.getTime() + n).toISOString() }), {
+        tenant_id: "ten_1",
+        endpoint_id: "whk_1",
+        status: "pending",
+        attempt: 0,
+        attempts: [],
+        due_at: now,
+      }),
+    );
+  const aRow = (): WebhookDeliveryRow => waiting()[0] ?? expect.fail();
+  const outcomes = {
+    success: { status: "success", due_at: null, delivered_at: now },
+    failed: { status: "failed", due_at: later, delivered_at: null },
+    dead: { status: "dead", due_at: null, delivered_at: null },
+  } as const;
+  const concluded = ({ _id, attempt }: WebhookDeliveryRow, outcome: keyof typeof outcomes): Concluded => ({
+    _id,
+    attempt: attempt + 1,
+    ...outcomes[outcome],
+    made: anAttempt(),
+  });
+  const stored = async (): Promise<WebhookDeliveryRow> => (await deliveries.rows.findOne()) ?? expect.fail();
+
+  it("of batches are known by their events, each endpoint's by itself", async () => {
+    const batch = { ...aRow(), event_ids: ["evt_1", "evt_2", "evt_3"] };
+    await deliveries.keep([batch, { ...batch, _id: "whd_2", endpoint_id: "whk_2", event_ids: ["evt_4"] }]);
+    expect([...(await deliveries.grouped("whk_1", ["evt_2", "evt_4", "evt_5"]))])
+      .to.include("evt_2")
+      .and.not.include("evt_4");
+    expect(await deliveries.grouped("whk_3", ["evt_2"])).to.deep.equal(new Set());
+  });
+
+  describe("that are under way when their endpoint is disabled", () => {
+    const disabled = { status: "dead", error: "endpoint disabled", due_at: null } as const;
+    const expected = {
+      success: { ...outcomes.success, error: null },
+      failed: { ...disabled, delivered_at: null },
+      dead: { ...outcomes.dead, error: null },
+    };
+    for (const outcome of ["success", "failed", "dead"] as const) {
+      it(`end as their request does: ${outcome}`, async () => {
+        const row = aRow();
+        await deliveries.keep([row]);
+        await deliveries.buryPage("whk_1", "endpoint disabled");
+        await deliveries.record([concluded(row, outcome)]);
+        expect(await stored()).to.deep.include({ ...expected[outcome], attempt: 1, attempts: [anAttempt()] });
+      });
+
+      it(`end as their request does, stored by another process meanwhile: ${outcome}`, async () => {
+        const row = aRow();
+        await deliveries.keep([row]);
+        await deliveries.buryPage("whk_1", "endpoint disabled");
+        await deliveries.keep([{ ...row, ...outcomes[outcome], attempt: 1, attempts: [anAttempt()] }]);
+        expect(await stored()).to.deep.include({ ...expected[outcome], attempt: 1, attempts: [anAttempt()] });
+      });
+    }
+  });
+
+  it("are not ended by a disabling once they have arrived", async () => {
+    for (let round = 0; round < 30; round++) {
+      await deliveries.rows.deleteMany({});
+      const row = aRow();
+      await deliveries.keep([row]);
+      await Promise.all([
+        deliveries.buryPage("whk_1", "endpoint disabled"),
+        deliveries.record([concluded(row, "success")]),
+      ]);
+      expect(await stored()).to.include({ status: "success", error: null });
+    }
+  });
+
+  it("of a kind are listed each once while they move from status to status", async () => {
+    const { list } = webhookHistory(db);
+    const whole = waiting(60);
+    const ids = whole.map(({ _id }) => _id).toReversed();
+    const page = { ...anyDelivery, isDescending: true, limit: 100 };
+    const move = async (): Promise<void> => {
+      for (const row of whole) {
+        await deliveries.record([concluded(row, "failed")]);
+        await deliveries.record([concluded({ ...row, attempt: 1 }, "success")]);
+      }
+    };
+    for (let round = 0; round < 4; round++) {
+      await deliveries.rows.deleteMany({});
+      await deliveries.keep(whole);
+      const state = { isMoving: true };
+      const moving = move().finally(() => void (state.isMoving = false));
+      while (state.isMoving) {
+        const rows = await list("whk_1", { status: null, eventType: "delivery.sent" }, page);
+        expect(rows.map(({ _id }) => _id)).to.deep.equal(ids);
+      }
+      await moving;
+    }
+  });
+});

@@ -1,0 +1,218 @@
+import { expect } from "chai";
+import type { Db } from "mongodb";
+import { makeEvent } from "#core/domain/events/make.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { eventBatches } from "#core/storage/events/batches.ts";
+import { subscriptionEvent, userCreated } from "#core/storage/people/events.ts";
+import { subscriptions } from "#core/storage/people/subscriptions.ts";
+import { type UserRow, users } from "#core/storage/people/users.ts";
+import { peopleIn, type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import { asleep } from "#core/storage/work/due.ts";
+import { appRemoval, removals, userRemoval } from "#core/storage/work/removals.ts";
+import { deliveryOf, written } from "../../../../dispatcher/webhooks/match/delivery.ts";
+import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
+import { openPeopleSite, type PeopleSite } from "../../../support/system/people.ts";
+import { until } from "../../../support/until.ts";
+
+const of = { tenant_id: "ten_1", app_id: "app_1" };
+const minuteMs = 60_000;
+const due = (inMs = -1) => new Date(Date.now() + inMs);
+
+/** The rows of webhooks' history, in the order of what is asked for. */
+const webhookRows = (db: () => Db) => ({
+  insert: async (rows: readonly WebhookDeliveryRow[]): Promise<void> => {
+    await webhookDeliveries(db()).rows.insertMany([...rows]);
+  },
+  find: async (wanted: readonly { _id: string }[]): Promise<WebhookDeliveryRow[]> => {
+    const ids = wanted.map(({ _id }) => _id);
+    const found = await webhookDeliveries(db())
+      .rows.find({ _id: { $in: ids } })
+      .toArray();
+    return found.sort((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
+  },
+});
+
+describe("the removal of people and apps", function () {
+  this.timeout(60_000);
+  let site: PeopleSite;
+  before(async () => {
+    site = await openPeopleSite();
+  });
+  afterEach(() => site.reset());
+  after(() => site.close());
+  const rowOf = (event: EventEnvelope, over: Partial<WebhookDeliveryRow> = {}): WebhookDeliveryRow => ({
+    ...deliveryOf({ _id: "whk_1", ...of }, written(event), site.clock.now()),
+    ...over,
+  });
+  const anEvent = (kind: EventEnvelope["type"], subjectId: string | null, data: Record<string, unknown>) =>
+    makeEvent({ kind, appId: of.app_id, subjectId, data, at: due(-minuteMs), from: [crypto.randomUUID()] });
+  const history = webhookRows(() => site.db);
+
+  /** A person with a history of webhooks, and one that is not to be touched. */
+  const aPerson = async () => {
+    const externalId = `ext-${crypto.randomUUID()}`;
+    const user = aUser({
+      ...of,
+      external_id: externalId,
+      aliases: { crm: `crm-${externalId}` },
+      tags: { t: `tag-${externalId}` },
+    });
+    const mail = `${externalId}@example.com`;
+    const device = aSubscription({
+      ...of,
+      user_id: user._id,
+      external_id: externalId,
+      channel: "email",
+      token: mail,
+    });
+    await users(site.db).rows.insertOne(user);
+    await subscriptions(site.db).rows.insertOne(device);
+    const other = aUser(of);
+    const attempt = { at: due(), response_status: 500, duration_ms: 1, error_class: null };
+    const echo = { ...attempt, error: `no ${mail}`, response_body_excerpt: `echo ${externalId}` };
+    const made = [
+      rowOf(userCreated(user), { status: "success", due_at: null, attempts: [echo, echo] }),
+      rowOf(subscriptionEvent("subscription.created", device, due(-minuteMs))),
+      rowOf(anEvent("event.received", externalId, { user_id: null, external_id: externalId, name: "x" })),
+      rowOf(anEvent("event.received", null, { subscription_id: device._id, name: "x", properties: { mail } })),
+      rowOf(anEvent("message.queued", "msg_1", { target: { include_external_ids: ["bob", externalId] } })),
+      rowOf(anEvent("message.queued", "msg_2", { target: { include_aliases: { crm: [`crm-${externalId}`] } } })),
+      rowOf(anEvent("message.queued", "msg_3", { target: { email_to: [mail.toUpperCase()] } })),
+      rowOf(anEvent("message.queued", "msg_4", { target: { include_subscription_ids: [device._id] } })),
+    ];
+    const untouched = rowOf(userCreated(other));
+    await history.insert([...made, untouched]);
+    return { user, device, externalId, made, untouched, traces: new RegExp(externalId, "i") };
+  };
+  const begin = async (user: UserRow): Promise<void> => {
+    const owned = await subscriptions(site.db).ofUser(of.tenant_id, of.app_id, user._id);
+    await removals(site.db).begin(userRemoval(user, owned, site.clock.now()));
+  };
+  const passed = (id: string, passes: number) => async (): Promise<boolean> => {
+    const row = await removals(site.db).rows.findOne({ _id: id });
+    return row?.lease === null && row.passes >= passes;
+  };
+
+  it("finish what a kill interrupted, and erase every trace", async () => {
+    const { user, made, untouched, traces } = await aPerson();
+    await begin(user); // and nothing else: the apiserver is gone
+    await site.startDispatcher();
+    await until(passed(user._id, 1));
+    expect(await users(site.db).rows.countDocuments({ _id: user._id })).to.equal(0);
+    expect(await subscriptions(site.db).rows.countDocuments({ user_id: user._id })).to.equal(0);
+    await until(() => site.told(user._id, "user.deleted").length === 1);
+
+    const rows = await history.find(made);
+    expect(rows).to.have.length(made.length);
+    for (const row of rows) {
+      expect(JSON.stringify(row)).not.to.match(traces);
+      expect(JSON.parse(row.payload)).to.deep.include({ data: {}, erased: true });
+    }
+    expect(rows.find(({ attempts }) => attempts.length > 0)?.attempts).to.have.length(2);
+    expect(rows.filter(({ status }) => status === "pending")).to.have.length(made.length - 1);
+    expect(await history.find([untouched])).to.deep.equal([untouched]);
+  });
+
+  it("tell what was too large for JetStream when it was stored, and erase", async () => {
+    const { user, traces, made } = await aPerson();
+    const large = { ...userCreated(user), data: { ...userCreated(user).data, tags: { t: "\u0001".repeat(300_000) } } };
+    await begin({ ...user, outbox: [large] });
+    await site.startDispatcher();
+    await until(() => site.told(user._id, "user.deleted").length === 1, 15_000);
+    const [created] = site.told(user._id, "user.created");
+    expect(created).to.include({ id: large.id, truncated: true });
+    await until(passed(user._id, 1));
+    for (const row of await history.find(made)) expect(JSON.stringify(row)).not.to.match(traces);
+  });
+
+  it("erase also when the events of what is removed cannot be published, and say why", async () => {
+    const { user, traces, made } = await aPerson();
+    await begin(user);
+    await removals(site.db).rows.updateOne({ _id: user._id }, { $set: { outbox: [null as never] } }); // a damaged document
+    await site.startDispatcher();
+    const row = () => removals(site.db).rows.findOne({ _id: user._id });
+    await until(async () => (await row())?.set_aside !== undefined, 15_000);
+    expect((await row())?.set_aside?.reason).to.include("TypeError");
+    expect(await users(site.db).rows.countDocuments({ _id: user._id })).to.equal(0);
+    for (const kept of await history.find(made)) expect(JSON.stringify(kept)).not.to.match(traces);
+  });
+
+  it("come back for what was still on its way, until a day has passed", async () => {
+    const { user, externalId, made, traces } = await aPerson();
+    await begin(user);
+    await site.startDispatcher();
+    await until(passed(user._id, 1));
+    const late = rowOf(anEvent("delivery.sent", "dlv_1", { user_id: user._id, external_id: externalId }));
+    const [first] = made;
+    const echo = { ...first?.attempts[0], response_body_excerpt: externalId };
+    await history.insert([late]);
+    await webhookDeliveries(site.db).rows.updateOne({ _id: first?._id ?? "" }, { $set: { "attempts.0": echo } });
+    const heir = aUser({ ...of, external_id: externalId, created_at: due(), updated_at: due() });
+    const fresh = rowOf(userCreated(heir));
+    await history.insert([fresh]);
+
+    site.shift(2 * minuteMs);
+    await until(passed(user._id, 2));
+    for (const row of await history.find([late, ...made])) {
+      expect(JSON.stringify(row)).not.to.match(traces);
+      expect(peopleIn(row.people)).not.to.include(user._id);
+    }
+    expect(await history.find([fresh])).to.deep.equal([fresh]);
+    for (const hours of [2, 26]) {
+      site.shift(hours * 60 * minuteMs);
+      await until(
+        async () => ((await removals(site.db).rows.findOne({ _id: user._id }))?.passes ?? 9) > (hours > 2 ? 3 : 2),
+      );
+    }
+    await until(async () => (await removals(site.db).rows.countDocuments({ _id: user._id })) === 0);
+  });
+
+  it("tell who was deleted before that news is erased too", async () => {
+    const { user, externalId } = await aPerson();
+    await begin(user);
+    const [removal] = await removals(site.db).rows.find({ _id: user._id }).toArray();
+    const news = removal?.outbox.at(-1);
+    if (news === undefined) throw new Error("it was told");
+    const [waiting, sent] = [rowOf(news), rowOf(news, { _id: "whd_sent", status: "success", due_at: null })];
+    await history.insert([waiting, sent]);
+    await site.startDispatcher();
+    await until(passed(user._id, 1));
+    const [stillWaits, isSent] = await history.find([waiting, sent]);
+    expect(stillWaits?.payload).to.include(externalId);
+    expect(JSON.stringify(isSent)).not.to.include(externalId);
+  });
+
+  it("erase events that came in before and still wait to be published", async () => {
+    const { user, device, externalId } = await aPerson();
+    const [his, others] = [externalId, "bob"].map((id) =>
+      anEvent("event.received", id, { external_id: id, name: "x", properties: { a: id } }),
+    );
+    const ofDevice = anEvent("event.received", null, { subscription_id: device._id, properties: { a: externalId } });
+    const stored = [his, others, ofDevice].map((event) => ({
+      id: event?.id ?? "",
+      type: "event.received" as const,
+      text: JSON.stringify(event),
+      once: false as const,
+    }));
+    const batch = { ...asleep, ...of, _id: `evb_${externalId}`, events: stored, traceparent: null };
+    await eventBatches(site.db).insert([{ ...batch, created_at: due(-minuteMs), due_at: due(minuteMs) }]);
+    await begin(user);
+    await site.startDispatcher();
+    await until(passed(user._id, 1));
+    const left = await eventBatches(site.db).find(`evb_${externalId}`);
+    expect(JSON.stringify(left?.events)).not.to.include(externalId);
+    expect(left?.events[1]).to.deep.equal(stored[1]);
+  });
+
+  it("remove the history of an app that is gone, and no other's", async () => {
+    const gone = { ...of, app_id: `app_${crypto.randomUUID()}` };
+    const kept = rowOf(anEvent("delivery.sent", "dlv_1", {}));
+    const many = Array.from({ length: 1_100 }, (_, n) => ({ ...kept, ...gone, _id: `${kept._id}${n}` }));
+    await history.insert([kept, ...many]);
+    await removals(site.db).begin(appRemoval({ _id: gone.app_id, tenant_id: "ten_1" }, site.clock.now()));
+    await site.startDispatcher();
+    await until(passed(gone.app_id, 1));
+    expect(await webhookDeliveries(site.db).rows.countDocuments({ app_id: gone.app_id })).to.equal(0);
+    expect(await history.find([kept])).to.have.length(1);
+  });
+});

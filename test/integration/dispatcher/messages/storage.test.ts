@@ -1,0 +1,236 @@
+import { expect } from "chai";
+import { type Db, MongoClient } from "mongodb";
+import { audience } from "#core/storage/messages/audience.ts";
+import { chunks } from "#core/storage/messages/chunks.ts";
+import { deliveries } from "#core/storage/messages/deliveries.ts";
+import { retention } from "#core/storage/messages/retention.ts";
+import { messageWork } from "#core/storage/messages/work.ts";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { removePages } from "#core/storage/work/removal-pages.ts";
+import { conclude, deliveryIdOf } from "../../../../dispatcher/messages/delivery-row.ts";
+import { aChunk, aMessage, aSubscription, noon } from "../../../support/rows/work.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+
+const hold = (holder: string, now = noon) => ({ holder, now, holdMs: 30_000 });
+const later = (ms: number) => new Date(noon.getTime() + ms);
+
+const rowOf = (messageId: string, n = 0) => {
+  const subscription = aSubscription({ _id: `sub_${n}` });
+  const attempt = {
+    deliveryId: deliveryIdOf(messageId, subscription._id),
+    chunk: aChunk({ message_id: messageId }),
+    subscription,
+    provider: "apns",
+    now: noon,
+    expiresAt: later(1),
+  };
+  const made = conclude({ kind: "sent", providerId: null }, attempt);
+  if (made.kind !== "final") throw new Error("a sent push is final");
+  return made.row;
+};
+
+const rowsOf = (messageId: string, from: number, to: number) =>
+  Array.from({ length: to - from }, (_, n) => rowOf(messageId, from + n));
+
+describe("what a dispatcher stores", () => {
+  let client: MongoClient;
+  let db: Db;
+
+  before(async function () {
+    this.timeout(60_000);
+    const { mongodbUrl } = await testServers();
+    client = await MongoClient.connect(mongodbUrl);
+    db = client.db(`test_dispatcher_storage_${process.pid}`);
+    await ensureIndexes(db);
+  });
+
+  after(async () => {
+    await db.dropDatabase();
+    await client.close();
+  });
+
+  describe("messages", () => {
+    it("starts a queued message once, and gives its next turn to whoever comes first", async () => {
+      const work = messageWork(db);
+      await work.rows.insertOne(aMessage({ _id: "msg_a", status: "queued", fence: 0, started_at: null }));
+      const [one, two] = await Promise.all([work.take("msg_a", hold("a")), work.take("msg_a", hold("b"))]);
+      const taken = [one, two].filter((row) => row !== null);
+      expect(taken).to.have.length(1);
+      expect(taken[0]).to.deep.include({ status: "processing", fence: 1, started_at: noon });
+    });
+
+    it("lets another take over when the lease has run out, and shuts the first one out", async () => {
+      const work = messageWork(db);
+      await work.rows.insertOne(aMessage({ _id: "msg_b", fence: 0 }));
+      const first = await work.take("msg_b", hold("a"));
+      const second = await work.take("msg_b", hold("b", later(30_001)));
+      if (first === null || second === null) throw new Error("both leases were free");
+      expect(await work.rest(first, noon, true)).to.equal(false);
+      expect(await work.rest(second, noon, true)).to.equal(true);
+    });
+
+    it("does not start a message before its time", async () => {
+      const work = messageWork(db);
+      await work.rows.insertOne(aMessage({ _id: "msg_c", status: "queued", scheduled_for: later(60_000) }));
+      expect(await work.take("msg_c", hold("a"))).to.equal(null);
+      expect(await work.take("msg_c", hold("a", later(60_000)))).to.include({ status: "processing" });
+    });
+
+    it("does not touch a cancelled message", async () => {
+      const work = messageWork(db);
+      await work.rows.insertOne(aMessage({ _id: "msg_d", status: "cancelled" }));
+      expect(await work.take("msg_d", hold("a"))).to.equal(null);
+      expect(await work.needsTurn("msg_d", noon)).to.equal(false);
+    });
+  });
+
+  describe("chunks", () => {
+    it("keeps the chunk that is there when the same is made again", async () => {
+      const kept = chunks(db);
+      const chunk = aChunk({ _id: "chk_a", message_id: "msg_chunks", recipients: ["sub_1"] });
+      await kept.keep([chunk]);
+      await kept.keep([{ ...chunk, recipients: ["sub_2"] }]);
+      expect(await kept.rows.findOne({ _id: "chk_a" })).to.deep.include({ recipients: ["sub_1"] });
+    });
+
+    it("opens waiting chunks in order and counts the open ones, retries included", async () => {
+      const kept = chunks(db);
+      const of = (position: number, change = {}) =>
+        aChunk({ _id: `chk_o${position}`, message_id: "msg_open", position, status: "waiting", ...change });
+      await kept.keep([of(0), of(1), of(2)]);
+      expect(await kept.isBegun("msg_open")).to.equal(false);
+      const next = await kept.waiting("msg_open", 2);
+      expect(next.map(({ position }) => position)).to.deep.equal([0, 1]);
+      await kept.open(
+        next.map(({ _id }) => _id),
+        noon,
+      );
+      await kept.keep([of(9, { _id: "chk_retry", status: "open", attempt: 1, parent_id: "chk_o0" })]);
+      expect(await kept.countOpen("msg_open", 10)).to.equal(3);
+      expect(await kept.isBegun("msg_open")).to.equal(true);
+      expect((await kept.last("msg_open"))?.position).to.equal(2);
+      expect(await kept.recipientsOfRetries("chk_o0")).to.deep.equal(["sub_1"]);
+    });
+
+    it("remembers whom a retry took over when it has ended: its parent may yet be run again", async () => {
+      const kept = chunks(db);
+      const parent = aChunk({ _id: "chk_p", message_id: "msg_ended" });
+      const retry = aChunk({ _id: "chk_r", message_id: "msg_ended", attempt: 1, parent_id: "chk_p" });
+      await kept.keep([parent, retry]);
+      for (const chunk of [parent, retry]) expect(await kept.end(chunk)).to.equal(true);
+      expect(await kept.recipientsOfRetries("chk_p")).to.deep.equal(["sub_1"]);
+      expect(await kept.rows.findOne({ _id: "chk_p" })).to.deep.include({ status: "done", recipients: [] });
+    });
+  });
+
+  describe("deliveries", () => {
+    it("stores a batch and says which of it were there before", async () => {
+      const kept = deliveries(db);
+      expect((await kept.record(rowsOf("msg_dup", 0, 60))).size).to.equal(0);
+      const known = await kept.record(rowsOf("msg_dup", 40, 100));
+      expect(known.size).to.equal(20);
+      const group = { status: "sent", error_code: null, count: 100, uncertain: 0 };
+      expect(await kept.tally("msg_dup")).to.deep.equal([group]);
+    });
+  });
+
+  describe("retention", () => {
+    it("removes a plan's old messages with their deliveries, and nothing else", async () => {
+      const work = messageWork(db);
+      const old = { plan: "short", status: "completed" as const };
+      await work.rows.insertMany([
+        aMessage({ ...old, _id: "msg_old", completed_at: noon }),
+        aMessage({ ...old, _id: "msg_young", completed_at: later(60_000) }),
+        aMessage({ ...old, _id: "msg_going", status: "processing", completed_at: null }),
+        aMessage({ ...old, _id: "msg_long", plan: "long", completed_at: noon }),
+      ]);
+      await deliveries(db).record([rowOf("msg_old"), rowOf("msg_young")]);
+      expect(await retention(db).removeOldest("short", later(1_000))).to.deep.equal({ removed: 1, isMore: false });
+      const left = await work.rows.find({ plan: { $in: ["short", "long"] } }).toArray();
+      expect(left.map(({ _id }) => _id).sort()).to.deep.equal(["msg_going", "msg_long", "msg_young"]);
+      expect(await retention(db).planNames()).to.include.members(["long", "short"]);
+      expect(await deliveries(db).tally("msg_old")).to.deep.equal([]);
+      expect(await deliveries(db).tally("msg_young")).to.have.length(1);
+    });
+  });
+
+  describe("retention of a message with many deliveries", () => {
+    it("removes a thousand in a command, and the message after the last", async () => {
+      const ended = { plan: "many", status: "completed" as const, completed_at: noon };
+      const work = messageWork(db);
+      await work.rows.insertMany([aMessage({ ...ended, _id: "msg_many" }), aMessage({ ...ended, _id: "msg_one" })]);
+      for (let from = 0; from < 2_500; from += 500) await deliveries(db).record(rowsOf("msg_many", from, from + 500));
+      await deliveries(db).record([rowOf("msg_one")]);
+      const watched = await MongoClient.connect((await testServers()).mongodbUrl, { monitorCommands: true });
+      const asked: number[] = [];
+      watched.on("commandStarted", ({ commandName, command }) => {
+        const { _id: ids } = (command as { deletes?: { q: { _id?: { $in: string[] } } }[] }).deletes?.[0]?.q ?? {};
+        if (commandName === "delete") asked.push(ids?.$in.length ?? Number.POSITIVE_INFINITY);
+      });
+      expect(await retention(watched.db(db.databaseName)).removeOldest("many", noon)).to.deep.equal({
+        removed: 2,
+        isMore: false,
+      });
+      await watched.close();
+      expect(asked).to.deep.equal([1_000, 1_000, 501, 2]);
+      expect(await deliveries(db).tally("msg_many")).to.deep.equal([]);
+    });
+
+    it("says that there is more, and keeps the message, when it has removed as many as it may at once", async () => {
+      await deliveries(db).record(rowsOf("msg_parts", 0, 900));
+      await deliveries(db).record(rowsOf("msg_parts", 900, 1_800));
+      const of = { filter: { message_id: "msg_parts" }, hint: "list" };
+      expect(await removePages(deliveries(db).rows, { ...of, pages: 1 })).to.equal(false);
+      expect(await deliveries(db).rows.countDocuments({ message_id: "msg_parts" })).to.equal(800);
+      expect(await removePages(deliveries(db).rows, { ...of, pages: 1 })).to.equal(true);
+    });
+  });
+
+  describe("audience", () => {
+    before(async () => {
+      const many = Array.from({ length: 1_205 }, (_, n) =>
+        aSubscription({
+          _id: `sub_P${String(n).padStart(5, "0")}`,
+          app_id: "app_p",
+          token: `t${n}`,
+          user_id: `usr_${n}`,
+          test_device: n < 3,
+        }),
+      );
+      await db.collection("subscriptions").insertMany(many as object[]);
+      await db
+        .collection("users")
+        .insertMany([
+          { _id: "usr_7", app_id: "app_p", alias_keys: ["external_id:seven", "crm:7"] } as object,
+          { _id: "usr_8", app_id: "app_other", alias_keys: ["external_id:seven"] } as object,
+        ]);
+    });
+
+    const page = (after: string, testOnly = false) =>
+      audience(db).page({ appId: "app_p", channel: "ios_push", status: "subscribed", after, testOnly, limit: 500 });
+
+    it("reads everyone once, page by page", async () => {
+      const seen: string[] = [];
+      for (let ids = await page(""); ids.length > 0; ids = await page(seen.at(-1) ?? "")) seen.push(...ids);
+      expect(seen).to.have.length(1_205);
+      expect(new Set(seen).size).to.equal(1_205);
+    });
+
+    it("reads test devices only when asked to", async () => {
+      expect(await page("", true)).to.have.length(3);
+    });
+
+    it("reaches a subscription once however many selectors name it, and nobody of another app", async () => {
+      const found = await audience(db).resolve(
+        {
+          include_subscription_ids: ["sub_P00007", "sub_P00009"],
+          include_external_ids: ["seven"],
+          include_aliases: { crm: ["7"], user_id: ["usr_7", "usr_8"] },
+        },
+        { appId: "app_p", stretches: [{ channel: "ios_push", status: "subscribed" }], testOnly: false },
+      );
+      const ids = [...found].map(([channel, rows]) => [channel, rows.map(({ _id }) => _id)]);
+      expect(ids).to.deep.equal([["ios_push", ["sub_P00007", "sub_P00008", "sub_P00009"]]]);
+    });
+  });
+});

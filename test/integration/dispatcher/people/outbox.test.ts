@@ -1,0 +1,177 @@
+import { expect } from "chai";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import type { UpdateUser } from "#core/schema/people/user.ts";
+import { subscriptionEvent, userCreated } from "#core/storage/people/events.ts";
+import { invalidated } from "#core/storage/people/invalidated.ts";
+import { subscriptions } from "#core/storage/people/subscriptions.ts";
+import { type UserRow, users } from "#core/storage/people/users.ts";
+import { updateUser } from "../../../../apiserver/people/update-user.ts";
+import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
+import { openPeopleSite, type PeopleSite } from "../../../support/system/people.ts";
+import { until } from "../../../support/until.ts";
+
+const of = { tenant_id: "ten_1", app_id: "app_1" };
+const due = (inMs = -1) => new Date(Date.now() + inMs);
+const fits = ({ type, data }: EventEnvelope): unknown => parser(eventTypes[type].data)(data);
+
+describe("the timers of users and subscriptions", function () {
+  this.timeout(60_000);
+  let site: PeopleSite;
+  before(async () => {
+    site = await openPeopleSite();
+  });
+  afterEach(() => site.reset());
+  after(() => site.close());
+
+  describe("with events that a kill left", () => {
+    it("publish those of users and subscriptions once, and leave nothing to do", async () => {
+      const user = aUser(of);
+      const device = aSubscription({ ...of, user_id: user._id });
+      const created = subscriptionEvent("subscription.created", device, device.created_at);
+      await users(site.db).rows.insertOne({ ...user, outbox: [userCreated(user)], due_at: due() });
+      await subscriptions(site.db).rows.insertOne({ ...device, outbox: [created], due_at: due() });
+      await site.startDispatcher();
+      await until(async () => (await users(site.db).rows.findOne({ _id: user._id }))?.due_at === null);
+      await until(async () => (await subscriptions(site.db).rows.findOne({ _id: device._id }))?.due_at === null);
+      await until(
+        () => site.told(user._id, "user.created").length + site.told(device._id, "subscription.created").length === 2,
+      );
+      expect((await users(site.db).rows.findOne({ _id: user._id }))?.outbox).to.deep.equal([]);
+    });
+
+    it("tell of a subscription whose address is gone", async () => {
+      const [gone, renewed, seen] = [aSubscription(of), aSubscription(of), aSubscription(of)];
+      await subscriptions(site.db).rows.insertMany([gone, renewed, { ...seen, last_active_at: due() }]);
+      const since = due(-1_000);
+      const named = [gone, { ...renewed, token: "another" }, seen].map(({ _id, token }) => ({ _id, token, since }));
+      await invalidated(site.db)(named, site.clock.now());
+      await invalidated(site.db)(named, site.clock.now());
+      const now = await subscriptions(site.db).ofUsers(of.app_id, [gone.user_id, renewed.user_id, seen.user_id]);
+      expect(now.map(({ status }) => status)).to.deep.equal(["invalid", "subscribed", "subscribed"]);
+      await site.startDispatcher();
+      await until(() => site.told(gone._id, "subscription.invalidated").length > 0);
+      const [event, ...more] = site.told(gone._id, "subscription.invalidated");
+      expect(more).to.deep.equal([]);
+      expect(event?.data).to.include({ status: "invalid", reason: "token_invalid" });
+    });
+  });
+
+  describe("with users that change", () => {
+    const change = async (id: string, body: UpdateUser): Promise<UserRow> => {
+      const row = await users(site.db).rows.findOne({ _id: id });
+      if (row === null) throw new Error(`${id} is gone`);
+      return updateUser({ users: users(site.db), nameOwner: async () => undefined, clock: site.clock })(row, body);
+    };
+
+    it("tell of all changes of five seconds at once, and of later ones by another event", async () => {
+      const user = aUser({ ...of, tags: { plan: "free" } });
+      await users(site.db).rows.insertOne(user);
+      await subscriptions(site.db).rows.insertOne(aSubscription({ ...of, user_id: user._id }));
+      const beganMs = Date.now() - 20_000;
+      const standAfter = (ms: number) => site.stand(new Date(beganMs + ms)); // however long each step takes
+      standAfter(0);
+      await change(user._id, { tags: { plan: "pro" } });
+      standAfter(3_000);
+      await change(user._id, { language: "it", tags: { plan: "max" } });
+      standAfter(4_000);
+      await site.startDispatcher();
+      const control = aUser(of); // by when its event is out, the timers have passed over the other user too
+      await users(site.db).rows.insertOne({ ...control, outbox: [userCreated(control)], due_at: site.clock.now() });
+      await until(() => site.told(control._id, "user.created").length === 1);
+      expect(site.told(user._id, "user.updated")).to.deep.equal([]);
+
+      standAfter(6_000);
+      await until(async () => (await users(site.db).rows.findOne({ _id: user._id }))?.due_at === null);
+      await until(() => site.told(user._id, "user.updated").length > 0);
+      const [first, ...more] = site.told(user._id, "user.updated");
+      expect(more).to.deep.equal([]);
+      expect(first && fits(first)).to.deep.include({ language: "it", tags: { plan: "max" } });
+      expect(first?.data["changed"]).to.have.members(["tags.plan", "language"]);
+      expect(first?.data["subscriptions"]).to.have.length(1);
+
+      await change(user._id, { country: "IT" });
+      standAfter(12_000);
+      await until(() => site.told(user._id, "user.updated").length > 1);
+      const [, second] = site.told(user._id, "user.updated");
+      expect(second?.data["changed"]).to.deep.equal(["country"]);
+      expect(second?.id).not.to.equal(first?.id);
+    });
+
+    it("repeat an external id on subscriptions that still have the one before", async () => {
+      const user = aUser({ ...of, external_id: null });
+      const device = aSubscription({ ...of, user_id: user._id, external_id: "before" });
+      await users(site.db).rows.insertOne(user);
+      await subscriptions(site.db).rows.insertOne(device);
+      const externalId = `ext-${user._id}`;
+      await change(user._id, { external_id: externalId }); // and killed before it could be repeated
+      await users(site.db).rows.updateOne({ _id: user._id }, { $set: { due_at: due() } });
+      await site.startDispatcher();
+      await until(() => site.told(user._id, "user.updated").length > 0);
+      const [event] = site.told(user._id, "user.updated");
+      expect(event?.data["subscriptions"]).to.have.nested.property("[0].external_id", externalId);
+      expect((await subscriptions(site.db).rows.findOne({ _id: device._id }))?.external_id).to.equal(externalId);
+    });
+
+    it("tell of users whose events are larger than JetStream takes, and of the others", async () => {
+      const tags = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`t${n}`, "\u0001".repeat(1_024)]));
+      const large = Array.from({ length: 4 }, () => aUser({ ...of, tags, changed: ["tags.t0"], due_at: due(-60_000) }));
+      const others = Array.from({ length: 3 }, () =>
+        aUser({ ...of, app_id: "app_2", changed: ["language"], due_at: due() }),
+      );
+      await users(site.db).rows.insertMany([...large, ...others]);
+      await site.startDispatcher();
+      const all = [...large, ...others];
+      await until(() => all.every(({ _id }) => site.told(_id, "user.updated").length === 1), 15_000);
+      for (const { _id } of large) {
+        const [event] = site.told(_id, "user.updated");
+        expect(Buffer.byteLength(JSON.stringify(event))).to.be.at.most(65_536);
+        expect(event).to.include({ truncated: true });
+        expect(event?.data).to.include({ user_id: _id });
+      }
+      await until(async () => (await users(site.db).rows.countDocuments({ changed: { $ne: [] } })) === 0);
+    });
+
+    it("tell of the others when one user's document is damaged, which says why it is set aside", async () => {
+      const damaged = aUser({ ...of, changed: ["language"], due_at: due(-60_000) });
+      const others = Array.from({ length: 150 }, () => aUser({ ...of, changed: ["language"], due_at: due() }));
+      await users(site.db).rows.insertMany([damaged, ...others]);
+      await users(site.db).rows.updateOne({ _id: damaged._id }, { $unset: { first_seen_at: 1 } });
+      await site.startDispatcher();
+      await until(() => others.every(({ _id }) => site.told(_id, "user.updated").length === 1), 15_000);
+      await until(async () => (await users(site.db).rows.findOne({ _id: damaged._id }))?.set_aside !== undefined);
+      const row = await users(site.db).rows.findOne({ _id: damaged._id });
+      expect(row?.set_aside).to.include({ failures: 1 });
+      expect(row?.set_aside?.reason).to.include("toISOString");
+      expect(row?.changed).to.deep.equal(["language"]);
+    });
+
+    it("tell of a tenant's users while another's events have filled their share of the stream, and later of his", async () => {
+      const late = aUser({ ...of, tenant_id: "ten_full", changed: ["language"], due_at: due() });
+      const user = aUser({ ...of, changed: ["language"], due_at: due() });
+      const changedOf = async ({ _id }: UserRow) => (await users(site.db).rows.findOne({ _id }))?.changed;
+      const empty = await site.fill("ten_full");
+      await users(site.db).rows.insertMany([late, user]);
+      await site.startDispatcher();
+      await until(async () => (await changedOf(user))?.length === 0);
+      expect(await changedOf(late)).to.deep.equal(["language"]);
+      await until(() => site.told(user._id, "user.updated").length === 1);
+      await empty();
+      await users(site.db).rows.updateOne({ _id: late._id }, { $set: { due_at: due() } });
+      await until(async () => (await changedOf(late))?.length === 0);
+      await until(() => site.told(late._id, "user.updated").length === 1);
+    });
+
+    it("keep a change that comes while the one before is told", async () => {
+      const user = aUser(of);
+      await users(site.db).rows.insertOne(user);
+      const first = await change(user._id, { language: "it" });
+      await change(user._id, { country: "IT" });
+      await users(site.db).told([first]); // as the publisher of the first one does
+      const row = await users(site.db).rows.findOne({ _id: user._id });
+      expect(row?.changed).to.have.members(["language", "country"]);
+      expect(row?.due_at).to.be.instanceOf(Date);
+    });
+  });
+});

@@ -1,0 +1,73 @@
+import { expect } from "chai";
+import { type Api, startApi } from "../../../support/api/api.ts";
+import { until } from "../../../support/until.ts";
+import { type Installation, installation, type Manifest } from "../support/harness.ts";
+import { manifests, textOf } from "../support/manifests.ts";
+
+const secondMs = 1_000;
+
+// Runs alone (dev/suite/alone.ts): it judges how long something takes.
+describe("operator: within a second", function () {
+  this.timeout(60_000);
+  let herald: Installation;
+  let api: Api;
+  let make: ReturnType<typeof manifests>;
+
+  before(async () => {
+    herald = await installation();
+    make = manifests(herald);
+    await herald.apply(make.namespace);
+    await herald.start();
+    api = await startApi(herald.servers, herald.id, { HERALD_KEY_RING: herald.settings.keyRing });
+    await herald.apply(make.iosSecret());
+    for (const object of [make.plan(), make.tenant(), make.app()]) {
+      await herald.apply(object);
+      await herald.ready(object);
+    }
+  });
+  after(async () => {
+    await api?.process.kill();
+    await herald?.close();
+  });
+
+  const tokenOf = async (key: Manifest): Promise<string> =>
+    textOf(await herald.get(make.secret(`${key.metadata.name}-connection`, {})), "token");
+  const aKey = async (name: string): Promise<{ key: Manifest; token: string }> => {
+    const key = make.apiKey({}, name);
+    await herald.apply(key);
+    await herald.ready(key);
+    return { key, token: await tokenOf(key) };
+  };
+  const answer = async (token: string): Promise<number> => {
+    const { status } = await herald.ready(make.app());
+    return (await api.call("GET", `/v1/apps/${status?.id}/live-activities/types`, { token })).status;
+  };
+  const becomes = (token: string, status: number): Promise<void> =>
+    until(async () => (await answer(token)) === status, secondMs);
+
+  it("a tenant's suspension in git is felt by REST, and its end", async () => {
+    const { token } = await aKey("suspended");
+    expect(await answer(token)).to.equal(200);
+    await herald.patch(make.tenant(), { spec: { suspended: true } });
+    await becomes(token, 403);
+    await herald.patch(make.tenant(), { spec: { suspended: false } });
+    await becomes(token, 200);
+  });
+
+  it("a token is refused once another is in the Secret that had been deleted", async () => {
+    const { key, token } = await aKey("deleted-secret");
+    expect(await answer(token)).to.equal(200);
+    await herald.remove(make.secret(`${key.metadata.name}-connection`, {}));
+    await until(async () => ![token, ""].includes(await tokenOf(key)), 3 * secondMs);
+    await becomes(token, 401);
+    expect(await answer(await tokenOf(key))).to.equal(200);
+  });
+
+  it("the token of a deleted key is refused", async () => {
+    const { key, token } = await aKey("deleted-key");
+    expect(await answer(token)).to.equal(200);
+    await herald.remove(key);
+    await herald.gone(key);
+    await becomes(token, 401);
+  });
+});

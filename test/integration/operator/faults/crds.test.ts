@@ -1,0 +1,165 @@
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "chai";
+import { parse } from "yaml";
+import { rootDir, testDir } from "../../../../dev/paths.ts";
+import { freePorts } from "../../../../dev/servers/free-ports.ts";
+import { type Kubernetes, startKubernetes } from "../../../../dev/servers/kubernetes.ts";
+import { until } from "../../../support/until.ts";
+import { differences } from "../support/audit.ts";
+import { type Installation, installation, type Manifest } from "../support/harness.ts";
+import { ios, manifests } from "../support/manifests.ts";
+import { snapshotOf } from "../support/snapshot.ts";
+
+/** The CRDs as a release before had them: without a rule or a bound, and without the members that came later. */
+const formerOf = (crd: Manifest): Manifest => without(crd, [...rules, "managementPolicy", "externalName"]) as Manifest; // keys only go
+const rules = [
+  "x-kubernetes-validations",
+  "minimum",
+  "maximum",
+  "minLength",
+  "maxLength",
+  "pattern",
+  "enum",
+  "maxItems",
+  "minItems",
+];
+
+const without = (value: unknown, keys: readonly string[]): unknown => {
+  if (Array.isArray(value)) return value.map((item) => without(item, keys));
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).filter(([key]) => !keys.includes(key));
+  return Object.fromEntries(kept.map(([key, inner]) => [key, without(inner, keys)]));
+};
+
+describe("operator: custom resource definitions of a former release", function () {
+  this.timeout(120_000);
+  let kubernetes: Kubernetes;
+  let dir: string;
+  let crds: Manifest[];
+  let herald: Installation;
+  let make: ReturnType<typeof manifests>;
+
+  before(async () => {
+    await mkdir(testDir, { recursive: true });
+    dir = await mkdtemp(join(testDir, "crds-"));
+    const [port = 0, etcdPort = 0, etcdPeerPort = 0] = await freePorts(3);
+    kubernetes = await startKubernetes({ dir, throwaway: true, port, etcdPort, etcdPeerPort }); // others share the other one's
+    const files = await readdir(join(rootDir, "crds"));
+    crds = await Promise.all(
+      files.map(async (file) => parse(await readFile(join(rootDir, "crds", file), "utf8")) as Manifest),
+    );
+  });
+  after(async () => {
+    await kubernetes?.kill();
+    await rm(dir, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    herald = await installation({ kubeconfig: kubernetes.kubeconfig });
+    make = manifests(herald);
+    await herald.apply(make.namespace);
+  });
+  afterEach(() => herald.close());
+
+  const plan = (name: string, spec: object = {}) => make.plan(spec, `${herald.id}-${name}`);
+  const isTaken = (object: Manifest): Promise<boolean> =>
+    herald.apply(object).then(
+      () => true,
+      () => false,
+    );
+  /** One of each kind that the former CRDs take and the present ones refuse. */
+  const probes = (name: string): Manifest[] => [
+    plan(name, { apiRps: -1 }),
+    make.tenant({ namespaces: [] }, `${herald.id}-${name}`),
+    make.app({ channels: { ios: { ...ios, teamId: "A" } } }, name),
+    make.apiKey({ scopes: [] }, name),
+    make.webhook({ events: [] }, name),
+    make.activityType({ name: "x".repeat(101) }, name),
+  ];
+  /** Puts the CRDs in place; resolves when each is in force. */
+  const release = async (which: "former" | "present"): Promise<void> => {
+    for (const crd of crds) await herald.apply(which === "former" ? formerOf(crd) : crd);
+    let round = 0;
+    await until(async () => {
+      const tried = probes(`probe-${which}-${round++}`);
+      const taken = await Promise.all(tried.map(isTaken));
+      for (const probe of tried) await herald.remove(probe);
+      return taken.every((isIn) => isIn === (which === "former"));
+    }, 20_000);
+  };
+  const settled = async (): Promise<void> => {
+    let last: string[] = [];
+    const isTrue = async (): Promise<boolean> => (last = await differences(herald)).length === 0;
+    await until(isTrue, 20_000).catch((cause: unknown) => {
+      throw new Error(last.join("; "), { cause });
+    });
+  };
+  const all = () => [make.plan(), make.tenant(), make.app(), make.apiKey(), make.webhook(), make.activityType()];
+
+  it("are upgraded under a running operator: what is stored becomes ready by itself, and new members work", async () => {
+    await release("former");
+    await herald.start({ settings: { resyncSeconds: 2 } });
+    await herald.apply(make.iosSecret());
+    for (const object of all()) await herald.apply(object);
+    for (const object of all()) await herald.ready(object, "False", "InvalidSpec"); // without what it needs to know
+    expect(await herald.db.collection("plans").countDocuments()).to.equal(0);
+    await release("present");
+    for (const object of all()) await herald.ready(object);
+    await settled();
+    await herald.patch(make.plan(), { spec: { managementPolicy: "CreateOnly" } });
+    await herald.ready(make.plan(), "True", "CreateOnly");
+  });
+
+  it("let things in that a rule now forbids: they are called invalid, and nothing is done about them", async () => {
+    await release("former");
+    const bad = [
+      plan("no-requests", { apiRps: 0 }),
+      plan("telepathic", { features: ["telepathy"] }),
+      make.tenant({ namespaces: [] }, `${herald.id}-nowhere`),
+      make.webhook({ url: "gopher://hooks.example" }, "gopher"),
+      make.apiKey({ scopes: ["root"] }, "root"),
+    ];
+    for (const object of bad) expect(await isTaken(object)).to.equal(true);
+    await release("present");
+    await herald.apply(make.iosSecret());
+    for (const object of all()) await herald.apply(object);
+    await herald.start({ settings: { resyncSeconds: 2 } });
+    for (const object of bad) await herald.ready(object, "False", "InvalidSpec");
+    for (const object of all()) await herald.ready(object);
+    const {
+      plans = [],
+      tenants = [],
+      webhooks = [],
+      api_keys: keys = [],
+      streams = [],
+      secrets = [],
+    } = await snapshotOf(herald);
+    expect([plans, tenants, webhooks, keys, streams].map(({ length }) => length)).to.deep.equal([1, 1, 1, 1, 1]);
+    expect(secrets.length).to.equal(3); // of iOS, the key and the webhook
+    for (const object of bad) await herald.remove(object);
+    for (const object of bad) await herald.gone(object);
+    await settled();
+  });
+
+  it("let in a name that a rule now forbids: nothing is done about it, and an event says so", async () => {
+    await release("former");
+    const dotted = plan("with.dots");
+    expect(await isTaken(dotted)).to.equal(true);
+    await release("present");
+    await herald.start();
+    await until(async () => {
+      const path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.kind%3DPlan";
+      type Told = { reason: string; message: string; involvedObject: { name: string } };
+      const { items } = await herald.client.call<{ items: Told[] }>(
+        { method: "GET", path },
+        AbortSignal.timeout(5_000),
+      );
+      return items.some(
+        ({ reason, involvedObject }) => reason === "InvalidSpec" && involvedObject.name === dotted.metadata.name,
+      );
+    }, 15_000);
+    expect(await herald.db.collection("plans").countDocuments()).to.equal(0);
+    await herald.remove(dotted);
+    await herald.gone(dotted);
+  });
+});

@@ -1,0 +1,30 @@
+import { expect } from "chai";
+import { type Installation, installation } from "../support/harness.ts";
+import { manifests } from "../support/manifests.ts";
+
+describe("operator: a LiveActivityType", function () {
+  this.timeout(60_000);
+  let herald: Installation;
+  let make: ReturnType<typeof manifests>;
+
+  before(async () => {
+    herald = await installation();
+    make = manifests(herald);
+    await herald.apply(make.namespace);
+    await herald.start();
+    for (const object of [make.plan(), make.tenant(), make.iosSecret(), make.app()]) await herald.apply(object);
+    await herald.ready(make.app());
+  });
+  after(() => herald?.close());
+
+  it("is refused with an enum's value of another type, until that is mended", async () => {
+    const schemaOf = (value: unknown) => ({ type: "object", properties: { state: { type: "string", enum: [value] } } });
+    const type = make.activityType({ contentStateSchema: schemaOf(1) });
+    await herald.apply(type);
+    const { status } = await herald.ready(type, "False", "SchemaInvalid");
+    const said = status?.conditions?.find(({ type: kind }) => kind === "Ready")?.message;
+    expect(said).to.equal("spec.contentStateSchema.properties.state.enum[0]: is not of type string");
+    await herald.patch(type, { spec: { contentStateSchema: schemaOf("packed") } });
+    await herald.ready(type);
+  });
+});

@@ -1,0 +1,74 @@
+import { expect } from "chai";
+import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
+import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
+import { Deposed } from "#core/storage/settings/managed.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { removals } from "#core/storage/work/removals.ts";
+import { cascade } from "../../../../operator/records/cascade.ts";
+import { anApiKey, anApp } from "../../../support/rows/fixtures.ts";
+import { aWebhook } from "../../../support/rows/webhooks.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+
+describe("operator: what goes with an app or a tenant", function () {
+  this.timeout(30_000);
+  let mongo: Mongo;
+  const app = anApp({ tenant_id: "ten_1" });
+  const key = anApiKey({ tenant_id: app.tenant_id }).row;
+  const webhook = aWebhook({ tenant_id: app.tenant_id, app_id: app._id });
+  const told: string[] = [];
+
+  before(async () => {
+    const { mongodbUrl } = await testServers();
+    mongo = connectMongo({ url: mongodbUrl, database: "test_operator_cascade", appName: "test", maxPoolSize: 5 });
+    await ensureIndexes(mongo.db);
+    await mongo.db.collection<AppRow>(appCollection.name).insertOne(app);
+    await mongo.db.collection<{ _id: string }>("api_keys").insertOne(key);
+    await mongo.db.collection<WebhookRow>("webhooks").insertOne(webhook);
+  });
+  after(async () => {
+    await mongo.db.dropDatabase();
+    await mongo.close();
+  });
+
+  const counts = async () => {
+    const of = async (name: string) => [name, await mongo.db.collection(name).countDocuments()] as const;
+    return Object.fromEntries(await Promise.all(["api_keys", "webhooks", "removals", "revoked_tokens"].map(of)));
+  };
+  /** Of a leader whose term is over after so many checks. */
+  const led = (checks: number) => {
+    let left = checks;
+    const check = (): void => {
+      if (left-- === 0) throw new Deposed("epoch 1");
+    };
+    const announce = (_collection: string, id: string) => told.push(id);
+    return cascade({ db: mongo.db, fence: { check }, announce, doorbell: async (id) => void told.push(id) });
+  };
+  const outcome = (work: Promise<void>) =>
+    work.then(
+      () => "done",
+      (error: unknown) => (error instanceof Deposed ? "deposed" : String(error)),
+    );
+
+  it("stays when the leader was deposed before it went on", async () => {
+    const { revoked_tokens: _, ...before } = await counts();
+    expect(await outcome(led(0).removeParts(app._id))).to.equal("deposed");
+    expect(await outcome(led(0).removeKeys(app.tenant_id))).to.equal("deposed");
+    expect(await counts()).to.include(before);
+    expect(told).to.deep.equal([]);
+  });
+
+  it("is not written down as to be purged by a leader that was deposed on the way", async () => {
+    expect(await outcome(led(1).removeParts(app._id))).to.equal("deposed");
+    expect(await counts()).to.include({ webhooks: 0, removals: 0 });
+  });
+
+  it("goes while it leads", async () => {
+    expect(await outcome(led(Infinity).removeParts(app._id))).to.equal("done");
+    expect(await outcome(led(Infinity).removeKeys(app.tenant_id))).to.equal("done");
+    expect(await counts()).to.deep.equal({ api_keys: 0, webhooks: 0, removals: 1, revoked_tokens: 1 });
+    expect(await revokedTokens(mongo.db).has(key.hashes[0]?.hash ?? "")).to.equal(true);
+    expect(await removals(mongo.db).rows.findOne({})).to.include({ _id: app._id, kind: "app" });
+  });
+});

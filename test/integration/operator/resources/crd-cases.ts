@@ -1,0 +1,252 @@
+import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
+import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
+import { webhookCases } from "../kinds/webhook-cases.ts";
+import type { Manifest } from "../support/harness.ts";
+import { ios, type manifests } from "../support/manifests.ts";
+
+/** What the API server refuses by a CRD alone, and what it says. */
+export type CrdCase = { it: string; object: () => Manifest; says: string };
+
+const mail = { host: "smtp.example", fromAddress: "a@b.example" };
+
+export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] => [
+  { it: "a plan whose name has a dot", object: () => make().plan({}, "with.dot"), says: "without dots" },
+  { it: "a plan with no requests", object: () => make().plan({ apiRps: 0 }), says: "spec.apiRps" },
+  {
+    it: "a plan with an unknown feature",
+    object: () => make().plan({ features: ["telepathy"] }),
+    says: "Unsupported value",
+  },
+  {
+    it: "a plan with a feature twice",
+    object: () => make().plan({ features: ["exports", "exports"] }),
+    says: "Duplicate",
+  },
+  { it: "a plan without a title", object: () => make().plan({ title: undefined }), says: "spec.title: Required" },
+  { it: "a tenant without a namespace", object: () => make().tenant({ namespaces: [] }), says: "spec.namespaces" },
+  {
+    it: "a reason without a suspension",
+    object: () => make().tenant({ suspendedReason: "x" }),
+    says: "needs suspended: true",
+  },
+  {
+    it: "a team id of another length",
+    object: () => make().app({ channels: { ios: { ...ios, teamId: "A" } } }),
+    says: "teamId",
+  },
+  {
+    it: "a mail user without a Secret",
+    object: () => make().app({ channels: { email: { ...mail, username: "u" } } }),
+    says: "secretRef goes with username or dkim",
+  },
+  {
+    it: "a mail Secret for nothing",
+    object: () => make().app({ channels: { email: { ...mail, secretRef: { name: "x" } } } }),
+    says: "secretRef goes with username or dkim",
+  },
+  { it: "a key without a scope", object: () => make().apiKey({ scopes: [] }), says: "spec.scopes" },
+  { it: "a key with an unknown scope", object: () => make().apiKey({ scopes: ["root"] }), says: "Unsupported value" },
+  { it: "a key that expires at no time", object: () => make().apiKey({ expiresAt: "soon" }), says: "date-time" },
+  { it: "a key for no app", object: () => make().apiKey({ appRefs: [] }), says: "spec.appRefs" },
+  { it: "an ftp webhook", object: () => make().webhook({ url: "ftp://a.example" }), says: "spec.url" },
+  { it: "a webhook without a host", object: () => make().webhook({ url: "https://" }), says: "with a host" },
+  {
+    it: "a webhook with a password",
+    object: () => make().webhook({ url: "https://u:p@a.example/" }),
+    says: "user or password",
+  },
+  { it: "a webhook for no event", object: () => make().webhook({ events: [] }), says: "spec.events" },
+  {
+    it: "a webhook for the test event",
+    object: () => make().webhook({ events: ["webhook.test"] }),
+    says: "Unsupported value",
+  },
+  { it: "a contact that is no address", object: () => make().tenant({ contact: { email: "me" } }), says: "email" },
+  ...webhookCases.map(({ it: name, spec, says }) => ({
+    it: `a webhook ${name}`,
+    object: () => make().webhook(spec),
+    says,
+  })),
+  {
+    it: "a type that requires what it does not have",
+    object: () => make().activityType({ contentStateSchema: schemaOf({ a: { type: "string" } }, ["b"]) }),
+    says: "required names a member",
+  },
+  {
+    it: "a type with a member of another type",
+    object: () => make().activityType({ contentStateSchema: schemaOf({ a: { type: "array" } }) }),
+    says: "Unsupported value",
+  },
+  ...[
+    { it: "a number with a length", property: { type: "integer", minLength: 3 }, says: "only for the type string" },
+    { it: "a string with a least", property: { type: "string", minimum: 3 }, says: "only for the types number" },
+    { it: "crossed lengths", property: { type: "string", minLength: 9, maxLength: 1 }, says: "at most maxLength" },
+    { it: "crossed bounds", property: { type: "number", minimum: 2.5, maximum: 1 }, says: "at most maximum" },
+  ].map(({ it: name, property, says }) => ({
+    it: `a type with ${name}`,
+    object: () => make().activityType({ contentStateSchema: schemaOf({ a: property }) }),
+    says,
+  })),
+  {
+    it: "a type with 51 members",
+    object: () =>
+      make().activityType({
+        contentStateSchema: schemaOf(
+          Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`m${index}`, { type: "string" }])),
+        ),
+      }),
+    says: "Too many",
+  },
+  {
+    it: "a type whose member has no name",
+    object: () => make().activityType({ contentStateSchema: schemaOf({ "": { type: "string" } }) }),
+    says: "too short",
+  },
+  {
+    it: "a plan of no webhook endpoint at all",
+    object: () => make().plan({ webhookEndpoints: -1 }),
+    says: "spec.webhookEndpoints",
+  },
+  {
+    it: "a plan of 101 endpoints an app",
+    object: () => make().plan({ webhookEndpoints: 101 }),
+    says: "spec.webhookEndpoints",
+  },
+  { it: "a plan that keeps nothing", object: () => make().plan({ retentionDays: 0 }), says: "spec.retentionDays" },
+  {
+    it: "a plan that keeps for 11 years",
+    object: () => make().plan({ retentionDays: 4015 }),
+    says: "spec.retentionDays",
+  },
+  { it: "a plan of fewer than no apps", object: () => make().plan({ apps: -1 }), says: "spec.apps" },
+  {
+    it: "a plan of half a message",
+    object: () => make().plan({ messagesPerMonth: 0.5 }),
+    says: "spec.messagesPerMonth",
+  },
+  {
+    it: "a plan of fewer than no subscribers",
+    object: () => make().plan({ subscribers: -1 }),
+    says: "spec.subscribers",
+  },
+  { it: "a plan without a backlog", object: () => make().plan({ backlogPerTenant: 0 }), says: "spec.backlogPerTenant" },
+  {
+    it: "a tenant on a plan that no plan can be called",
+    object: () => make().tenant({ plan: "a.b" }),
+    says: "spec.plan",
+  },
+  { it: "a tenant with a namespace twice", object: () => make().tenant({ namespaces: ["a", "a"] }), says: "Duplicate" },
+  {
+    it: "a tenant with a namespace in capitals",
+    object: () => make().tenant({ namespaces: ["A"] }),
+    says: "spec.namespaces",
+  },
+  { it: "a tenant without a name", object: () => make().tenant({ displayName: "" }), says: "spec.displayName" },
+  { it: "an app in no time zone", object: () => make().app({ timeZone: "" }), says: "spec.timeZone" },
+  {
+    it: "an app in a time zone that is an offset",
+    object: () => make().app({ timeZone: "+01:00" }),
+    says: "spec.timeZone",
+  },
+  { it: "an app in a time zone of no place", object: () => make().app({ timeZone: "Europe/" }), says: "spec.timeZone" },
+  {
+    it: "an app that does something else about a key",
+    object: () => make().app({ idempotencyMismatch: "ignore" }),
+    says: "Unsupported value",
+  },
+  {
+    it: "an APNs account without a Secret",
+    object: () => make().app({ channels: { ios: { ...ios, secretRef: undefined } } }),
+    says: "secretRef: Required",
+  },
+  {
+    it: "an APNs account of another service",
+    object: () => make().app({ channels: { ios: { ...ios, environment: "test" } } }),
+    says: "Unsupported value",
+  },
+  {
+    it: "an FCM account without a Secret",
+    object: () => make().app({ channels: { android: {} } }),
+    says: "secretRef: Required",
+  },
+  {
+    it: "web push without a contact",
+    object: () => make().app({ channels: { web: { secretRef: { name: "web" } } } }),
+    says: "subject: Required",
+  },
+  {
+    it: "web push with another contact",
+    object: () => make().app({ channels: { web: { subject: "tel:+49", secretRef: { name: "web" } } } }),
+    says: "subject",
+  },
+  {
+    it: "mail without a sender",
+    object: () => make().app({ channels: { email: { host: "smtp.example" } } }),
+    says: "fromAddress: Required",
+  },
+  {
+    it: "mail from a name of two lines",
+    object: () => make().app({ channels: { email: { ...mail, fromName: "a\nBcc: b" } } }),
+    says: "fromName",
+  },
+  {
+    it: "mail from no address",
+    object: () => make().app({ channels: { email: { ...mail, fromAddress: "me" } } }),
+    says: "fromAddress",
+  },
+  { it: "mail over no port", object: () => make().app({ channels: { email: { ...mail, port: 0 } } }), says: "port" },
+  {
+    it: "mail with half a security",
+    object: () => make().app({ channels: { email: { ...mail, security: "maybe" } } }),
+    says: "Unsupported value",
+  },
+  {
+    it: "a signature without its Secret",
+    object: () => make().app({ channels: { email: { ...mail, dkim: { domain: "a.example", selector: "s" } } } }),
+    says: "secretRef goes with username or dkim",
+  },
+  {
+    it: "a Secret of a name that none can have",
+    object: () => make().app({ channels: { android: { secretRef: { name: "A_b" } } } }),
+    says: "secretRef.name",
+  },
+  { it: "a key for an app twice", object: () => make().apiKey({ appRefs: ["a", "a"] }), says: "Duplicate" },
+  {
+    it: "a key whose tokens all overlap",
+    object: () => make().apiKey({ rotation: { everyHours: 2, overlapHours: 3 } }),
+    says: "overlapHours cannot be more than everyHours",
+  },
+  { it: "a type of no name", object: () => make().activityType({ name: "" }), says: "spec.name" },
+  {
+    it: "a type with a member of an empty list of values",
+    object: () => make().activityType({ contentStateSchema: schemaOf({ a: { type: "string", enum: [] } }) }),
+    says: "enum",
+  },
+  {
+    it: "a type with a text of 4,097 characters",
+    object: () => make().activityType({ contentStateSchema: schemaOf({ a: { type: "string", maxLength: 4097 } }) }),
+    says: "maxLength",
+  },
+  {
+    it: "a type that requires a member twice",
+    object: () => make().activityType({ contentStateSchema: schemaOf({ a: { type: "string" } }, ["a", "a"]) }),
+    says: "Duplicate",
+  },
+];
+
+const schemaOf = (properties: object, required?: string[]) => ({
+  type: "object",
+  properties,
+  ...(required && { required }),
+});
+
+/** The messages of every CEL rule of a kind's CRD. */
+export const rulesOf = (kind: ResourceDefinition): string[] => {
+  const found: string[] = [];
+  JSON.stringify(customResourceDefinition(kind), (key, value: unknown) => {
+    if (key === "x-kubernetes-validations")
+      found.push(...(value as { message: string }[]).map(({ message }) => message));
+    return value;
+  });
+  return found;
+};

@@ -1,0 +1,290 @@
+import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { parse } from "yaml";
+import { type Clock, systemClock } from "#core/domain/clock.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { dns, type Resolve } from "#core/runtime/http/resolve.ts";
+import { createMetrics, type Metrics } from "#core/runtime/metrics/registry.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import type { Condition } from "#core/schema/kubernetes/common.ts";
+import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
+import { rootDir } from "../../../../dev/paths.ts";
+import type { LeaseTiming } from "../../../../operator/engine/lease.ts";
+import { type KubeClient, kubeClient } from "../../../../operator/kube/client.ts";
+import { connection } from "../../../../operator/kube/connection.ts";
+import { isConflict, isNotFound } from "../../../../operator/kube/errors.ts";
+import { parts, type Settings } from "../../../../operator/parts.ts";
+import { type TestServers, testServers } from "../../../support/servers/servers.ts";
+import { until } from "../../../support/until.ts";
+
+/** An object as a test writes it. */
+export type Manifest = {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec?: object;
+  stringData?: Record<string, string>;
+};
+
+export type Seen = Manifest & {
+  metadata: { uid: string; generation: number; resourceVersion: string; deletionTimestamp?: string };
+  status?: { id?: string; observedGeneration?: number; conditions?: Condition[] } & Record<string, unknown>;
+  data?: Record<string, string>;
+};
+
+/**
+ * One Herald installation of a test file's own: a database, a stream prefix, a Lease and a label of its own; on the
+ * servers that tests share, but for those given.
+ */
+export type Installation = Awaited<ReturnType<typeof installation>>;
+
+export const installation = async (own: Partial<TestServers> = {}) => {
+  const servers = { ...(await testServers()), ...own };
+  const id = `op${randomBytes(4).toString("hex")}`;
+  const client = kubeClient({ connection: connection({ KUBECONFIG: servers.kubeconfig }) });
+  const cluster = clusterOf(client, id);
+  const stores = await openStores(servers, id);
+  await cluster.applyCrds();
+  const running = new Set<Started>();
+  const settings = settingsOf(id);
+  const start = async (options: StartOptions = {}): Promise<Started> => {
+    const started = await startOperator({ ...settings, ...options.settings }, { servers, ...options });
+    running.add(started);
+    return started;
+  };
+  return {
+    ...cluster,
+    id,
+    servers,
+    settings,
+    db: stores.mongo.db,
+    nats: stores.nats,
+    start,
+    /** Stops the operators, cleans the cluster of what carries the label and drops the stores. */
+    close: async () => {
+      for (const started of running) await started.stop();
+      await cluster.wipe();
+      for await (const { config } of stores.nats.jsm.streams.list()) {
+        if (config.name.startsWith(`${id}-`)) await stores.nats.jsm.streams.delete(config.name);
+      }
+      await stores.mongo.db.dropDatabase();
+      await stores.mongo.close();
+      await stores.nats.close();
+      client.close();
+    },
+  };
+};
+
+/** Variables for an operator in a process of its own. */
+export const environmentOf = (
+  { servers, settings, id }: Installation,
+  more: NodeJS.ProcessEnv = {},
+): NodeJS.ProcessEnv => ({
+  ...process.env,
+  KUBECONFIG: servers.kubeconfig,
+  HERALD_MONGODB_URL: servers.mongodbUrl,
+  HERALD_MONGODB_DATABASE: id,
+  HERALD_NATS_URL: servers.natsUrl,
+  HERALD_NATS_PREFIX: settings.natsPrefix,
+  HERALD_KEY_RING: settings.keyRing,
+  HERALD_HEALTH_HOST: "127.0.0.1",
+  HERALD_HEALTH_PORT: "0",
+  HERALD_OPERATOR_LEASE: settings.leaseName,
+  HERALD_OPERATOR_SELECTOR: settings.labelSelector,
+  ...more,
+});
+
+export const label = "herald.dev/test";
+
+type Stores = { mongo: Mongo; nats: Nats };
+
+const openStores = async (servers: TestServers, id: string): Promise<Stores> => ({
+  mongo: connectMongo({ url: servers.mongodbUrl, database: id, appName: "test", maxPoolSize: 5 }),
+  nats: await connectNats({ url: servers.natsUrl, name: "test" }),
+});
+
+const settingsOf = (id: string): Settings & { labelSelector: string } => ({
+  natsPrefix: id,
+  natsReplicas: 1,
+  keyRing: `k1:${randomBytes(32).toString("base64")}`,
+  publicUrl: "http://herald.example",
+  allowedRanges: [],
+  allowedPorts: [443],
+  leaseNamespace: "default",
+  leaseName: id,
+  labelSelector: `${label}=${id}`,
+  workersPerKind: 10,
+  resyncSeconds: 600,
+  watchIdleSeconds: 20,
+  healthHost: "127.0.0.1",
+  healthPort: 0,
+});
+
+/** `mongodbUrl`, `natsUrl`, `kubeconfig`: other servers than the shared ones, or a link to them. */
+export type StartOptions = {
+  settings?: Partial<Settings>;
+  kubeconfig?: string;
+  mongodbUrl?: string;
+  natsUrl?: string;
+  clock?: Clock;
+  leaseTiming?: LeaseTiming;
+  /** Where names lead, other than DNS says. */
+  resolve?: Resolve;
+};
+export type Started = { stop: () => Promise<void>; metrics: Metrics<"operator">; log: () => string };
+
+const startOperator = async (
+  config: Settings,
+  { servers, ...options }: { servers: TestServers } & StartOptions,
+): Promise<Started> => {
+  const { kubeconfig = servers.kubeconfig, mongodbUrl = servers.mongodbUrl, natsUrl = servers.natsUrl } = options;
+  const mongo = connectMongo({ url: mongodbUrl, database: config.leaseName, appName: "op", maxPoolSize: 10 });
+  const nats = await connectNats({ url: natsUrl, name: "op" });
+  const lines: string[] = [];
+  const destination = new Writable({
+    write: (chunk, _encoding, done) => {
+      lines.push(String(chunk));
+      done();
+    },
+  });
+  const metrics = createMetrics("operator");
+  const all = parts({
+    config,
+    env: { KUBECONFIG: kubeconfig },
+    mongo,
+    nats,
+    metrics,
+    log: createLog({ program: "operator", level: "info", destination }),
+    clock: options.clock ?? systemClock,
+    resolve: options.resolve ?? dns(),
+    leaseTiming: options.leaseTiming ?? shortLease,
+  });
+  for (const part of all) await part.start(new AbortController().signal);
+  let stopped: Promise<void> | null = null;
+  return { metrics, log: () => lines.join(""), stop: () => (stopped ??= stopAll(all)) };
+};
+
+/** So that a test need not wait for the end of a real one. */
+export const shortLease: LeaseTiming = { leaseMs: 6_000, renewMs: 5_000, everyMs: 1_000, retryMs: 200 };
+
+const stopAll = async (all: readonly Part[]): Promise<void> => {
+  for (const part of [...all].reverse()) await part.stop(AbortSignal.timeout(10_000));
+};
+
+const plurals: Record<string, string> = {
+  Plan: "plans",
+  Tenant: "tenants",
+  App: "apps",
+  ApiKey: "apikeys",
+  Webhook: "webhooks",
+  LiveActivityType: "liveactivitytypes",
+  Secret: "secrets",
+  Namespace: "namespaces",
+  CustomResourceDefinition: "customresourcedefinitions",
+};
+
+const kinds = ["Webhook", "LiveActivityType", "ApiKey", "App", "Tenant", "Plan"]; // what hangs on others first
+
+const listOf = (kind: string): string => `/apis/herald.dev/v1alpha1/${plurals[kind]}`;
+
+const pathOf = ({ apiVersion, kind, metadata }: Manifest): string => {
+  const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  return `${group}${metadata.namespace ? `/namespaces/${metadata.namespace}` : ""}/${plurals[kind]}`;
+};
+
+/** What kubectl would be used for. Everything that is applied gets the installation's label. */
+const clusterOf = (client: KubeClient, id: string) => {
+  const get = async (object: Manifest): Promise<Seen | null> => {
+    try {
+      return await client.call<Seen>({ method: "GET", path: `${pathOf(object)}/${object.metadata.name}` }, soon());
+    } catch (error) {
+      if (isNotFound(error)) return null;
+      throw error;
+    }
+  };
+  const patch = (object: Manifest, body: object): Promise<Seen> =>
+    client.call<Seen>({ method: "PATCH", path: `${pathOf(object)}/${object.metadata.name}`, body }, soon());
+  const apply = (object: Manifest): Promise<Seen> => {
+    const labels = { ...object.metadata.labels, [label]: id };
+    return put({ ...object, metadata: { ...object.metadata, labels } });
+  };
+  const put = async (object: Manifest): Promise<Seen> => {
+    const create = () => client.call<Seen>({ method: "POST", path: pathOf(object), body: object }, soon());
+    return create()
+      .catch((error: unknown) => {
+        if (isConflict(error)) return patch(object, object);
+        throw error;
+      })
+      .catch((error: unknown) => {
+        if (isNotFound(error)) return create(); // the one that was there was on its way out
+        throw error;
+      });
+  };
+  const remove = async (object: Manifest): Promise<void> => {
+    const path = `${pathOf(object)}/${object.metadata.name}`;
+    await client.call({ method: "DELETE", path }, soon()).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  };
+  const conditionOf = async (object: Manifest, type: string): Promise<Condition | undefined> => {
+    const seen = await get(object);
+    const condition = seen?.status?.conditions?.find((one) => one.type === type);
+    return condition?.observedGeneration === seen?.metadata.generation ? condition : undefined;
+  };
+  /** Waits until Ready is so for the newest generation, and gives the object. */
+  const ready = async (
+    object: Manifest,
+    status: Condition["status"] = "True",
+    reason?: string,
+    mostMs = 15_000,
+  ): Promise<Seen> => {
+    await until(async () => {
+      const condition = await conditionOf(object, "Ready");
+      return condition?.status === status && (reason === undefined || condition.reason === reason);
+    }, mostMs).catch(async (cause: unknown) => {
+      const seen = JSON.stringify((await get(object))?.status ?? null);
+      throw new Error(`${object.kind} ${object.metadata.name} is not ${status} ${reason ?? ""}: ${seen}`, { cause });
+    });
+    return (await get(object)) as Seen; // it was there a moment ago
+  };
+  const gone = (object: Manifest, mostMs = 15_000): Promise<void> =>
+    until(async () => (await get(object)) === null, mostMs);
+  /** Establishes the committed CRDs, unless they are: they are all installations', and each change costs the server much. */
+  const applyCrds = async (): Promise<void> => {
+    const dir = join(rootDir, "crds");
+    const crds = readdirSync(dir).map((file) => parse(readFileSync(join(dir, file), "utf8")) as Manifest);
+    for (const crd of crds) await put(crd);
+    await until(async () => (await Promise.all(crds.map((crd) => conditionOfCrd(get, crd)))).every(Boolean), 15_000);
+    await until(async () => (await Promise.all(kinds.map(isServed))).every(Boolean), 30_000);
+  };
+  /** The storage of a kind is there a moment after it is established. */
+  const isServed = (kind: string): Promise<boolean> =>
+    client.call({ method: "GET", path: `${listOf(kind)}?limit=1` }, soon()).then(
+      () => true,
+      () => false,
+    );
+  const wipe = async (): Promise<void> => {
+    for (const kind of kinds) {
+      const path = `${listOf(kind)}?labelSelector=${label}%3D${id}`;
+      const { items } = await client.call<{ items: Seen[] }>({ method: "GET", path }, soon());
+      for (const { metadata } of items) {
+        const object = { apiVersion: "herald.dev/v1alpha1", kind, metadata };
+        await remove(object);
+        await patch(object, { metadata: { finalizers: null } }).catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        });
+      }
+    }
+  };
+  return { client, get, patch, apply, remove, ready, gone, applyCrds, wipe, conditionOf };
+};
+
+const conditionOfCrd = async (get: (crd: Manifest) => Promise<Seen | null>, crd: Manifest): Promise<boolean> => {
+  const conditions = ((await get(crd))?.status?.conditions ?? []) as { type: string; status: string }[];
+  return conditions.some(({ type, status }) => type === "Established" && status === "True");
+};
+
+const soon = (): AbortSignal => AbortSignal.timeout(15_000);

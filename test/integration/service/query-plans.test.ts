@@ -1,0 +1,98 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { expect } from "chai";
+import { BSON } from "mongodb";
+import { allCollections } from "#core/storage/mongo/all.ts";
+import { testDir } from "../../../dev/paths.ts";
+import { exercise } from "../../support/api/exercise.ts";
+import { faultsOf, fill, type QueryException } from "../../support/queries/plans.ts";
+import { queriesVariable, type RecordedQuery } from "../../support/queries/record-queries.ts";
+import { testServers } from "../../support/servers/servers.ts";
+import { type Sending, startSending } from "../../support/system/sending.ts";
+
+describe("the queries of the running service", function () {
+  this.timeout(300_000);
+  let sending: Sending;
+  let dir: string;
+  let queries: RecordedQuery[];
+
+  before(async () => {
+    sending = await startSending(await testServers(), { messages_per_month: 1_000_000 });
+    const { system } = sending;
+    dir = await mkdtemp(join(testDir, "queries-"));
+    const file = join(dir, "queries.jsonl");
+    const recorder = new URL("../../support/queries/record-queries.ts", import.meta.url).pathname;
+    const env = {
+      NODE_OPTIONS: `--import=${recorder}`,
+      [queriesVariable]: file,
+      HERALD_ALLOWED_RANGES: "127.0.0.0/8",
+    };
+    const [api] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
+    await exercise(sending, api);
+    const lines = (await readFile(file, "utf8")).trim().split("\n");
+    queries = lines.map((line) => BSON.EJSON.parse(line) as RecordedQuery);
+    await fill(system.db);
+  });
+
+  after(async () => {
+    await sending?.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  it("are found in an index, and sorted by it", async () => {
+    const faults = await faultsOf(sending.system.db, queries, exceptions);
+    expect(faults, faults.map((fault) => JSON.stringify(fault)).join("\n")).to.deep.equal([]);
+  });
+
+  it("count no further than somebody asked for", () => {
+    const counts = queries.filter(({ pipeline }) => pipeline?.some((step) => isDeepStrictEqual(step, count)));
+    expect(counts.map(({ collection }) => collection)).to.include("subscriptions");
+    const endless = counts.filter(({ pipeline = [] }) => !pipeline.some((step) => "$limit" in step));
+    expect(endless.filter(({ collection }) => !few.includes(collection))).to.deep.equal([]);
+  });
+
+  it("find what was made in a time by its ids, which are in the order of time", () => {
+    const ofLists = queries.filter(({ collection }) => collection === "messages" || collection === "deliveries");
+    expect(ofLists.filter(({ filter }) => filter !== undefined && "created_at" in filter)).to.deep.equal([]);
+  });
+
+  it("are those of every collection", () => {
+    const asked = new Set(queries.map(({ collection }) => collection));
+    expect([...asked]).to.include.members(allCollections.map(({ name }) => name));
+  });
+});
+
+/** How the driver counts documents. */
+const count = { $group: { _id: 1, n: { $sum: 1 } } };
+/** Collections of which an app has some hundred at most. */
+const few = ["live_activity_types", "webhooks"];
+
+/** Queries that may read more than an index gives them, and why. */
+const exceptions: readonly QueryException[] = [
+  {
+    of: ({ collection, filter }) => collection === "plans" && isDeepStrictEqual(filter, {}),
+    because: "there are a handful of plans, and a dispatcher serves them all",
+  },
+  {
+    of: ({ collection, hint }) => collection === "tenants" && hint === "suspended",
+    because: "the index holds the suspended tenants alone, and all of them are asked for",
+  },
+  {
+    of: ({ collection, filter }) => collection === "subscriptions" && filter !== undefined && "user_id" in filter,
+    because: "a user has 100 subscriptions at most: they are sorted when they are found",
+  },
+  {
+    of: ({ collection, filter }) => collection === "webhook_deliveries" && filter !== undefined && "people" in filter,
+    because: "a person's deliveries are read once, when he is erased: they are sorted when they are found",
+  },
+  {
+    of: ({ collection, filter }) => collection === "messages" && filter !== undefined && "idempotency_key" in filter,
+    because: "a key has one message",
+  },
+  {
+    of: ({ collection, pipeline }) =>
+      collection === "webhooks" && isDeepStrictEqual(pipeline?.[0], { $match: { status: "active" } }),
+    because: "nearly all endpoints are active, and one process counts them once a minute",
+  },
+];

@@ -1,0 +1,193 @@
+import type { Db } from "mongodb";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { appRemoval, removals } from "#core/storage/work/removals.ts";
+import { testKeyRing } from "../rows/fixtures.ts";
+import { aWebhook } from "../rows/webhooks.ts";
+import { aToken, post, type Sending, seedDevices, send } from "../system/sending.ts";
+import type { SystemProgram } from "../system/system.ts";
+import { until } from "../until.ts";
+
+type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
+
+/** Makes an installation do everything that it can do, each once. */
+export const exercise = async (sending: Sending, api: SystemProgram): Promise<void> => {
+  const { system } = sending;
+  const ask: Ask = async (method, path, body, key) => {
+    const reply = await fetch(api.url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${system.token}`,
+        "content-type": "application/json",
+        ...(key !== undefined && { "idempotency-key": key }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
+    return (await reply.json()) as Record<string, unknown>; // every reply is an object
+  };
+  await addWebhooks(sending); // first: who has endpoints is remembered from an app's first event on
+  await fetch(`${api.url}/v1/notifications`, { headers: { authorization: "Bearer nobody's" } });
+  await useUsers(ask, `/v1/apps/${system.app._id}`);
+  await useEvents(ask, `/v1/apps/${system.app._id}`);
+  await useNotifications(sending, api);
+  await useLists(ask, system.app._id);
+  await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
+  await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
+  await removeApp(system);
+};
+
+const useUsers = async (ask: Ask, app: string): Promise<void> => {
+  const subscriptions = [{ channel: "ios_push", token: aToken() }];
+  await ask("POST", `${app}/users`, { external_id: "ann", aliases: { crm: "a-1" }, subscriptions });
+  await ask("POST", `${app}/users`, { external_id: "ann", aliases: { crm: "a-1", shop: "s-1" } });
+  await ask("POST", `${app}/users`, { external_id: "bob", subscriptions }); // takes the device over
+  await ask("GET", `${app}/users/by/crm/a-1`);
+  await ask("PATCH", `${app}/users/by/external_id/ann`, { language: "de" });
+  const { id } = await ask("POST", `${app}/users/by/external_id/ann/subscriptions`, {
+    channel: "ios_push",
+    token: aToken(),
+  });
+  await ask("GET", `${app}/subscriptions/${String(id)}`);
+  await ask("PATCH", `${app}/subscriptions/${String(id)}`, { status: "unsubscribed" });
+  await ask("DELETE", `${app}/subscriptions/${String(id)}`);
+  await ask("POST", `${app}/users`, { external_id: "eve", subscriptions: [{ channel: "ios_push", token: aToken() }] });
+  await ask("DELETE", `${app}/users/by/external_id/eve`);
+};
+
+const useEvents = async (ask: Ask, app: string): Promise<void> => {
+  const event = { id: "e-1", name: "order.paid", external_id: "ann" };
+  await ask("POST", `${app}/events`, { events: [event, { name: "visit" }] });
+  await ask("POST", `${app}/events`, { events: [event] }); // known by its id
+  for (let n = 0; n < 2; n++) await ask("POST", `${app}/events`, { events: [{ name: "visit" }] }, "visit-1");
+  await ask("GET", `${app}/webhooks/event-types`);
+};
+
+/** Endpoints where nobody listens: their deliveries are made, tried and put off; the second one's are grouped. */
+const addWebhooks = async ({ system: { db, app, tenantId } }: Sending): Promise<void> => {
+  const rows = (["whk_1", "whk_2"] as const).map((id) => {
+    const secret = keyRing(testKeyRing).seal(
+      `whsec_${Buffer.alloc(32, 5).toString("base64")}`,
+      `webhooks/${id}/secret`,
+    );
+    const of = { _id: id, tenant_id: tenantId, app_id: app._id, batch: id === "whk_2" };
+    return aWebhook({ ...of, url: "http://127.0.0.1:9/", secret, events: ["delivery.sent"] });
+  });
+  await db.collection<WebhookRow>("webhooks").insertMany(rows);
+};
+
+const useNotifications = async (sending: Sending, api: SystemProgram): Promise<void> => {
+  const { system, apns } = sending;
+  const devices = await seedDevices(system, 1_100);
+  const [gone] = await seedDevices(system, 1, { token: aToken("dead") });
+  const [busy] = await seedDevices(system, 1, { token: aToken("b0ff") });
+  apns.script({
+    answers: [
+      { address_prefix: "dead", status: 410, reason: "Unregistered" },
+      { address_prefix: "b0ff", status: 503, reason: "ServiceUnavailable", retry_after_seconds: 1, times: 1 },
+    ],
+  });
+  const ids = devices.map(({ _id }) => _id);
+  const targets = [
+    { include_subscription_ids: [ids[0], gone?._id, busy?._id] },
+    { include_subscription_ids: ids.slice(0, 600) },
+    { include_external_ids: ["ann", "bob"], include_aliases: { crm: ["a-1"] } },
+    { all: true, test_devices_only: true },
+    { all: true },
+  ];
+  const sent = await Promise.all(
+    targets.map((target) =>
+      send(system, api, { target, labels: ["a"], category: "b", contents: { en: "Hello", de: "Hallo" } }),
+    ),
+  );
+  const later = { send_after: new Date(Date.now() + 1_000).toISOString(), target: { include_subscription_ids: ids } };
+  sent.push(await send(system, api, later));
+  const keyed = { target: targets[0], idempotency_key: "once" };
+  sent.push(await send(system, api, keyed));
+  await post(system, api, keyed);
+  await Promise.all(sent.map((id) => system.ended(id, 30_000)));
+  const isRefused = async () =>
+    (await system.db.collection("webhook_deliveries").findOne({ status: "failed" })) !== null;
+  await until(isRefused, 15_000);
+};
+
+const useLists = async (ask: Ask, appId: string): Promise<void> => {
+  const now = new Date().toISOString();
+  const ranges = `from=2026-01-01T00:00:00Z&to=${now}`;
+  const list = `/v1/notifications?app_id=${appId}&limit=2`;
+  const { next_cursor: next, data } = await ask("GET", list);
+  await ask("GET", `${list}&cursor=${String(next)}`);
+  for (const filter of ["status=completed", "source=api", "label=a", "category=b", "idempotency_key=once", ranges])
+    for (const sort of ["created_at", "-created_at"]) await ask("GET", `${list}&${filter}&sort=${sort}`);
+  const [{ id }] = data as [{ id: string }]; // at least one was sent
+  await ask("GET", `/v1/notifications/${id}?app_id=${appId}`);
+  const deliveries = `/v1/notifications/${id}/deliveries?app_id=${appId}&limit=1`;
+  await ask("GET", `${deliveries}&sort=-created_at`);
+  for (const filter of ["", "status=sent", "channel=ios_push", "external_id=ann", "uncertain=true", ranges])
+    await ask("GET", `${deliveries}&${filter}`);
+};
+
+const useActivityTypes = async (ask: Ask, types: string): Promise<void> => {
+  const schema = { type: "object", properties: { status: { type: "string" } } };
+  const { id } = await ask("POST", types, { name: "OrderAttributes", content_state_schema: schema });
+  await ask("POST", types, { name: "RideAttributes", content_state_schema: schema }); // stays
+  await ask("GET", types);
+  await ask("PATCH", `${types}/OrderAttributes`, { description: "an order" });
+  await ask("DELETE", `${types}/${String(id)}`);
+};
+
+/** As the operator has it done. */
+const removeApp = async ({ db, tenantId }: Sending["system"]): Promise<void> => {
+  const gone = { _id: "app_gone", tenant_id: tenantId };
+  await removals(db).begin(appRemoval(gone, new Date()));
+  await until(async () => (await removals(db).rows.countDocuments({ _id: gone._id, passes: 1 })) === 1, 10_000);
+};
+
+/** The operations of webhooks, with the deliveries of the endpoint where nobody listens. */
+const useWebhooks = async (ask: Ask, webhooks: string, db: Db): Promise<void> => {
+  const { id: made } = await ask("POST", webhooks, { url: "https://hooks.example.com/", events: ["delivery.sent"] });
+  const of = `${webhooks}/whk_1`;
+  await ask("GET", webhooks);
+  await ask("PATCH", of, { description: "nobody is here" });
+  await ask("POST", `${of}/rotate-secret`);
+  await ask("POST", `${of}/test`);
+  await ask("GET", `${of}/health`);
+  for (const filter of ["", "status=failed", "event_type=delivery.sent", "status=dead&event_type=webhook.test"])
+    await ask("GET", `${of}/deliveries?limit=1&${filter}`);
+  const batches = async () => (await ask("GET", `${webhooks}/whk_2/deliveries?status=failed`))["data"] as unknown[];
+  await until(async () => (await batches()).length > 0, 15_000);
+  await ask("DELETE", `${webhooks}/whk_2`);
+  const { data } = await ask("GET", `${of}/deliveries?status=failed`);
+  const [{ id }] = data as [{ id: string }]; // at least one was refused
+  await ask("GET", `${webhooks}/deliveries/${id}`);
+  await ask("GET", `${webhooks}/deliveries/${id}/attempts`);
+  await ask("POST", `${webhooks}/deliveries/${id}/replay`);
+  await again(ask, of, db);
+  await ask("DELETE", `${webhooks}/${String(made)}`);
+};
+
+/** Sends again what ended in vain, and everything: whatever waits is ended first, by disabling the endpoint. */
+const again = async (ask: Ask, of: string, db: Db): Promise<void> => {
+  await disable(ask, of, db);
+  await ask("PATCH", of, { status: "active" });
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  for (const [how, filter] of [
+    ["recover", {}],
+    ["replay", {}],
+    ["replay", { event_type: "delivery.sent" }],
+  ] as const) {
+    await ask("POST", `${of}/${how}`, { since, ...filter });
+    await until(async () => (await recoveryOf(ask, of)).status === "completed", 15_000);
+  }
+  await disable(ask, of, db);
+};
+
+/** Until nothing is due any more. */
+const disable = async (ask: Ask, of: string, db: Db): Promise<void> => {
+  await ask("PATCH", of, { status: "disabled" });
+  const isDue = async (name: string) => (await db.collection(name).findOne({ due_at: { $ne: null } })) !== null;
+  await until(async () => !(await isDue("webhook_deliveries")) && !(await isDue("webhooks")), 30_000);
+};
+
+const recoveryOf = async (ask: Ask, of: string): Promise<{ status: string }> =>
+  (await ask("GET", of))["recovery"] as { status: string };

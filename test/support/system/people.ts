@@ -1,0 +1,90 @@
+import { randomUUID } from "node:crypto";
+import { type Db, MongoClient } from "mongodb";
+import { eventPublisher } from "#core/queue/events.ts";
+import { connectNats } from "#core/queue/jetstream/connect.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import { timers } from "#core/queue/timers.ts";
+import { eventBatchesPerTenant, eventStream } from "#core/queue/topology.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { peopleParts } from "../../../dispatcher/people/parts.ts";
+import { testServers } from "../servers/servers.ts";
+import { readEvents } from "./events.ts";
+
+/** What dispatchers do for people, on a database and a stream of a test file's own, with a clock that can be moved. */
+export type PeopleSite = {
+  db: Db;
+  clock: { now: () => Date };
+  /** Sets how far the clock is from the real one, ms. */
+  shift: (ms: number) => void;
+  /** Has the clock stand still at an instant. */
+  stand: (at: Date) => void;
+  startDispatcher: () => Promise<void>;
+  /** Stops every dispatcher, and sets the clock right. */
+  reset: () => Promise<void>;
+  /** The events of a kind about a subject, oldest first. */
+  told: (id: string, kind: EventEnvelope["type"]) => EventEnvelope[];
+  /** Fills a tenant's share of the stream of events; what it gives back empties it. */
+  fill: (tenantId: string) => Promise<() => Promise<unknown>>;
+  close: () => Promise<void>;
+};
+
+export const openPeopleSite = async (): Promise<PeopleSite> => {
+  const servers = await testServers();
+  const name = `people_${randomUUID().slice(0, 8)}`;
+  const mongo = await MongoClient.connect(servers.mongodbUrl);
+  const db = mongo.db(name);
+  await ensureIndexes(db);
+  const nats = await connectNats({ url: servers.natsUrl, name });
+  await ensureStream(nats.jsm, eventStream(name));
+  const events = await readEvents(servers.natsUrl, name);
+  let shiftMs = 0;
+  let standing: Date | null = null;
+  const clock = { now: () => standing ?? new Date(Date.now() + shiftMs) };
+  const publishing = eventPublisher({ publisher: publisher(nats), subjects: subjects(name) });
+  let running: Part[] = [];
+  const reset = async (): Promise<void> => {
+    for (const part of running.toReversed()) await part.stop(AbortSignal.timeout(3_000));
+    [running, shiftMs, standing] = [[], 0, null];
+  };
+  return {
+    db,
+    clock,
+    reset,
+    shift: (ms) => {
+      [shiftMs, standing] = [ms, null];
+    },
+    stand: (at) => {
+      standing = at;
+    },
+    startDispatcher: async () => {
+      const metrics = createMetrics("dispatcher").queue;
+      const log = createLog({ program: "dispatcher", level: "fatal" });
+      const common = { db, holder: randomUUID(), clock, log, metrics };
+      const people = peopleParts({ ...common, events: publishing });
+      const parts = [...people.parts, timers({ ...common, sources: people.timers })];
+      for (const part of parts) await part.start(new AbortController().signal);
+      running.push(...parts);
+    },
+    fill: async (tenantId) => {
+      const subject = subjects(name).events(tenantId);
+      for (let n = 0; n < eventBatchesPerTenant; n++) nats.nc.publish(subject, "[]");
+      await nats.nc.flush();
+      return () => nats.jsm.streams.purge(eventStream(name).stream.name, { filter: subject });
+    },
+    told: (id, kind) => events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id),
+    close: async () => {
+      await reset();
+      await events.close();
+      await nats.jsm.streams.delete(eventStream(name).stream.name);
+      await nats.close();
+      await db.dropDatabase();
+      await mongo.close();
+    },
+  };
+};

@@ -1,0 +1,23 @@
+import { expect } from "chai";
+import { routes } from "../../../../apiserver/features.ts";
+
+describe("the body of an operation", () => {
+  for (const { id, body } of routes) {
+    if (body === undefined) continue;
+    it(`of ${id} admits no member that it does not name`, () => {
+      expect(body).to.include({ additionalProperties: false });
+    });
+  }
+});
+
+describe("an operation that makes or sends something", () => {
+  const own = ["createNotification"]; // its key lies in the message
+  const harmless = ["previewWebhook"]; // it makes nothing
+  for (const { id, method, headers, repeatable } of routes) {
+    if (method !== "POST" || harmless.includes(id)) continue;
+    it(`honours an idempotency key: ${id}`, () => {
+      expect(headers).to.have.property("Idempotency-Key");
+      expect(repeatable !== undefined || own.includes(id)).to.equal(true);
+    });
+  }
+});

@@ -1,0 +1,128 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { fullFormats } from "ajv-formats/dist/formats.js";
+import { expect } from "chai";
+import { routes } from "../../../../../apiserver/features.ts";
+import { openapi } from "../../../../../apiserver/http/openapi/document.ts";
+import { closed } from "../../../../support/api/openapi-check.ts";
+
+type Json = Record<string, unknown>;
+type Parameter = { name: string; in: string; schema: Json; example?: unknown };
+type Operation = { operationId: string; parameters: Parameter[] };
+
+const document = openapi(routes) as unknown as {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, { examples?: unknown[]; additionalProperties?: boolean }> };
+};
+
+/** As tools of others read the document: they know the formats that JSON Schema names, and no more. */
+const { "date-time": dateTime, email, uri } = fullFormats;
+const formats = { "date-time": dateTime, email, uri, "iso-date-time": true as const };
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats });
+ajv.addSchema({ ...document, $id: "open" });
+ajv.addSchema({ ...(closed(document) as Json), $id: "closed" }); // replies may grow, but examples name what there is
+
+const validatorOf = (name: string, { isReply = false } = {}): ValidateFunction =>
+  ajv.compile({ $ref: `${isReply ? "closed" : "open"}#/components/schemas/${name}` });
+
+const parameters = Object.values(document.paths)
+  .flatMap((path) => Object.values(path))
+  .flatMap(({ operationId, parameters: own }) => own.map((parameter) => ({ ...parameter, of: operationId })));
+
+describe("the OpenAPI document", () => {
+  for (const [name, { examples = [], additionalProperties }] of Object.entries(document.components.schemas)) {
+    it(`has examples of ${name}, and admits them`, () => {
+      const isValid = validatorOf(name, { isReply: additionalProperties !== false });
+      expect(examples).to.not.deep.equal([]);
+      for (const example of examples) expect(isValid(example), ajv.errorsText(isValid.errors)).to.equal(true);
+    });
+  }
+
+  it("has an example of every parameter, and admits it", () => {
+    expect(parameters).to.have.length.above(50);
+    for (const { of, name, schema, example } of parameters) {
+      const isValid = ajv.compile(schema);
+      expect(example, `${of}: ${name}`).to.not.equal(undefined);
+      expect(isValid(example), `${of}: ${name}: ${ajv.errorsText(isValid.errors)}`).to.equal(true);
+    }
+  });
+
+  const message = { target: { all: true }, contents: { en: "x" } };
+  const mail = { channel: "email", token: "a@b.example" };
+  const web = { p256dh: `BA${"A".repeat(85)}`, auth: "A".repeat(22) };
+  const browser = { channel: "web_push", token: "https://push.example/1", web };
+  const hook = { url: "https://shop.example.com/hooks", events: ["event.received"] };
+  const named = { ...hook, event_filters: { event_names: ["order.paid"] } };
+
+  /** What a check refuses, for each a body that differs by that alone and is taken. */
+  const refusals: [schema: string, what: string, good: object, bad: object][] = [
+    ["CreateNotification", "a target of nothing", message, { target: {} }],
+    ["CreateNotification", "a target of channels alone", message, { target: { channels: ["email"] } }],
+    ["CreateNotification", "nobody at all", message, { target: { all: false } }],
+    ["CreateNotification", "an id that is none", message, { target: { include_subscription_ids: ["sub_1"] } }],
+    [
+      "CreateNotification",
+      "a user's id that is none",
+      { ...message, target: { include_aliases: { crm: ["x"] } } },
+      { target: { include_aliases: { user_id: ["x"] } } },
+    ],
+    ["CreateNotification", "no content", message, { contents: undefined }],
+    [
+      "CreateNotification",
+      "a time that is none",
+      { ...message, send_after: "2026-11-22T09:00:00" },
+      { send_after: "tomorrow" },
+    ],
+    ["CreateNotification", "a key with a space", { ...message, idempotency_key: "a-b" }, { idempotency_key: "a b" }],
+    ["CreateNotification", "a subject without a body", message, { email_subject: "s" }],
+    ["CreateNotification", "a badge without its number", message, { ios_badge_type: "SetTo" }],
+    ["CreateNotification", "a member of a later release", message, { template_id: "tpl_1" }],
+    [
+      "CreateNotification",
+      "a selector of a later release",
+      message,
+      { target: { all: true, email_to: ["a@b.example"] } },
+    ],
+    ["CreateNotification", "a channel of a later release", message, { target: { all: true, channels: ["sms"] } }],
+    ["CreateSubscription", "a channel of a later release", mail, { channel: "sms" }],
+    ["CreateSubscription", "a token of another channel", mail, { channel: "ios_push" }],
+    ["CreateSubscription", "a browser without keys", browser, { web: undefined }],
+    ["CreateSubscription", "keys that are none", browser, { web: { ...web, auth: "AAAA" } }],
+    ["CreateSubscription", "a point that is none", browser, { web: { ...web, p256dh: `AA${"A".repeat(85)}` } }],
+    ["CreateSubscription", "keys without a browser", mail, { web }],
+    ["CreateWebhook", "an address that is none", named, { url: "shop.example.com" }],
+    ["CreateWebhook", "custom events of no name", named, { event_filters: {} }],
+    ["UpdateWebhook", "another scheme", { url: hook.url }, { url: "ftp://shop.example.com" }],
+    ["UpsertUser", "a user of no alias", { aliases: { crm: "1" } }, { aliases: {} }],
+    ["UpsertUser", "a user without an id", { external_id: "a", tags: { b: "c" } }, { external_id: undefined }],
+  ];
+  for (const [schema, what, good, bad] of refusals) {
+    it(`does not admit ${what} in ${schema}`, () => {
+      const isValid = validatorOf(schema);
+      const judge = (body: object): boolean => isValid(JSON.parse(JSON.stringify(body))); // without what is undefined
+      expect(judge(good), ajv.errorsText(isValid.errors)).to.equal(true);
+      expect(judge({ ...good, ...bad })).to.equal(false);
+    });
+  }
+
+  for (const [name, bad] of [
+    ["cursor", "what ever"],
+    ["limit", 0],
+    ["Idempotency-Key", ""],
+    ["Idempotency-Key", "a b"],
+    ["idempotency_key", "ä"],
+    ["from", "yesterday"],
+    ["label", ""],
+    ["appId", ""],
+  ] as const) {
+    it(`does not admit ${JSON.stringify(bad)} as ${name}`, () => {
+      const own = parameters.filter((parameter) => parameter.name === name);
+      expect(own).to.not.deep.equal([]);
+      for (const { schema, of } of own) expect(ajv.compile(schema)(bad), of).to.equal(false);
+    });
+  }
+
+  it("names each operation once", () => {
+    const names = Object.values(document.paths).flatMap((path) => Object.values(path).map((one) => one.operationId));
+    expect(new Set(names).size).to.equal(names.length);
+  });
+});

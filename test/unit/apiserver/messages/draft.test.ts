@@ -1,0 +1,135 @@
+import { expect } from "chai";
+import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import { draftOf } from "../../../../apiserver/messages/draft.ts";
+
+const now = new Date("2026-03-01T12:00:00Z");
+const draft = (members: Partial<CreateNotification>) => draftOf({ target: { all: true }, ...members }, now);
+
+describe("draftOf", () => {
+  for (const { it: name, members, channels } of [
+    {
+      it: "texts go over the pushes",
+      members: { contents: { en: "x" } },
+      channels: ["ios_push", "android_push", "web_push"],
+    },
+    {
+      it: "headings alone too",
+      members: { headings: { en: "x" } },
+      channels: ["ios_push", "android_push", "web_push"],
+    },
+    { it: "data alone too", members: { data: { a: "b" } }, channels: ["ios_push", "android_push", "web_push"] },
+    {
+      it: "a silent push too",
+      members: { content_available: true },
+      channels: ["ios_push", "android_push", "web_push"],
+    },
+    {
+      it: "a subject and a body go over e-mail",
+      members: { email_subject: "s", email_body: "b" },
+      channels: ["email"],
+    },
+    {
+      it: "empty texts too, when a push that shows nothing is asked for",
+      members: { contents: { en: "" }, content_available: true },
+      channels: ["ios_push", "android_push", "web_push"],
+    },
+    {
+      it: "a title in a language without a text",
+      members: { headings: { en: "t" }, contents: { de: "" } },
+      channels: ["ios_push", "android_push", "web_push"],
+    },
+    {
+      it: "empty texts do not matter to a mail",
+      members: {
+        contents: {},
+        email_subject: "s",
+        email_body: "b",
+        target: { all: true, channels: ["email" as const] },
+      },
+      channels: ["email"],
+    },
+    {
+      it: "a mail that is all in its subject",
+      members: { email_subject: "s", email_body: "" },
+      channels: ["email"],
+    },
+    {
+      it: "both go over all four",
+      members: { contents: { en: "x" }, email_subject: "s", email_body: "b" },
+      channels: ["ios_push", "android_push", "web_push", "email"],
+    },
+    {
+      it: "channels that are asked for are kept once each, in their order",
+      members: {
+        contents: { en: "x" },
+        target: { all: true, channels: ["web_push" as const, "ios_push" as const, "web_push" as const] },
+      },
+      channels: ["web_push", "ios_push"],
+    },
+  ]) {
+    it(name, () => expect(draft(members).channels).to.deep.equal(channels));
+  }
+
+  for (const { it: name, members, field } of [
+    { it: "no content", members: {}, field: "contents" },
+    { it: "a subject without a body", members: { email_subject: "s" }, field: "contents" },
+    { it: "a subtitle alone", members: { subtitle: { en: "x" } }, field: "contents" },
+    { it: "texts in no language", members: { contents: {} }, field: "contents" },
+    { it: "headings in no language", members: { headings: {} }, field: "headings" },
+    { it: "an empty text", members: { contents: { en: "" } }, field: "contents.en" },
+    { it: "a text that is empty in one language", members: { contents: { en: "x", de: "" } }, field: "contents.de" },
+    { it: "an empty title alone", members: { headings: { en: "" } }, field: "headings.en" },
+    { it: "an empty text beside data", members: { contents: {}, data: { a: "b" } }, field: "contents" },
+    {
+      it: "an empty text beside a mail, as pushes would go too",
+      members: { contents: { en: "" }, email_subject: "s", email_body: "b" },
+      field: "contents.en",
+    },
+    { it: "data without a member", members: { data: {} }, field: "contents" },
+    { it: "a silent push that is not asked for", members: { content_available: false }, field: "contents" },
+    {
+      it: "a channel that only has empty data",
+      members: { data: {}, target: { all: true, channels: ["web_push" as const] } },
+      field: "target.channels[0]",
+    },
+    { it: "a mail without a word", members: { email_subject: "", email_body: "" }, field: "email_body" },
+    {
+      it: "a time too far back",
+      members: { contents: { en: "x" }, send_after: "2026-02-28T11:59:59Z" },
+      field: "send_after",
+    },
+    {
+      it: "a time too far ahead",
+      members: { contents: { en: "x" }, send_after: "2027-03-01T12:00:01Z" },
+      field: "send_after",
+    },
+  ]) {
+    it(`refuses ${name}, naming ${field}`, () => {
+      expect(() => draft(members))
+        .to.throw()
+        .with.nested.property("details.field", field);
+    });
+  }
+
+  for (const { given, due } of [
+    { given: "2026-03-01T13:00:00Z", due: "2026-03-01T13:00:00.000Z" },
+    { given: "2026-03-01T13:00:00+02:00", due: null },
+    { given: "2026-03-01T15:00:00+0200", due: "2026-03-01T13:00:00.000Z" },
+    { given: "2026-03-01T15:00:00+02", due: "2026-03-01T13:00:00.000Z" },
+    { given: "2026-03-01T13:00:00", due: "2026-03-01T13:00:00.000Z" },
+    { given: "2026-03-01T12:00:00", due: null },
+    { given: "2026-02-28T12:00:00Z", due: null },
+    { given: "2027-03-01T12:00:00Z", due: "2027-03-01T12:00:00.000Z" },
+  ]) {
+    it(`is due at ${due ?? "once"} for send_after ${given}`, () => {
+      expect(draft({ contents: { en: "x" }, send_after: given }).scheduledFor?.toISOString() ?? null).to.equal(due);
+    });
+  }
+
+  it("has one fingerprint for one body, whatever its order and key", () => {
+    const one = draft({ contents: { en: "x", de: "y" }, name: "n", idempotency_key: "a" });
+    const same = draft({ name: "n", idempotency_key: "b", contents: { de: "y", en: "x" } });
+    const other = draft({ contents: { en: "x", de: "z" }, name: "n" });
+    expect(one.fingerprint).to.equal(same.fingerprint).and.not.equal(other.fingerprint);
+  });
+});

@@ -1,0 +1,87 @@
+import { expect } from "chai";
+import { gather } from "#core/runtime/batching/gather.ts";
+import { until } from "../../../../support/until.ts";
+
+describe("gather", () => {
+  const setUp = (options: { most: number; inFlight: number; lingerMs?: number }) => {
+    const writes: { items: readonly number[]; end: (error?: Error) => void }[] = [];
+    const write = (items: readonly number[]): Promise<number[]> => {
+      const { promise, resolve, reject } = Promise.withResolvers<number[]>();
+      writes.push({
+        items,
+        end: (error) => (error === undefined ? resolve(items.map((item) => item * 10)) : reject(error)),
+      });
+      return promise;
+    };
+    return { writes, add: gather({ write, ...options }) };
+  };
+
+  it("writes at once while there is room, and what comes meanwhile together, each with its own result", async () => {
+    const { writes, add } = setUp({ most: 10, inFlight: 1 });
+    const results = [add(1), add(2), add(3)];
+    expect(writes.map(({ items }) => items)).to.deep.equal([[1]]);
+    writes[0]?.end();
+    await settled();
+    expect(writes.map(({ items }) => items)).to.deep.equal([[1], [2, 3]]);
+    writes[1]?.end();
+    expect(await Promise.all(results)).to.deep.equal([10, 20, 30]);
+  });
+
+  it("keeps to the largest write and to the writes under way", async () => {
+    const { writes, add } = setUp({ most: 2, inFlight: 2 });
+    const results = Array.from({ length: 7 }, (_, n) => add(n));
+    expect(writes.map(({ items }) => items)).to.deep.equal([[0], [1]]);
+    for (let at = 0; at < 5; at++) {
+      writes[at]?.end();
+      await settled();
+    }
+    expect(writes.map(({ items }) => items)).to.deep.equal([[0], [1], [2, 3], [4, 5], [6]]);
+    expect(await Promise.all(results)).to.deep.equal([0, 10, 20, 30, 40, 50, 60]);
+  });
+
+  it("waits for company as long as it is told to, and not once there is enough", async () => {
+    const { writes, add } = setUp({ most: 3, inFlight: 1, lingerMs: 20 });
+    const results = [add(1), add(2)];
+    expect(writes).to.have.length(0);
+    await until(() => writes.length === 1);
+    results.push(add(3), add(4), add(5), add(6));
+    writes[0]?.end();
+    await settled();
+    expect(writes.map(({ items }) => items)).to.deep.equal([
+      [1, 2],
+      [3, 4, 5],
+    ]);
+    writes[1]?.end();
+    await until(() => writes.length === 3);
+    writes[2]?.end();
+    expect(await Promise.all(results)).to.deep.equal([10, 20, 30, 40, 50, 60]);
+  });
+
+  it("fails those of a failed write only, and goes on", async () => {
+    const { writes, add } = setUp({ most: 10, inFlight: 1 });
+    const results = Promise.allSettled([add(1), add(2), add(3)]);
+    writes[0]?.end(new Error("away"));
+    await settled();
+    writes[1]?.end();
+    expect((await results).map(({ status }) => status)).to.deep.equal(["rejected", "fulfilled", "fulfilled"]);
+  });
+
+  it("writes each by itself when one of them cannot be written", async () => {
+    const asked: (readonly number[])[] = [];
+    const add = gather({
+      write: async (items: readonly number[]) => {
+        asked.push(items);
+        if (items.includes(3)) throw new Error("3 cannot be written");
+        return items.map((item) => item * 10);
+      },
+      most: 10,
+      inFlight: 1,
+      isOfOne: (error) => (error as Error).message.startsWith("3"),
+    });
+    const results = await Promise.allSettled([add(1), add(2), add(3), add(4)]);
+    expect(asked).to.deep.equal([[1], [2, 3, 4], [2], [3], [4]]);
+    expect(results.map(({ status }) => status)).to.deep.equal(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+  });
+});
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,49 @@
+import { expect } from "chai";
+import { ValidationError } from "#core/errors.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import { CreateNotification } from "#core/schema/messages/notification.ts";
+
+describe("the schema of a notification", () => {
+  const parse = parser(CreateNotification);
+  const told = (members: object): unknown => {
+    try {
+      parse({ target: { all: true }, contents: { en: "x" }, ...members });
+      return null;
+    } catch (error) {
+      return error instanceof ValidationError ? error.details["errors"] : error;
+    }
+  };
+
+  for (const { it: name, members } of [
+    { it: "a mail", members: { email_subject: "s", email_body: "b", email_preheader: "p" } },
+    { it: "a badge that is set", members: { ios_badge_type: "SetTo", ios_badge_count: 0 } },
+    { it: "a badge that is set, as is usual", members: { ios_badge_count: 3 } },
+    { it: "a badge that grows by one", members: { ios_badge_type: "Increase" } },
+    { it: "a badge that stays", members: { ios_badge_type: "None" } },
+  ]) {
+    it(`admits ${name}`, () => expect(told(members)).to.equal(null));
+  }
+
+  const lacks = (field: string, property: string) => [{ field, message: `is required with ${property}` }];
+  for (const { it: name, members, errors } of [
+    { it: "a subject without a body", members: { email_subject: "s" }, errors: lacks("email_body", "email_subject") },
+    { it: "a body without a subject", members: { email_body: "b" }, errors: lacks("email_subject", "email_body") },
+    {
+      it: "a preheader without a mail",
+      members: { email_preheader: "p" },
+      errors: [...lacks("email_subject", "email_preheader"), ...lacks("email_body", "email_preheader")],
+    },
+    {
+      it: "a badge to be set to nothing",
+      members: { ios_badge_type: "SetTo" },
+      errors: [{ field: "ios_badge_count", message: "is required" }],
+    },
+    {
+      it: "a number for a badge that is to stay",
+      members: { ios_badge_type: "None", ios_badge_count: 1 },
+      errors: [{ field: "ios_badge_count", message: "has no effect with the other members" }],
+    },
+  ]) {
+    it(`refuses ${name}`, () => expect(told(members)).to.deep.equal(errors));
+  }
+});

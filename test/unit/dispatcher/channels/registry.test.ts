@@ -1,0 +1,76 @@
+import { expect } from "chai";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import { type Senders, senders } from "../../../../dispatcher/channels/registry.ts";
+import { aMessage, anApp, handClock } from "../../../support/rows/work.ts";
+
+const most = 500; // accounts that are open at once
+const never = new AbortController().signal;
+const to = { deliveryId: "dlv_1", subscriptionId: "sub_1", address: "a" };
+
+/** Accounts that send at once, and close when they are let. */
+const given = (close: (app: string) => Promise<void> = async () => undefined) => {
+  const closed: string[] = [];
+  const clock = handClock();
+  const open: Parameters<typeof senders>[0]["open"] = ({ _id }) => ({
+    name: "apns",
+    prepare: () => async () => ({ kind: "sent", providerId: null }),
+    close: async () => {
+      closed.push(_id);
+      await close(_id);
+    },
+  });
+  const metrics = createMetrics("dispatcher");
+  const all = senders({ open, clock, metrics, log: createLog({ program: "dispatcher", level: "fatal" }) });
+  return { all, closed, clock };
+};
+
+const use = (all: Senders, n: number, revision = 1) =>
+  all.of(anApp({ _id: `app_${n}`, channels_revision: revision }), "ios_push");
+
+describe("the accounts of a process", () => {
+  it("make room for another app without making it wait for the one that is closed", async () => {
+    const hanging = Promise.withResolvers<void>();
+    const { all, closed, clock } = given((app) => (app === "app_0" ? hanging.promise : Promise.resolve()));
+    for (let n = 0; n <= most; n++) {
+      await use(all, n);
+      clock.advance(1);
+    }
+    expect(closed).to.deep.equal(["app_0"]);
+    let isClosed = false;
+    const closing = all.close().then(() => (isClosed = true));
+    await use(given().all, 0); // some turns of the event loop
+    expect(isClosed).to.equal(false);
+    hanging.resolve();
+    await closing;
+    expect(closed).to.have.length(most + 1);
+  });
+
+  it("close the one that has sent nothing for longest, not the one whose work began first", async () => {
+    const { all, closed, clock } = given();
+    const busy = (await use(all, 0)).prepare(aMessage(), null, 60);
+    for (let n = 1; n <= most; n++) {
+      clock.advance(1);
+      await busy(to, never, () => false);
+      await use(all, n);
+    }
+    expect(closed).to.deep.equal(["app_1"]);
+  });
+
+  it("stay open for as long as a long piece of work sends, and are closed when they were not used for a while", async () => {
+    const { all, closed, clock } = given();
+    const busy = (await use(all, 0)).prepare(aMessage(), null, 60);
+    await use(all, 1);
+    clock.advance(600_001);
+    await busy(to, never, () => false);
+    all.closeIdle();
+    expect(closed).to.deep.equal(["app_1"]);
+  });
+
+  it("are opened anew when their credentials changed, and the former are closed", async () => {
+    const { all, closed } = given(() => new Promise(() => undefined));
+    await use(all, 0);
+    await use(all, 0, 2);
+    expect(closed).to.deep.equal(["app_0"]);
+  });
+});

@@ -1,0 +1,125 @@
+import { expect } from "chai";
+import type { Settlement } from "#core/queue/jetstream/worker.ts";
+import { type ChunkDeps, runChunk } from "../../../../dispatcher/messages/chunk.ts";
+import type { Delivered } from "../../../../dispatcher/messages/deliver.ts";
+import { type PlanDeps, plan } from "../../../../dispatcher/messages/plan.ts";
+import { aChunk, aMessage, anApp, handClock, noon, suspensionsOf } from "../../../support/rows/work.ts";
+
+const broken = new Error("the disk is full");
+const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
+const running = new AbortController().signal;
+const reasonOf = (run: Promise<unknown>): Promise<unknown> => run.catch((error: unknown) => error);
+
+describe("a run of a chunk that fails", () => {
+  const deps = (change: Partial<ChunkDeps>): { deps: ChunkDeps; dueAts: Date[] } => {
+    const dueAts: Date[] = [];
+    const giveBack = async (_: unknown, dueAt: Date): Promise<boolean> => dueAts.push(dueAt) > 0;
+    return {
+      dueAts,
+      deps: {
+        take: async () => aChunk(),
+        extend: async () => true,
+        end: async () => true,
+        giveBack,
+        hold: giveBack,
+        suspensions: suspensionsOf(),
+        recipientsOfRetries: async () => [],
+        message: async () => aMessage(),
+        app: async () => anApp(),
+        deliver: async () => nothing,
+        followUp: async () => true,
+        count: async () => undefined,
+        ring: async () => undefined,
+        stopping: running,
+        clock: handClock(),
+        ...change,
+      },
+    };
+  };
+
+  it("gives the chunk back at once instead of keeping its lease, and tells the worker", async () => {
+    const { deps: given, dueAts } = deps({ deliver: () => Promise.reject(broken) });
+    expect(await reasonOf(runChunk(given)("chk_1"))).to.equal(broken);
+    expect(dueAts).to.deep.equal([new Date(noon.getTime() + 5_000)]);
+  });
+
+  it("tells why it failed also when the chunk cannot be given back", async () => {
+    const giveBack = () => Promise.reject(new Error("another"));
+    const { deps: given } = deps({ deliver: () => Promise.reject(broken), giveBack });
+    expect(await reasonOf(runChunk(given)("chk_1"))).to.equal(broken);
+  });
+
+  it("leaves the chunk alone while its tenant is suspended", async () => {
+    const { deps: given, dueAts } = deps({ suspensions: suspensionsOf("ten_1"), deliver: () => expect.fail("sent") });
+    expect(await runChunk(given)("chk_1")).to.deep.equal({ kind: "done" });
+    expect(dueAts).to.deep.equal([new Date(noon.getTime() + 60_000)]);
+  });
+
+  it("keeps the chunk from ending while its events cannot be published", async () => {
+    let ended = 0;
+    const end = async (): Promise<boolean> => ++ended > 0;
+    const { deps: given, dueAts } = deps({ followUp: async () => false, end });
+    await runChunk(given)("chk_1");
+    expect(ended).to.equal(0);
+    expect(dueAts).to.deep.equal([new Date(noon.getTime() + 5_000)]);
+  });
+});
+
+describe("a turn of a message", () => {
+  const deps = (change: Partial<PlanDeps>): { deps: PlanDeps; rests: [Date, boolean][] } => {
+    const rests: [Date, boolean][] = [];
+    return {
+      rests,
+      deps: {
+        take: async () => aMessage(),
+        extend: async () => true,
+        needsTurn: async () => true,
+        app: async () => anApp(),
+        suspensions: suspensionsOf(),
+        advance: async () => ({ kind: "under_way", planned: false }),
+        rest: async (_, dueAt, planned) => rests.push([dueAt, planned]) > 0,
+        hold: async (_, dueAt, planned) => rests.push([dueAt, planned]) > 0,
+        complete: async () => undefined,
+        fail: async () => undefined,
+        stopping: running,
+        clock: handClock(),
+        ...change,
+      },
+    };
+  };
+
+  it("gives the message back when it fails, and tells the worker", async () => {
+    const taken = aMessage({ planned: true });
+    const { deps: given, rests } = deps({ take: async () => taken, advance: () => Promise.reject(broken) });
+    expect(await reasonOf(plan(given)("msg_1"))).to.equal(broken);
+    expect(rests).to.deep.equal([[new Date(noon.getTime() + 5_000), true]]);
+  });
+
+  it("leaves a message alone while its tenant is suspended", async () => {
+    const { deps: given, rests } = deps({ suspensions: suspensionsOf("ten_1"), advance: () => expect.fail("sent") });
+    await plan({ ...given, take: async () => aMessage({ planned: true }) })("msg_1");
+    expect(rests).to.deep.equal([[new Date(noon.getTime() + 60_000), true]]);
+  });
+
+  it("is waited for ever longer by those who find the message taken", async () => {
+    const { deps: given } = deps({ take: async () => null });
+    const delays: number[] = [];
+    for (const attempt of [1, 2, 3, 20]) {
+      const settlement: Settlement = await plan(given)("msg_1", attempt);
+      delays.push(settlement.kind === "retry" ? settlement.delayMs : 0);
+    }
+    expect(delays).to.deep.equal([50, 100, 200, 2_000]);
+  });
+
+  it("passes the message on at once when the program is told to stop, and soon when events could not be published", async () => {
+    const stopped = AbortSignal.abort();
+    for (const [stopping, inMs] of [
+      [stopped, 0],
+      [running, 5_000],
+    ] as const) {
+      const { deps: given, rests } = deps({ advance: async () => ({ kind: "halted" }), stopping });
+      await plan(given)("msg_1");
+      expect(rests).to.deep.equal([[new Date(noon.getTime() + inMs), false]]);
+    }
+  });
+});

@@ -1,0 +1,98 @@
+import { expect } from "chai";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import { followUp } from "../../../../dispatcher/messages/follow-up.ts";
+import { aChunk, aHold, aMessage, handClock, noon } from "../../../support/rows/work.ts";
+
+const aDelivery = (over: Partial<DeliveryRow>): DeliveryRow => ({
+  _id: "dlv_1",
+  message_id: "msg_1",
+  tenant_id: "ten_1",
+  app_id: "app_1",
+  subscription_id: "sub_1",
+  user_id: "usr_1",
+  external_id: "ada",
+  channel: "email",
+  address_masked: "a•••@example.com",
+  status: "failed",
+  position: "0",
+  provider_code: "550 5.1.1",
+  attempts: 1,
+  created_at: noon,
+  updated_at: noon,
+  ...over,
+});
+
+/** The events that follow from one delivery. */
+const eventsOf = async (row: DeliveryRow): Promise<EventEnvelope[]> => {
+  const published: EventEnvelope[] = [];
+  const follow = followUp({
+    keepChunks: async () => undefined,
+    invalidate: async () => undefined,
+    publish: async (_tenant, events) => {
+      published.push(...events);
+      return true;
+    },
+    clock: handClock(),
+  });
+  const delivered = { stored: [row], fresh: [row], again: [], invalid: [], doubted: 0, halted: false };
+  await follow({ chunk: aChunk(), message: aMessage() }, delivered, aHold());
+  return published;
+};
+
+describe("the events of a delivery", () => {
+  const cases: { it: string; row: Partial<DeliveryRow>; expect: string[] }[] = [
+    { it: "tell that it was sent", row: { status: "sent" }, expect: ["delivery.sent"] },
+    { it: "tell that it failed", row: { error_code: "MAILBOX_FULL" }, expect: ["delivery.failed"] },
+    {
+      it: "tell of a hard bounce besides the failure",
+      row: { error_code: "HARD_BOUNCE", bounce_type: "hard" },
+      expect: ["delivery.failed", "delivery.bounced"],
+    },
+    {
+      it: "tell of a soft bounce when the mail expired",
+      row: { status: "expired", error_code: "EXPIRED", bounce_type: "soft" },
+      expect: ["delivery.bounced"],
+    },
+    { it: "are none when it was suppressed", row: { status: "suppressed" }, expect: [] },
+  ];
+  for (const { it: name, row, expect: wanted } of cases) {
+    it(name, async () => {
+      const events = await eventsOf(aDelivery(row));
+      expect(events.map(({ type }) => type)).to.deep.equal(wanted);
+      for (const { type, data } of events) parser(eventTypes[type].data)(data);
+      expect(new Set(events.map(({ id }) => id)).size).to.equal(wanted.length);
+    });
+  }
+
+  it("say which kind of bounce it was, and what the server said", async () => {
+    const [, bounced] = await eventsOf(aDelivery({ error_code: "HARD_BOUNCE", bounce_type: "hard" }));
+    expect(bounced?.data).to.include({ bounce_type: "hard", provider_code: "550 5.1.1", external_id: "ada" });
+  });
+});
+
+describe("whom to try again", () => {
+  const keptBy = async (isLost: boolean): Promise<string[]> => {
+    const kept: string[] = [];
+    const follow = followUp({
+      keepChunks: async (chunks) => void kept.push(...chunks.flatMap(({ recipients }) => recipients)),
+      invalidate: async () => undefined,
+      publish: async () => true,
+      clock: handClock(),
+    });
+    const again = [{ subscriptionId: "sub_1", at: noon }];
+    const delivered = { stored: [], fresh: [], again, invalid: [], doubted: 0, halted: false };
+    await follow({ chunk: aChunk(), message: aMessage() }, delivered, aHold({ isLost: () => isLost }));
+    return kept;
+  };
+
+  it("is kept for later", async () => {
+    expect(await keptBy(false)).to.deep.equal(["sub_1"]);
+  });
+
+  it("is left to who took over when the lease was lost: he tries them too", async () => {
+    expect(await keptBy(true)).to.deep.equal([]);
+  });
+});

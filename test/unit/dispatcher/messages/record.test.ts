@@ -1,0 +1,74 @@
+import { expect } from "chai";
+import { conclude, deliveryIdOf } from "../../../../dispatcher/messages/delivery-row.ts";
+import { recorder } from "../../../../dispatcher/messages/record.ts";
+import { aChunk, aSubscription, noon } from "../../../support/rows/work.ts";
+
+const rowOf = (n: number) => {
+  const subscription = aSubscription({ _id: `sub_${n}` });
+  const attempt = {
+    deliveryId: deliveryIdOf("msg_1", subscription._id),
+    chunk: aChunk(),
+    subscription,
+    provider: "apns",
+    now: noon,
+    expiresAt: new Date(noon.getTime() + 1),
+  };
+  const concluded = conclude({ kind: "sent", providerId: null }, attempt);
+  if (concluded.kind !== "final") throw new Error("a sent push is final");
+  return concluded.row;
+};
+
+const rows = (count: number) => Array.from({ length: count }, (_, n) => rowOf(n));
+
+describe("recorder", () => {
+  it("stores what gathers during a write in batches of at most 100", async () => {
+    const sizes: number[] = [];
+    const record = recorder({
+      store: async (batch) => {
+        sizes.push(batch.length);
+        return new Set();
+      },
+      writers: 1,
+    });
+    await Promise.all(rows(250).map(record));
+    expect(sizes).to.deep.equal([1, 100, 100, 49]);
+  });
+
+  it("says which deliveries an earlier run had stored", async () => {
+    const [first, second] = rows(2);
+    if (first === undefined || second === undefined) throw new Error("two rows were made");
+    const record = recorder({ store: async () => new Set([first._id]), writers: 1 });
+    expect(await Promise.all([record(first), record(second)])).to.deep.equal(["known", "new"]);
+  });
+
+  it("tells a result of its failed write, and goes on with the next", async () => {
+    let calls = 0;
+    const record = recorder({
+      store: async () => {
+        calls++;
+        if (calls === 1) throw new Error("away");
+        return new Set();
+      },
+      writers: 1,
+    });
+    const [failed, next] = await Promise.allSettled(rows(2).map(record));
+    expect([failed?.status, next?.status]).to.deep.equal(["rejected", "fulfilled"]);
+    expect(await record(rowOf(3))).to.equal("new");
+  });
+
+  it("never has more writes under way than it has writers", async () => {
+    let now = 0;
+    let most = 0;
+    const record = recorder({
+      store: async () => {
+        most = Math.max(most, ++now);
+        await new Promise((resolve) => setImmediate(resolve));
+        now--;
+        return new Set();
+      },
+      writers: 2,
+    });
+    await Promise.all(rows(500).map(record));
+    expect(most).to.equal(1 + 1);
+  });
+});

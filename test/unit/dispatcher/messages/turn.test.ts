@@ -1,0 +1,136 @@
+import { expect } from "chai";
+import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Reached } from "#core/storage/messages/audience.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import type { Delivered } from "../../../../dispatcher/messages/deliver.ts";
+import { type AdvanceDeps, advance } from "../../../../dispatcher/messages/turn.ts";
+import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
+
+const ids = (count: number) => Array.from({ length: count }, (_, n) => `sub_${String(n).padStart(5, "0")}`);
+const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
+
+const given = (audience: string[], change: Partial<AdvanceDeps> = {}, chunks: Partial<AdvanceDeps["chunks"]> = {}) => {
+  const did: string[] = [];
+  const kept: ChunkRow[] = [];
+  const delivered: string[] = [];
+  const deps: AdvanceDeps = {
+    page: async ({ after, limit }) => audience.filter((id) => id > after).slice(0, limit),
+    resolve: async () =>
+      new Map<SendableChannel, Reached[]>([["ios_push", audience.map((_id) => aSubscription({ _id }))]]),
+    chunks: {
+      last: async () => null,
+      isBegun: async () => false,
+      discardWaiting: async () => void did.push("discard"),
+      keep: async (made) => {
+        if (made.length > 0) did.push("keep");
+        kept.push(...made);
+      },
+      countOpen: async () => 0,
+      waiting: async (_id, limit) => kept.filter((chunk) => chunk.status === "waiting").slice(0, limit),
+      open: async () => void did.push("open"),
+      recipientsOfRetries: async () => [],
+      ...chunks,
+    },
+    ring: async (chunk) => void did.push(`ring ${chunk.position}`),
+    deliver: async ({ chunk }) => {
+      delivered.push(...chunk.recipients);
+      return nothing;
+    },
+    followUp: async () => true,
+    count: async () => undefined,
+    openChunks: 2,
+    clock: handClock(),
+    ...change,
+  };
+  const explicit = aMessage({ target: { include_subscription_ids: audience.slice(0, 1) } });
+  return {
+    did,
+    kept,
+    delivered,
+    all: (message = aMessage()) => advance(deps)(message, anApp(), aHold()),
+    explicit: (fence = 1) => advance(deps)({ ...explicit, fence }, anApp(), aHold()),
+  };
+};
+
+describe("advance", () => {
+  it("sends a small audience in its first turn, without a chunk", async () => {
+    const { all, did, delivered } = given(ids(500));
+    expect(await all()).to.deep.equal({ kind: "complete", all: [] });
+    expect(did).to.deep.equal([]);
+    expect(delivered).to.have.length(500);
+  });
+
+  it("completes a message that reaches nobody", async () => {
+    expect(await given([]).all()).to.deep.equal({ kind: "complete", all: [] });
+  });
+
+  it("cuts a large audience only as far as its share of the queue", async () => {
+    const { all, kept, did } = given(ids(501 + 1_000));
+    expect(await all()).to.deep.equal({ kind: "under_way", planned: false });
+    expect(kept.map((chunk) => chunk.recipients.length)).to.deep.equal([500, 500]);
+    expect(did).to.deep.equal(["keep", "ring 0", "ring 1"]);
+  });
+
+  it("goes on behind the last chunk", async () => {
+    const audience = ids(1_200);
+    const last = aChunk({
+      position: 1,
+      scanned: { channel: "ios_push", status: "subscribed", after: audience[999] ?? "" },
+    });
+    const { all, kept } = given(audience, {}, { last: async () => last });
+    expect(await all(aMessage({ fence: 2 }))).to.deep.equal({ kind: "under_way", planned: true });
+    expect(kept).to.have.length(1);
+    expect(kept[0]).to.deep.include({ position: 2, recipients: audience.slice(1_000) });
+  });
+
+  it("waits while its share of the queue is taken", async () => {
+    const { all, did } = given(ids(2_000), {}, { last: async () => aChunk(), countOpen: async () => 2 });
+    expect(await all(aMessage({ fence: 2 }))).to.deep.equal({ kind: "under_way", planned: false });
+    expect(did).to.deep.equal([]);
+  });
+
+  it("completes when everything is planned and the last chunk has ended", async () => {
+    expect(await given([]).all(aMessage({ planned: true }))).to.deep.equal({ kind: "complete" });
+  });
+
+  it("does not complete while a retry is due later", async () => {
+    const { all } = given([], {}, { countOpen: async () => 1 });
+    expect(await all(aMessage({ planned: true }))).to.deep.equal({ kind: "under_way", planned: true });
+  });
+
+  it("keeps every chunk of a large explicit audience before it lets the first into the queue", async () => {
+    const { explicit, did, kept } = given(ids(1_600));
+    expect(await explicit()).to.deep.equal({ kind: "under_way", planned: true });
+    expect(kept).to.have.length(4);
+    expect(did).to.deep.equal(["discard", "keep", "open", "ring 0", "ring 1"]);
+  });
+
+  it("does not cut an explicit audience anew once its first chunk was let in", async () => {
+    const { explicit, did } = given(ids(1_600), {}, { isBegun: async () => true, countOpen: async () => 2 });
+    expect(await explicit(2)).to.deep.equal({ kind: "under_way", planned: true });
+    expect(did).to.deep.equal([]);
+  });
+
+  it("is under way while a small message has recipients to try again", async () => {
+    const again = [{ subscriptionId: "sub_00000", at: noon }];
+    const { all } = given(ids(1), { deliver: async () => ({ ...nothing, again }) });
+    expect(await all()).to.deep.equal({ kind: "under_way", planned: true });
+  });
+
+  it("leaves out those whom an interrupted first turn handed to a retry", async () => {
+    const { all, delivered } = given(ids(3), {}, { recipientsOfRetries: async () => ["sub_00001"] });
+    expect(await all(aMessage({ fence: 2 }))).to.deep.equal({ kind: "under_way", planned: true });
+    expect(delivered).to.deep.equal(["sub_00000", "sub_00002"]);
+  });
+
+  it("is halted, not complete, when it was stopped before everyone was reached", async () => {
+    const { all } = given(ids(1), { deliver: async () => ({ ...nothing, halted: true }) });
+    expect(await all()).to.deep.equal({ kind: "halted" });
+  });
+
+  it("is halted when its events could not be published, so that it is gone through again", async () => {
+    const invalid = [{ ...aSubscription(), since: noon }];
+    const { all } = given(ids(1), { deliver: async () => ({ ...nothing, invalid }), followUp: async () => false });
+    expect(await all()).to.deep.equal({ kind: "halted" });
+  });
+});

@@ -1,0 +1,43 @@
+import { expect } from "chai";
+import { unsavedWindow } from "../../../../dispatcher/messages/window.ts";
+
+/** Starts `count` runs of one account that go on until they are let go; tells how many are under way. */
+const hold = (slot: ReturnType<typeof unsavedWindow>["slot"], account: string, count: number) => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let underWay = 0;
+  const runs = Array.from({ length: count }, () =>
+    slot(account, async () => {
+      underWay++;
+      await promise;
+    }),
+  );
+  return { underWay: () => underWay, letGo: () => (resolve(), Promise.all(runs)) };
+};
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("unsaved window", () => {
+  it("lets one account take nine tenths of the slots, so that a hanging provider leaves room", async () => {
+    const { slot } = unsavedWindow(10);
+    const held = hold(slot, "app/ios_push", 20);
+    await settled();
+    expect(held.underWay()).to.equal(9);
+    await held.letGo();
+  });
+
+  it("never has more recipients handed over and unsaved than its limit", async () => {
+    const { slot, taken } = unsavedWindow(10);
+    const held = [hold(slot, "a", 20), hold(slot, "b", 20), hold(slot, "c", 20)];
+    await settled();
+    expect(taken()).to.equal(10);
+    await Promise.all(held.map((account) => account.letGo()));
+    expect(taken()).to.equal(0);
+  });
+
+  it("frees the slot of a recipient whose run fails", async () => {
+    const { slot } = unsavedWindow(1);
+    const failed = await slot("a", () => Promise.reject(new Error("away"))).catch((error: Error) => error.message);
+    expect(failed).to.equal("away");
+    await slot("a", () => Promise.resolve());
+  });
+});

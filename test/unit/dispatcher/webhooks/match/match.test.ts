@@ -1,0 +1,124 @@
+import { expect } from "chai";
+import { makeEvent } from "#core/domain/events/make.ts";
+import type { EventEnvelope, EventKind } from "#core/schema/events/envelope.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { matchEvents, wants } from "../../../../../dispatcher/webhooks/match/match.ts";
+import { aWebhook } from "../../../../support/rows/webhooks.ts";
+
+const now = new Date("2026-11-21T12:00:00Z");
+const anEvent = (
+  kind: EventKind,
+  of: { app?: string; from?: string; data?: Record<string, unknown> } = {},
+): EventEnvelope =>
+  makeEvent({ kind, appId: of.app ?? "app_1", subjectId: "s", data: of.data ?? {}, at: now, from: [of.from ?? "a"] });
+
+describe("an endpoint wants an event", () => {
+  const rows: { it: string; endpoint: Partial<WebhookRow>; event: EventEnvelope; expected: boolean }[] = [
+    { it: "of a kind it subscribed to", endpoint: {}, event: anEvent("delivery.sent"), expected: true },
+    { it: "while it is failing", endpoint: { status: "failing" }, event: anEvent("delivery.sent"), expected: true },
+    { it: "not of another kind", endpoint: {}, event: anEvent("delivery.failed"), expected: false },
+    {
+      it: "of a custom name it listed",
+      endpoint: { events: ["event.received"], event_names: ["buy"] },
+      event: anEvent("event.received", { data: { name: "buy" } }),
+      expected: true,
+    },
+    {
+      it: "not of a custom name it did not list",
+      endpoint: { events: ["event.received"], event_names: ["buy"] },
+      event: anEvent("event.received", { data: { name: "sell" } }),
+      expected: false,
+    },
+    {
+      it: "not when its filters refuse it",
+      endpoint: { filters: { match: "all", conditions: [{ field: "data.n", op: "eq", value: 1 }] } },
+      event: anEvent("delivery.sent", { data: { n: 2 } }),
+      expected: false,
+    },
+    {
+      it: "not of a custom event without a name",
+      endpoint: { events: ["event.received"], event_names: ["buy"] },
+      event: anEvent("event.received"),
+      expected: false,
+    },
+  ];
+  for (const { it: name, endpoint, event, expected } of rows) {
+    it(name, () => expect(wants(aWebhook(endpoint), event)).to.equal(expected));
+  }
+});
+
+type Given = { isRepeated?: boolean; known?: string[] };
+
+/** What matching these events offers and groups. */
+const run = async (
+  endpoints: WebhookRow[],
+  events: EventEnvelope[],
+  { isRepeated = false, known = [] }: Given = {},
+) => {
+  const offered: WebhookDeliveryRow[] = [];
+  const grouped: { endpoint: string; events: number }[] = [];
+  const settlement = await matchEvents({
+    webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app),
+    known: async () => new Set(known),
+    offer: async (_endpoint, _count, make) => void offered.push(...make()),
+    group: async ({ _id }, some) => void grouped.push({ endpoint: _id, events: some.length }),
+    clock: { now: () => now },
+  })(events, { isRepeated });
+  return { settlement, offered, grouped };
+};
+
+describe("matching a batch of events", () => {
+  it("makes one delivery for each endpoint and event", async () => {
+    const endpoints = [
+      aWebhook({ _id: "whk_1" }),
+      aWebhook({ _id: "whk_2" }),
+      aWebhook({ _id: "whk_3", events: ["user.created"] }),
+    ];
+    const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent", { from: "b" })];
+    const { settlement, offered } = await run(endpoints, events);
+    expect(settlement).to.deep.equal({ kind: "done" });
+    expect(new Set(offered.map(({ _id }) => _id)).size).to.equal(4);
+    const expected = { status: "pending", attempt: 0, due_at: now, event_id: events[0]?.id };
+    expect(offered[0]).to.include({ ...expected, payload: JSON.stringify(events[0]) });
+  });
+
+  it("makes the same deliveries from the same events", async () => {
+    const first = await run([aWebhook()], [anEvent("delivery.sent")]);
+    const second = await run([aWebhook()], [anEvent("delivery.sent")]);
+    expect(first.offered).to.deep.equal(second.offered);
+  });
+
+  it("leaves out what is stored already when the batch comes again", async () => {
+    const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent", { from: "b" })];
+    const known = (await run([aWebhook()], events)).offered.slice(0, 1).map(({ _id }) => _id);
+    const { offered } = await run([aWebhook()], events, { isRepeated: true, known });
+    expect(offered.map(({ event_id }) => event_id)).to.deep.equal([events[1]?.id]);
+  });
+
+  it("makes nothing when no endpoint wants them", async () => {
+    expect((await run([aWebhook({ events: ["user.created"] })], [anEvent("delivery.sent")])).offered).to.deep.equal([]);
+  });
+
+  it("groups deliveries' events for an endpoint that wants that, and no others", async () => {
+    const endpoint = aWebhook({ batch: true, events: ["delivery.sent", "user.deleted"] });
+    const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent"), anEvent("user.deleted")];
+    const { offered, grouped } = await run([endpoint], events);
+    expect(grouped).to.deep.equal([{ endpoint: "whk_1", events: 2 }]);
+    expect(offered.map(({ event_type }) => event_type)).to.deep.equal(["user.deleted"]);
+  });
+
+  it("keeps what a disabled endpoint misses, one by one", async () => {
+    const endpoint = aWebhook({ batch: true, status: "disabled" });
+    const { offered, grouped } = await run([endpoint], [anEvent("delivery.sent")]);
+    expect([offered.length, grouped.length]).to.deep.equal([1, 0]);
+  });
+
+  it("never shows an app's events to another's endpoints", async () => {
+    const { offered } = await run(
+      [aWebhook({ _id: "whk_1" }), aWebhook({ _id: "whk_2", app_id: "app_2" })],
+      [anEvent("delivery.sent", { app: "app_2" })],
+    );
+    expect(offered.map(({ endpoint_id }) => endpoint_id)).to.deep.equal(["whk_2"]);
+  });
+});

@@ -1,0 +1,97 @@
+import { expect } from "chai";
+import { type WaitingRoomDeps, waitingRoom } from "../../../../../dispatcher/webhooks/queue/waiting-room.ts";
+
+describe("a lane's waiting room", () => {
+  /** A room whose circumstances can be changed, and who was let in. */
+  const aRoom = () => {
+    const state = { nowMs: 1_000, room: 0, perSecond: 600, isHopeful: true };
+    const deps: WaitingRoomDeps = {
+      nowMs: () => state.nowMs,
+      room: () => state.room,
+      perSecond: () => state.perSecond,
+      isHopeful: () => state.isHopeful,
+    };
+    const { enter, admit } = waitingRoom(deps);
+    const inside: string[] = [];
+    const settled = () => new Promise((resolve) => setImmediate(resolve));
+    return {
+      state,
+      inside,
+      enter: async (who: string, count: number, most = 600) => {
+        void (enter(count, most) ?? Promise.resolve()).then(() => inside.push(who));
+        await settled();
+      },
+      admit: async () => {
+        admit();
+        await settled();
+      },
+    };
+  };
+
+  it("lets in who finds room", async () => {
+    const { state, inside, enter } = aRoom();
+    state.room = 10;
+    await enter("a", 10);
+    expect(inside).to.deep.equal(["a"]);
+  });
+
+  it("lets others in as there is room, in order of coming", async () => {
+    const { state, inside, enter, admit } = aRoom();
+    for (const [who, count] of [
+      ["a", 10],
+      ["b", 5],
+      ["c", 1],
+    ] as const)
+      await enter(who, count);
+    state.room = 9;
+    await admit();
+    expect(inside, "the first does not fit").to.deep.equal([]);
+    state.room = 15;
+    await admit();
+    expect(inside).to.deep.equal(["a", "b"]);
+    state.room = 1;
+    await enter("d", 1);
+    expect(inside, "nobody overtakes").to.deep.equal(["a", "b"]);
+    await admit();
+    expect(inside).to.deep.equal(["a", "b", "c"]);
+  });
+
+  it("lets in who brings more than it ever has room for, when all of it is free", async () => {
+    const { state, inside, enter, admit } = aRoom();
+    state.perSecond = 2_000;
+    await enter("a", 1_000);
+    state.room = 600;
+    await admit();
+    expect(inside).to.deep.equal(["a"]);
+  });
+
+  it("keeps nobody waiting for more than is taken in a second", async () => {
+    const { state, inside, enter } = aRoom();
+    state.perSecond = 10;
+    await enter("a", 8);
+    await enter("b", 3);
+    expect(inside).to.deep.equal(["b"]);
+  });
+
+  it("keeps nobody waiting when there is no hope, or hope is gone", async () => {
+    const { state, inside, enter, admit } = aRoom();
+    await enter("a", 1);
+    state.isHopeful = false;
+    await enter("b", 1);
+    expect(inside).to.deep.equal(["b"]);
+    await admit();
+    expect(inside).to.deep.equal(["b", "a"]);
+  });
+
+  it("keeps nobody waiting for longer than two seconds", async () => {
+    const { state, inside, enter, admit } = aRoom();
+    await enter("a", 1);
+    state.nowMs += 1_999;
+    await enter("b", 1);
+    await admit();
+    expect(inside).to.deep.equal([]);
+    state.nowMs += 1;
+    await admit();
+    expect(inside).to.deep.equal(["a"]);
+  });
+});

@@ -1,0 +1,88 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect } from "chai";
+import { addressGuard } from "#core/runtime/http/address-guard.ts";
+import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
+import { type GuardedClient, guardedClient } from "../../../../../dispatcher/net/guarded/client.ts";
+import { deliveryOf, written } from "../../../../../dispatcher/webhooks/match/delivery.ts";
+import { prepare } from "../../../../../dispatcher/webhooks/send/prepare.ts";
+import { type Sent, sendWebhook } from "../../../../../dispatcher/webhooks/send/send.ts";
+import { anEnvelope } from "../../../../support/rows/webhook-deliveries.ts";
+import { aWebhook } from "../../../../support/rows/webhooks.ts";
+
+type Answer = { status: number; headers?: Record<string, string>; end: "hangs" | "breaks off" | "ends" };
+
+describe("a request of a webhook", function () {
+  this.timeout(10_000);
+  let server: Server;
+  let client: GuardedClient;
+  let answer: Answer;
+
+  before(async () => {
+    client = guardedClient({ guard: addressGuard({ allow: ["127.0.0.0/8"] }) });
+    server = createServer((_request, response) => {
+      response.writeHead(answer.status, { "content-length": "100", ...answer.headers });
+      response.write("partly", () => {
+        if (answer.end === "breaks off") response.destroy();
+        if (answer.end === "ends") response.end("-".repeat(94));
+      });
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  });
+  after(() => {
+    client.close();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const send = async (given: Answer, type: "delivery.sent" | "webhook.test" = "delivery.sent"): Promise<Sent> => {
+    answer = given;
+    const { port } = server.address() as AddressInfo; // sound: it listens on a port
+    const secret = { kid: "test", data: `whsec_${Buffer.alloc(32, 5).toString("base64")}` };
+    const row = aWebhook({ url: `http://127.0.0.1:${port}/`, secret, timeout_ms: 1_000 });
+    const clock = { now: () => new Date() };
+    const delivery = deliveryOf(row, written(anEnvelope({ type })), clock.now());
+    return sendWebhook({ client, templates: bodyTemplates(), clock, random: () => 0 })(
+      prepare(row, ({ data }) => data),
+      delivery,
+    );
+  };
+
+  for (const end of ["hangs", "breaks off"] as const) {
+    const cases = [
+      { status: 410, errorClass: "gone", outcome: "dead" },
+      { status: 302, errorClass: "redirect", outcome: "failed" },
+      { status: 404, errorClass: "client_error", outcome: "failed" },
+      { status: 503, errorClass: "server_error", outcome: "failed" },
+    ] as const;
+    for (const { status, errorClass, outcome } of cases) {
+      it(`is judged by its status ${status} when the answer's body ${end}`, async () => {
+        const { concluded, isGone } = await send({ status, end });
+        expect(concluded.made).to.include({
+          response_status: status,
+          error_class: errorClass,
+          error: `answered ${status}`,
+          response_body_excerpt: "partly",
+        });
+        expect([concluded.status, isGone]).to.deep.equal([outcome, status === 410]);
+      });
+    }
+
+    it(`waits as long as a 429 asks for when the answer's body ${end}`, async () => {
+      const { concluded } = await send({ status: 429, headers: { "retry-after": "7200" }, end });
+      expect(concluded.made).to.include({ error_class: "throttled", error: "answered 429" });
+      expect((concluded.due_at?.getTime() ?? 0) - Date.now()).to.be.within(7_190_000, 7_200_000);
+    });
+
+    it(`has failed when the body of a 200 ${end}`, async () => {
+      const { concluded } = await send({ status: 200, end });
+      expect([concluded.status, concluded.made.response_status]).to.deep.equal(["failed", 200]);
+      expect(concluded.made.error).not.to.equal(null);
+    });
+  }
+
+  it("that is a test never takes the endpoint for gone", async () => {
+    const { concluded, isGone } = await send({ status: 410, end: "ends" }, "webhook.test");
+    expect([concluded.status, isGone]).to.deep.equal(["dead", false]);
+  });
+});

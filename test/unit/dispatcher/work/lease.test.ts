@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import { type Hold, type HoldDeps, holding, holdMs } from "../../../../dispatcher/work/lease.ts";
+import { handClock, noon } from "../../../support/rows/work.ts";
+
+const running = new AbortController().signal;
+
+/** What the work saw of a lease that was taken at noon. */
+const seen = <T>(change: Partial<HoldDeps>, look: (hold: Hold) => T | Promise<T>): Promise<T> =>
+  holding(
+    {
+      taken: { lease: { holder: "h", until: new Date(noon.getTime() + holdMs) } },
+      extend: async () => true,
+      stops: [running],
+      clock: handClock(),
+      ...change,
+    },
+    async (hold) => look(hold),
+  );
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("holding", () => {
+  it("is lost at the instant at which the lease in the store runs out, before any timer could fire", async () => {
+    const clock = handClock();
+    const states = await seen({ clock }, (hold) => {
+      const before = [hold.isLost(), hold.isOver()];
+      clock.advance(holdMs - 1);
+      const justBefore = hold.isLost();
+      clock.advance(1); // as after a SIGSTOP
+      return [before, justBefore, hold.isLost(), hold.isOver()];
+    });
+    expect(states).to.deep.equal([[false, false], false, true, true]);
+  });
+
+  it("counts from when the lease was taken, however long it took until the work began", async () => {
+    const clock = handClock();
+    clock.advance(holdMs - 5_000); // reading the message and the app
+    const extend = () => new Promise<boolean>(() => undefined); // MongoDB hangs
+    const isLost = await seen({ clock, extend }, (hold) => {
+      clock.advance(5_000);
+      return hold.isLost();
+    });
+    expect(isLost).to.equal(true);
+  });
+
+  it("extends at once when much of the lease is gone, and counts from before the request", async () => {
+    const clock = handClock();
+    clock.advance(15_000);
+    const extend = async (now: Date): Promise<boolean> => {
+      expect(now).to.deep.equal(new Date(noon.getTime() + 15_000));
+      clock.advance(10_000); // it took so long
+      return true;
+    };
+    const states = await seen({ clock, extend }, async (hold) => {
+      await turn();
+      clock.advance(holdMs - 10_000 - 1);
+      const justBefore = hold.isLost();
+      clock.advance(1);
+      return [justBefore, hold.isLost()];
+    });
+    expect(states).to.deep.equal([false, true]);
+  });
+
+  it("is lost at once when another has taken over", async () => {
+    const clock = handClock();
+    clock.advance(15_000);
+    const isLost = await seen({ clock, extend: async () => false }, async (hold) => {
+      await turn();
+      return hold.isLost();
+    });
+    expect(isLost).to.equal(true);
+  });
+
+  it("is over, but not lost, when the work is told to stop", async () => {
+    const stops = [running, AbortSignal.abort()];
+    expect(await seen({ stops }, (hold) => [hold.isLost(), hold.isOver()])).to.deep.equal([false, true]);
+  });
+});
