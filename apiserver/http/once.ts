@@ -1,7 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { derivedId, derivedIdAt, type IdKind } from "#core/domain/ids.ts";
+import { derivedId, derivedIdAt } from "#core/domain/ids.ts";
 import { AppError, errorStatuses, Unavailable } from "#core/errors.ts";
 import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
+import { type IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { KeptReply, KeptRow, Replies, ReplyRow } from "#core/storage/service/replies.ts";
 import { inProgress, keyReused, repeatHeaders } from "./idempotency-key.ts";

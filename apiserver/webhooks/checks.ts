@@ -1,7 +1,7 @@
 import { type FilterProblem, filterProblems } from "#core/domain/webhooks/filter.ts";
-import { isReservedHeader } from "#core/domain/webhooks/reserved-headers.ts";
 import { type FieldError, invalid, ValidationError } from "#core/errors.ts";
 import type { EventKind } from "#core/schema/events/envelope.ts";
+import { isReservedHeader } from "#core/schema/vocabulary/reserved-headers.ts";
 import type { WebhookFilters } from "#core/schema/webhooks/filters.ts";
 
 /** What a schema cannot say of an endpoint; a member that is left out is not looked at. */

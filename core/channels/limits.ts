@@ -1,9 +1,10 @@
+import { languagesOf } from "../domain/messages/languages.ts";
 import type { FieldError } from "../errors.ts";
 import type { Content, Options } from "../schema/messages/notification.ts";
 import type { Channel } from "../schema/vocabulary/channels.ts";
 import { fcmBody, isReservedDataKey, maxFcmBytes, renderFcm } from "./android-push/render.ts";
 import { apnsBody, maxApnsBytes, renderApns } from "./ios-push/render.ts";
-import { languagesOf, type Rendering } from "./rendering.ts";
+import { type Rendering } from "./rendering.ts";
 import { maxWebPushBytes, renderWebPush, webPushBody } from "./web-push/render.ts";
 
 /**

@@ -1,26 +1,5 @@
 import { hash, randomFillSync } from "node:crypto";
-
-/** Prefix of every id, by the kind of thing it names. */
-export const idPrefixes = {
-  tenant: "ten",
-  app: "app",
-  apiKey: "key",
-  user: "usr",
-  subscription: "sub",
-  message: "msg",
-  chunk: "chk",
-  delivery: "dlv",
-  event: "evt",
-  eventBatch: "evb",
-  batch: "bat",
-  recovery: "rec",
-  reply: "rpl",
-  webhook: "whk",
-  webhookDelivery: "whd",
-  liveActivityType: "lat",
-} as const;
-
-export type IdKind = keyof typeof idPrefixes;
+import { type IdKind, idPrefixes } from "../schema/vocabulary/id-prefixes.ts";
 
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"; // Crockford base 32, as in the ULID specification
 

@@ -1,4 +1,5 @@
-import type { DeliveryErrorCode, Outcome } from "#core/domain/messages/outcome.ts";
+import type { Outcome } from "#core/domain/messages/outcome.ts";
+import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 
 /** What attempts came to, of those that said something of their addresses. */
 export type Verdicts = { accepted: number; gone: number };

@@ -1,10 +1,11 @@
-import { isTranslated } from "#core/channels/rendering.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { type DeliveryErrorCode, NotBegun, type Outcome, type Recipient } from "#core/domain/messages/outcome.ts";
+import { isTranslated } from "#core/domain/messages/languages.ts";
+import { NotBegun, type Outcome, type Recipient } from "#core/domain/messages/outcome.ts";
 import { maskAddress } from "#core/domain/people/mask.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import { type DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";

@@ -1,4 +1,5 @@
-import type { DeliveryErrorCode, Outcome } from "#core/domain/messages/outcome.ts";
+import type { Outcome } from "#core/domain/messages/outcome.ts";
+import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 
 /** One POST to a provider. `timeoutMs` counts from the call, waiting for a free stream included. */
 export type TransportRequest = {

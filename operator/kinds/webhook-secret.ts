@@ -1,7 +1,7 @@
+import type { Sealed } from "#core/runtime/process/key-ring.ts";
 import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
 import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
 import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
-import type { Sealed } from "#core/storage/settings/sealed.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Resource } from "../kube/objects.ts";

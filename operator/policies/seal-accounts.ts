@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Sealed } from "#core/runtime/process/key-ring.ts";
 import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
 import type { ChannelAccounts } from "#core/storage/apps/apps.ts";
-import type { Sealed } from "#core/storage/settings/sealed.ts";
 import type { Accounts } from "./credentials.ts";
 
 export type SealedAccounts = { channels: ChannelAccounts; channels_revision: number };

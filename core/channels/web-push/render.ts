@@ -1,6 +1,7 @@
+import { localised } from "../../domain/messages/languages.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
 import { headerText } from "../email/header-text.ts";
-import { localised, type Rendering } from "../rendering.ts";
+import { type Rendering } from "../rendering.ts";
 
 /** What the service worker of a site receives, as JSON; members without a value are left out. */
 export type WebPushPayload = {

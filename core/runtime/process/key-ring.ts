@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
-import type { Sealed } from "../../storage/settings/sealed.ts";
+
+/** A secret at rest: AES-256-GCM under the key named by `kid`; `data` is base64 of nonce (12), ciphertext, tag (16). */
+export type Sealed = { kid: string; data: string };
 
 /** Seals secrets at rest. `context` names the place a secret belongs to and is needed to open it again. */
 export type KeyRing = {

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
-import { deliveryErrorCodes } from "../../domain/messages/outcome.ts";
 import { Closed, DateTime, Nullable } from "../json/common.ts";
 import { Message } from "../messages/message.ts";
+import { deliveryErrorCodes } from "../vocabulary/delivery-error-codes.ts";
 import { type EventType, eventData, exampleAppId, exampleRefs, examples, exampleTime } from "./refs.ts";
 
 const { Boolean: Flag, Enum, Integer, Literal, Optional, String: Text } = Type;

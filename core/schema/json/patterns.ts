@@ -1,4 +1,4 @@
-import { type IdKind, idPrefixes } from "../../domain/ids.ts";
+import { type IdKind, idPrefixes } from "../vocabulary/id-prefixes.ts";
 
 /** Texts of one form, as JSON Schema writes it, and what to tell a person whose text has another. */
 type Pattern = { pattern: string; message: string };

@@ -1,6 +1,6 @@
 import { type Static, type TProperties, type TString, type TStringOptions, Type } from "typebox";
-import { type IdKind, idPrefixes } from "../../domain/ids.ts";
 import { Closed } from "../json/common.ts";
+import { type IdKind, idPrefixes } from "../vocabulary/id-prefixes.ts";
 import type { Rule } from "./definition.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;

@@ -1,5 +1,5 @@
 import type { TObject } from "typebox";
-import type { IdKind } from "../../domain/ids.ts";
+import type { IdKind } from "../vocabulary/id-prefixes.ts";
 
 /** A CEL rule of a custom resource, checked by the API server. */
 export type Rule = { rule: string; message: string; fieldPath?: string };

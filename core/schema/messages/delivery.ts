@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
-import { deliveryErrorCodes } from "../../domain/messages/outcome.ts";
 import { ChannelName, DateTime, Nullable } from "../json/common.ts";
 import { PageOf, pageQuery } from "../json/page.ts";
+import { deliveryErrorCodes } from "../vocabulary/delivery-error-codes.ts";
 
 const { Enum, Integer, Optional, String: Text } = Type;
 

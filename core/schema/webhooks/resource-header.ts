@@ -1,8 +1,8 @@
 import { Type } from "typebox";
-import { reservedHeaders } from "../../domain/webhooks/reserved-headers.ts";
 import { Closed } from "../json/common.ts";
 import { cel, objectName } from "../kubernetes/common.ts";
 import type { Rule } from "../kubernetes/definition.ts";
+import { reservedHeaders } from "../vocabulary/reserved-headers.ts";
 import { webhookLimits } from "./webhook.ts";
 
 const { Array: List, Optional, String: Text } = Type;

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
+import type { Sealed } from "../../runtime/process/key-ring.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import type { Managed, ManagedRows } from "../settings/managed.ts";
-import type { Sealed } from "../settings/sealed.ts";
 
 /**
  * Account of each channel's provider: what is public in the clear, what is secret sealed by the key ring under the

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
-import type { DeliveryErrorCode } from "../../domain/messages/outcome.ts";
 import type { deliveryStatuses } from "../../schema/messages/delivery.ts";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
+import type { DeliveryErrorCode } from "../../schema/vocabulary/delivery-error-codes.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { duplicatesOf } from "../mongo/duplicate.ts";
 

@@ -1,4 +1,5 @@
-import { beforeIdsOf, type IdKind, idPrefixes } from "../../domain/ids.ts";
+import { beforeIdsOf } from "../../domain/ids.ts";
+import { type IdKind, idPrefixes } from "../../schema/vocabulary/id-prefixes.ts";
 
 /** Where a page begins, and in which direction it goes. */
 export type PagePlace = { after: string | null; isDescending: boolean };

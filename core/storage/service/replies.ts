@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
+import type { Sealed } from "../../runtime/process/key-ring.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { isDuplicateKey } from "../mongo/duplicate.ts";
-import type { Sealed } from "../settings/sealed.ts";
 
 /** A request that was made with an idempotency key, and what was answered. `_id` follows from operation and key. */
 export type ReplyRow = {

@@ -1,11 +1,11 @@
 import type { Db, Filter, MatchKeysAndValues } from "mongodb";
 import type { WebhookHealth } from "../../domain/webhooks/health.ts";
+import type { Sealed } from "../../runtime/process/key-ring.ts";
 import type { EventKind } from "../../schema/events/envelope.ts";
 import type { WebhookFilters } from "../../schema/webhooks/filters.ts";
 import { webhookLimits } from "../../schema/webhooks/webhook.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import type { Managed } from "../settings/managed.ts";
-import type { Sealed } from "../settings/sealed.ts";
 import { dueIndex, type Holdable, heldIndex, type Wakeable } from "../work/due.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 import { takeLease } from "../work/leases.ts";

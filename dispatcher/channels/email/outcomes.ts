@@ -1,4 +1,5 @@
-import type { DeliveryErrorCode, Fault, Outcome, OutcomeKind } from "#core/domain/messages/outcome.ts";
+import type { Fault, Outcome, OutcomeKind } from "#core/domain/messages/outcome.ts";
+import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import type { Reached } from "./sessions.ts";
 
 /** The members of nodemailer's errors that tell what went wrong. */

@@ -1,5 +1,6 @@
-import type { DeliveryErrorCode, Fault, Outcome } from "#core/domain/messages/outcome.ts";
+import type { Fault, Outcome } from "#core/domain/messages/outcome.ts";
 import { retryAfter } from "#core/domain/retry-after.ts";
+import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 
 /** What APNs answered. */
 export type ApnsReply = { status: number; body: string; retryAfter?: string };

@@ -1,14 +1,9 @@
 import webPushLibrary from "web-push";
 import { maxWebPushBytes, type WebPushMessage, webPushBody } from "#core/channels/web-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import {
-  type DeliveryErrorCode,
-  NotBegun,
-  type Outcome,
-  type Provider,
-  type Recipient,
-} from "#core/domain/messages/outcome.ts";
+import { NotBegun, type Outcome, type Provider, type Recipient } from "#core/domain/messages/outcome.ts";
 import { semaphore } from "#core/runtime/batching/bounded.ts";
+import { type DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import type { GuardedClient, GuardedReply, GuardedRequest } from "../../net/guarded/client.ts";
 import { underWay } from "../../net/under-way.ts";
 import { sendTimeoutsMs } from "../deadlines.ts";

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { signingKey } from "#core/domain/webhooks/signature.ts";
-import type { Sealed } from "#core/storage/settings/sealed.ts";
+import type { Sealed } from "#core/runtime/process/key-ring.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 
 /** Opens a sealed secret. `context` is the place it was sealed for. */

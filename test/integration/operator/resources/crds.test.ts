@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { idPrefixes } from "#core/domain/ids.ts";
 import { allResources } from "#core/schema/kubernetes/all.ts";
 import { type ResourceDefinition, resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
+import { idPrefixes } from "#core/schema/vocabulary/id-prefixes.ts";
 import { kubectlFor } from "../../../../dev/demo/kubectl.ts";
 import { KubeError } from "../../../../operator/kube/errors.ts";
 import { type Installation, installation, label, type Manifest } from "../support/harness.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Sealed } from "#core/runtime/process/key-ring.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
-import type { Sealed } from "#core/storage/settings/sealed.ts";
 import { hashOf } from "../../../../operator/policies/tokens.ts";
 import type { Installation, Manifest, Seen } from "./harness.ts";
 import { textOf } from "./manifests.ts";

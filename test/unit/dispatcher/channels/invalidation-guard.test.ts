@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import type { DeliveryErrorCode, Outcome } from "#core/domain/messages/outcome.ts";
+import type { Outcome } from "#core/domain/messages/outcome.ts";
+import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import { invalidationGuard } from "../../../../dispatcher/channels/invalidation-guard.ts";
 
 const sent: Outcome = { kind: "sent", providerId: null };

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { type DeliveryErrorCode, type Fault, faultOf, type OutcomeKind } from "#core/domain/messages/outcome.ts";
+import { type Fault, faultOf, type OutcomeKind } from "#core/domain/messages/outcome.ts";
+import { type DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import { type SmtpError, smtpOutcome } from "../../../../../dispatcher/channels/email/outcomes.ts";
 import type { Reached } from "../../../../../dispatcher/channels/email/sessions.ts";
 
