@@ -105,7 +105,7 @@ const limitsOf = ({ tenant, plan }: Caller, firstDayMessages: number, now: Date)
 /** When the calendar month is over, UTC. */
 const nextMonth = (at: Date): Date => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1));
 
-const underWayMs = 90_000; // a message is stored, or never, by then: two attempts of 30 s (storage/connect.ts) at most
+const underWayMs = 90_000; // a message is stored, or never, by then: two attempts of 30 s (storage/mongo/connect.ts) at most
 
 /** Withdraws what is pending for messages that were never stored, once. True when there was something. */
 const withdrawLost = async (

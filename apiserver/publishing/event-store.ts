@@ -42,7 +42,7 @@ export type EventStoreDeps = {
 };
 
 const sweepMs = 10_000; // what is not published by then is published by a dispatcher
-const changeMs = 90_000; // a change is made, or never, by then: two attempts of 30 s (storage/connect.ts) at most
+const changeMs = 90_000; // a change is made, or never, by then: two attempts of 30 s (storage/mongo/connect.ts) at most
 const together = { most: 200, inFlight: 1 }; // requests in one write; while one is stored the next is gathered
 const mostEvents = 1_000; // of one document
 const mostCharacters = 1_000_000; // of one document; MongoDB takes 16 MiB

@@ -17,7 +17,7 @@ export type RenderResults = (Rendered | "overtime")[];
 
 const sliceMs = 5; // then other templates get their turn
 
-const { progress, limitMs } = workerData as WorkerSetting; // sound: body-template-lane.ts starts this file
+const { progress, limitMs } = workerData as WorkerSetting; // sound: thread-queue.ts starts this file
 const engine = templateEngine();
 
 const renderAll = ({ templates, jobs }: RenderBatch): RenderResults => {

@@ -5,7 +5,7 @@ import { type LiveActivityTypeRow, liveActivityTypeCollection } from "./types.ts
 
 export type AppActivityTypes = ReturnType<typeof appActivityTypes>;
 
-/** What the REST interface does to live activity types; the operator's part is live-activity-types.ts. */
+/** What the REST interface does to live activity types; the operator's part is types.ts. */
 export const appActivityTypes = (db: Db) => {
   const rows = collectionOf<LiveActivityTypeRow>(db, liveActivityTypeCollection);
   /** Its prefix finds an app's types; the planner would not always take it. */

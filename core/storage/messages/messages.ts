@@ -118,7 +118,7 @@ export type MessageFilter = {
   to?: Date;
 };
 
-/** What the REST interface does to messages; the dispatcher's part is message-work.ts. */
+/** What the REST interface does to messages; the dispatcher's part is work.ts. */
 export const messages = (db: Db) => {
   const rows = collectionOf<MessageRow>(db, messageCollection);
   const insert = gather({ write: (made: readonly MessageRow[]) => insertAll(rows, made), ...together });

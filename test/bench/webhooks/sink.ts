@@ -21,7 +21,7 @@ export const monotonicMs = (): number => Number(hrtime.bigint()) / 1e6;
 export const startWebhookSink = async (): Promise<WebhookSink> => {
   const child = fork(join(import.meta.dirname, "receiver.ts"), { serialization: "advanced" });
   const answer = async (): Promise<unknown> => ((await once(child, "message")) as [unknown])[0];
-  const { url } = (await answer()) as { url: string }; // what webhook-receiver.ts says first
+  const { url } = (await answer()) as { url: string }; // what receiver.ts says first
   const ask = (question: ReceiverQuestion): Promise<unknown> => {
     const answered = answer();
     child.send(question);
@@ -29,9 +29,9 @@ export const startWebhookSink = async (): Promise<WebhookSink> => {
   };
   return {
     url,
-    totals: async () => (await ask("totals")) as Received, // as webhook-receiver.ts answers
+    totals: async () => (await ask("totals")) as Received, // as receiver.ts answers
     arrivals: async () => {
-      const { numbers, atMs } = (await ask("arrivals")) as Arrivals; // as webhook-receiver.ts answers
+      const { numbers, atMs } = (await ask("arrivals")) as Arrivals; // as receiver.ts answers
       return new Map(numbers.map((n, i) => [n, atMs[i] ?? Number.NaN]));
     },
     forget: async () => {

@@ -69,7 +69,7 @@ describe("a process that starts private servers", function () {
 
   it("leaves none of them behind, also when it is killed", async () => {
     const script = `
-      const { privateServers } = await import("./test/support/servers.ts");
+      const { privateServers } = await import("./test/support/servers/servers.ts");
       const { mongodb, nats, redis } = await privateServers({ mongodb: true, nats: true, redis: true });
       process.send([...mongodb.pids(), ...nats.pids(), ...redis.pids()]);
       setInterval(() => {}, 60_000);

@@ -12,7 +12,7 @@ const reasonsIn = (source: string): string[] =>
   );
 
 describe("docs/conditions.md", () => {
-  const source = globSync("operator/{controllers,engine,policies}/**/*.ts", { cwd: rootDir }).map(read).join("\n");
+  const source = globSync("operator/{kinds,records,engine,policies}/**/*.ts", { cwd: rootDir }).map(read).join("\n");
   const rows = [...read("docs/conditions.md").matchAll(/^\| `([A-Za-z]+)` \|/gm)].map(([, reason = ""]) => reason);
 
   it("has a row for every reason that the operator gives", () => {

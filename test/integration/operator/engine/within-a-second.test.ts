@@ -6,7 +6,7 @@ import { manifests, textOf } from "../support/manifests.ts";
 
 const secondMs = 1_000;
 
-// Runs alone (dev/suite/alone.ts): it judges how long something takes.
+// Runs alone (dev/suite/neighbours.ts): it judges how long something takes.
 describe("operator: within a second", function () {
   this.timeout(60_000);
   let herald: Installation;

@@ -15,8 +15,8 @@ const pool = { poolKey: "whk_1", maxConnections: 1, mayRepeat: false };
 const askIn = async (env: NodeJS.ProcessEnv, url: string): Promise<GuardedReply> => {
   const wanted = JSON.stringify({ method: "POST", headers: {}, body: "hello", ...limits, ...pool });
   const script = `
-    import { addressGuard } from "${root}/core/runtime/address-guard.ts";
-    import { guardedClient } from "${root}/dispatcher/outgoing/guarded-client.ts";
+    import { addressGuard } from "${root}/core/runtime/http/address-guard.ts";
+    import { guardedClient } from "${root}/dispatcher/net/guarded/client.ts";
     const client = guardedClient({ guard: addressGuard({ allow: ["127.0.0.1"] }) });
     const signal = new AbortController().signal;
     console.log(JSON.stringify(await client.request({ url: new URL("${url}"), ...${wanted} }, signal)));
