@@ -152,7 +152,7 @@ const use = useCases({
     replies: replies(mongo.db),
     seal: secrets.seal,
     open: secrets.open,
-    holdMs: config.requestTimeoutSeconds * 1000 + handOverMs,
+    leaseMs: config.requestTimeoutSeconds * 1000 + handOverMs,
   },
   clock,
   log,

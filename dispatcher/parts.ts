@@ -227,10 +227,10 @@ const accountsPart = (accounts: ReturnType<typeof senders>, client: ReturnType<t
   };
 };
 
-const purgeHoldMs = 600_000; // longer than a page takes; another process goes on after it
+const purgeLeaseMs = 600_000; // longer than a page takes; another process goes on after it
 
 const purging = ({ mongo, holder, clock, log, metrics }: Made): Part => {
-  const lease = namedLease(mongo.db, { name: "purge", holder, holdMs: purgeHoldMs, clock });
+  const lease = namedLease(mongo.db, { name: "purge", holder, leaseMs: purgeLeaseMs, clock });
   return purge({
     plans: () => plansOf(mongo).find().toArray(),
     ...retention(mongo.db),

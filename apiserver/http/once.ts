@@ -13,7 +13,7 @@ export type OnceDeps = {
   seal: KeyRing["seal"];
   open: KeyRing["open"];
   /** How long a request may take: after it another may go on where one was cut short. */
-  holdMs: number;
+  leaseMs: number;
   clock: Clock;
 };
 
@@ -43,7 +43,7 @@ export type Run = {
  * @throws AppError HS_IDEMPOTENCY_IN_PROGRESS, HS_IDEMPOTENCY_KEY_REUSED
  */
 export const once = (deps: OnceDeps) => {
-  const { replies, clock, holdMs } = deps;
+  const { replies, clock, leaseMs } = deps;
   return {
     /** Whether the reply is there: then nothing but the key needs to be asked. */
     isAnswered: async (asked: Pick<Asked, "app" | "operation" | "key">): Promise<boolean> =>
@@ -51,7 +51,7 @@ export const once = (deps: OnceDeps) => {
 
     answer: async (asked: Asked, run: Run): Promise<Answer<unknown>> => {
       const now = clock.now();
-      const begun = await replies.begin(rowOf(asked, now, holdMs), now);
+      const begun = await replies.begin(rowOf(asked, now, leaseMs), now);
       switch (begun.kind) {
         case "busy":
           throw inProgress();
@@ -67,12 +67,12 @@ export const once = (deps: OnceDeps) => {
 const idOf = ({ app, operation, key }: Pick<Asked, "app" | "operation" | "key">): string =>
   derivedId("reply", app._id, operation, key);
 
-const rowOf = (asked: Asked, now: Date, holdMs: number): ReplyRow => ({
+const rowOf = (asked: Asked, now: Date, leaseMs: number): ReplyRow => ({
   _id: idOf(asked),
   tenant_id: asked.app.tenant_id,
   app_id: asked.app._id,
   fingerprint: asked.fingerprint,
-  held_until: new Date(now.getTime() + holdMs),
+  held_until: new Date(now.getTime() + leaseMs),
   reply: null,
   created_at: now,
 });

@@ -6,7 +6,7 @@ import { userLimits } from "#core/schema/people/user.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Put, Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
-import { asleep } from "#core/storage/work/due.ts";
+import { noWork } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
 import type { RequireSubscribers } from "../limits/subscriber-quota.ts";
 import { type Addressed, addressOf } from "./subscription-checks.ts";
@@ -71,7 +71,7 @@ const rowOf = (user: UserRow, { channel, token, web }: Addressed, now: Date): Su
   unsubscribed_at: null,
   created_at: now,
   updated_at: now,
-  ...asleep,
+  ...noWork,
   outbox: [],
 });
 

@@ -6,7 +6,7 @@ import type { UpsertUser } from "#core/schema/people/user.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { userCreated } from "#core/storage/people/events.ts";
 import { aliasKey, type UserRow, type Users } from "#core/storage/people/users.ts";
-import { asleep, sweepAfter } from "#core/storage/work/due.ts";
+import { noWork, sweepAfter } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
 import { changeOf } from "./user-change.ts";
 import { checkIdentity, checkUser } from "./user-checks.ts";
@@ -98,7 +98,7 @@ const make = async (
     last_active_at: now,
     created_at: now,
     updated_at: now,
-    ...asleep,
+    ...noWork,
     outbox: [],
     changed: [],
     revision: 0,

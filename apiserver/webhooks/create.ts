@@ -1,7 +1,7 @@
 import type { CreateWebhook } from "#core/schema/webhooks/webhook.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
-import { asleep } from "#core/storage/work/due.ts";
+import { noWork } from "#core/storage/work/due.ts";
 import type { By } from "../settings/audit.ts";
 import { webhookChange } from "./audit.ts";
 import { checkReach, checkWebhook } from "./checks.ts";
@@ -59,7 +59,7 @@ const newRow = (
 ): WebhookRow => {
   const now = clock.now();
   return {
-    ...asleep,
+    ...noWork,
     ...webhookDefaults,
     _id: id,
     tenant_id: app.tenant_id,

@@ -63,7 +63,7 @@ export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly An
 };
 
 const stepMs = 500;
-const holdMs = 3_000; // when the process that held a source is killed, another begins after so long
+const leaseMs = 3_000; // when the process that held a source is killed, another begins after so long
 const pageRows = 1_000;
 const pageBytes = 16_000_000; // a user has up to 1.5 MB
 const failureMs = { first: 500, most: 5_000 };
@@ -76,7 +76,7 @@ const watch = async <Row extends Leasable>(
   const { db, holder, clock, log, metrics } = deps;
   const setAside = countAside(metrics, source.name);
   metrics.timersRung.inc({ source: source.name }, 0); // as counterFromZero has it
-  const lease = keep(namedLease(db, { name: `timers/${source.name}`, holder, holdMs, clock }), clock);
+  const lease = keep(namedLease(db, { name: `timers/${source.name}`, holder, leaseMs, clock }), clock);
   let failures = 0;
   while (!stop.aborted) {
     const beganMs = clock.now().getTime();
@@ -103,9 +103,9 @@ const keep = (lease: NamedLease, clock: Clock): Kept => {
   return {
     isOurs: async () => {
       const nowMs = clock.now().getTime();
-      if (nowMs < untilMs - holdMs / 2) return true;
+      if (nowMs < untilMs - leaseMs / 2) return true;
       const isHeld = (nowMs < untilMs && (await lease.extend())) || (await lease.take()) !== null;
-      untilMs = isHeld ? nowMs + holdMs : 0;
+      untilMs = isHeld ? nowMs + leaseMs : 0;
       return isHeld;
     },
     release: () => lease.release(),

@@ -39,7 +39,7 @@ const passesAfterMs: Record<RemovalRow["kind"], readonly number[]> = {
   subscription: [0],
 };
 
-const holdMs = 600_000; // longer than a pass takes
+const leaseMs = 600_000; // longer than a pass takes
 const soonMs = 10_000; // until JetStream, or an app's document, is asked again
 const keptMs = hourMs; // the operator asks anew, more often than that, for as long as the app is to go
 
@@ -48,7 +48,7 @@ export const finishRemoval =
   (deps: RemoveDeps) =>
   async (id: string, signal?: AbortSignal): Promise<void> => {
     const now = deps.clock.now();
-    const row = await deps.removals.take(id, { holder: deps.holder, now, holdMs });
+    const row = await deps.removals.take(id, { holder: deps.holder, now, leaseMs });
     if (row === null) return;
     const turn = row.kind === "app" ? AbortSignal.timeout(deps.turnMs ?? turnMs) : undefined;
     const halt = [signal, turn].filter((one) => one !== undefined);

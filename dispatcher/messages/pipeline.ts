@@ -18,7 +18,7 @@ import { languages } from "#core/storage/people/languages.ts";
 import type { Directory } from "#core/storage/settings/directory.ts";
 import type { Senders } from "../channels/registry.ts";
 import type { Hints } from "../work/hints.ts";
-import { holdMs } from "../work/lease.ts";
+import { leaseMs } from "../work/lease.ts";
 import { patiently } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { runChunk } from "./chunk.ts";
@@ -62,7 +62,7 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
   const { clock, directory, stopping } = deps;
   const messages = messageWork(deps.db);
   const send = sending(deps);
-  const hold = (now: Date) => ({ holder: deps.holder, now, holdMs });
+  const hold = (now: Date) => ({ holder: deps.holder, now, leaseMs });
   const move = advance({
     ...send,
     page: send.audience.page,
@@ -77,13 +77,13 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
       deps,
       plan({
         take: (id, now) => messages.take(id, hold(now)),
-        extend: (message, now) => messages.extend(message, now, holdMs),
+        extend: (message, now) => messages.extend(message, now, leaseMs),
         needsTurn: messages.needsTurn,
         app: directory.app,
         suspensions: deps.suspensions,
         advance: move,
-        rest: (...given) => patiently(holdMs, () => messages.rest(...given)),
-        hold: (...given) => patiently(holdMs, () => messages.hold(...given)),
+        rest: (...given) => patiently(leaseMs, () => messages.rest(...given)),
+        hold: (...given) => patiently(leaseMs, () => messages.hold(...given)),
         complete: complete(ends),
         fail: fail(ends),
         stopping,
@@ -92,10 +92,10 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
     ),
     deliver: runChunk({
       take: (id, now) => send.chunks.take(id, hold(now)),
-      extend: (chunk, now) => send.chunks.extend(chunk, now, holdMs),
+      extend: (chunk, now) => send.chunks.extend(chunk, now, leaseMs),
       end: send.chunks.end,
-      giveBack: (...given) => patiently(holdMs, () => send.chunks.giveBack(...given)),
-      hold: (...given) => patiently(holdMs, () => send.chunks.hold(...given)),
+      giveBack: (...given) => patiently(leaseMs, () => send.chunks.giveBack(...given)),
+      hold: (...given) => patiently(leaseMs, () => send.chunks.hold(...given)),
       suspensions: deps.suspensions,
       recipientsOfRetries: send.chunks.recipientsOfRetries,
       message: messages.content,

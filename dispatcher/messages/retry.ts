@@ -1,7 +1,7 @@
 import { backoffMs, type Random } from "#core/domain/backoff.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
-import { asleep } from "#core/storage/work/due.ts";
+import { noWork } from "#core/storage/work/due.ts";
 
 /** A recipient that is to be tried again, not before `at`. */
 export type Again = { subscriptionId: string; at: Date };
@@ -21,7 +21,7 @@ export const retryChunks = (chunk: ChunkRow, again: readonly Again[], now: Date)
   const byDue = Map.groupBy(again, ({ at }) => Math.ceil(at.getTime() / sharedMs) * sharedMs);
   return [...byDue].map(([dueMs, recipients]) => ({
     ...chunk,
-    ...asleep,
+    ...noWork,
     _id: derivedId("chunk", chunk._id, String(chunk.fence), String(dueMs)),
     due_at: new Date(dueMs),
     recipients: recipients.map(({ subscriptionId }) => subscriptionId),

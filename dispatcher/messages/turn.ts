@@ -4,7 +4,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
-import { asleep } from "#core/storage/work/due.ts";
+import { noWork } from "#core/storage/work/due.ts";
 import type { Hold } from "../work/lease.ts";
 import { isScanned, nextPiece, type Piece, resolvePieces, type SurveyDeps } from "./audience.ts";
 import type { Delivered, Work } from "./deliver.ts";
@@ -148,7 +148,7 @@ const cutNext = async (
 };
 
 const chunkOf = (message: MessageRow, piece: Piece, position: number, now: Date): ChunkRow => ({
-  ...asleep,
+  ...noWork,
   _id: derivedId("chunk", message._id, String(position)),
   message_id: message._id,
   tenant_id: message.tenant_id,

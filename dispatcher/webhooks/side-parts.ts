@@ -50,7 +50,7 @@ const checkHoldMs = 180_000; // three passes: another process goes on after it
 
 const checking = (deps: SidePartsDeps): Part => {
   const { db, holder, clock, announcer } = deps;
-  const lease = namedLease(db, { name: "webhook-health", holder, holdMs: checkHoldMs, clock });
+  const lease = namedLease(db, { name: "webhook-health", holder, leaseMs: checkHoldMs, clock });
   const mails = ownerMails({
     server: deps.mail,
     recipient: async (tenantId) => {

@@ -1,8 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
-import type { Wakeable } from "#core/storage/work/due.ts";
+import type { DueWork } from "#core/storage/work/due.ts";
 
 /** How long a lease on a message or a chunk lasts, and how often it is extended while the work goes on. */
-export const holdMs = 30_000;
+export const leaseMs = 30_000;
 const extendEveryMs = 10_000;
 
 /** A lease as the work under it sees it. Both ask the clock, and so are right also before any timer could fire. */
@@ -15,8 +15,8 @@ export type Hold = {
 
 export type HoldDeps = {
   /** The document as it was taken. */
-  taken: Pick<Wakeable, "lease">;
-  /** Extends the lease to `holdMs` after `now`; false when another holder has taken over. */
+  taken: Pick<DueWork, "lease">;
+  /** Extends the lease to `leaseMs` after `now`; false when another holder has taken over. */
   extend: (now: Date) => Promise<boolean>;
   /** Each aborts when the work is to stop. */
   stops: readonly AbortSignal[];
@@ -38,7 +38,7 @@ export const holding = async <T>(deps: HoldDeps, work: (hold: Hold) => Promise<T
     isExtending = true;
     const now = clock.now();
     try {
-      if (await extend(now)) untilMs = now.getTime() + holdMs;
+      if (await extend(now)) untilMs = now.getTime() + leaseMs;
       else isTaken = true;
     } catch {
       // unreachable is not lost, until the lease has run out
@@ -49,7 +49,7 @@ export const holding = async <T>(deps: HoldDeps, work: (hold: Hold) => Promise<T
   const isLost = (): boolean => isTaken || clock.now().getTime() >= untilMs;
   const isOver = (): boolean => isLost() || stops.some(({ aborted }) => aborted);
 
-  if (untilMs - clock.now().getTime() < holdMs - extendEveryMs) void extendNow(); // much of it is gone already
+  if (untilMs - clock.now().getTime() < leaseMs - extendEveryMs) void extendNow(); // much of it is gone already
   const timer = setInterval(() => void extendNow(), extendEveryMs);
   try {
     return await work({ isLost, isOver });

@@ -91,7 +91,7 @@ const ofDispatchers: ReadonlySet<string> = new Set<keyof WebhookRow>([
   "due_at",
   "lease",
   "fence",
-  "wakes",
+  "due_changes",
   "recovery",
   "failure_count",
   "streak_since",

@@ -6,7 +6,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { OneWriter } from "#core/storage/mongo/duplicate.ts";
 import type { ManagedRows } from "#core/storage/settings/managed.ts";
 import { healthAnew, type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
-import { asleep } from "#core/storage/work/due.ts";
+import { noWork } from "#core/storage/work/due.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
@@ -204,7 +204,7 @@ const disabled = ({ status, disabled_reason: reason }: Partial<WebhookRow>): { r
 const remedy = `another url, or a new value of the annotation ${enableAnnotation}, enables it`;
 
 const beginning = (now: Date): Partial<WebhookRow> => ({
-  ...asleep,
+  ...noWork,
   ...webhookDefaults,
   ...healthAnew,
   last_success_at: null,

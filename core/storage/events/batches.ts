@@ -2,7 +2,7 @@ import type { Db } from "mongodb";
 import type { EventKind } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
-import { dueIndex, type Wakeable } from "../work/due.ts";
+import { type DueWork, dueIndex } from "../work/due.ts";
 import { changeWasMade, type IntendedChange } from "../work/intended-changes.ts";
 
 /** An event as its JSON: what a customer put into it needs no rules about names of members. */
@@ -18,7 +18,7 @@ export type StoredEvent = {
  * Events that follow from no document of their own: custom events, and facts about settings. Stored before anybody is
  * told that they were accepted, removed as soon as they are published.
  */
-export type EventBatchRow = Wakeable & {
+export type EventBatchRow = DueWork & {
   _id: string;
   tenant_id: string;
   app_id: string;

@@ -1,7 +1,7 @@
 import type { Collection, Db } from "mongodb";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { dueIndex, type Holdable, heldIndex, type Wakeable } from "../work/due.ts";
+import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
 import { extendLease, settle, takeLease } from "../work/leases.ts";
 
 /** Recipients of one chunk at most; also the page of the audience scan. */
@@ -14,8 +14,8 @@ export type Stretch = { channel: SendableChannel; status: "subscribed" | "unsubs
  * A part of a message's audience that is sent as one piece of work. Its id follows from (message, position), a retry's
  * from the chunk it continues, so that making it twice makes it once.
  */
-export type ChunkRow = Wakeable &
-  Holdable & {
+export type ChunkRow = DueWork &
+  SuspendedWork & {
     _id: string;
     message_id: string;
     tenant_id: string;
@@ -49,7 +49,7 @@ export const chunkCollection: CollectionSpec = {
     { key: { parent_id: 1 }, name: "retries", partialFilterExpression: { parent_id: { $gt: "" } } },
     // Chunks only matter while their message is processed: at most the longest ttl (28 days) and its retries.
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 32 * 86_400 },
-    heldIndex,
+    suspendedIndex,
     dueIndex,
   ],
 };
@@ -111,11 +111,11 @@ export const chunks = (db: Db) => {
 
 const leasing = (rows: Collection<ChunkRow>) => ({
   /** Takes an open chunk that nobody holds. */
-  take: (id: string, hold: { holder: string; now: Date; holdMs: number }): Promise<ChunkRow | null> =>
+  take: (id: string, hold: { holder: string; now: Date; leaseMs: number }): Promise<ChunkRow | null> =>
     takeLease(rows, { id, ...hold, when: { status: "open" } }),
 
-  extend: ({ _id, fence }: ChunkRow, now: Date, holdMs: number): Promise<boolean> =>
-    extendLease(rows, { id: _id, fence, now, holdMs }),
+  extend: ({ _id, fence }: ChunkRow, now: Date, leaseMs: number): Promise<boolean> =>
+    extendLease(rows, { id: _id, fence, now, leaseMs }),
 
   /**
    * Ends a chunk: its recipients are in their deliveries, or in a retry. A retry keeps its list: should the run of its
@@ -133,5 +133,5 @@ const leasing = (rows: Collection<ChunkRow>) => ({
 
   /** The same for a chunk whose tenant is suspended. */
   hold: ({ _id, fence, tenant_id }: ChunkRow, dueAt: Date): Promise<boolean> =>
-    settle(rows, { id: _id, fence, dueAt, set: { held_for: tenant_id } }),
+    settle(rows, { id: _id, fence, dueAt, set: { suspended_tenant: tenant_id } }),
 });

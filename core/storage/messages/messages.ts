@@ -8,7 +8,7 @@ import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { isDuplicateKey, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
-import { dueIndex, type Holdable, heldIndex, type Wakeable } from "../work/due.ts";
+import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
 import type { Reserved } from "./usage.ts";
 
 export type MessageStatus = (typeof messageStatuses)[number];
@@ -39,8 +39,8 @@ export type Counts = Partial<Record<(typeof countKeys)[number], number>>;
  * `due_at` is its timer (`send_after`) while queued and its safety net while processing; null when it has ended
  * and `outbox` is empty.
  */
-export type MessageRow = Wakeable &
-  Holdable & {
+export type MessageRow = DueWork &
+  SuspendedWork & {
     _id: string;
     tenant_id: string;
     app_id: string;
@@ -99,7 +99,7 @@ export const messageCollection: CollectionSpec = {
     { key: { app_id: 1, status: 1, _id: -1 }, name: "list_by_status" },
     { key: { app_id: 1, labels: 1, _id: -1 }, name: "list_by_label" },
     { key: { plan: 1, completed_at: 1 }, name: "retention" },
-    heldIndex,
+    suspendedIndex,
     dueIndex,
   ],
   former: ["idempotency"], // a key was unique within its app

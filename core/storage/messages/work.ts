@@ -33,7 +33,7 @@ export const messageWork = (db: Db) => {
 
 type Rows = Collection<MessageRow>;
 type Held = Pick<MessageRow, "_id" | "fence">;
-type Hold = { holder: string; now: Date; holdMs: number };
+type Hold = { holder: string; now: Date; leaseMs: number };
 
 const dueQueued = (now: Date) => ({
   status: "queued" as const,
@@ -50,8 +50,8 @@ const leasing = (rows: Rows) => ({
       set: { status: "processing", started_at: hold.now, updated_at: hold.now, counts: zeroCounts() },
     })) ?? (await takeLease(rows, { id, ...hold, when: { status: "processing" } })),
 
-  extend: (held: Held, now: Date, holdMs: number): Promise<boolean> =>
-    extendLease(rows, { id: held._id, fence: held.fence, now, holdMs }),
+  extend: (held: Held, now: Date, leaseMs: number): Promise<boolean> =>
+    extendLease(rows, { id: held._id, fence: held.fence, now, leaseMs }),
 
   /** Gives the message back; it is looked at again at `dueAt` should no chunk's end call earlier. */
   rest: (held: Held, dueAt: Date, planned: boolean): Promise<boolean> =>
@@ -59,7 +59,7 @@ const leasing = (rows: Rows) => ({
 
   /** The same for a message whose tenant is suspended. */
   hold: ({ _id, fence, tenant_id }: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
-    settle(rows, { id: _id, fence, dueAt, set: { planned, held_for: tenant_id } }),
+    settle(rows, { id: _id, fence, dueAt, set: { planned, suspended_tenant: tenant_id } }),
 });
 
 type End = { status: "completed" | "failed"; error: string | null; counts: Counts; at: Date };

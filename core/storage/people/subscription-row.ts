@@ -1,12 +1,12 @@
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import type { CollectionSpec } from "../mongo/collection.ts";
-import { dueIndex, type Wakeable } from "../work/due.ts";
+import { type DueWork, dueIndex } from "../work/due.ts";
 
 export type SubscriptionStatus = "subscribed" | "unsubscribed" | "invalid";
 
 /** One device, browser or address of a user. (app, channel, token) is unique. */
-export type SubscriptionRow = Wakeable & {
+export type SubscriptionRow = DueWork & {
   _id: string;
   tenant_id: string;
   app_id: string;

@@ -2,13 +2,13 @@ import type { Collection, Db, UpdateFilter } from "mongodb";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { isDuplicateKey, oneWriter } from "../mongo/duplicate.ts";
-import { dueIndex, type Wakeable } from "../work/due.ts";
+import { type DueWork, dueIndex } from "../work/due.ts";
 
 /**
  * A person of an app. `alias_keys` holds `label:id` of every alias, `external_id` included: unique within the app.
  * `due_at` is when its events are to be published, should nobody have done so.
  */
-export type UserRow = Wakeable & {
+export type UserRow = DueWork & {
   _id: string;
   tenant_id: string;
   app_id: string;

@@ -14,12 +14,14 @@ export const suspension = (db: Db) => {
   /** Page by page: one command for all that was held would take as long as there is much. */
   const release = async (spec: CollectionSpec, tenantId: string, change: Document): Promise<void> => {
     const rows = collectionOf<{ _id: string }>(db, spec);
-    const held = { held_for: tenantId };
+    const held = { suspended_tenant: tenantId };
     for (let found = pageRows; found === pageRows; ) {
-      const page = rows.find(held, { projection: { _id: 1 }, hint: "held", batchSize: pageRows + 1 }).limit(pageRows);
+      const page = rows
+        .find(held, { projection: { _id: 1 }, hint: "suspended_tenant", batchSize: pageRows + 1 })
+        .limit(pageRows);
       const ids = (await page.toArray()).map(({ _id }) => _id);
       found = ids.length;
-      const update = [{ $set: change }, { $unset: "held_for" }];
+      const update = [{ $set: change }, { $unset: "suspended_tenant" }];
       if (found > 0) await rows.updateMany({ ...held, _id: { $in: ids } }, update);
     }
   };
@@ -35,7 +37,7 @@ export const suspension = (db: Db) => {
       const due = { due_at: { $cond: [{ $eq: ["$due_at", null] }, null, now] } };
       await release(messageCollection, tenantId, due);
       await release(chunkCollection, tenantId, due);
-      await release(webhookCollection, tenantId, { ...due, wakes: { $add: ["$wakes", 1] } });
+      await release(webhookCollection, tenantId, { ...due, due_changes: { $add: ["$due_changes", 1] } });
     },
   };
 };

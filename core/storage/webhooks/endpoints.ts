@@ -10,15 +10,15 @@ export type WebhookEndpoints = ReturnType<typeof webhookEndpoints>;
 /** What the REST interface does to endpoints; the dispatcher's part is webhooks.ts. */
 export const webhookEndpoints = (db: Db) => {
   const rows = collectionOf<WebhookRow>(db, webhookCollection);
-  /** `wakeAt` has the endpoint looked at then, in the same write. */
+  /** `dueAt` has the endpoint looked at then, in the same write. */
   const change = (
     filter: Filter<WebhookRow>,
     set: Partial<WebhookRow>,
-    wakeAt: Date | null,
+    dueAt: Date | null,
   ): Promise<WebhookRow | null> =>
     rows.findOneAndUpdate(
       filter,
-      wakeAt === null ? { $set: set } : { $set: { ...set, due_at: wakeAt }, $inc: { wakes: 1 } },
+      dueAt === null ? { $set: set } : { $set: { ...set, due_at: dueAt }, $inc: { due_changes: 1 } },
       { returnDocument: "after" },
     );
   return {
@@ -41,8 +41,8 @@ export const webhookEndpoints = (db: Db) => {
     change: (
       { _id, tenant_id, updated_at }: WebhookRow,
       set: Partial<WebhookRow>,
-      wakeAt: Date | null,
-    ): Promise<WebhookRow | null> => change({ _id, tenant_id, updated_at }, set, wakeAt),
+      dueAt: Date | null,
+    ): Promise<WebhookRow | null> => change({ _id, tenant_id, updated_at }, set, dueAt),
 
     /** Asks for deliveries to be sent again; null when a recovery is running, or the endpoint is disabled or gone. */
     beginRecovery: ({ _id, tenant_id }: WebhookRow, recovery: RecoveryRow): Promise<WebhookRow | null> =>

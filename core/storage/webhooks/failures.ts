@@ -22,7 +22,10 @@ export const webhookFailures = (db: Db) => {
     disable: (row: WebhookRow, reason: string, now: Date): Promise<WebhookRow | null> =>
       rows.findOneAndUpdate(
         unchanged(row),
-        { $set: { status: "disabled", disabled_reason: reason, updated_at: now, due_at: now }, $inc: { wakes: 1 } },
+        {
+          $set: { status: "disabled", disabled_reason: reason, updated_at: now, due_at: now },
+          $inc: { due_changes: 1 },
+        },
         { returnDocument: "after" },
       ),
 

@@ -6,13 +6,13 @@ import type { WebhookFilters } from "../../schema/webhooks/filters.ts";
 import { webhookLimits } from "../../schema/webhooks/webhook.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import type { Managed } from "../settings/managed.ts";
-import { dueIndex, type Holdable, heldIndex, type Wakeable } from "../work/due.ts";
+import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 import { takeLease } from "../work/leases.ts";
 
 /** An outbound endpoint. Its `due_at` is the earliest due delivery; its lease is the right to send to it. */
-export type WebhookRow = Wakeable &
-  Holdable &
+export type WebhookRow = DueWork &
+  SuspendedWork &
   Changeable &
   WebhookHealth & {
     _id: string;
@@ -36,7 +36,7 @@ export type WebhookRow = Wakeable &
     timeout_ms: number;
     recovery: RecoveryRow | null;
     /** Grows whenever deliveries became due: who gives the endpoint back sees whether it was woken meanwhile. */
-    wakes: number;
+    due_changes: number;
     /** The last mail that its owner got about this failure; null when none was sent. */
     notified: "failing" | "week" | "disabled" | null;
     disabled_reason: string | null;
@@ -86,7 +86,7 @@ export const webhookDefaults = {
   max_in_flight: webhookLimits.maxInFlight.standard,
   timeout_ms: webhookLimits.timeoutMs.standard,
   recovery: null,
-  wakes: 0,
+  due_changes: 0,
 } as const satisfies Partial<WebhookRow>;
 
 export const webhookCollection: CollectionSpec = {
@@ -95,7 +95,7 @@ export const webhookCollection: CollectionSpec = {
     { key: { app_id: 1 }, name: "app" },
     { key: { "managed.uid": 1 }, name: "managed" },
     { key: { status: 1, _id: 1 }, name: "health" },
-    heldIndex,
+    suspendedIndex,
     dueIndex,
   ],
 };
@@ -103,7 +103,7 @@ export const webhookCollection: CollectionSpec = {
 /** An endpoint under our lease until `until`. */
 export type HeldWebhook = { row: WebhookRow; until: Date };
 
-type Hold = { holder: string; now: Date; holdMs: number };
+type Hold = { holder: string; now: Date; leaseMs: number };
 
 export type WebhookWork = ReturnType<typeof webhookWork>;
 
@@ -115,7 +115,7 @@ export const webhookWork = (db: Db) => {
 
     /** Says that deliveries have become due: should nobody hear the doorbell, the endpoint is looked at at `at`. */
     wake: async (ids: readonly string[], at: Date): Promise<void> => {
-      await rows.updateMany({ _id: { $in: [...ids] } }, { $set: { due_at: at }, $inc: { wakes: 1 } });
+      await rows.updateMany({ _id: { $in: [...ids] } }, { $set: { due_at: at }, $inc: { due_changes: 1 } });
     },
 
     exists: async (id: string): Promise<boolean> => (await rows.countDocuments({ _id: id }, { limit: 1 })) === 1,
@@ -149,7 +149,7 @@ export const webhookWork = (db: Db) => {
      */
     settle: async ({ row }: HeldWebhook, dueAt: Date | null, told: Told): Promise<boolean> => {
       const { matchedCount } = await rows.updateOne(
-        { _id: row._id, fence: row.fence, wakes: row.wakes, ...streakOf(row) },
+        { _id: row._id, fence: row.fence, due_changes: row.due_changes, ...streakOf(row) },
         { $set: { ...told, lease: null, due_at: dueAt } },
       );
       return matchedCount === 1;
@@ -165,7 +165,7 @@ export const webhookWork = (db: Db) => {
 };
 
 /** What its holder found out. */
-export type Told = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified" | "held_for">>;
+export type Told = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified" | "suspended_tenant">>;
 
 /**
  * What only its holder changes, but for somebody who begins the streak anew or ends it: what the holder knows of the
@@ -179,7 +179,7 @@ const streakOf = ({ status, failure_count, streak_since = null }: WebhookRow): F
 
 const after = { returnDocument: "after" } as const;
 
-const untilOf = ({ now, holdMs }: Omit<Hold, "holder">): Date => new Date(now.getTime() + holdMs);
+const untilOf = ({ now, leaseMs }: Omit<Hold, "holder">): Date => new Date(now.getTime() + leaseMs);
 
 /** The members of an endpoint's health, of what may be more. */
 export const healthOf = (row: WebhookHealth): WebhookHealth => ({

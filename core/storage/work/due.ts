@@ -5,7 +5,7 @@ import type { IndexDescription } from "mongodb";
  * when `due_at` passes, `queue/timers.ts` rings the document's hint and moves `due_at` on, until the work is done and
  * `due_at` is null. Whoever works on the document holds `lease` and writes only under its `fence`.
  */
-export type Wakeable = {
+export type DueWork = {
   due_at: Date | null;
   lease: { holder: string; until: Date } | null;
   /** Grows with every lease taken; a write under an older fence changes nothing. */
@@ -25,13 +25,13 @@ export const dueIndex: IndexDescription = {
 };
 
 /** The tenant for which a document waits, as long as the tenant is suspended; left behind once it has ended. */
-export type Holdable = { held_for?: string };
+export type SuspendedWork = { suspended_tenant?: string };
 
 /** The index by which a tenant's documents are found when it may send again: those that were held alone. */
-export const heldIndex: IndexDescription = {
-  key: { held_for: 1 },
-  name: "held",
-  partialFilterExpression: { held_for: { $gt: "" } },
+export const suspendedIndex: IndexDescription = {
+  key: { suspended_tenant: 1 },
+  name: "suspended_tenant",
+  partialFilterExpression: { suspended_tenant: { $gt: "" } },
 };
 
 const sweepMs = 10_000;
@@ -39,4 +39,4 @@ const sweepMs = 10_000;
 /** When a document is looked at again whose hint, or event, may have been lost (docs/decisions/0001). */
 export const sweepAfter = (now: Date): Date => new Date(now.getTime() + sweepMs);
 
-export const asleep = { due_at: null, lease: null, fence: 0 } as const;
+export const noWork = { due_at: null, lease: null, fence: 0 } as const;

@@ -10,17 +10,17 @@ import type {
 } from "mongodb";
 import type { Clock } from "../../domain/clock.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import type { Wakeable } from "./due.ts";
+import type { DueWork } from "./due.ts";
 
 /** A document that can be leased. */
-export type Leasable = Wakeable & { _id: string };
+export type Leasable = DueWork & { _id: string };
 
 export type TakeLease<Row extends Leasable> = {
   id: string;
   /** Who takes it: unique to a process. */
   holder: string;
   now: Date;
-  holdMs: number;
+  leaseMs: number;
   /** What must also be true of the document. */
   when?: Filter<Row>;
   /** What taking it changes, in the same write. */
@@ -33,9 +33,9 @@ export type TakeLease<Row extends Leasable> = {
  */
 export const takeLease = async <Row extends Leasable>(
   rows: Collection<Row>,
-  { id, holder, now, holdMs, when = {}, set }: TakeLease<Row>,
+  { id, holder, now, leaseMs, when = {}, set }: TakeLease<Row>,
 ): Promise<WithId<Row> | null> => {
-  const until = new Date(now.getTime() + holdMs);
+  const until = new Date(now.getTime() + leaseMs);
   const isFree = { $or: [{ lease: null }, { "lease.until": { $lte: now } }] };
   return rows.findOneAndUpdate(
     { _id: id, $and: [isFree, when] } as Filter<Row>, // sound: Row has the members of Leasable
@@ -44,12 +44,12 @@ export const takeLease = async <Row extends Leasable>(
   );
 };
 
-/** Holds a lease for `holdMs` more. False when it was given back or taken by another: stop working on the document. */
+/** Holds a lease for `leaseMs` more. False when it was given back or taken by another: stop working on the document. */
 export const extendLease = async <Row extends Leasable>(
   rows: Collection<Row>,
-  { id, fence, now, holdMs }: { id: string; fence: number; now: Date; holdMs: number },
+  { id, fence, now, leaseMs }: { id: string; fence: number; now: Date; leaseMs: number },
 ): Promise<boolean> => {
-  const until = new Date(now.getTime() + holdMs);
+  const until = new Date(now.getTime() + leaseMs);
   const { matchedCount } = await rows.updateOne(
     { _id: id, fence, lease: { $ne: null } } as Filter<Row>, // sound: as above
     { $set: { "lease.until": until, due_at: until } } as unknown as UpdateFilter<Row>,
@@ -99,9 +99,9 @@ type NamedLeaseRow = Leasable;
 export const leaseCollection: CollectionSpec = { name: "leases", indexes: [] };
 
 /** Makes one holder's view of a named lock. */
-export const namedLease = (db: Db, { name, holder, holdMs, clock }: NamedLeaseOptions): NamedLease => {
+export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseOptions): NamedLease => {
   const rows = collectionOf<NamedLeaseRow>(db, leaseCollection);
-  const take = () => takeLease(rows, { id: name, holder, now: clock.now(), holdMs });
+  const take = () => takeLease(rows, { id: name, holder, now: clock.now(), leaseMs });
   let fence: number | null = null;
   return {
     take: async () => {
@@ -109,7 +109,7 @@ export const namedLease = (db: Db, { name, holder, holdMs, clock }: NamedLeaseOp
       fence = row?.fence ?? null;
       return row === null ? null : { fence: row.fence };
     },
-    extend: async () => fence !== null && extendLease(rows, { id: name, fence, now: clock.now(), holdMs }),
+    extend: async () => fence !== null && extendLease(rows, { id: name, fence, now: clock.now(), leaseMs }),
     release: async () => {
       if (fence !== null) await settle(rows, { id: name, fence, dueAt: null });
       fence = null;
@@ -117,7 +117,7 @@ export const namedLease = (db: Db, { name, holder, holdMs, clock }: NamedLeaseOp
   };
 };
 
-export type NamedLeaseOptions = { name: string; holder: string; holdMs: number; clock: Clock };
+export type NamedLeaseOptions = { name: string; holder: string; leaseMs: number; clock: Clock };
 
 /** Makes the lock's document when it is not there. */
 const isNew = async (rows: Collection<NamedLeaseRow>, name: string): Promise<boolean> => {

@@ -6,14 +6,14 @@ import { isDuplicateKey } from "../mongo/duplicate.ts";
 import { userDeleted } from "../people/events.ts";
 import type { SubscriptionRow } from "../people/subscription-row.ts";
 import type { UserRow } from "../people/users.ts";
-import { asleep, dueIndex, type Wakeable } from "./due.ts";
+import { type DueWork, dueIndex, noWork } from "./due.ts";
 import { extendLease, settle, takeLease } from "./leases.ts";
 
 /**
  * What is being removed and what follows from it. Written before anything is removed, so that a kill in between leaves
  * nothing undone; removed itself when nothing is left to do.
  */
-export type RemovalRow = Wakeable & {
+export type RemovalRow = DueWork & {
   /** Of what is removed. */
   _id: string;
   kind: "user" | "subscription" | "app";
@@ -55,7 +55,7 @@ export const appRemoval = ({ _id, tenant_id }: { _id: string; tenant_id: string 
 });
 
 const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "tenant_id" | "app_id">, now: Date) => ({
-  ...asleep,
+  ...noWork,
   _id,
   tenant_id,
   app_id,
@@ -99,11 +99,11 @@ export const removals = (db: Db) => {
     },
 
     /** Null when another works on it, or nothing is left to do. */
-    take: (id: string, hold: { holder: string; now: Date; holdMs: number }): Promise<RemovalRow | null> =>
+    take: (id: string, hold: { holder: string; now: Date; leaseMs: number }): Promise<RemovalRow | null> =>
       takeLease(rows, { id, ...hold }),
 
-    extend: ({ _id, fence }: RemovalRow, now: Date, holdMs: number): Promise<boolean> =>
-      extendLease(rows, { id: _id, fence, now, holdMs }),
+    extend: ({ _id, fence }: RemovalRow, now: Date, leaseMs: number): Promise<boolean> =>
+      extendLease(rows, { id: _id, fence, now, leaseMs }),
 
     /** Gives it back until `dueAt`. */
     rest: ({ _id, fence, passes }: RemovalRow, dueAt: Date): Promise<boolean> =>

@@ -7,7 +7,7 @@ import {
   type WebhookRow,
   type WebhookWork,
 } from "#core/storage/webhooks/webhooks.ts";
-import { holdMs } from "../../work/lease.ts";
+import { leaseMs } from "../../work/lease.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
 import { type Prepared, prepare, type Unseal } from "../send/prepare.ts";
 
@@ -104,7 +104,7 @@ export class Tenure {
     const before = this.#held.row;
     const told = this.#told();
     this.#isStale = false;
-    const renewing = endpoints.renew(this.#held, { ...told, ...more }, { now: clock.now(), holdMs });
+    const renewing = endpoints.renew(this.#held, { ...told, ...more }, { now: clock.now(), leaseMs });
     const held = await renewing.catch((error: unknown) => {
       this.#isStale = true;
       throw error;
@@ -127,7 +127,7 @@ export class Tenure {
     const { tenant_id: tenantId } = this.row;
     if (dueAt === null || !suspensions.has(tenantId)) return endpoints.settle(this.#held, dueAt, this.#told());
     return suspensions.hold(tenantId, (until) =>
-      endpoints.settle(this.#held, until, { ...this.#told(), held_for: tenantId }),
+      endpoints.settle(this.#held, until, { ...this.#told(), suspended_tenant: tenantId }),
     );
   }
 

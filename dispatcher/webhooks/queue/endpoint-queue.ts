@@ -245,7 +245,7 @@ export class Lane {
     this.#isGone = false;
     const { row } = this.#tenure;
     if (row.rate_per_second !== before.rate_per_second) this.#pace = pace(row.rate_per_second);
-    if (row.wakes !== before.wakes) this.#backlog.lookAnew();
+    if (row.due_changes !== before.due_changes) this.#backlog.lookAnew();
     if (row.status !== before.status) this.#deps.announce(row);
   }
 

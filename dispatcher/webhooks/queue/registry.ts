@@ -1,5 +1,5 @@
 import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { holdMs } from "../../work/lease.ts";
+import { leaseMs } from "../../work/lease.ts";
 import type { LaneDeps } from "./deps.ts";
 import { Lane } from "./endpoint-queue.ts";
 import { readMemory } from "./read-memory.ts";
@@ -40,7 +40,7 @@ export const laneRegistry = (deps: LaneRegistryDeps): LaneRegistry => {
   const nowMs = (): number => deps.clock.now().getTime();
 
   const take = async (id: string): Promise<Lane | null> => {
-    const held = await deps.endpoints.take(id, { holder: deps.holder, now: deps.clock.now(), holdMs });
+    const held = await deps.endpoints.take(id, { holder: deps.holder, now: deps.clock.now(), leaseMs });
     if (held === null) {
       elsewhere.set(id, nowMs() + elsewhereMs);
       opening.delete(id);

@@ -37,7 +37,7 @@ describe("a delivery that fails for more than a day", function () {
   /** As if that instant had come: what is stored of the time of the next request lies in the past. */
   const moveToNow = async ({ _id }: WebhookDeliveryRow): Promise<void> => {
     await deliveries().updateOne({ _id }, { $set: { due_at: new Date() } });
-    await webhooks().updateOne({ _id: endpoint._id }, { $set: { due_at: new Date() }, $inc: { wakes: 1 } });
+    await webhooks().updateOne({ _id: endpoint._id }, { $set: { due_at: new Date() }, $inc: { due_changes: 1 } });
   };
 
   it("is requested seven times, at the documented times and after a restart too, then is dead", async () => {

@@ -57,7 +57,7 @@ describe("a healthy endpoint beside others of its app", function () {
     await startPrograms();
     stream = keepPosting(system, api, "healthy");
     await until(() => inbox.arrivals("/healthy").length >= 20, 10_000);
-    const due = { $set: { due_at: new Date() }, $inc: { wakes: 1 } };
+    const due = { $set: { due_at: new Date() }, $inc: { due_changes: 1 } };
     await system.db.collection<WebhookRow>("webhooks").updateOne({ _id: gone._id }, due);
     const are = ({ dead = 0 }): boolean => dead === 100_000;
     await deliveriesBecome(system, [gone._id], { are, withinMs: 120_000 });

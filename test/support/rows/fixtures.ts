@@ -10,7 +10,7 @@ import { type SubscriptionRow, subscriptionCollection } from "#core/storage/peop
 import { aliasKey, type UserRow, userCollection } from "#core/storage/people/users.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
-import { asleep } from "#core/storage/work/due.ts";
+import { noWork } from "#core/storage/work/due.ts";
 
 /** Long enough ago that nothing which depends on age (a new organisation's cap) applies. */
 export const longSince = new Date("2026-01-01T00:00:00Z");
@@ -144,7 +144,7 @@ export const aUser = (over: Partial<UserRow> & Pick<UserRow, "tenant_id" | "app_
     last_active_at: longSince,
     created_at: longSince,
     updated_at: longSince,
-    ...asleep,
+    ...noWork,
     outbox: [],
     changed: [],
     revision: 0,
@@ -171,7 +171,7 @@ export const aSubscription = (
   unsubscribed_at: null,
   created_at: longSince,
   updated_at: longSince,
-  ...asleep,
+  ...noWork,
   outbox: [],
   ...over,
 });

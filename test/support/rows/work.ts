@@ -3,7 +3,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import { asleep } from "#core/storage/work/due.ts";
+import { noWork } from "#core/storage/work/due.ts";
 import type { Hold } from "../../../dispatcher/work/lease.ts";
 import type { Suspensions } from "../../../dispatcher/work/suspensions.ts";
 
@@ -28,13 +28,13 @@ export const aSubscription = (change: Partial<SubscriptionRow> = {}): Subscripti
   unsubscribed_at: null,
   created_at: noon,
   updated_at: noon,
-  ...asleep,
+  ...noWork,
   outbox: [],
   ...change,
 });
 
 export const aMessage = (change: Partial<MessageRow> = {}): MessageRow => ({
-  ...asleep,
+  ...noWork,
   _id: "msg_1",
   tenant_id: "ten_1",
   app_id: "app_1",
@@ -67,7 +67,7 @@ export const aMessage = (change: Partial<MessageRow> = {}): MessageRow => ({
 });
 
 export const aChunk = (change: Partial<ChunkRow> = {}): ChunkRow => ({
-  ...asleep,
+  ...noWork,
   _id: derivedId("chunk", "msg_1", "0"),
   message_id: "msg_1",
   tenant_id: "ten_1",

@@ -231,7 +231,7 @@ describe("a POST that is made again with its idempotency key", () => {
 
   it("is gone on with after an attempt of which nobody knows what it changed", async () => {
     const ring = keyRing(testKeyRing);
-    const deps = { replies: replies(site.db), holdMs: 60_000, clock: systemClock, seal: ring.seal, open: ring.open };
+    const deps = { replies: replies(site.db), leaseMs: 60_000, clock: systemClock, seal: ring.seal, open: ring.open };
     const asked = { app: tenant.app, operation: "makeThing", key: randomUUID(), fingerprint: "f" };
     const ids: string[] = [];
     const fail = async ({ newId }: Attempt): Promise<never> => {

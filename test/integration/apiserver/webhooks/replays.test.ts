@@ -175,7 +175,7 @@ describe("deliveries of a webhook that are sent again", () => {
         const stored = await endpoints().findOne({ _id: of });
         const expected = { kind, after: null, status: null, event_type: null, ...filter };
         expect(stored?.recovery).to.deep.include(expected);
-        expect([stored?.wakes, stored?.due_at instanceof Date]).to.deep.equal([1, true]);
+        expect([stored?.due_changes, stored?.due_at instanceof Date]).to.deep.equal([1, true]);
       });
     }
 

@@ -176,7 +176,7 @@ describe("webhooks", () => {
     expect((await row(id)).due_at).to.equal(null);
     expect((await call("PATCH", `/${id}`, { paused: false })).body["paused"]).to.equal(false);
     await rung(id);
-    expect(await row(id)).to.deep.include({ wakes: 1 });
+    expect(await row(id)).to.deep.include({ due_changes: 1 });
     expect((await row(id)).due_at).to.not.equal(null);
   });
 

@@ -131,7 +131,7 @@ describe("timers", function () {
     await rows.insertMany([aRow("taken", inMs(-10)), aRow("ended", inMs(-10))]);
     const until1 = inMs(0);
     const part = await run("p1", async (row) => {
-      const held = await takeLease(rows, { id: row._id, holder: "w", now: until1, holdMs: 60_000 });
+      const held = await takeLease(rows, { id: row._id, holder: "w", now: until1, leaseMs: 60_000 });
       if (row._id === "ended") await settle(rows, { id: row._id, fence: held?.fence ?? 0, dueAt: null });
       rung.push({ id: row._id, at: 0, by: "", tenant: "" });
     });

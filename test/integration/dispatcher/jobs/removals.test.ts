@@ -7,7 +7,7 @@ import { subscriptionEvent, userCreated } from "#core/storage/people/events.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
 import { peopleIn, type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
-import { asleep } from "#core/storage/work/due.ts";
+import { noWork } from "#core/storage/work/due.ts";
 import { appRemoval, removals, userRemoval } from "#core/storage/work/removals.ts";
 import { deliveryOf, written } from "../../../../dispatcher/webhooks/match/delivery.ts";
 import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
@@ -194,7 +194,7 @@ describe("the removal of people and apps", function () {
       text: JSON.stringify(event),
       once: false as const,
     }));
-    const batch = { ...asleep, ...of, _id: `evb_${externalId}`, events: stored, traceparent: null };
+    const batch = { ...noWork, ...of, _id: `evb_${externalId}`, events: stored, traceparent: null };
     await eventBatches(site.db).insert([{ ...batch, created_at: due(-minuteMs), due_at: due(minuteMs) }]);
     await begin(user);
     await site.startDispatcher();

@@ -11,7 +11,7 @@ import { conclude, deliveryIdOf } from "../../../../dispatcher/messages/delivery
 import { aChunk, aMessage, aSubscription, noon } from "../../../support/rows/work.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 
-const hold = (holder: string, now = noon) => ({ holder, now, holdMs: 30_000 });
+const hold = (holder: string, now = noon) => ({ holder, now, leaseMs: 30_000 });
 const later = (ms: number) => new Date(noon.getTime() + ms);
 
 const rowOf = (messageId: string, n = 0) => {

@@ -35,7 +35,7 @@ describe("the lanes of an endpoint", function () {
 
   it("leave an endpoint that another process holds to it: what comes is stored, and its holder is called", async () => {
     const endpoint = await anEndpoint();
-    const held = await work().take(endpoint._id, { holder: "other", now: clock.now(), holdMs: 30_000 });
+    const held = await work().take(endpoint._id, { holder: "other", now: clock.now(), leaseMs: 30_000 });
     const { lanes: some, sent, rung, called } = await aDispatcher();
     await offer(some, endpoint, rowsFor(endpoint, 3));
     expect(rung).to.deep.equal([endpoint._id]);
@@ -51,13 +51,13 @@ describe("the lanes of an endpoint", function () {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 1));
     const ago = new Date(Date.now() - 31_000);
-    const dead = await work().take(endpoint._id, { holder: "dead", now: ago, holdMs: 30_000 });
+    const dead = await work().take(endpoint._id, { holder: "dead", now: ago, leaseMs: 30_000 });
     const { lanes: some, sent } = await aDispatcher();
     await some.answer(endpoint._id);
     await until(() => sent.length === 1);
     if (dead === null) throw new Error("the endpoint was free");
     expect(await work().settle(dead, null, {})).to.equal(false);
-    expect(await work().renew(dead, {}, { now: clock.now(), holdMs: 30_000 })).to.equal(null);
+    expect(await work().renew(dead, {}, { now: clock.now(), leaseMs: 30_000 })).to.equal(null);
   });
 
   it("begin nothing once their lease has run out, until it is renewed", async () => {
@@ -66,7 +66,7 @@ describe("the lanes of an endpoint", function () {
     const shifted = { now: () => new Date(Date.now() + shiftMs) };
     const { lanes: some, sent } = await aDispatcher({ clock: shifted });
     await offer(some, endpoint, rowsFor(endpoint, 1));
-    const other = { holder: "other", now: new Date(Date.now() + 31_000), holdMs: 60_000 };
+    const other = { holder: "other", now: new Date(Date.now() + 31_000), leaseMs: 60_000 };
     expect(await work().take(endpoint._id, other)).to.not.equal(null);
     shiftMs = 31_000;
     await offer(some, endpoint, rowsFor(endpoint, 4));
@@ -81,7 +81,7 @@ describe("the lanes of an endpoint", function () {
     const { lanes: some, rung } = await aDispatcher({ clock: shifted });
     await offer(some, endpoint, rowsFor(endpoint, 1));
     const now = new Date(Date.now() + 31_000);
-    const other = await work().take(endpoint._id, { holder: "other", now, holdMs: 30_000 });
+    const other = await work().take(endpoint._id, { holder: "other", now, leaseMs: 30_000 });
     if (other === null) throw new Error("the lease had run out");
     expect(await work().settle(other, null, {})).to.equal(true); // it found nothing to do, and looks no more by itself
     shiftMs = 31_000;
@@ -158,7 +158,7 @@ describe("the lanes of an endpoint", function () {
     const inAnHour = new Date(Date.now() + 3_600_000);
     const { lanes: some, sent } = await aDispatcher({
       send: async (...given) => {
-        await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew, $inc: { wakes: 1 } });
+        await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew, $inc: { due_changes: 1 } });
         const { concluded, ...rest } = await succeed(...given);
         return { ...rest, concluded: { ...concluded, status: "failed", due_at: inAnHour, delivered_at: null } };
       },
@@ -171,7 +171,7 @@ describe("the lanes of an endpoint", function () {
 
   it("do not give an endpoint back with a count that began anew meanwhile", async () => {
     const endpoint = await anEndpoint({ failure_count: 3, streak_since: new Date() });
-    const held = await work().take(endpoint._id, { holder: "h", now: clock.now(), holdMs: 30_000 });
+    const held = await work().take(endpoint._id, { holder: "h", now: clock.now(), leaseMs: 30_000 });
     if (held === null) throw new Error("the endpoint was free");
     await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew });
     expect(await work().settle(held, null, { failure_count: 4 })).to.equal(false);

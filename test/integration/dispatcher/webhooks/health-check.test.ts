@@ -107,7 +107,7 @@ describe("the check of endpoints' health", () => {
       disabled_reason: "failing for 14 days",
       notified: "disabled",
       due_at: new Date(noon.getTime() + 14 * dayMs),
-      wakes: 1,
+      due_changes: 1,
     });
     expect([rung, announced]).to.deep.equal([["whk_1"], ["whk_1"]]);
   }).timeout(20_000);

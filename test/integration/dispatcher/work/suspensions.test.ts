@@ -61,7 +61,7 @@ describe("the suspensions of tenants", function () {
   /** A message, a chunk and an endpoint that wait for a tenant until a minute from now. */
   const heldFor = async (tenantId: string) => {
     const id = tenantId.slice(-8);
-    const wait = { tenant_id: tenantId, held_for: tenantId, due_at: new Date(Date.now() + 60_000) };
+    const wait = { tenant_id: tenantId, suspended_tenant: tenantId, due_at: new Date(Date.now() + 60_000) };
     const messages = db.collection<MessageRow>(messageCollection.name);
     await messages.insertOne(aMessage({ _id: `msg_${id}`, ...wait }));
     await messages.insertOne(aMessage({ _id: `msg_${id}_ended`, ...wait, due_at: null, status: "completed" }));
@@ -75,8 +75,10 @@ describe("the suspensions of tenants", function () {
       ]);
     return {
       isReleased: async () =>
-        (await read()).every((row) => row?.held_for === undefined && (row?.due_at?.getTime() ?? 0) <= Date.now()),
-      wakes: async () => (await read())[2]?.wakes,
+        (await read()).every(
+          (row) => row?.suspended_tenant === undefined && (row?.due_at?.getTime() ?? 0) <= Date.now(),
+        ),
+      due_changes: async () => (await read())[2]?.due_changes,
       ended: () => messages.findOne({ _id: `msg_${id}_ended` }),
     };
   };
@@ -125,10 +127,10 @@ describe("the suspensions of tenants", function () {
     tell("*", "*");
     await until(held.isReleased, readByItselfMs / 2);
     expect(resumed).to.deep.equal([tenant]);
-    expect(await held.wakes()).to.equal(1);
+    expect(await held.due_changes()).to.equal(1);
     expect(await held.ended())
       .to.deep.include({ due_at: null })
-      .and.not.to.have.property("held_for");
+      .and.not.to.have.property("suspended_tenant");
   });
 
   it("keep nothing that is held while its tenant is just going on", async () => {

@@ -158,14 +158,14 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
 
   it("resumed, what was kept is due, and a dispatcher is called", async () => {
     await resynced(); // no call of a pass before is still to come
-    const { _id, wakes } = await rowOf(shaped());
+    const { _id, due_changes } = await rowOf(shaped());
     const rung = (await doorbellOf(_id)) ?? 0;
     await herald.patch(shaped(), { spec: { paused: false } });
     await until(async () => !(await rowOf(shaped())).paused, 10_000);
     await until(async () => ((await doorbellOf(_id)) ?? 0) > rung, 10_000);
     const row = await rowOf(shaped());
     expect(row.due_at).to.be.an.instanceOf(Date);
-    expect(row.wakes).to.be.greaterThan(wakes);
+    expect(row.due_changes).to.be.greaterThan(due_changes);
   });
 
   it("a template that does not parse is refused", async () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Hold, type HoldDeps, holding, holdMs } from "../../../../dispatcher/work/lease.ts";
+import { type Hold, type HoldDeps, holding, leaseMs } from "../../../../dispatcher/work/lease.ts";
 import { handClock, noon } from "../../../support/rows/work.ts";
 
 const running = new AbortController().signal;
@@ -8,7 +8,7 @@ const running = new AbortController().signal;
 const seen = <T>(change: Partial<HoldDeps>, look: (hold: Hold) => T | Promise<T>): Promise<T> =>
   holding(
     {
-      taken: { lease: { holder: "h", until: new Date(noon.getTime() + holdMs) } },
+      taken: { lease: { holder: "h", until: new Date(noon.getTime() + leaseMs) } },
       extend: async () => true,
       stops: [running],
       clock: handClock(),
@@ -24,7 +24,7 @@ describe("holding", () => {
     const clock = handClock();
     const states = await seen({ clock }, (hold) => {
       const before = [hold.isLost(), hold.isOver()];
-      clock.advance(holdMs - 1);
+      clock.advance(leaseMs - 1);
       const justBefore = hold.isLost();
       clock.advance(1); // as after a SIGSTOP
       return [before, justBefore, hold.isLost(), hold.isOver()];
@@ -34,7 +34,7 @@ describe("holding", () => {
 
   it("counts from when the lease was taken, however long it took until the work began", async () => {
     const clock = handClock();
-    clock.advance(holdMs - 5_000); // reading the message and the app
+    clock.advance(leaseMs - 5_000); // reading the message and the app
     const extend = () => new Promise<boolean>(() => undefined); // MongoDB hangs
     const isLost = await seen({ clock, extend }, (hold) => {
       clock.advance(5_000);
@@ -53,7 +53,7 @@ describe("holding", () => {
     };
     const states = await seen({ clock, extend }, async (hold) => {
       await turn();
-      clock.advance(holdMs - 10_000 - 1);
+      clock.advance(leaseMs - 10_000 - 1);
       const justBefore = hold.isLost();
       clock.advance(1);
       return [justBefore, hold.isLost()];

@@ -53,10 +53,10 @@ describe("leases", () => {
 
   it("extends for its holder and refuses one that was overtaken", async () => {
     await takeLease(rows, hold("p1", t0));
-    expect(await extendLease(rows, { id: "a", fence: 1, now: later(900), holdMs: 1_000 })).to.equal(true);
+    expect(await extendLease(rows, { id: "a", fence: 1, now: later(900), leaseMs: 1_000 })).to.equal(true);
     expect(await takeLease(rows, hold("p2", later(1_500)))).to.equal(null);
     await takeLease(rows, hold("p2", later(1_900)));
-    expect(await extendLease(rows, { id: "a", fence: 1, now: later(2_000), holdMs: 1_000 })).to.equal(false);
+    expect(await extendLease(rows, { id: "a", fence: 1, now: later(2_000), leaseMs: 1_000 })).to.equal(false);
   });
 
   it("writes a result under its fence and gives the lease back", async () => {
@@ -91,7 +91,7 @@ describe("leases", () => {
   describe("namedLease", () => {
     let nowMs = t0.getTime();
     const clock = { now: () => new Date(nowMs) };
-    const view = (holder: string) => namedLease(mongo.db, { name: "timers/x", holder, holdMs: 1_000, clock });
+    const view = (holder: string) => namedLease(mongo.db, { name: "timers/x", holder, leaseMs: 1_000, clock });
 
     it("is held by one of many that ask for it the first time", async () => {
       const taken = await Promise.all(Array.from({ length: 20 }, (_, i) => view(`p${i}`).take()));
@@ -113,4 +113,4 @@ describe("leases", () => {
   });
 });
 
-const hold = (holder: string, now: Date) => ({ id: "a", holder, now, holdMs: 1_000 });
+const hold = (holder: string, now: Date) => ({ id: "a", holder, now, leaseMs: 1_000 });
