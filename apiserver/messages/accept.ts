@@ -1,8 +1,8 @@
+import { reachOf } from "#core/channels/content.ts";
 import { pushErrors } from "#core/channels/limits.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { newId } from "#core/domain/ids.ts";
-import { reachOf } from "#core/domain/messages/channels.ts";
 import { AppError, refuse } from "#core/errors.ts";
 import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";

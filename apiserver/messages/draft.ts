@@ -1,4 +1,4 @@
-import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#core/domain/messages/channels.ts";
+import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#core/channels/content.ts";
 import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import { Content, type CreateNotification, Options } from "#core/schema/messages/notification.ts";

@@ -1,4 +1,4 @@
-import { checkAddress } from "#core/domain/people/address.ts";
+import { checkAddress } from "#core/channels/addresses.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import { type FieldError, invalid, refuse } from "#core/errors.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";

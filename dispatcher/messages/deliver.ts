@@ -1,8 +1,8 @@
+import { maskAddress } from "#core/channels/mask.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { isTranslated } from "#core/domain/messages/languages.ts";
 import { NotBegun, type Outcome, type Recipient } from "#core/domain/messages/outcome.ts";
-import { maskAddress } from "#core/domain/people/mask.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import { type DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";

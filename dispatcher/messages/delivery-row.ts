@@ -1,6 +1,6 @@
+import { maskAddress } from "#core/channels/mask.ts";
 import { derivedId, ulid } from "#core/domain/ids.ts";
 import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
-import { maskAddress } from "#core/domain/people/mask.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";

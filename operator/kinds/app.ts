@@ -1,6 +1,6 @@
+import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
-import { type AppSpec, appResource } from "#core/schema/apps/resource.ts";
 import { type AppRow, type Apps, appCollection } from "#core/storage/apps/apps.ts";
 import type { OneWriter } from "#core/storage/mongo/duplicate.ts";
 import type { Plans } from "#core/storage/plans/plans.ts";

@@ -1,8 +1,8 @@
+import { appResource } from "#core/channels/app-resource.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { OperatorMetrics } from "#core/runtime/metrics/operator.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { apiKeyResource } from "#core/schema/api-keys/resource.ts";
-import { appResource } from "#core/schema/apps/resource.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import { liveActivityTypeResource } from "#core/schema/live-activities/resource.ts";
 import { planResource } from "#core/schema/plans/resource.ts";

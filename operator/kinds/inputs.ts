@@ -1,6 +1,6 @@
+import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { type ApiKeySpec, apiKeyResource } from "#core/schema/api-keys/resource.ts";
-import { type AppSpec, appResource } from "#core/schema/apps/resource.ts";
 import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
 import type { HealthWindow } from "#core/schema/webhooks/webhook.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";

@@ -1,5 +1,5 @@
+import type { AppSpec } from "#core/channels/app-resource.ts";
 import type { ApiKeySpec } from "#core/schema/api-keys/resource.ts";
-import type { AppSpec } from "#core/schema/apps/resource.ts";
 import type { LiveActivityTypeSpec } from "#core/schema/live-activities/resource.ts";
 import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
 import type { TenantSpec } from "#core/schema/tenants/resource.ts";

@@ -1,4 +1,4 @@
-import { type AppSpec, appResource } from "#core/schema/apps/resource.ts";
+import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
 import type { AppRow, Apps } from "#core/storage/apps/apps.ts";
 import type { Tenants } from "#core/storage/tenants/tenants.ts";
 import { type Finding, refused, waiting } from "../engine/conditions.ts";

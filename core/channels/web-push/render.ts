@@ -1,6 +1,6 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
-import { headerText } from "../email/header-text.ts";
+import { headerText } from "../header-text.ts";
 import { type Rendering } from "../rendering.ts";
 
 /** What the service worker of a site receives, as JSON; members without a value are left out. */

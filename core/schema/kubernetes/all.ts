@@ -1,5 +1,5 @@
+import { appResource } from "../../channels/app-resource.ts";
 import { apiKeyResource } from "../api-keys/resource.ts";
-import { appResource } from "../apps/resource.ts";
 import { liveActivityTypeResource } from "../live-activities/resource.ts";
 import { planResource } from "../plans/resource.ts";
 import { tenantResource } from "../tenants/resource.ts";

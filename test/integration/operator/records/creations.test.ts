@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
+import type { AppSpec } from "#core/channels/app-resource.ts";
+import { appResource } from "#core/channels/app-resource.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
-import type { AppSpec } from "#core/schema/apps/resource.ts";
-import { appResource } from "#core/schema/apps/resource.ts";
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { ensureIndexes } from "#core/storage/mongo/all.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { checkAddress } from "#core/domain/people/address.ts";
+import { checkAddress } from "#core/channels/addresses.ts";
 import { isReservedId } from "#core/domain/people/reserved-ids.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";

@@ -1,4 +1,4 @@
-import type { Channel } from "../../schema/vocabulary/channels.ts";
+import type { Channel } from "../schema/vocabulary/channels.ts";
 
 /** An address as it may be shown: the last 8 characters of a token, the first letter and domain of a mail address. */
 export const maskAddress = (channel: Channel, address: string): string => {

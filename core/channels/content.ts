@@ -1,7 +1,7 @@
-import type { FieldError } from "../../errors.ts";
-import type { Content, Options, Target } from "../../schema/messages/notification.ts";
-import { type SendableChannel, sendableChannels } from "../../schema/vocabulary/channels.ts";
-import { languagesOf, localised } from "./languages.ts";
+import { languagesOf, localised } from "../domain/messages/languages.ts";
+import type { FieldError } from "../errors.ts";
+import type { Content, Options, Target } from "../schema/messages/notification.ts";
+import { type SendableChannel, sendableChannels } from "../schema/vocabulary/channels.ts";
 
 /** Whether a message says anything on a channel. Source: decisions 7.1. */
 export const hasContent = (channel: SendableChannel, content: Content): boolean =>

@@ -1,5 +1,5 @@
 import { domainToASCII } from "node:url";
-import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
+import type { SendableChannel } from "../schema/vocabulary/channels.ts";
 
 export type Checked = { ok: true; address: string } | { ok: false; problem: string };
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
-import { Closed } from "../json/common.ts";
-import { cel, commonStatus, externalId, resourceSpec, secretRef } from "../kubernetes/common.ts";
-import { defineResource } from "../kubernetes/definition.ts";
+import { Closed } from "../schema/json/common.ts";
+import { cel, commonStatus, externalId, resourceSpec, secretRef } from "../schema/kubernetes/common.ts";
+import { defineResource } from "../schema/kubernetes/definition.ts";
 
 const { Enum, Integer, Optional, String: Text } = Type;
 
