@@ -1,5 +1,4 @@
-import { reachOf } from "#core/channels/content.ts";
-import { pushErrors } from "#core/channels/limits.ts";
+import { impossible, reachOf } from "#core/channels/content.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { newId } from "#core/domain/ids.ts";
@@ -45,7 +44,7 @@ export const accept =
     const { caller, app, key } = request;
     const draft = draftOf(request.body, deps.clock.now());
     const channels = draft.channels.filter((channel) => app.channels[channel] !== undefined);
-    refuse(pushErrors(draft, channels));
+    refuse(impossible(draft, channels));
     const audience = {
       tenantId: caller.tenant._id,
       appId: app._id,

@@ -1,96 +1,21 @@
 import { type Static, Type } from "typebox";
 import { Closed } from "../schema/json/common.ts";
-import { cel, commonStatus, externalId, resourceSpec, secretRef } from "../schema/kubernetes/common.ts";
+import { commonStatus, externalId, resourceSpec } from "../schema/kubernetes/common.ts";
 import { defineResource } from "../schema/kubernetes/definition.ts";
+import type { SaidAccounts } from "./accounts.ts";
+import { allDefinitions } from "./all.ts";
+import { resourceMember } from "./kit/account.ts";
 
-const { Enum, Integer, Optional, String: Text } = Type;
+const { Enum, Optional, String: Text } = Type;
 
-const mailAddress = (description: string) =>
-  Text({ minLength: 3, maxLength: 320, pattern: "^[^@\\s<>]+@[^@\\s<>]+$", description });
-const hostName = (description: string) =>
-  Text({ minLength: 1, maxLength: 253, pattern: "^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$", description });
-
-const Ios = Closed(
-  {
-    teamId: Text({ pattern: "^[A-Z0-9]{10}$", maxLength: 10, description: "Apple developer team, 10 characters" }),
-    keyId: Text({ pattern: "^[A-Z0-9]{10}$", maxLength: 10, description: "id of the APNs key, 10 characters" }),
-    bundleId: Text({
-      minLength: 1,
-      maxLength: 155,
-      pattern: "^[A-Za-z0-9.-]+$",
-      description: "bundle id of the iOS app; the topic of its pushes",
-    }),
-    environment: Enum(["production", "sandbox"], {
-      default: "production",
-      description: "which of Apple's two services the app's tokens belong to",
-    }),
-    secretRef: secretRef("`private_key`: the APNs key as Apple gives it (.p8, PEM, EC P-256)"),
-  },
-  { description: "APNs, by token authentication" },
-);
-
-const Android = Closed(
-  {
-    secretRef: secretRef(
-      "`service_account.json`: the Google service account's file, from which project_id, client_email, private_key and token_uri are read",
+/** The account of each channel, by the channel's own member. */
+const Channels = Type.Unsafe<SaidAccounts>(
+  Closed(
+    Object.fromEntries(
+      allDefinitions.map((channel) => [channel.resourceMember, Optional(resourceMember(channel.account))]),
     ),
-  },
-  { description: "Firebase Cloud Messaging, HTTP v1" },
-);
-
-const Web = Closed(
-  {
-    subject: Text({
-      minLength: 8,
-      maxLength: 320,
-      pattern: "^(mailto:[^@\\s]+@[^@\\s]+|https://\\S+)$",
-      description: "whom a push service may write to: mailto: or https: (RFC 8292)",
-    }),
-    secretRef: secretRef(
-      "`private_key`: the VAPID key, 32 bytes in base64url; its public half appears in status.webPushPublicKey",
-    ),
-  },
-  { description: "web push with VAPID" },
-);
-
-const Dkim = Closed(
-  {
-    domain: hostName("the signing domain (d=)"),
-    selector: hostName("the selector (s=)"),
-  },
-  { description: "DKIM signature; the Secret's `dkim_private_key` is the key (PEM)" },
-);
-
-const Email = Closed(
-  {
-    host: hostName("SMTP server"),
-    port: Integer({ minimum: 1, maximum: 65_535, default: 587, description: "SMTP port" }),
-    security: Enum(["starttls", "tls", "none"], {
-      default: "starttls",
-      description: "starttls: refuses to go on without it; tls: from the first byte; none: only for a trusted network",
-    }),
-    fromName: Optional(
-      Text({ minLength: 1, maxLength: 128, pattern: "^[^\\x00-\\x1f\\x7f]+$", description: "default sender's name" }),
-    ),
-    fromAddress: mailAddress("default sender's address"),
-    username: Optional(
-      Text({ minLength: 1, maxLength: 256, description: "SMTP user; needs `password` in the Secret" }),
-    ),
-    dkim: Optional(Dkim),
-    secretRef: Optional(secretRef("`password` when username is set, `dkim_private_key` when dkim is set")),
-  },
-  {
-    description: "e-mail over SMTP",
-    ...cel({
-      rule: "has(self.secretRef) == (has(self.username) || has(self.dkim))",
-      message: "secretRef goes with username or dkim: both or neither",
-    }),
-  },
-);
-
-const Channels = Closed(
-  { ios: Optional(Ios), android: Optional(Android), web: Optional(Web), email: Optional(Email) },
-  { default: {}, description: "provider account of each channel; a channel without one refuses messages" },
+    { default: {}, description: "provider account of each channel; a channel without one refuses messages" },
+  ),
 );
 
 export const AppSpec = resourceSpec(externalId("app"), {

@@ -1,35 +1,16 @@
-import { languagesOf, localised } from "../domain/messages/languages.ts";
+import { languagesOf } from "../domain/messages/languages.ts";
 import type { FieldError } from "../errors.ts";
 import type { Content, Options, Target } from "../schema/messages/notification.ts";
 import { type SendableChannel, sendableChannels } from "../schema/vocabulary/channels.ts";
+import { allDefinitions, definitions } from "./all.ts";
+import type { ChannelDefinition } from "./kit/channel.ts";
+import { anId } from "./kit/rendering.ts";
 
-/** Whether a message says anything on a channel. Source: decisions 7.1. */
+type Said = { content: Content; options: Options };
+
+/** Whether a message says anything on a channel. */
 export const hasContent = (channel: SendableChannel, content: Content): boolean =>
-  channel === "email"
-    ? content.email_subject !== undefined && content.email_body !== undefined
-    : hasTexts(content) || content.content_available === true || Object.keys(content.data ?? {}).length > 0;
-
-const hasTexts = ({ headings, contents }: Content): boolean => headings !== undefined || contents !== undefined;
-
-/** Texts that were given and say nothing on these channels: what they make would count as sent, and nobody would see it. */
-export const emptyTexts = (content: Content, over: readonly SendableChannel[]): FieldError[] => [
-  ...(over.some((channel) => channel !== "email") ? emptyPush(content) : []),
-  ...(over.includes("email") ? emptyMail(content) : []),
-];
-
-/** A push without a title and a body wakes the device and shows nothing, which is asked for by `content_available`. */
-const emptyPush = (content: Content): FieldError[] => {
-  const { headings, contents, content_available: isSilent } = content;
-  if (isSilent === true || !hasTexts(content)) return [];
-  const language = languagesOf(content).findLast((one) => !localised(headings, one) && !localised(contents, one));
-  if (language === undefined) return [];
-  const [member, texts] = contents === undefined ? ["headings", headings] : ["contents", contents];
-  const field = language !== null && texts?.[language] !== undefined ? `${member}.${language}` : member;
-  return [{ field, message: "has no text; content_available asks for a push that shows nothing" }];
-};
-
-const emptyMail = ({ email_subject: subject, email_body: body }: Content): FieldError[] =>
-  subject === "" && body === "" ? [{ field: "email_body", message: "is empty, and so is email_subject" }] : [];
+  definitions[channel].content.isIn(content);
 
 /** The channels that have content: those that a message goes over when it names none. */
 export const channelsWithContent = (content: Content): SendableChannel[] =>
@@ -38,12 +19,43 @@ export const channelsWithContent = (content: Content): SendableChannel[] =>
 /** The channels a message asks for, each once, in its own order; null when it names none. */
 export const channelsAsked = ({ channels }: Target): string[] | null => (channels ? [...new Set(channels)] : null);
 
-/** Channel and status of the subscriptions that a message may reach. Source: decisions 2.3 (include_unsubscribed). */
+/** Texts that were given and say nothing on these channels. */
+export const emptyTexts = (content: Content, over: readonly SendableChannel[]): FieldError[] =>
+  [...new Set(chosen(over).map((channel) => channel.content))].flatMap((rule) => rule.empty(content));
+
+/** Channel and status of the subscriptions that a message may reach. */
 export const reachOf = (
   channels: readonly SendableChannel[],
   { include_unsubscribed: isWide }: Options,
 ): { channel: SendableChannel; status: "subscribed" | "unsubscribed" }[] =>
   channels.flatMap((channel) => [
     { channel, status: "subscribed" as const },
-    ...(channel === "email" && isWide === true ? [{ channel, status: "unsubscribed" as const }] : []),
+    ...(isWide === true && definitions[channel].mayReachUnsubscribed
+      ? [{ channel, status: "unsubscribed" as const }]
+      : []),
   ]);
+
+/**
+ * What makes a message impossible on these channels: a body over the provider's limit in some language, or what else
+ * a channel says. Asked before a message is accepted. Source: spec 4.2, decisions 7.11.
+ */
+export const impossible = (message: Said, over: readonly SendableChannel[]): FieldError[] => [
+  ...chosen(over).flatMap((channel) => oversize(message, channel)),
+  ...chosen(over).flatMap(({ problems }) => problems?.(message) ?? []),
+];
+
+const chosen = (over: readonly SendableChannel[]): ChannelDefinition[] =>
+  allDefinitions.filter(({ name }) => over.includes(name));
+
+const oversize = ({ content, options }: Said, { name, limit }: ChannelDefinition): FieldError[] => {
+  if (limit === null) return [];
+  const field = content.contents === undefined ? "data" : "contents";
+  for (const language of languagesOf(content)) {
+    const body = limit.body({ messageId: anId, content, options, language, ttlSeconds: options.ttl ?? 2_419_200 });
+    const sizeBytes = Buffer.byteLength(body);
+    if (sizeBytes <= limit.maxBytes) continue;
+    const where = language === null ? "" : ` in language ${language}`;
+    return [{ field, message: `as ${name} it has ${sizeBytes} bytes${where}; at most ${limit.maxBytes} can be sent` }];
+  }
+  return [];
+};

@@ -5,7 +5,7 @@ import { renderWebPush } from "#core/channels/web-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Sealed } from "#core/runtime/process/key-ring.ts";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
-import type { AppRow, ChannelAccounts } from "#core/storage/apps/apps.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { GuardedClient } from "../net/guarded/client.ts";
 import type { OpenTransport } from "../net/transport.ts";
 import { fcm } from "./android-push/fcm.ts";
@@ -37,7 +37,7 @@ export const openAccount =
   };
 
 type Secret = (sealed: Sealed, member: string) => string;
-type Opener = (of: ChannelAccounts, secret: Secret, deps: AccountsDeps) => Account | null;
+type Opener = (of: AppRow["channels"], secret: Secret, deps: AccountsDeps) => Account | null;
 
 const openers: Record<SendableChannel, Opener> = {
   ios_push: ({ ios_push: of }, secret, { open, tokens, apnsUrls, timeoutMs, clock }) => {

@@ -1,4 +1,4 @@
-import type { Rendering } from "#core/channels/rendering.ts";
+import type { Rendering } from "#core/channels/kit/rendering.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Origins, Provider } from "#core/domain/messages/outcome.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";

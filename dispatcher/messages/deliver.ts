@@ -1,4 +1,4 @@
-import { maskAddress } from "#core/channels/mask.ts";
+import { maskAddress } from "#core/channels/addresses.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { isTranslated } from "#core/domain/messages/languages.ts";

@@ -1,4 +1,4 @@
-import { maskAddress } from "#core/channels/mask.ts";
+import { maskAddress } from "#core/channels/addresses.ts";
 import { derivedId, ulid } from "#core/domain/ids.ts";
 import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";

@@ -1,3 +1,4 @@
+import { secretNamesOf } from "#core/channels/accounts.ts";
 import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
@@ -10,7 +11,7 @@ import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Secrets } from "../kube/secrets.ts";
 import type { Store } from "../kube/store.ts";
-import { accountsOf, secretNamesOf } from "../policies/credentials.ts";
+import { accountsOf } from "../policies/credentials.ts";
 import { idOf } from "../policies/management.ts";
 import { sealAccounts } from "../policies/seal-accounts.ts";
 import { type Common, kept, noRoomYet, noTenant, refusal, secretValues } from "../records/common.ts";

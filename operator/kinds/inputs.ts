@@ -1,3 +1,4 @@
+import { secretNamesOf } from "#core/channels/accounts.ts";
 import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { type ApiKeySpec, apiKeyResource } from "#core/schema/api-keys/resource.ts";
@@ -12,7 +13,6 @@ import type { Handler } from "../engine/reconcile.ts";
 import { unlessUnchanged } from "../engine/unchanged.ts";
 import { type KubeObject, keyFrom, type Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
-import { secretNamesOf } from "../policies/credentials.ts";
 import { idOf } from "../policies/management.ts";
 import { headerSecretsOf } from "../policies/webhook-headers.ts";
 import { healthStatus } from "../policies/webhook-status.ts";

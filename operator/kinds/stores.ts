@@ -1,3 +1,4 @@
+import { secretNamesOf } from "#core/channels/accounts.ts";
 import type { AppSpec } from "#core/channels/app-resource.ts";
 import type { ApiKeySpec } from "#core/schema/api-keys/resource.ts";
 import type { LiveActivityTypeSpec } from "#core/schema/live-activities/resource.ts";
@@ -6,7 +7,6 @@ import type { TenantSpec } from "#core/schema/tenants/resource.ts";
 import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
 import { type KubeObject, keyFrom, type Resource } from "../kube/objects.ts";
 import { objectStore } from "../kube/store.ts";
-import { secretNamesOf } from "../policies/credentials.ts";
 import { type Claimant, idOf } from "../policies/management.ts";
 import { headerSecretsOf } from "../policies/webhook-headers.ts";
 import { appNameOf } from "./app.ts";

@@ -1,3 +1,4 @@
+import { BadSecret } from "#core/channels/kit/secret-text.ts";
 import { type Finding, refused } from "../engine/conditions.ts";
 
 /** The Secrets that a resource names, by name; null: there is none. */
@@ -7,9 +8,6 @@ export type Fault = { reason: "SecretNotFound" | "SecretKeyMissing" | "SecretInv
 
 /** Reads one key of a Secret and parses it; a fault is noted and answered with `instead`, which is then never used. */
 export type Read = <T>(ref: { name: string }, key: string, parse: (text: string) => T, instead: T) => T;
-
-/** Says what is wrong with a value, without it. */
-export class BadSecret extends Error {}
 
 /** A reader that notes every fault in `faults`. */
 export const reader =

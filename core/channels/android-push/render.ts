@@ -1,6 +1,6 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
-import { type Rendering } from "../rendering.ts";
+import { type Rendering } from "../kit/rendering.ts";
 
 /** One push to Android devices, shared by the recipients of a language; `fcmBody` adds token and delivery id. */
 export type FcmPush = {

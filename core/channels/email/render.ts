@@ -1,4 +1,4 @@
-import type { Rendering } from "../rendering.ts";
+import type { Rendering } from "../kit/rendering.ts";
 import { plainText } from "./plain-text.ts";
 
 /** One mail, shared by all its recipients. Addresses that are null are the account's. */

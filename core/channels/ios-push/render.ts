@@ -1,7 +1,7 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content } from "../../schema/messages/notification.ts";
-import { headerText } from "../header-text.ts";
-import { type Rendering } from "../rendering.ts";
+import { headerText } from "../kit/header-text.ts";
+import { type Rendering } from "../kit/rendering.ts";
 
 /** One push to Apple devices, shared by the recipients of a language; `apnsBody` adds what is the recipient's own. */
 export type ApnsPush = {

@@ -1,7 +1,7 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
-import { headerText } from "../header-text.ts";
-import { type Rendering } from "../rendering.ts";
+import { headerText } from "../kit/header-text.ts";
+import { type Rendering } from "../kit/rendering.ts";
 
 /** What the service worker of a site receives, as JSON; members without a value are left out. */
 export type WebPushPayload = {

@@ -1,6 +1,7 @@
 import { Gauge, Histogram, type Registry } from "prom-client";
+import { allDefinitions } from "../../channels/all.ts";
 import type { OutcomeKind } from "../../domain/messages/outcome.ts";
-import { type SendableChannel, sendableChannels } from "../../schema/vocabulary/channels.ts";
+import { sendableChannels } from "../../schema/vocabulary/channels.ts";
 import { combinations, counterFromZero } from "./series.ts";
 import { webhookMetrics } from "./webhooks.ts";
 
@@ -19,8 +20,8 @@ const deliveryMetrics = (registry: Registry) => {
       name: "herald_deliveries_total",
       help: "recipients by channel, provider and outcome (sent, token_invalid, retry_at, config_error, payload_error, uncertain)",
       registry,
-      series: Object.entries(providers).flatMap(([channel, provider]) => [
-        ...combinations({ channel: [channel], provider: [provider], outcome: Object.keys(outcomes) }),
+      series: allDefinitions.flatMap(({ name: channel, providers }) => [
+        ...combinations({ channel: [channel], provider: providers, outcome: Object.keys(outcomes) }),
         { channel, provider: "none", outcome: "config_error" }, // of an app without an account that can be used
       ]),
     }),
@@ -57,13 +58,6 @@ const deliveryMetrics = (registry: Registry) => {
       series: combinations({ status: ["completed", "failed"] }),
     }),
   };
-};
-
-const providers: Record<SendableChannel, string> = {
-  ios_push: "apns",
-  android_push: "fcm",
-  web_push: "web_push",
-  email: "smtp",
 };
 
 const outcomes: Record<OutcomeKind, true> = {

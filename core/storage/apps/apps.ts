@@ -1,33 +1,8 @@
 import type { Db } from "mongodb";
+import type { ChannelAccounts } from "../../channels/accounts.ts";
 import type { Sealed } from "../../runtime/process/key-ring.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import type { Managed, ManagedRows } from "../settings/managed.ts";
-
-/**
- * Account of each channel's provider: what is public in the clear, what is secret sealed by the key ring under the
- * context `apps/<id>/<channel>.<member>`. `Secret` is `string` while they are open.
- */
-export type ChannelAccounts<Secret = Sealed> = {
-  ios_push?: {
-    team_id: string;
-    key_id: string;
-    bundle_id: string;
-    environment: "production" | "sandbox";
-    private_key: Secret;
-  };
-  android_push?: { project_id: string; client_email: string; token_uri: string; private_key: Secret };
-  web_push?: { subject: string; public_key: string; private_key: Secret };
-  email?: {
-    host: string;
-    port: number;
-    security: "starttls" | "tls" | "none";
-    from_name: string | null;
-    from_address: string;
-    username: string | null;
-    password: Secret | null;
-    dkim: { domain: string; selector: string; private_key: Secret } | null;
-  };
-};
 
 export type AppRow = {
   _id: string;
@@ -36,7 +11,8 @@ export type AppRow = {
   /** IANA name. */
   time_zone: string;
   idempotency_mismatch: "replay" | "reject";
-  channels: ChannelAccounts;
+  /** The provider accounts, their secrets sealed by the key ring. */
+  channels: ChannelAccounts<Sealed>;
   /** Grows with every change of `channels`; a dispatcher's pool of an older revision is closed. */
   channels_revision: number;
   managed: Managed | null;

@@ -1,4 +1,4 @@
-import { maskAddress } from "../../channels/mask.ts";
+import { maskAddress } from "../../channels/addresses.ts";
 import type { Subscription } from "../../schema/people/subscription.ts";
 import type { User } from "../../schema/people/user.ts";
 import { timeOf } from "../messages/view.ts";

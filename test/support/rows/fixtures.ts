@@ -4,7 +4,7 @@ import { newId } from "#core/domain/ids.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { planFeatures } from "#core/schema/vocabulary/plan-features.ts";
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys/api-keys.ts";
-import { type AppRow, appCollection, type ChannelAccounts } from "#core/storage/apps/apps.ts";
+import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { aliasKey, type UserRow, userCollection } from "#core/storage/people/users.ts";
@@ -71,7 +71,7 @@ export const anApp = (over: Partial<AppRow> & Pick<AppRow, "tenant_id">): AppRow
 };
 
 /** Accounts of all four channels. Their secrets are sealed, but are no real keys: nothing can be sent with them. */
-export const allAccounts = (appId: string): ChannelAccounts => {
+export const allAccounts = (appId: string): AppRow["channels"] => {
   const ring = keyRing(testKeyRing);
   const seal = (place: string) => ring.seal("not a key", `apps/${appId}/${place}`);
   return {

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
+import { secretNamesOf } from "#core/channels/accounts.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
-import { type Accounts, accountsOf, secretNamesOf } from "../../../../operator/policies/credentials.ts";
+import { type Accounts, accountsOf } from "../../../../operator/policies/credentials.ts";
 import { type Claimant, sharesOf } from "../../../../operator/policies/namespaces.ts";
 import { sealAccounts } from "../../../../operator/policies/seal-accounts.ts";
 import { hashesAfter, hashesBefore, hashOf, isRotationDue, overlapMs } from "../../../../operator/policies/tokens.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { fcmBody, renderFcm } from "#core/channels/android-push/render.ts";
-import type { Rendering } from "#core/channels/rendering.ts";
+import type { Rendering } from "#core/channels/kit/rendering.ts";
 
 const render = (content: Rendering["content"], rest: Partial<Rendering> = {}) => {
   const push = renderFcm({ messageId: "msg_1", content, options: {}, language: null, ttlSeconds: 60, ...rest });

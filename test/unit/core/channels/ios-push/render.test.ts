@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { apnsBody, renderApns } from "#core/channels/ios-push/render.ts";
-import type { Rendering } from "#core/channels/rendering.ts";
+import type { Rendering } from "#core/channels/kit/rendering.ts";
 
 const aRendering = (content: Rendering["content"], rest: Partial<Rendering> = {}): Rendering => ({
   messageId: "msg_1",

@@ -1,4 +1,4 @@
-import type { Content, Options } from "../schema/messages/notification.ts";
+import type { Content, Options } from "../../schema/messages/notification.ts";
 
 /** What every renderer is given: a message, the language of a group of recipients, and what is left of its ttl. */
 export type Rendering = {
@@ -8,3 +8,6 @@ export type Rendering = {
   language: string | null;
   ttlSeconds: number;
 };
+
+/** Stands for the id of a message or a delivery where only the size counts: every id is 30 characters long. */
+export const anId = "0".repeat(30);

@@ -1,0 +1,77 @@
+import type { SendableChannel } from "../schema/vocabulary/channels.ts";
+import { allDefinitions, type Definitions, definitions } from "./all.ts";
+import { type AccountOf, mapSecrets, storedMembers } from "./kit/account.ts";
+
+/** The provider that an account is of; one that does not say it is of the channel's first. */
+export type ProviderOf<C extends SendableChannel> = Definitions[C]["providers"][number];
+
+/** The provider accounts of an app, by channel, with each secret as a `Secret`. */
+export type ChannelAccounts<Secret> = { [C in SendableChannel]?: Stored<C, Secret> };
+
+type Stored<C extends SendableChannel, Secret> = AccountOf<Definitions[C]["account"], Secret> & {
+  provider?: ProviderOf<C>;
+};
+
+/** An account that can be used: its secrets are open. */
+export type OpenAccount<C extends SendableChannel> = AccountOf<Definitions[C]["account"], string> & {
+  provider: ProviderOf<C>;
+};
+
+/** What an App resource says of its accounts, by the channel's member. */
+export type SaidAccounts = Partial<Record<string, SaidAccount>>;
+type SaidAccount = Record<string, unknown> & { secretRef?: { name: string } };
+
+/** The accounts that a resource says; `read` gives the text of a Secret's key, parsed. */
+export const accountsOf = (
+  said: SaidAccounts,
+  read: (ref: { name: string }, key: string, parse: (text: string) => string) => string,
+): ChannelAccounts<string> =>
+  each(({ resourceMember, account }) => {
+    const one = said[resourceMember];
+    const ref = one?.secretRef ?? { name: "" }; // a CEL rule asks for it wherever it is read
+    return one && storedMembers(account.members, one, (key, parse) => read(ref, key, parse));
+  });
+
+/** The names of the Secrets that the accounts of a resource are read from, each once. */
+export const secretNamesOf = ({ channels: said }: { channels: SaidAccounts }): string[] => {
+  const names = allDefinitions.map(({ resourceMember }) => said[resourceMember]?.secretRef?.name);
+  return [...new Set(names.filter((name) => name !== undefined))];
+};
+
+/** Replaces every secret of an app's accounts; `context` is the place in the data that it is sealed for. */
+export const withSecrets = <A, B>(
+  appId: string,
+  accounts: ChannelAccounts<A>,
+  replace: (secret: A, context: string) => B,
+): ChannelAccounts<B> =>
+  each(({ name, account }) => {
+    const one = accounts[name];
+    // sound: the members that are marked as secrets are all of them `A`
+    return one && mapSecrets(account.members, one, (of, place) => replace(of as A, contextOf(appId, name, place)));
+  });
+
+const contextOf = (appId: string, channel: SendableChannel, place: string): string =>
+  `apps/${appId}/${channel}.${place}`;
+
+/** An app's account on a channel, its secrets opened; null when it has none. Throws what `open` throws. */
+export const openAccount = <C extends SendableChannel, Secret>(
+  app: { _id: string; channels: ChannelAccounts<Secret> },
+  channel: C,
+  open: (sealed: Secret, context: string) => string,
+): OpenAccount<C> | null => {
+  const { [channel]: stored } = app.channels;
+  const { [channel]: account } = withSecrets(app._id, { [channel]: stored } as ChannelAccounts<Secret>, open); // sound: one of its members
+  const [provider] = definitions[channel].providers;
+  return account === undefined ? null : ({ provider, ...account } as OpenAccount<C>); // sound: the channel's own first
+};
+
+/** The accounts that `of` gives, by channel: those of the channels for which it gives one. */
+const each = <Secret>(
+  of: (channel: (typeof allDefinitions)[number]) => Record<string, unknown> | undefined,
+): ChannelAccounts<Secret> => {
+  const accounts = allDefinitions.flatMap((channel) => {
+    const account = of(channel);
+    return account === undefined ? [] : [[channel.name, account] as const];
+  });
+  return Object.fromEntries(accounts) as ChannelAccounts<Secret>; // sound: made from each channel's own schema
+};

@@ -1,0 +1,138 @@
+import { type Static, type TObject, type TProperties, type TSchema, Type } from "typebox";
+import { Closed } from "../../schema/json/common.ts";
+import { cel, secretRef } from "../../schema/kubernetes/common.ts";
+
+/**
+ * The account of an app at a provider, as it is stored: what is public in the clear, what is {@link secret} sealed. The
+ * channel's member in the App resource, sealing, opening and the names of Secrets follow from the schema.
+ */
+export type AccountDefinition<Members extends TProperties = TProperties> = {
+  members: TObject<Members>;
+  /** Of the channel's member in the App resource. */
+  description: string;
+  /** The keys of its Secret, and what each holds. */
+  secretHolds: string;
+};
+
+export const defineAccount = <Members extends TProperties>(
+  members: Members,
+  about: Omit<AccountDefinition, "members">,
+): AccountDefinition<Members> => ({ members: Closed(members), ...about });
+
+declare const secretMark: unique symbol;
+type SecretText = { readonly [secretMark]: true };
+
+/** An account with each of its secrets as a `Secret`: sealed as it is stored, or a string while it is open. */
+export type AccountOf<Definition extends AccountDefinition, Secret> = With<Secret, Static<Definition["members"]>>;
+
+type With<Secret, Value> = Value extends SecretText
+  ? Secret
+  : Value extends object
+    ? { [Member in keyof Value]: With<Secret, Value[Member]> }
+    : Value;
+
+/** Reads a member's value from the text of a Secret. @throws BadSecret when the text is not what it has to be */
+type ReadText = (text: string) => string;
+
+/** A member whose value the Secret has under `key`. `goesWith` names the member without which it is null. */
+type FromSecret = { key: string; read: ReadText; isSealed: boolean; goesWith?: string };
+
+const given = (fromSecret: FromSecret): TSchema => ({ type: "string", fromSecret });
+const asItIs: ReadText = (text) => text;
+
+/** A member that is stored sealed. The Secret has it under `key`. */
+export const secret = (key: string, read: ReadText = asItIs) =>
+  Type.Unsafe<SecretText>(given({ key, read, isSealed: true }));
+
+/** The same, but null in an account without the member `goesWith`. */
+export const secretWith = (goesWith: string, key: string, read: ReadText = asItIs) =>
+  Type.Unsafe<SecretText | null>(given({ key, read, isSealed: true, goesWith }));
+
+/** A member that is stored in the clear, though its value comes from the Secret. */
+export const fromSecret = (key: string, read: ReadText) => Type.Unsafe<string>(given({ key, read, isSealed: false }));
+
+/** The channel's member in the App resource: what is not read from the Secret, in camel case, and the Secret's name. */
+export const resourceMember = ({ members, description, secretHolds }: AccountDefinition): TSchema => {
+  const conditions = conditionsOf(members);
+  const isAlwaysRead = conditions.includes(null);
+  const any = conditions.map((member) => `has(self.${camelCase(member ?? "")})`).join(" || ");
+  const rule = {
+    rule: `has(self.secretRef) == (${any})`,
+    message: `secretRef goes with ${conditions.map((member) => camelCase(member ?? "")).join(" or ")}: both or neither`,
+  };
+  const ref = secretRef(secretHolds);
+  return Closed(
+    { ...inResource(members), secretRef: isAlwaysRead ? ref : Type.Optional(ref) },
+    { description, ...(isAlwaysRead ? {} : cel(rule)) },
+  );
+};
+
+/** With which members the Secret is read; null: always. */
+const conditionsOf = ({ properties }: TObject): (string | null)[] =>
+  Object.entries(properties).flatMap(([name, member]) => {
+    const source = sourceOf(member);
+    if (source !== null) return [source.goesWith ?? null];
+    const { inner, isNullable } = unwrapped(member);
+    const conditions = Type.IsObject(inner) ? conditionsOf(inner) : [];
+    return conditions.length === 0 ? [] : [isNullable ? name : null];
+  });
+
+const inResource = ({ properties }: TObject): TProperties =>
+  Object.fromEntries(
+    Object.entries(properties)
+      .filter(([, member]) => sourceOf(member) === null)
+      .map(([name, member]) => {
+        const { inner, isNullable } = unwrapped(member);
+        const schema = Type.IsObject(inner) ? { ...inner, ...Closed(inResource(inner)) } : inner;
+        return [camelCase(name), isNullable ? Type.Optional(schema) : schema];
+      }),
+  );
+
+/** The stored members of what a resource says; `read` gives the text of a key of its Secret, parsed. */
+export const storedMembers = (
+  { properties }: TObject,
+  said: Record<string, unknown>,
+  read: (key: string, parse: ReadText) => string,
+): Record<string, unknown> => {
+  const valueOf = (name: string, member: TSchema): unknown => {
+    const source = sourceOf(member);
+    if (source !== null) return isSaid(said, source.goesWith) ? read(source.key, source.read) : null;
+    const { inner } = unwrapped(member);
+    const value = said[camelCase(name)] ?? null;
+    return Type.IsObject(inner) && isObject(value) ? storedMembers(inner, value, read) : value;
+  };
+  return Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, valueOf(name, member)]));
+};
+
+const isSaid = (said: Record<string, unknown>, member: string | undefined): boolean =>
+  member === undefined || said[camelCase(member)] !== undefined;
+
+/** Replaces every secret of stored members; `place` is the path to it, e.g. `dkim.private_key`. */
+export const mapSecrets = (
+  { properties }: TObject,
+  stored: Record<string, unknown>,
+  replace: (secret: unknown, place: string) => unknown,
+): Record<string, unknown> => {
+  const mapped = ([name, value]: [string, unknown]): [string, unknown] => {
+    const member = properties[name];
+    if (member === undefined || value === null) return [name, value];
+    if (sourceOf(member)?.isSealed === true) return [name, replace(value, name)];
+    const { inner } = unwrapped(member);
+    if (!Type.IsObject(inner) || !isObject(value)) return [name, value];
+    return [name, mapSecrets(inner, value, (one, place) => replace(one, `${name}.${place}`))];
+  };
+  return Object.fromEntries(Object.entries(stored).map(mapped));
+};
+
+const sourceOf = (member: TSchema): FromSecret | null =>
+  "fromSecret" in member ? (member.fromSecret as FromSecret) : null; // sound: `given` alone sets it
+
+/** A member that may be left out is stored as null. */
+const unwrapped = (member: TSchema): { inner: TSchema; isNullable: boolean } => {
+  const [inner] = Type.IsUnion(member) ? member.anyOf : [];
+  return { inner: inner ?? member, isNullable: inner !== undefined };
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+const camelCase = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());

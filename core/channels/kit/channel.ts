@@ -1,0 +1,45 @@
+import type { FieldError } from "../../errors.ts";
+import type { Content, Options } from "../../schema/messages/notification.ts";
+import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
+import type { AccountDefinition } from "./account.ts";
+import type { Rendering } from "./rendering.ts";
+
+/** The address in the one spelling under which its channel keeps it, or why it cannot be one. */
+export type Checked = { ok: true; address: string } | { ok: false; problem: string };
+
+export const good = (address: string): Checked => ({ ok: true, address });
+export const bad = (problem: string): Checked => ({ ok: false, problem });
+
+/** All that a channel is, but for how its providers are spoken to: that is `dispatcher/channels/<channel>/`. */
+export type ChannelDefinition = {
+  name: SendableChannel;
+  /** Its member in `spec.channels` of the App resource. */
+  resourceMember: string;
+  /** Providers that an account may be of; the first one's are those that name none. */
+  providers: readonly [string, ...string[]];
+  account: AccountDefinition;
+  address: {
+    /** `given` has no white space at its ends. */
+    check: (given: string) => Checked;
+    /** The address as it may be shown. */
+    mask: (address: string) => string;
+  };
+  content: ContentRule;
+  /** Whether a message may ask for the unsubscribed too (`include_unsubscribed`). Source: decisions 2.3. */
+  mayReachUnsubscribed: boolean;
+  /** The largest body that the provider takes; null where it says so only when it gets one. */
+  limit: { maxBytes: number; body: (rendering: Rendering) => string } | null;
+  /** What else makes a message impossible on this channel. */
+  problems?: (message: { content: Content; options: Options }) => FieldError[];
+};
+
+/** What of a message's content a channel carries. Source: decisions 7.1. */
+export type ContentRule = {
+  /** Whether a message says anything on the channel. */
+  isIn: (content: Content) => boolean;
+  /** Texts that were given and say nothing: what they make would count as sent, and nobody would see it. */
+  empty: (content: Content) => FieldError[];
+};
+
+/** Keeps the precise types of a definition. */
+export const defineChannel = <const Definition extends ChannelDefinition>(channel: Definition): Definition => channel;

@@ -1,0 +1,27 @@
+import { languagesOf, localised } from "../../domain/messages/languages.ts";
+import type { FieldError } from "../../errors.ts";
+import type { Content } from "../../schema/messages/notification.ts";
+import type { ContentRule } from "./channel.ts";
+
+/** What every push channel carries: texts, data, or nothing but the wish to start the app in the background. */
+export const pushContent: ContentRule = {
+  isIn: (content) =>
+    hasTexts(content) || content.content_available === true || Object.keys(content.data ?? {}).length > 0,
+  empty: (content) => emptyPush(content),
+};
+
+const hasTexts = ({ headings, contents }: Content): boolean => headings !== undefined || contents !== undefined;
+
+/** A push without a title and a body shows nothing, which is asked for by `content_available`. */
+const emptyPush = (content: Content): FieldError[] => {
+  const { headings, contents, content_available: isSilent } = content;
+  if (isSilent === true || !hasTexts(content)) return [];
+  const language = languagesOf(content).findLast((one) => !localised(headings, one) && !localised(contents, one));
+  if (language === undefined) return [];
+  const [member, texts] = contents === undefined ? ["headings", headings] : ["contents", contents];
+  const field = language !== null && texts?.[language] !== undefined ? `${member}.${language}` : member;
+  return [{ field, message: "has no text; content_available asks for a push that shows nothing" }];
+};
+
+/** The last 8 characters of a token: enough to recognise it, too few to use it. */
+export const maskToken = (token: string): string => `•••${token.slice(-8)}`;
