@@ -60,7 +60,7 @@ export const openAccount = <C extends SendableChannel, Secret>(
   open: (sealed: Secret, context: string) => string,
 ): OpenAccount<C> | null => {
   const { [channel]: stored } = app.channels;
-  const { [channel]: account } = withSecrets(app._id, { [channel]: stored } as ChannelAccounts<Secret>, open); // sound: one of its members
+  const { [channel]: account } = withSecrets<Secret, string>(app._id, { [channel]: stored }, open);
   const [provider] = definitions[channel].providers;
   return account === undefined ? null : ({ provider, ...account } as OpenAccount<C>); // sound: the channel's own first
 };
