@@ -30,7 +30,7 @@ import { suspension } from "#core/storage/tenants/suspension.ts";
 import { namedLease } from "#core/storage/work/leases.ts";
 import { type AccountsDeps, openAccount } from "./channels/accounts.ts";
 import { sendTimeoutMs } from "./channels/deadlines.ts";
-import { apnsTokens } from "./channels/ios-push/tokens.ts";
+import { apnsTokens } from "./channels/ios-push/apns-tokens.ts";
 import { senders } from "./channels/registry.ts";
 import { purge } from "./clean-up/retention.ts";
 import { type Pipeline, pipeline } from "./messages/pipeline.ts";

@@ -11,7 +11,7 @@ import type { OpenTransport } from "../net/transport.ts";
 import { fcm } from "./android-push/fcm.ts";
 import { smtp } from "./email/smtp.ts";
 import { apns } from "./ios-push/apns.ts";
-import type { ApnsTokens } from "./ios-push/tokens.ts";
+import type { ApnsTokens } from "./ios-push/apns-tokens.ts";
 import { type Account, account } from "./registry.ts";
 import { webPush } from "./web-push/web-push.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "../../net/transport.ts";
 import { underWay } from "../../net/under-way.ts";
 import { sendTimeoutsMs } from "../deadlines.ts";
-import { fcmOutcome } from "./outcomes.ts";
+import { fcmOutcome } from "./fcm-outcomes.ts";
 
 export type FcmAccount = ServiceAccount & { projectId: string };
 

@@ -6,9 +6,9 @@ import type { Clock } from "#core/domain/clock.ts";
 import { NotBegun, type Outcome, type Provider, type Recipient } from "#core/domain/messages/outcome.ts";
 import { underWay } from "../../net/under-way.ts";
 import { sendTimeoutsMs } from "../deadlines.ts";
-import { type SmtpError, smtpOutcome } from "./outcomes.ts";
-import type { SmtpServer } from "./session.ts";
-import { type Handing, type Leave, type SmtpSessions, smtpSessions } from "./sessions.ts";
+import { type SmtpError, smtpOutcome } from "./smtp-outcomes.ts";
+import type { SmtpServer } from "./smtp-session.ts";
+import { type Handing, type Leave, type SmtpSessions, smtpSessions } from "./smtp-sessions.ts";
 
 export type SmtpAccount = SmtpServer & {
   from: { name: string | null; address: string };

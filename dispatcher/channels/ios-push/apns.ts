@@ -3,8 +3,8 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { Outcome, Provider } from "#core/domain/messages/outcome.ts";
 import { notAnswered, type OpenTransport, providerOrigin, type TransportResult } from "../../net/transport.ts";
 import { sendTimeoutsMs } from "../deadlines.ts";
-import { apnsOutcome } from "./outcomes.ts";
-import type { ApnsSigner, ApnsTokens } from "./tokens.ts";
+import { apnsOutcome } from "./apns-outcomes.ts";
+import type { ApnsSigner, ApnsTokens } from "./apns-tokens.ts";
 
 export type ApnsAccount = ApnsSigner & { bundleId: string };
 

@@ -8,7 +8,7 @@ import type { GuardedClient, GuardedReply, GuardedRequest } from "../../net/guar
 import { underWay } from "../../net/under-way.ts";
 import { sendTimeoutsMs } from "../deadlines.ts";
 import { encryptWebPush } from "./encryption.ts";
-import { webPushOutcome } from "./outcomes.ts";
+import { webPushOutcome } from "./web-push-outcomes.ts";
 
 /** VAPID identity of an app: contact (`mailto:` or `https:`), keys as base64url. */
 export type WebPushAccount = { subject: string; publicKey: string; privateKey: string };

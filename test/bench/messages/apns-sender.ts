@@ -11,7 +11,7 @@ import type { Recipient } from "#core/domain/messages/outcome.ts";
 import { type Credentials, makeCredentials } from "../../../dev/simulators/credentials.ts";
 import type { ReceivedCounts } from "../../../dev/simulators/received.ts";
 import { apns, apnsIdOf } from "../../../dispatcher/channels/ios-push/apns.ts";
-import { apnsTokens } from "../../../dispatcher/channels/ios-push/tokens.ts";
+import { apnsTokens } from "../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import { http2Pool } from "../../../dispatcher/net/http2/pool.ts";
 
 export type SenderResult = {

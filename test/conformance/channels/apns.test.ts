@@ -7,7 +7,7 @@ import { startApns } from "../../../dev/simulators/apns.ts";
 import type { Simulator } from "../../../dev/simulators/control.ts";
 import { makeCredentials } from "../../../dev/simulators/credentials.ts";
 import { apns } from "../../../dispatcher/channels/ios-push/apns.ts";
-import { apnsTokens } from "../../../dispatcher/channels/ios-push/tokens.ts";
+import { apnsTokens } from "../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import { http2Pool } from "../../../dispatcher/net/http2/pool.ts";
 import { providerSuite } from "./suite.ts";
 

@@ -14,7 +14,7 @@ import { startApns } from "../../../../dev/simulators/apns.ts";
 import type { Simulator } from "../../../../dev/simulators/control.ts";
 import { makeCredentials } from "../../../../dev/simulators/credentials.ts";
 import { apns } from "../../../../dispatcher/channels/ios-push/apns.ts";
-import { apnsTokens } from "../../../../dispatcher/channels/ios-push/tokens.ts";
+import { apnsTokens } from "../../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import { account, senders } from "../../../../dispatcher/channels/registry.ts";
 import { type Pipeline, pipeline } from "../../../../dispatcher/messages/pipeline.ts";
 import { unsavedWindow } from "../../../../dispatcher/messages/window.ts";

@@ -13,7 +13,7 @@ import { type Control, startControl } from "../../../../dev/simulators/control.t
 import { keptCredentials, makeCredentials } from "../../../../dev/simulators/credentials.ts";
 import type { ReceivedEntry } from "../../../../dev/simulators/received.ts";
 import { apns } from "../../../../dispatcher/channels/ios-push/apns.ts";
-import { apnsTokens } from "../../../../dispatcher/channels/ios-push/tokens.ts";
+import { apnsTokens } from "../../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import { http2Pool } from "../../../../dispatcher/net/http2/pool.ts";
 
 const { tls, apns: keys } = makeCredentials();

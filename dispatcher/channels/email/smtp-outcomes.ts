@@ -1,6 +1,6 @@
 import type { Fault, Outcome, OutcomeKind } from "#core/domain/messages/outcome.ts";
 import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
-import type { Reached } from "./sessions.ts";
+import type { Reached } from "./smtp-sessions.ts";
 
 /** The members of nodemailer's errors that tell what went wrong. */
 export type SmtpError = {

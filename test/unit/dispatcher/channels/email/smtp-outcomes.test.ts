@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { type Fault, faultOf, type OutcomeKind } from "#core/domain/messages/outcome.ts";
 import { type DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
-import { type SmtpError, smtpOutcome } from "../../../../../dispatcher/channels/email/outcomes.ts";
-import type { Reached } from "../../../../../dispatcher/channels/email/sessions.ts";
+import { type SmtpError, smtpOutcome } from "../../../../../dispatcher/channels/email/smtp-outcomes.ts";
+import type { Reached } from "../../../../../dispatcher/channels/email/smtp-sessions.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { faultOf, type OutcomeKind } from "#core/domain/messages/outcome.ts";
 import { type DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
-import { apnsOutcome, apnsRules } from "../../../../../dispatcher/channels/ios-push/outcomes.ts";
+import { apnsOutcome, apnsRules } from "../../../../../dispatcher/channels/ios-push/apns-outcomes.ts";
 
 const now = new Date("2026-11-21T08:00:00Z");
 

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { SMTPEnvelope } from "nodemailer/lib/smtp-connection";
 import { NotBegun } from "#core/domain/messages/outcome.ts";
 import { semaphore } from "#core/runtime/batching/bounded.ts";
-import { openSession, type SmtpServer, type SmtpSession } from "./session.ts";
+import { openSession, type SmtpServer, type SmtpSession } from "./smtp-session.ts";
 
 /** What became of one message. */
 export type Handing = { kind: "accepted"; response: string } | { kind: "failed"; error: unknown; reached: Reached };

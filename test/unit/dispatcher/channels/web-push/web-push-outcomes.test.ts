@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { faultOf, type OutcomeKind } from "#core/domain/messages/outcome.ts";
 import { type DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
-import { webPushOutcome } from "../../../../../dispatcher/channels/web-push/outcomes.ts";
+import { webPushOutcome } from "../../../../../dispatcher/channels/web-push/web-push-outcomes.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 const outcome = (status: number, body = "", headers: Record<string, string> = {}) =>

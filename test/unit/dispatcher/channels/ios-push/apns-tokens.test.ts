@@ -1,7 +1,7 @@
 import { verify } from "node:crypto";
 import { expect } from "chai";
 import { makeCredentials } from "../../../../../dev/simulators/credentials.ts";
-import { apnsTokens } from "../../../../../dispatcher/channels/ios-push/tokens.ts";
+import { apnsTokens } from "../../../../../dispatcher/channels/ios-push/apns-tokens.ts";
 
 const { apns: account } = makeCredentials();
 const minute = 60_000;
