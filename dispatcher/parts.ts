@@ -28,9 +28,7 @@ import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { directory } from "#core/storage/settings/directory.ts";
 import { suspension } from "#core/storage/tenants/suspension.ts";
 import { namedLease } from "#core/storage/work/leases.ts";
-import { type AccountsDeps, openAccount } from "./channels/accounts.ts";
-import { sendTimeoutMs } from "./channels/deadlines.ts";
-import { apnsTokens } from "./channels/ios-push/apns-tokens.ts";
+import { type AccountsDeps, accountOpener } from "./channels/accounts.ts";
 import { senders } from "./channels/registry.ts";
 import { purge } from "./clean-up/retention.ts";
 import { type Pipeline, pipeline } from "./messages/pipeline.ts";
@@ -154,7 +152,7 @@ const sending = (made: Made, shared: Shared) => {
     log,
     metrics: metrics.queue,
   });
-  const accounts = senders({ open: openAccount(accountDeps(made, shared)), clock, metrics, log });
+  const accounts = senders({ open: accountOpener(accountDeps(made, shared)), clock, metrics, log });
   const window = unsavedWindow(config.unsavedLimit);
   watchLevels(metrics.registry, {
     unsaved: window.taken,
@@ -182,10 +180,8 @@ const accountDeps = ({ config, clock }: Made, { client, unseal }: Shared): Accou
   unseal,
   client,
   open: http2Pool,
-  tokens: apnsTokens(clock),
-  apnsUrls: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl },
-  fcmUrl: config.fcmUrl,
-  timeoutMs: (channel) => sendTimeoutMs(channel, config.graceSeconds * 1_000),
+  urls: { apns: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl }, fcm: config.fcmUrl },
+  graceMs: config.graceSeconds * 1_000,
   clock,
 });
 

@@ -1,33 +1,23 @@
-import type { Rendering } from "#core/channels/kit/rendering.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import type { Origins, Provider } from "#core/domain/messages/outcome.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type SendableChannel, sendableChannels } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { Send, Sender } from "../messages/deliver.ts";
+import type { MessageRow } from "#core/storage/messages/messages.ts";
 import { recent } from "../work/recent.ts";
 import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
 import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
+import { unusable } from "./kit/outcomes.ts";
+import type { Account, Send } from "./kit/provider.ts";
 
-/** A provider account that is open: what `Provider` sends, rendered by the channel's own renderer. */
-export type Account = {
+/** An account of one app and channel, behind its breakers and ready to send. */
+export type Sender = {
   name: string;
-  origins?: Origins | undefined;
-  prepare: (rendering: Rendering) => Send;
-  close: () => Promise<void>;
+  /** The content rendered for one language, with what is left of its ttl; returns the call that sends it. */
+  prepare: (message: MessageRow, language: string | null, ttlSeconds: number) => Send;
+  hasReached: AccountBreakers["hasReached"];
+  believes: InvalidationGuard["believes"];
 };
-
-/** Joins a provider and the renderer of its channel. */
-export const account = <Push>(provider: Provider<Push>, render: (rendering: Rendering) => Push): Account => ({
-  name: provider.name,
-  origins: provider.origins,
-  prepare: (rendering) => {
-    const push = render(rendering);
-    return (...given) => provider.send(push, ...given);
-  },
-  close: () => provider.close(),
-});
 
 export type SendersDeps = {
   /** Opens an app's account; null when it has none on this channel. Throws when its credentials cannot be used. */
@@ -162,12 +152,6 @@ const openOr = ({ open, log }: SendersDeps, app: AppRow, channel: SendableChanne
 /** An account that cannot send: every recipient is told why. */
 const refusing = (reason: string): Account => ({
   name: "none",
-  prepare: () => async () => ({
-    kind: "config_error",
-    code: "PROVIDER_AUTH",
-    providerCode: null,
-    reason,
-    fault: "provider",
-  }),
+  prepare: () => async () => unusable(reason),
   close: async () => undefined,
 });

@@ -12,24 +12,12 @@ import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import type { Gone } from "#core/storage/people/invalidated.ts";
-import type { AccountBreakers } from "../channels/account-breakers.ts";
-import type { InvalidationGuard } from "../channels/invalidation-guard.ts";
+import type { Send } from "../channels/kit/provider.ts";
+import type { Sender } from "../channels/registry.ts";
 import type { Hold } from "../work/lease.ts";
 import { type Attempt, conclude, deliveryIdOf, expire, type SuppressionReason, suppress } from "./delivery-row.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
-
-/** One account of one app and channel, ready to send. */
-export type Sender = {
-  name: string;
-  /** The content rendered for one language, with what is left of its ttl; returns the call that sends it. */
-  prepare: (message: MessageRow, language: string | null, ttlSeconds: number) => Send;
-  hasReached: AccountBreakers["hasReached"];
-  believes: InvalidationGuard["believes"];
-};
-
-/** See `Provider`. */
-export type Send = (to: Recipient, signal: AbortSignal, isOver: () => boolean) => Promise<Outcome>;
 
 export type DeliverDeps = {
   load: (ids: readonly string[]) => Promise<Reached[]>;

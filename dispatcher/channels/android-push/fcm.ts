@@ -10,7 +10,7 @@ import {
   type TransportResult,
 } from "../../net/transport.ts";
 import { underWay } from "../../net/under-way.ts";
-import { sendTimeoutsMs } from "../deadlines.ts";
+import { unusable } from "../kit/outcomes.ts";
 import { fcmOutcome } from "./fcm-outcomes.ts";
 
 export type FcmAccount = ServiceAccount & { projectId: string };
@@ -25,17 +25,14 @@ export type FcmDeps = {
   timeoutMs?: number;
 };
 
+/** For one push, unless the program's grace is shorter: FCM answers within a second. */
+export const fcmTimeoutMs = 20_000;
+
 /**
  * Sends to Android devices over FCM HTTP v1, on connections that stay open.
  * Source: Firebase, REST method projects.messages.send.
  */
-export const fcm = ({
-  account,
-  baseUrl,
-  open,
-  clock,
-  timeoutMs = sendTimeoutsMs.android_push,
-}: FcmDeps): Provider<FcmPush> => {
+export const fcm = ({ account, baseUrl, open, clock, timeoutMs = fcmTimeoutMs }: FcmDeps): Provider<FcmPush> => {
   const origin = providerOrigin(baseUrl);
   const transport = open({ origin });
   const tokens = tokenTransport(account.tokenUri, origin, { transport, open });
@@ -101,13 +98,7 @@ const tokenTransport = (
   return isGoogles ? open({ origin: url.origin }) : null;
 };
 
-const foreignTokenUri: Outcome = {
-  kind: "config_error",
-  code: "PROVIDER_AUTH",
-  providerCode: null,
-  reason: "the service account's token_uri is not an address of googleapis.com",
-  fault: "provider",
-};
+const foreignTokenUri = unusable("the service account's token_uri is not an address of googleapis.com");
 
 /** Not 401 THIRD_PARTY_AUTH_ERROR: that is Apple's or a browser's credentials, kept in the Firebase project. */
 const isRefusedToken = (result: TransportResult | Outcome): boolean =>
@@ -115,10 +106,8 @@ const isRefusedToken = (result: TransportResult | Outcome): boolean =>
 
 const outcomeOf = (result: TransportResult | Outcome, now: Date): Outcome => {
   switch (result.kind) {
-    case "answer": {
-      const retryAfter = result.headers["retry-after"];
-      return fcmOutcome({ ...result, ...(retryAfter === undefined ? {} : { retryAfter }) }, now);
-    }
+    case "answer":
+      return fcmOutcome({ ...result, retryAfter: result.headers["retry-after"] }, now);
     case "not_sent":
     case "broken":
     case "impossible":

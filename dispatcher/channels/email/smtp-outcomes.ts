@@ -1,5 +1,5 @@
-import type { Fault, Outcome, OutcomeKind } from "#core/domain/messages/outcome.ts";
-import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
+import type { Outcome } from "#core/domain/messages/outcome.ts";
+import { type Meaning, meant, type OutcomeTable, outcomeOf } from "../kit/outcomes.ts";
 import type { Reached } from "./smtp-sessions.ts";
 
 /** The members of nodemailer's errors that tell what went wrong. */
@@ -10,16 +10,6 @@ export type SmtpError = {
   command?: string;
   responseCode?: number;
   response?: string;
-};
-
-type Rule = {
-  /** Matched against `<command>|<reply> <enhanced>`, e.g. `RCPT TO|550 5.1.1`; the enhanced part may be missing. */
-  when: RegExp;
-  /** What the server's text, from which addresses are removed, must be about besides. */
-  says?: readonly (keyof typeof words)[];
-  kind: Exclude<OutcomeKind, "sent" | "uncertain">;
-  code: DeliveryErrorCode;
-  reason: string;
 };
 
 /** Replies with a code of the mailbox, and those with no more than a number: many servers give both for anything. */
@@ -57,62 +47,83 @@ const sendingLimited = {
 const tooLarge = { kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the mail is too large" } as const;
 const loginRefused = { kind: "config_error", code: "PROVIDER_AUTH", reason: "the server refused the login" } as const;
 
+const unreadable: Meaning = {
+  kind: "retry_at",
+  code: "PROVIDER_UNAVAILABLE",
+  reason: "the server answered out of turn",
+  fault: "provider",
+};
+
 /**
- * The first rule that matches a refusal decides. Only an answer that names the mailbox invalidates its address; what is
- * about the sender, a policy or the server leaves it alone. Sources: RFC 5321 4.2.3 and 4.3.2 (replies by command),
- * RFC 3463 3 (enhanced codes: 1 address, 2 mailbox, 3 system, 4 network, 5 protocol, 6 content, 7 policy), RFC 4954 6
- * (login), RFC 7372 (failed SPF, DKIM, DMARC), RFC 7505 (null MX); Google "SMTP error reference" (5.2.1 and 5.4.5 of
- * rates).
+ * Patterns are matched against `<command>|<reply> <enhanced>`, e.g. `RCPT TO|550 5.1.1`; the enhanced part may be missing.
+ * Texts are the server's, from which addresses are removed. Only an answer that names the mailbox invalidates its address;
+ * what is about the sender, a policy or the server leaves it alone.
  */
-const rules: Rule[] = [
-  { when: /\|4.. 4\.2\.2/, kind: "retry_at", code: "MAILBOX_FULL", reason: "the mailbox is full" },
-  { when: /\|4.. 4\.7/, kind: "retry_at", code: "PROVIDER_RATE_LIMITED", reason: "deferred by policy" },
-  { when: /\|452 4\.5\.3/, kind: "retry_at", code: "PROVIDER_RATE_LIMITED", reason: "too many recipients for now" },
-  { when: /\|(421|452|454)/, kind: "retry_at", code: "PROVIDER_UNAVAILABLE", reason: "the server has no room now" },
-  { when: /\|4/, kind: "retry_at", code: "SOFT_BOUNCE", reason: "deferred by the server" },
+export const smtpTable: OutcomeTable = {
+  sources: [
+    "https://www.rfc-editor.org/rfc/rfc5321#section-4.2.3", // replies, and 4.3.2 by command
+    "https://www.rfc-editor.org/rfc/rfc3463#section-3", // enhanced codes: 1 address, 2 mailbox, 3 system, 4 network, 5 protocol, 6 content, 7 policy
+    "https://www.rfc-editor.org/rfc/rfc4954#section-6", // login
+    "https://www.rfc-editor.org/rfc/rfc7372", // failed SPF, DKIM, DMARC
+    "https://www.rfc-editor.org/rfc/rfc7505", // null MX
+    "https://support.google.com/a/answer/3726730", // Google's SMTP errors: 5.2.1 and 5.4.5 of rates
+  ],
+  rows: [
+    { on: /\|4.. 4\.2\.2/, kind: "retry_at", code: "MAILBOX_FULL", reason: "the mailbox is full" },
+    { on: /\|4.. 4\.7/, kind: "retry_at", code: "PROVIDER_RATE_LIMITED", reason: "deferred by policy" },
+    { on: /\|452 4\.5\.3/, kind: "retry_at", code: "PROVIDER_RATE_LIMITED", reason: "too many recipients for now" },
+    { on: /\|(421|452|454)/, kind: "retry_at", code: "PROVIDER_UNAVAILABLE", reason: "the server has no room now" },
+    { on: /\|4/, kind: "retry_at", code: "SOFT_BOUNCE", reason: "deferred by the server" },
 
-  { when: /^AUTH|\|(530|534|535|538)|^MAIL FROM\|5.. 5\.7\.[89]\b/, ...loginRefused },
-  {
-    when: /^(CONN|EHLO|HELO|STARTTLS)\|5/,
-    kind: "config_error",
-    code: "PROVIDER_REJECTED",
-    reason: "the server does not take our mail",
-  },
-  {
-    when: /\|5.. 5\.7\.2\d\b/,
-    kind: "config_error",
-    code: "PROVIDER_REJECTED",
-    reason: "the sender's SPF, DKIM or DMARC fails",
-  },
-  {
-    when: /\|5/,
-    says: ["relay"],
-    kind: "config_error",
-    code: "PROVIDER_REJECTED",
-    reason: "the server does not relay for this account",
-  },
-  { when: /\|5.. 5\.4\.5\b/, ...sendingLimited },
-  { when: /\|5/, says: ["sendingQuota"], ...sendingLimited },
+    { on: /^AUTH|\|(530|534|535|538)|^MAIL FROM\|5.. 5\.7\.[89]\b/, ...loginRefused },
+    {
+      on: /^(CONN|EHLO|HELO|STARTTLS)\|5/,
+      kind: "config_error",
+      code: "PROVIDER_REJECTED",
+      reason: "the server does not take our mail",
+    },
+    {
+      on: /\|5.. 5\.7\.2\d\b/,
+      kind: "config_error",
+      code: "PROVIDER_REJECTED",
+      reason: "the sender's SPF, DKIM or DMARC fails",
+    },
+    {
+      on: /\|5/,
+      says: [words.relay],
+      kind: "config_error",
+      code: "PROVIDER_REJECTED",
+      reason: "the server does not relay for this account",
+    },
+    { on: /\|5.. 5\.4\.5\b/, ...sendingLimited },
+    { on: /\|5/, says: [words.sendingQuota], ...sendingLimited },
 
-  { when: /\|5.. 5\.(2\.3|3\.4)\b|^MAIL FROM\|552/, ...tooLarge },
-  { when: /^MAIL FROM\|5|\|5.. 5\.1\.[78]\b/, ...senderRefused },
-  { when: vague, says: ["sender"], ...senderRefused },
-  { when: vague, says: ["policy"], ...refusedByPolicy },
-  {
-    when: /\|5.. 5\.2\.1\b/,
-    says: ["rate"],
-    kind: "retry_at",
-    code: "PROVIDER_RATE_LIMITED",
-    reason: "too much mail for this mailbox for now",
-  },
-  { when: /\|5.. 5\.1\.3\b/, kind: "token_invalid", code: "RECIPIENT_INVALID", reason: "not a valid mail address" },
-  { when: /\|5.. 5\.(1\.([126]|10)|2\.1)\b/, ...mailboxGone },
-  { when: /\|(550|551|553)$/, says: ["mailbox", "absent"], ...mailboxGone },
-  { when: /\|5.. 5\.2\.2\b|\|552$/, kind: "payload_error", code: "MAILBOX_FULL", reason: "the mailbox is full" },
-  { when: /\|5.. 5\.6/, kind: "payload_error", code: "CONTENT_BLOCKED", reason: "the server refused the content" },
-  { when: /\|5.. 5\.7|^DATA\|(550|554)$/, ...refusedByPolicy },
-  { when: /\|5/, kind: "payload_error", code: "PROVIDER_REJECTED", reason: "the server refused the mail" },
-];
+    { on: /\|5.. 5\.(2\.3|3\.4)\b|^MAIL FROM\|552/, ...tooLarge },
+    { on: /^MAIL FROM\|5|\|5.. 5\.1\.[78]\b/, ...senderRefused },
+    { on: vague, says: [words.sender], ...senderRefused },
+    { on: vague, says: [words.policy], ...refusedByPolicy },
+    {
+      on: /\|5.. 5\.2\.1\b/,
+      says: [words.rate],
+      kind: "retry_at",
+      code: "PROVIDER_RATE_LIMITED",
+      reason: "too much mail for this mailbox for now",
+    },
+    { on: /\|5.. 5\.1\.3\b/, kind: "token_invalid", code: "RECIPIENT_INVALID", reason: "not a valid mail address" },
+    { on: /\|5.. 5\.(1\.([126]|10)|2\.1)\b/, ...mailboxGone },
+    { on: /\|(550|551|553)$/, says: [words.mailbox, words.absent], ...mailboxGone },
+    { on: /\|5.. 5\.2\.2\b|\|552$/, kind: "payload_error", code: "MAILBOX_FULL", reason: "the mailbox is full" },
+    { on: /\|5.. 5\.6/, kind: "payload_error", code: "CONTENT_BLOCKED", reason: "the server refused the content" },
+    { on: /\|5.. 5\.7|^DATA\|(550|554)$/, ...refusedByPolicy },
+    { on: /\|5/, kind: "payload_error", code: "PROVIDER_REJECTED", reason: "the server refused the mail" },
+  ],
+  otherwise: unreadable,
+  refused: "the server refused the mail",
+  // What every mail would be answered: while the session is made, that it ends, or that it needs another login.
+  toEveryone: /^(CONN|EHLO|HELO|STARTTLS|AUTH)|\|(421|530|534|535|538)|^MAIL FROM\|4.. 4\.3/,
+  // Greylisting opens after 5 minutes as a rule, and a full mailbox is not emptied in seconds.
+  pausesMs: { SOFT_BOUNCE: 300_000, PROVIDER_RATE_LIMITED: 300_000, MAILBOX_FULL: 1_800_000 },
+};
 
 /** What a failed try means. */
 export const smtpOutcome = (error: SmtpError, reached: Reached, now: Date): Outcome => {
@@ -120,15 +131,10 @@ export const smtpOutcome = (error: SmtpError, reached: Reached, now: Date): Outc
   const { command = "", responseCode, response = "" } = error;
   const enhanced = enhancedOf(response);
   const providerCode = enhanced === undefined ? String(responseCode) : `${responseCode} ${enhanced}`;
-  const subject = `${command}|${providerCode}`;
+  const whole = `${command}|${providerCode}`;
   const text = response.slice(0, mostCharacters).replace(/<[^>]*>|\S+@\S+/g, "");
-  const isAbout = (subjects: Rule["says"] = []): boolean => subjects.every((one) => words[one].test(text));
-  const rule = rules.find(({ when, says }) => when.test(subject) && isAbout(says)) ?? unreadable;
-  return outcome(everyMail.test(subject) ? { ...rule, fault: "provider" } : rule, providerCode, now);
+  return outcomeOf(smtpTable, { code: providerCode, whole, text }, now);
 };
-
-/** What every mail would be answered: while the session is made, that it ends, or that it needs another login. */
-const everyMail = /^(CONN|EHLO|HELO|STARTTLS|AUTH)|\|(421|530|534|535|538)|^MAIL FROM\|4.. 4\.3/;
 
 const mostCharacters = 1_000; // of a server's text: what it means stands at its beginning
 
@@ -136,67 +142,45 @@ const mostCharacters = 1_000; // of a server's text: what it means stands at its
 const enhancedOf = (response: string): string | undefined =>
   (/^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response) ?? /\(#(\d\.\d{1,3}\.\d{1,3})\)\s*$/.exec(response))?.[1];
 
-const unreadable: Judged = {
-  kind: "retry_at",
-  code: "PROVIDER_UNAVAILABLE",
-  reason: "the server answered out of turn",
-  fault: "provider",
-};
-
-type Judged = Omit<Rule, "when" | "says"> & { fault?: Fault };
-
-const outcome = ({ kind, code, reason, fault: blamed }: Judged, providerCode: string | null, now: Date): Outcome => {
-  const refusal = { code, providerCode, reason };
-  const fault = blamed === undefined ? {} : { fault: blamed };
-  if (kind === "config_error") return { kind, ...refusal, ...fault };
-  if (kind !== "retry_at") return { kind, ...refusal };
-  return { kind, ...refusal, ...fault, at: new Date(now.getTime() + (pausesMs[code] ?? 10_000)) };
-};
-
-/** Before a retry: greylisting opens after 5 minutes as a rule, a full mailbox is not emptied in seconds. */
-const pausesMs: Partial<Record<DeliveryErrorCode, number>> = {
-  SOFT_BOUNCE: 300_000,
-  PROVIDER_RATE_LIMITED: 300_000,
-  MAILBOX_FULL: 1_800_000,
-};
-
 /** Errors without a reply of the server, by nodemailer's code. */
 const brokenOutcome = ({ code = "", originalCode = "", command }: SmtpError, reached: Reached, now: Date): Outcome => {
-  if (code === "EENVELOPE") return outcome(unusableAddress, null, now);
-  if (code === "EMESSAGE" && command === "MAIL FROM") return outcome(tooLarge, null, now);
-  if (code === "EAUTH" || code === "ENOAUTH") return outcome(noLogin, null, now);
-  if (isCertificateError(originalCode)) return outcome(untrusted, originalCode, now);
+  const outcome = (meaning: Meaning, shown: string | null = null): Outcome =>
+    meant(meaning, { table: smtpTable, answer: { code: shown }, now });
+  if (code === "EENVELOPE") return outcome(unusableAddress);
+  if (code === "EMESSAGE" && command === "MAIL FROM") return outcome(tooLarge);
+  if (code === "EAUTH" || code === "ENOAUTH") return outcome(noLogin);
+  if (isCertificateError(originalCode)) return outcome(untrusted, originalCode);
   if (reached === "end") {
     return { kind: "uncertain", reason: "the connection was lost before the server's answer", fault: "provider" };
   }
-  if (code !== "ETIMEDOUT") return outcome(unreachable, code || null, now);
-  return outcome({ ...silent, fault: reached === "recipient" ? "origin" : "provider" }, code, now);
+  if (code !== "ETIMEDOUT") return outcome(unreachable, code || null);
+  return outcome({ ...silent, fault: reached === "recipient" ? "origin" : "provider" }, code);
 };
 
-const unusableAddress: Judged = {
+const unusableAddress: Meaning = {
   kind: "token_invalid",
   code: "RECIPIENT_INVALID",
   reason: "not a valid mail address",
 };
-const noLogin: Judged = {
+const noLogin: Meaning = {
   kind: "config_error",
   code: "PROVIDER_AUTH",
   reason: "the server offers no usable login",
   fault: "provider",
 };
-const untrusted: Judged = {
+const untrusted: Meaning = {
   kind: "config_error",
   code: "PROVIDER_REJECTED",
   reason: "the server's certificate is not trusted",
   fault: "provider",
 };
-const unreachable: Judged = {
+const unreachable: Meaning = {
   kind: "retry_at",
   code: "PROVIDER_UNAVAILABLE",
   reason: "the server cannot be reached",
   fault: "provider",
 };
 /** One that answered MAIL FROM and not RCPT TO asks the recipient's own server, as many relays do. */
-const silent: Judged = { kind: "retry_at", code: "TIMEOUT", reason: "the server did not answer in time" };
+const silent: Meaning = { kind: "retry_at", code: "TIMEOUT", reason: "the server did not answer in time" };
 
 const isCertificateError = (code: string): boolean => /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);

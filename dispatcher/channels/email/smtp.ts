@@ -5,7 +5,6 @@ import type { EmailMessage } from "#core/channels/email/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { NotBegun, type Outcome, type Provider, type Recipient } from "#core/domain/messages/outcome.ts";
 import { underWay } from "../../net/under-way.ts";
-import { sendTimeoutsMs } from "../deadlines.ts";
 import { type SmtpError, smtpOutcome } from "./smtp-outcomes.ts";
 import type { SmtpServer } from "./smtp-session.ts";
 import { type Handing, type Leave, type SmtpSessions, smtpSessions } from "./smtp-sessions.ts";
@@ -24,13 +23,14 @@ export type SmtpDeps = {
   sessions?: number;
 };
 
+/**
+ * For one mail, unless the program's grace is shorter. A server may look through a mail before it answers: RFC 5321 4.5.3.2
+ * admits minutes, but what is not answered by the end of the grace is lost.
+ */
+export const smtpTimeoutMs = 45_000;
+
 /** Sends mails over an account's SMTP server. */
-export const smtp = ({
-  account,
-  clock,
-  timeoutMs = sendTimeoutsMs.email,
-  sessions = 8,
-}: SmtpDeps): Provider<EmailMessage> => {
+export const smtp = ({ account, clock, timeoutMs = smtpTimeoutMs, sessions = 8 }: SmtpDeps): Provider<EmailMessage> => {
   const open = smtpSessions(account, { sessions, timeoutMs });
   const mailer = createTransport(over(open));
   const mails = underWay();

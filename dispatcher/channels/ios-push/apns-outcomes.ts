@@ -1,96 +1,67 @@
-import type { Fault, Outcome } from "#core/domain/messages/outcome.ts";
-import { retryAfter } from "#core/domain/retry-after.ts";
-import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
+import type { Outcome } from "#core/domain/messages/outcome.ts";
+import { meanings, type OutcomeTable, outcomeOf } from "../kit/outcomes.ts";
 
 /** What APNs answered. */
-export type ApnsReply = { status: number; body: string; retryAfter?: string };
+export type ApnsReply = { status: number; body: string; retryAfter?: string | undefined };
 
-type Rule = {
-  kind: Exclude<Outcome["kind"], "sent" | "uncertain">;
-  code: DeliveryErrorCode;
-  pauseMs?: number;
-  fault?: Fault;
+const { tokenInvalid, tokenGone, setUp, rejected, tooLarge, limited, unavailable } = meanings;
+/** Every documented reason, then statuses with a reason that is not documented. */
+export const apnsTable: OutcomeTable = {
+  sources: [
+    "https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns", // "Handling notification responses from APNs"
+  ],
+  rows: [
+    { on: "BadCollapseId", ...rejected },
+    { on: "BadDeviceToken", ...tokenInvalid }, // malformed, or of the other environment
+    { on: "BadExpirationDate", ...rejected },
+    { on: "BadMessageId", ...rejected },
+    { on: "BadPriority", ...rejected },
+    { on: "BadTopic", ...setUp },
+    { on: "DeviceTokenNotForTopic", ...tokenInvalid },
+    { on: "DuplicateHeaders", ...rejected },
+    { on: "IdleTimeout", ...unavailable },
+    { on: "InvalidPushType", ...rejected },
+    { on: "MissingDeviceToken", ...tokenInvalid },
+    { on: "MissingTopic", ...setUp },
+    { on: "PayloadEmpty", ...rejected },
+    { on: "TopicDisallowed", ...setUp },
+    { on: "BadCertificate", ...setUp },
+    { on: "BadCertificateEnvironment", ...setUp },
+    { on: "BadEnvironmentKeyIdInToken", ...setUp },
+    { on: "ExpiredProviderToken", ...setUp }, // after a new token was tried: this machine's clock is wrong
+    { on: "Forbidden", ...setUp },
+    { on: "InvalidProviderToken", ...setUp },
+    { on: "MissingProviderToken", ...setUp },
+    { on: "UnrelatedKeyIdInToken", ...setUp },
+    { on: "BadPath", ...tokenInvalid }, // the token is the only part of the path that varies
+    { on: "MethodNotAllowed", ...rejected },
+    { on: "ExpiredToken", ...tokenGone },
+    { on: "Unregistered", ...tokenGone },
+    { on: "PayloadTooLarge", ...tooLarge },
+    { on: "TooManyProviderTokenUpdates", ...limited },
+    { on: "TooManyRequests", ...limited },
+    // Apple: "After 15 minutes, you can retry" 5xx, and "may employ a back-off technique". Most such answers come from
+    // one host that restarts, so the first retry may come soon; the pauses between retries grow to 30 minutes.
+    { on: "InternalServerError", ...unavailable },
+    { on: "ServiceUnavailable", ...unavailable },
+    { on: "Shutdown", ...unavailable },
+    { on: /^403/, ...setUp },
+    { on: /^410/, ...tokenGone },
+    { on: /^413/, ...tooLarge },
+    { on: /^429/, ...limited },
+    { on: /^5/, ...unavailable },
+  ],
+  otherwise: rejected,
+  refused: "APNs refused the push",
 };
-
-const tokenInvalid: Rule = { kind: "token_invalid", code: "TOKEN_INVALID" };
-const tokenGone: Rule = { kind: "token_invalid", code: "TOKEN_UNREGISTERED" };
-const setUp: Rule = { kind: "config_error", code: "PROVIDER_AUTH", fault: "provider" };
-const rejected: Rule = { kind: "payload_error", code: "PROVIDER_REJECTED" };
-const tooLarge: Rule = { kind: "payload_error", code: "PAYLOAD_TOO_LARGE" };
-const limited: Rule = { kind: "retry_at", code: "PROVIDER_RATE_LIMITED", pauseMs: 60_000 };
-// Apple: "After 15 minutes, you can retry" 5xx, and "may employ a back-off technique". Most such answers come from one
-// host that restarts, so the first retry may come soon; the pauses between retries of a recipient grow to 30 minutes.
-const unavailable: Rule = { kind: "retry_at", code: "PROVIDER_UNAVAILABLE", pauseMs: 10_000, fault: "provider" };
-
-/**
- * Every documented reason. Source: Apple, "Handling notification responses from APNs"
- * (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns).
- */
-export const apnsRules: Readonly<Record<string, Rule>> = {
-  BadCollapseId: rejected,
-  BadDeviceToken: tokenInvalid, // malformed, or of the other environment
-  BadExpirationDate: rejected,
-  BadMessageId: rejected,
-  BadPriority: rejected,
-  BadTopic: setUp,
-  DeviceTokenNotForTopic: tokenInvalid,
-  DuplicateHeaders: rejected,
-  IdleTimeout: unavailable,
-  InvalidPushType: rejected,
-  MissingDeviceToken: tokenInvalid,
-  MissingTopic: setUp,
-  PayloadEmpty: rejected,
-  TopicDisallowed: setUp,
-  BadCertificate: setUp,
-  BadCertificateEnvironment: setUp,
-  BadEnvironmentKeyIdInToken: setUp,
-  ExpiredProviderToken: setUp, // after a new token was tried: this machine's clock is wrong
-  Forbidden: setUp,
-  InvalidProviderToken: setUp,
-  MissingProviderToken: setUp,
-  UnrelatedKeyIdInToken: setUp,
-  BadPath: tokenInvalid, // the token is the only part of the path that varies
-  MethodNotAllowed: rejected,
-  ExpiredToken: tokenGone,
-  Unregistered: tokenGone,
-  PayloadTooLarge: tooLarge,
-  TooManyProviderTokenUpdates: limited,
-  TooManyRequests: limited,
-  InternalServerError: unavailable,
-  ServiceUnavailable: unavailable,
-  Shutdown: unavailable,
-};
-
-const byStatus: Readonly<Record<number, Rule>> = { 403: setUp, 410: tokenGone, 413: tooLarge, 429: limited };
-
-const maxRetryAfterMs = 86_400_000;
 
 /** What an answer of APNs to a push means; `apnsId` is that of the request. */
-export const apnsOutcome = (reply: ApnsReply, apnsId: string, now: Date): Outcome => {
-  const { status, body } = reply;
+export const apnsOutcome = ({ status, body, retryAfter }: ApnsReply, apnsId: string, now: Date): Outcome => {
   if (status === 200) return { kind: "sent", providerId: apnsId };
   const { reason, timestamp } = parse(body);
-  const rule = apnsRules[reason] ?? byStatus[status] ?? (status >= 500 ? unavailable : rejected);
-  const refusal = {
-    code: rule.code,
-    providerCode: `${status} ${reason}`.trim(),
-    reason: `APNs refused the push: ${reason || status}`,
-  };
-  const fault = rule.fault === undefined ? {} : { fault: rule.fault };
-  switch (rule.kind) {
-    case "retry_at":
-      return { kind: rule.kind, ...refusal, ...fault, at: retryInstant(reply, rule, now) };
-    case "token_invalid":
-      return { kind: rule.kind, ...refusal, ...(timestamp === null ? {} : { since: timestamp }) };
-    case "config_error":
-      return { kind: rule.kind, ...refusal, ...fault };
-    case "payload_error":
-      return { kind: rule.kind, ...refusal };
-  }
+  const answer = { code: `${status} ${reason}`.trim(), word: reason, retryAfter, since: timestamp };
+  return outcomeOf(apnsTable, answer, now);
 };
-
-const retryInstant = ({ retryAfter: header }: ApnsReply, { pauseMs = 0 }: Rule, now: Date): Date =>
-  retryAfter(header, now, maxRetryAfterMs) ?? new Date(now.getTime() + pauseMs);
 
 /** The reason, and when APNs found the token gone (410 only; ms since 1970). */
 const parse = (body: string): { reason: string; timestamp: Date | null } => {

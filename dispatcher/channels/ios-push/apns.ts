@@ -2,7 +2,7 @@ import { type ApnsPush, apnsBody } from "#core/channels/ios-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Outcome, Provider } from "#core/domain/messages/outcome.ts";
 import { notAnswered, type OpenTransport, providerOrigin, type TransportResult } from "../../net/transport.ts";
-import { sendTimeoutsMs } from "../deadlines.ts";
+import { unusable } from "../kit/outcomes.ts";
 import { apnsOutcome } from "./apns-outcomes.ts";
 import type { ApnsSigner, ApnsTokens } from "./apns-tokens.ts";
 
@@ -20,6 +20,9 @@ export type ApnsDeps = {
   timeoutMs?: number;
 };
 
+/** For one push, unless the program's grace is shorter: APNs answers within a second. */
+export const apnsTimeoutMs = 20_000;
+
 const expired = "ExpiredProviderToken";
 
 /**
@@ -32,7 +35,7 @@ export const apns = ({
   open,
   tokens,
   clock,
-  timeoutMs = sendTimeoutsMs.ios_push,
+  timeoutMs = apnsTimeoutMs,
 }: ApnsDeps): Provider<ApnsPush> => {
   // APNs admits one stream until it has checked the token of the first request.
   const transport = open({ origin: providerOrigin(baseUrl), initialStreams: 1 });
@@ -80,13 +83,7 @@ const idBytes = Buffer.alloc(16); // written and read within one call
 const ulidAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const ulidValues = Uint8Array.from({ length: 128 }, (_, code) => ulidAlphabet.indexOf(String.fromCharCode(code)));
 
-const unusableKey: Outcome = {
-  kind: "config_error",
-  code: "PROVIDER_AUTH",
-  providerCode: null,
-  reason: "the private key is not an ES256 key in PEM form",
-  fault: "provider",
-};
+const unusableKey = unusable("the private key is not an ES256 key in PEM form");
 
 type Own = { token: string; id: string; topic: string; now: Date };
 
@@ -108,6 +105,5 @@ const isExpired = (result: TransportResult): boolean =>
 
 const outcomeOf = (result: TransportResult, id: string, now: Date): Outcome => {
   if (result.kind !== "answer") return notAnswered(result, now);
-  const retryAfter = result.headers["retry-after"];
-  return apnsOutcome({ ...result, ...(retryAfter === undefined ? {} : { retryAfter }) }, id, now);
+  return apnsOutcome({ ...result, retryAfter: result.headers["retry-after"] }, id, now);
 };

@@ -3,10 +3,9 @@ import { maxWebPushBytes, type WebPushMessage, webPushBody } from "#core/channel
 import type { Clock } from "#core/domain/clock.ts";
 import { NotBegun, type Outcome, type Provider, type Recipient } from "#core/domain/messages/outcome.ts";
 import { semaphore } from "#core/runtime/batching/bounded.ts";
-import { type DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import type { GuardedClient, GuardedReply, GuardedRequest } from "../../net/guarded/client.ts";
 import { underWay } from "../../net/under-way.ts";
-import { sendTimeoutsMs } from "../deadlines.ts";
+import { refusal, unusable } from "../kit/outcomes.ts";
 import { encryptWebPush } from "./encryption.ts";
 import { webPushOutcome } from "./web-push-outcomes.ts";
 
@@ -23,12 +22,15 @@ export type WebPushDeps = {
   connectTimeoutMs?: number;
 };
 
+/** For one push, unless the program's grace is shorter: push services answer within a second. */
+export const webPushTimeoutMs = 10_000;
+
 /** Sends to browsers: RFC 8030 with VAPID (RFC 8292) and aes128gcm (RFC 8291). */
 export const webPush = ({
   account,
   client,
   clock,
-  timeoutMs = sendTimeoutsMs.web_push,
+  timeoutMs = webPushTimeoutMs,
   connectTimeoutMs = Math.min(timeoutMs, 5_000),
 }: WebPushDeps): Provider<WebPushMessage> => {
   const authorization = vapid(account, clock);
@@ -66,30 +68,23 @@ export const webPush = ({
 /** Requests of one account under way at once, each on its own connection: a push service is not met with a storm of them. */
 const maxRequests = 64;
 
-const refusal = (kind: "token_invalid" | "config_error" | "payload_error", code: DeliveryErrorCode, reason: string) =>
-  ({ kind, code, providerCode: null, reason }) as const;
-
 /** Everything that can be wrong with one push before it is sent. */
 const prepare = (message: WebPushMessage, to: Recipient): { url: URL; body: Buffer } | Outcome => {
   const text = webPushBody(message, to.deliveryId);
   const url = URL.parse(to.address);
-  if (url === null || to.webKeys === undefined) return unusable;
+  if (url === null || to.webKeys === undefined) return badSubscription;
   if (Buffer.byteLength(text) > maxWebPushBytes) {
     return refusal("payload_error", "PAYLOAD_TOO_LARGE", `the payload is larger than ${maxWebPushBytes} bytes`);
   }
   try {
     return { url, body: encryptWebPush(text, to.webKeys) };
   } catch {
-    return unusable; // a point that is not on the curve, or keys of another length
+    return badSubscription; // a point that is not on the curve, or keys of another length
   }
 };
 
-const unusableKeys: Outcome = {
-  ...refusal("config_error", "PROVIDER_AUTH", "the VAPID keys or subject cannot be used"),
-  fault: "provider",
-};
-
-const unusable = refusal("token_invalid", "TOKEN_INVALID", "the subscription's endpoint or keys cannot be used");
+const unusableKeys = unusable("the VAPID keys or subject cannot be used");
+const badSubscription = refusal("token_invalid", "TOKEN_INVALID", "the subscription's endpoint or keys cannot be used");
 
 const headersOf = ({ ttlSeconds, urgency, topic }: WebPushMessage): Record<string, string> => ({
   "content-type": "application/octet-stream",

@@ -14,9 +14,9 @@ import { startSmtp } from "../../../../dev/simulators/smtp.ts";
 import { startWebPush, type WebPushSimulator } from "../../../../dev/simulators/web-push.ts";
 import { browserKeys } from "../../../../dev/simulators/web-push-keys.ts";
 import { smtp } from "../../../../dispatcher/channels/email/smtp.ts";
-import { type Account, account, senders } from "../../../../dispatcher/channels/registry.ts";
+import { type Account, rendered, type Send } from "../../../../dispatcher/channels/kit/provider.ts";
+import { type Sender, senders } from "../../../../dispatcher/channels/registry.ts";
 import { webPush } from "../../../../dispatcher/channels/web-push/web-push.ts";
-import type { Send, Sender } from "../../../../dispatcher/messages/deliver.ts";
 import { guardedClient } from "../../../../dispatcher/net/guarded/client.ts";
 import { aMessage, anApp, handClock } from "../../../support/rows/work.ts";
 import { listening, rudeMailServer } from "../../../support/servers/mail-server.ts";
@@ -52,7 +52,7 @@ describe("an account whose recipients' servers fail", function () {
     const sendingTo = async (url: string, timeoutMs: number): Promise<Send> => {
       const from = { name: null, address: "news@shop.test" };
       const server = { host: "127.0.0.1", port: Number(new URL(url).port), security: "none", login: null } as const;
-      made = account(smtp({ account: { ...server, from, dkim: null }, clock: systemClock, timeoutMs }), renderEmail);
+      made = rendered(smtp({ account: { ...server, from, dkim: null }, clock: systemClock, timeoutMs }), renderEmail);
       return sendOver(made);
     };
     let made: Account | undefined;
@@ -96,7 +96,7 @@ describe("an account whose recipients' servers fail", function () {
       resolve: async () => ["127.0.0.1"],
       ca: tls.cert,
     });
-    const provider = () => account(webPush({ account: keys, client, clock: systemClock }), renderWebPush);
+    const provider = () => rendered(webPush({ account: keys, client, clock: systemClock }), renderWebPush);
     const browserAt = (endpoint: string, n: number): Recipient => ({
       deliveryId: `dlv_${n}`,
       subscriptionId: `sub_${n}`,

@@ -15,7 +15,8 @@ import type { Simulator } from "../../../../dev/simulators/control.ts";
 import { makeCredentials } from "../../../../dev/simulators/credentials.ts";
 import { apns } from "../../../../dispatcher/channels/ios-push/apns.ts";
 import { apnsTokens } from "../../../../dispatcher/channels/ios-push/apns-tokens.ts";
-import { account, senders } from "../../../../dispatcher/channels/registry.ts";
+import { rendered } from "../../../../dispatcher/channels/kit/provider.ts";
+import { senders } from "../../../../dispatcher/channels/registry.ts";
 import { type Pipeline, pipeline } from "../../../../dispatcher/messages/pipeline.ts";
 import { unsavedWindow } from "../../../../dispatcher/messages/window.ts";
 import { http2Pool } from "../../../../dispatcher/net/http2/pool.ts";
@@ -65,7 +66,7 @@ describe("a chunk that is being sent", function () {
   const aDispatcher = (holder: string, cut = never): Pipeline => {
     const metrics = createMetrics("dispatcher");
     const open = () =>
-      account(
+      rendered(
         apns({
           account: { ...credentials.apns, bundleId: "com.example.app" },
           baseUrl: simulator.url,

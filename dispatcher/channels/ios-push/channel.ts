@@ -1,0 +1,17 @@
+import { renderApns } from "#core/channels/ios-push/render.ts";
+import { rendered, type SendingChannel } from "../kit/provider.ts";
+import { apns, apnsTimeoutMs } from "./apns.ts";
+import { apnsTokens } from "./apns-tokens.ts";
+
+export const iosPush: SendingChannel<"ios_push"> = {
+  apns: {
+    timeoutMs: apnsTimeoutMs,
+    open: ({ urls, ...platform }) => {
+      const tokens = apnsTokens(platform.clock);
+      return ({ team_id: teamId, key_id: keyId, bundle_id: bundleId, environment, private_key: privateKeyPem }) => {
+        const account = { teamId, keyId, bundleId, privateKeyPem };
+        return rendered(apns({ ...platform, account, tokens, baseUrl: urls.apns[environment] }), renderApns);
+      };
+    },
+  },
+};
