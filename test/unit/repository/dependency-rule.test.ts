@@ -19,6 +19,16 @@ const forbidden = [
   { it: "core that reads settings", file: "core/runtime/planted.ts", imports: "#config/shared.ts" },
   { it: "the apiserver that imports the dispatcher", file: "apiserver/planted.ts", imports: "../dispatcher/plan.ts" },
   { it: "the dispatcher that imports the operator", file: "dispatcher/planted.ts", imports: "../operator/main.ts" },
+  {
+    it: "a channel that knows another",
+    file: "core/channels/ios-push/planted.ts",
+    imports: "../email/render.ts",
+  },
+  {
+    it: "a channel's provider that knows another channel's",
+    file: "dispatcher/channels/email/planted.ts",
+    imports: "../web-push/encryption.ts",
+  },
   { it: "the operator that imports the apiserver", file: "operator/planted.ts", imports: "../apiserver/app.ts" },
   { it: "settings read beside main.ts", file: "apiserver/planted.ts", imports: "#config/apiserver.ts" },
   { it: "koa outside of the apiserver", file: "dispatcher/planted.ts", imports: "koa" },
