@@ -6,7 +6,7 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import { type Hold, holding } from "../work/lease.ts";
 import type { Suspensions } from "../work/suspensions.ts";
-import type { Delivered, Work } from "./deliver.ts";
+import type { Delivered, Work } from "./delivery/deliver.ts";
 
 export type ChunkDeps = {
   take: (id: string, now: Date) => Promise<ChunkRow | null>;

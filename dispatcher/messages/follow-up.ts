@@ -6,8 +6,8 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Counts } from "#core/storage/messages/messages.ts";
 import type { Gone } from "#core/storage/people/invalidated.ts";
 import type { Hold } from "../work/lease.ts";
-import type { Delivered, Work } from "./deliver.ts";
-import { retryChunks } from "./retry.ts";
+import type { Delivered, Work } from "./delivery/deliver.ts";
+import { retryChunks } from "./delivery/retry.ts";
 
 export type FollowUpDeps = {
   keepChunks: (chunks: readonly ChunkRow[]) => Promise<void>;

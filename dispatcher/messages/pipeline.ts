@@ -22,13 +22,13 @@ import { leaseMs } from "../work/lease.ts";
 import { patiently } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { runChunk } from "./chunk.ts";
-import { deliver } from "./deliver.ts";
+import { deliver } from "./delivery/deliver.ts";
+import { recorder } from "./delivery/record.ts";
+import type { Window } from "./delivery/window.ts";
 import { type CompleteDeps, complete, fail } from "./finish.ts";
 import { countsOf, followUp } from "./follow-up.ts";
 import { plan } from "./plan.ts";
-import { recorder } from "./record.ts";
 import { advance } from "./turn.ts";
-import type { Window } from "./window.ts";
 
 export type PipelineDeps = {
   db: Db;

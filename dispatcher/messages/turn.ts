@@ -7,7 +7,7 @@ import type { MessageRow } from "#core/storage/messages/messages.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import type { Hold } from "../work/lease.ts";
 import { isScanned, nextPiece, type Piece, resolvePieces, type SurveyDeps } from "./audience.ts";
-import type { Delivered, Work } from "./deliver.ts";
+import type { Delivered, Work } from "./delivery/deliver.ts";
 
 /**
  * What a turn came to: all is sent and stored (`all` of it here and now, when the turn sent it itself); chunks are queued

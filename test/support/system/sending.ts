@@ -13,7 +13,7 @@ import type { Simulator } from "../../../dev/simulators/control.ts";
 import { makeCredentials } from "../../../dev/simulators/credentials.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
 import { apnsIdOf } from "../../../dispatcher/channels/ios-push/apns.ts";
-import { deliveryIdOf } from "../../../dispatcher/messages/delivery-row.ts";
+import { deliveryIdOf } from "../../../dispatcher/messages/delivery/delivery-row.ts";
 import { allAccounts, aSubscription, seed } from "../rows/fixtures.ts";
 import type { TestServers } from "../servers/servers.ts";
 import { type System, startSystem } from "./system.ts";

@@ -7,7 +7,7 @@ import { retention } from "#core/storage/messages/retention.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { removePages } from "#core/storage/work/removal-pages.ts";
-import { conclude, deliveryIdOf } from "../../../../dispatcher/messages/delivery-row.ts";
+import { conclude, deliveryIdOf } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { aChunk, aMessage, aSubscription, noon } from "../../../support/rows/work.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import { type ChunkDeps, runChunk } from "../../../../dispatcher/messages/chunk.ts";
-import type { Delivered } from "../../../../dispatcher/messages/deliver.ts";
+import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
 import { type PlanDeps, plan } from "../../../../dispatcher/messages/plan.ts";
 import { aChunk, aMessage, anApp, handClock, noon, suspensionsOf } from "../../../support/rows/work.ts";
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
-import type { Delivered } from "../../../../dispatcher/messages/deliver.ts";
+import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
 import { type AdvanceDeps, advance } from "../../../../dispatcher/messages/turn.ts";
 import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { unsavedWindow } from "../../../../dispatcher/messages/window.ts";
+import { unsavedWindow } from "../../../../../dispatcher/messages/delivery/window.ts";
 
 /** Starts `count` runs of one account that go on until they are let go; tells how many are under way. */
 const hold = (slot: ReturnType<typeof unsavedWindow>["slot"], account: string, count: number) => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { nextTry, retryChunks } from "../../../../dispatcher/messages/retry.ts";
-import { aChunk, noon } from "../../../support/rows/work.ts";
+import { nextTry, retryChunks } from "../../../../../dispatcher/messages/delivery/retry.ts";
+import { aChunk, noon } from "../../../../support/rows/work.ts";
 
 const after = (ms: number): Date => new Date(noon.getTime() + ms);
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
-import { conclude } from "../../../../dispatcher/messages/delivery-row.ts";
-import { aChunk, aSubscription, noon } from "../../../support/rows/work.ts";
+import { conclude } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
+import { aChunk, aSubscription, noon } from "../../../../support/rows/work.ts";
 
 const refusal: Refusal = { code: "TOKEN_UNREGISTERED", providerCode: "Unregistered", reason: "gone" };
 const inAnHour = new Date(noon.getTime() + 3_600_000);

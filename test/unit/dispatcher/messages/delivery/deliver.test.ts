@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { NotBegun, type Outcome } from "#core/domain/messages/outcome.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import { type DeliverDeps, deliver } from "../../../../dispatcher/messages/deliver.ts";
-import { deliveryIdOf } from "../../../../dispatcher/messages/delivery-row.ts";
-import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
+import { type DeliverDeps, deliver } from "../../../../../dispatcher/messages/delivery/deliver.ts";
+import { deliveryIdOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
+import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../../../support/rows/work.ts";
 
 const given = (
   change: Partial<DeliverDeps> = {},

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { conclude, deliveryIdOf } from "../../../../dispatcher/messages/delivery-row.ts";
-import { recorder } from "../../../../dispatcher/messages/record.ts";
-import { aChunk, aSubscription, noon } from "../../../support/rows/work.ts";
+import { conclude, deliveryIdOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
+import { recorder } from "../../../../../dispatcher/messages/delivery/record.ts";
+import { aChunk, aSubscription, noon } from "../../../../support/rows/work.ts";
 
 const rowOf = (n: number) => {
   const subscription = aSubscription({ _id: `sub_${n}` });
