@@ -164,8 +164,8 @@ const sending = (made: Made, shared: Shared) => {
     senders: accounts,
     window,
     hints: rung,
-    publishEvents: events.publish,
-    flushOutbox: box.flush,
+    events,
+    outbox: box,
     openChunks: config.openChunks * 2, // one set under way, one waiting behind it
     holder,
     metrics,

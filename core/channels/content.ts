@@ -1,8 +1,8 @@
 import { languagesOf } from "../domain/messages/languages.ts";
 import type { FieldError } from "../errors.ts";
 import type { Content, Options, Target } from "../schema/messages/notification.ts";
-import { type SendableChannel, sendableChannels } from "../schema/vocabulary/channels.ts";
-import { allDefinitions, definitions } from "./all.ts";
+import { type Channel, type SendableChannel, sendableChannels } from "../schema/vocabulary/channels.ts";
+import { allDefinitions, definitionOf, definitions } from "./all.ts";
 import type { ChannelDefinition } from "./kit/channel.ts";
 import { anId } from "./kit/rendering.ts";
 
@@ -26,14 +26,16 @@ export const emptyTexts = (content: Content, over: readonly SendableChannel[]): 
 /** Channel and status of the subscriptions that a message may reach. */
 export const reachOf = (
   channels: readonly SendableChannel[],
-  { include_unsubscribed: isWide }: Options,
+  options: Options,
 ): { channel: SendableChannel; status: "subscribed" | "unsubscribed" }[] =>
   channels.flatMap((channel) => [
     { channel, status: "subscribed" as const },
-    ...(isWide === true && definitions[channel].mayReachUnsubscribed
-      ? [{ channel, status: "unsubscribed" as const }]
-      : []),
+    ...(mayReachUnsubscribed(channel, options) ? [{ channel, status: "unsubscribed" as const }] : []),
   ]);
+
+/** Whether a message reaches the unsubscribed of a channel too. Source: decisions 2.3. */
+export const mayReachUnsubscribed = (channel: Channel, { include_unsubscribed: isAsked }: Options): boolean =>
+  isAsked === true && definitionOf(channel)?.mayReachUnsubscribed === true;
 
 /**
  * What makes a message impossible on these channels: a body over the provider's limit in some language, or what else

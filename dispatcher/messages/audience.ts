@@ -1,3 +1,4 @@
+import { reachOf } from "#core/channels/content.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached, Wanted } from "#core/storage/messages/audience.ts";
@@ -13,7 +14,7 @@ export type Piece = {
   rows?: Reached[];
 };
 
-export type SurveyDeps = {
+export type AudienceDeps = {
   page: (of: Stretch & { appId: string; after: string; testOnly: boolean; limit: number }) => Promise<string[]>;
   resolve: (target: Target, wanted: Wanted) => Promise<Map<SendableChannel, Reached[]>>;
 };
@@ -22,7 +23,7 @@ export type SurveyDeps = {
 export const isScanned = (message: MessageRow): boolean => message.target.all === true;
 
 /** Every piece of an audience of explicit ids, which the bounds of the target keep small. */
-export const resolvePieces = async (deps: SurveyDeps, message: MessageRow): Promise<Piece[]> => {
+export const resolvePieces = async (deps: AudienceDeps, message: MessageRow): Promise<Piece[]> => {
   const wanted = { appId: message.app_id, stretches: stretchesOf(message), testOnly: testOnly(message) };
   const byChannel = await deps.resolve(message.target, wanted);
   return [...byChannel].flatMap(([channel, found]) =>
@@ -32,7 +33,7 @@ export const resolvePieces = async (deps: SurveyDeps, message: MessageRow): Prom
 
 /** The next piece of a scanned audience behind `scanned`, of at most `limit`; null at its end. */
 export const nextPiece = async (
-  deps: SurveyDeps,
+  deps: AudienceDeps,
   message: MessageRow,
   scanned: ChunkRow["scanned"],
   limit = chunkSize,
@@ -50,13 +51,7 @@ export const nextPiece = async (
 };
 
 /** Channel by channel, and within e-mail the unsubscribed too where the message may reach them. */
-const stretchesOf = ({ channels, options }: MessageRow): Stretch[] =>
-  channels.flatMap((channel): Stretch[] => [
-    { channel, status: "subscribed" },
-    ...(channel === "email" && options.include_unsubscribed === true
-      ? [{ channel, status: "unsubscribed" } as const]
-      : []),
-  ]);
+const stretchesOf = ({ channels, options }: MessageRow): Stretch[] => reachOf(channels, options);
 
 const testOnly = ({ target }: MessageRow): boolean => target.test_devices_only === true;
 

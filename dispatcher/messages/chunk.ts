@@ -1,34 +1,29 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
-import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
-import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
-import { type Hold, holding } from "../work/lease.ts";
+import type { Directory } from "#core/storage/settings/directory.ts";
+import type { Hints } from "../work/hints.ts";
 import type { Suspensions } from "../work/suspensions.ts";
-import type { Delivered, Work } from "./delivery/deliver.ts";
+import { whileAllowed } from "./lease.ts";
+import type { Send } from "./send.ts";
 
 export type ChunkDeps = {
-  take: (id: string, now: Date) => Promise<ChunkRow | null>;
-  extend: (chunk: ChunkRow, now: Date) => Promise<boolean>;
-  /** Ends the chunk, or gives it back to be run again at `dueAt`. False when its lease was lost. */
-  end: (chunk: ChunkRow) => Promise<boolean>;
-  giveBack: (chunk: ChunkRow, dueAt: Date) => Promise<boolean>;
-  /** Gives it back until its tenant may send again. */
-  hold: (chunk: ChunkRow, dueAt: Date) => Promise<boolean>;
+  chunks: {
+    take: (id: string, now: Date) => Promise<ChunkRow | null>;
+    extend: (chunk: ChunkRow, now: Date) => Promise<boolean>;
+    /** False when its lease was lost. */
+    end: (chunk: ChunkRow) => Promise<boolean>;
+    /** Gives it back to be run again at `dueAt`. */
+    giveBack: (chunk: ChunkRow, dueAt: Date) => Promise<boolean>;
+    /** Gives it back until its tenant may send again. */
+    defer: (chunk: ChunkRow, dueAt: Date) => Promise<boolean>;
+  };
+  messages: { content: (id: string) => Promise<MessageRow | null> };
+  directory: Pick<Directory, "app">;
+  send: Send;
   suspensions: Suspensions;
-  /** Recipients that an earlier run of it already handed to a retry. */
-  recipientsOfRetries: (chunkId: string) => Promise<string[]>;
-  message: (id: string) => Promise<MessageRow | null>;
-  app: (id: string) => Promise<AppRow | null>;
-  deliver: (work: Work, hold: Hold) => Promise<Delivered>;
-  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered, hold: Hold) => Promise<boolean>;
-  count: (messageId: string, fresh: readonly DeliveryRow[]) => Promise<void>;
-  /** Rings the message's hint: there may be room for its next chunk, or it may be complete. */
-  ring: (
-    message: Pick<ChunkRow, "message_id" | "plan" | "tenant_id"> & { traceparent: string | null },
-    cause: string,
-  ) => Promise<void>;
+  hints: Pick<Hints, "message">;
   stopping: AbortSignal;
   clock: Clock;
 };
@@ -36,63 +31,47 @@ export type ChunkDeps = {
 const done: Settlement = { kind: "done" };
 const soonMs = 5_000; // until a chunk is run again that failed, or whose events JetStream did not take
 
-/** Runs one chunk: sends, stores, follows up, ends it, and calls its message. Safe to run twice, and to be killed. */
+/** Runs one chunk of the queue: sends it, ends it, and gives its message a turn. Safe to run twice, and to be killed. */
 export const runChunk =
   (deps: ChunkDeps) =>
   async (chunkId: string): Promise<Settlement> => {
-    const taken = await deps.take(chunkId, deps.clock.now());
-    if (taken === null) return done; // ended, or another holds it: should that one die, the timer rings
+    const taken = await deps.chunks.take(chunkId, deps.clock.now());
+    if (taken === null) return done; // ended, or another has its lease: should that one die, the timer publishes its hint
     try {
-      return await run(deps, taken);
+      await run(deps, taken);
     } catch (error) {
-      await again(deps, taken, soonMs).catch(() => undefined); // else it waits for the lease's end
+      await giveBack(deps, taken, soonMs).catch(() => undefined); // else it waits for the lease's end
       throw error;
     }
+    return done;
   };
 
-const run = async (deps: ChunkDeps, taken: ChunkRow): Promise<Settlement> => {
-  const { suspensions } = deps;
-  if (suspensions.has(taken.tenant_id)) return held(deps, taken);
-  const message = await deps.message(taken.message_id);
-  const app = await deps.app(taken.app_id);
-  if (message === null || app === null) return finish(deps, taken, null);
+const run = async (deps: ChunkDeps, chunk: ChunkRow): Promise<void> => {
+  const isSuspended = (): boolean => deps.suspensions.has(chunk.tenant_id);
+  if (isSuspended()) return defer(deps, chunk);
+  const message = await deps.messages.content(chunk.message_id);
+  const app = await deps.directory.app(chunk.app_id);
+  if (message === null || app === null) return end(deps, chunk, null);
 
-  const chunk = await withoutRetried(deps, taken);
-  const extend = (now: Date) => deps.extend(chunk, now);
-  const { delivered, complete } = await suspensions.during(chunk.tenant_id, (suspended) =>
-    holding({ taken, extend, stops: [deps.stopping, suspended], clock: deps.clock }, (hold) =>
-      send(deps, { chunk, message, app }, hold),
-    ),
+  const extend = (now: Date) => deps.chunks.extend(chunk, now);
+  const { kind } = await whileAllowed(deps, { taken: chunk, extend }, (lease) =>
+    deps.send({ message, app, chunks: [{ chunk }], isWhole: false }, lease),
   );
-  if (delivered.halted && suspensions.has(chunk.tenant_id)) return held(deps, chunk);
-  if (delivered.halted || !complete) return again(deps, chunk, delivered.halted ? 0 : soonMs);
-  return finish(deps, chunk, message.traceparent);
+  if (kind === "halted" && isSuspended()) return defer(deps, chunk);
+  if (kind === "halted") return giveBack(deps, chunk, 0);
+  if (kind === "unpublished") return giveBack(deps, chunk, soonMs);
+  await end(deps, chunk, message.traceparent);
 };
 
-const send = async (deps: ChunkDeps, work: Work, hold: Hold): Promise<{ delivered: Delivered; complete: boolean }> => {
-  const delivered = await deps.deliver(work, hold);
-  const complete = await deps.followUp(work, delivered, hold);
-  await deps.count(work.message._id, delivered.fresh);
-  return { delivered, complete };
+/** There may be room for its message's next chunk, or the message may be complete. */
+const end = async ({ chunks, hints }: ChunkDeps, chunk: ChunkRow, traceparent: string | null): Promise<void> => {
+  if (await chunks.end(chunk)) await hints.message({ ...chunk, traceparent }, `${chunk._id}:done`);
 };
 
-const finish = async (deps: ChunkDeps, chunk: ChunkRow, traceparent: string | null): Promise<Settlement> => {
-  if (await deps.end(chunk)) await deps.ring({ ...chunk, traceparent }, `${chunk._id}:done`);
-  return done;
+const giveBack = async ({ chunks, clock }: ChunkDeps, chunk: ChunkRow, inMs: number): Promise<void> => {
+  await chunks.giveBack(chunk, new Date(clock.now().getTime() + inMs));
 };
 
-const again = async (deps: ChunkDeps, chunk: ChunkRow, inMs: number): Promise<Settlement> => {
-  await deps.giveBack(chunk, new Date(deps.clock.now().getTime() + inMs));
-  return done;
-};
-
-const held = async (deps: ChunkDeps, chunk: ChunkRow): Promise<Settlement> => {
-  await deps.suspensions.hold(chunk.tenant_id, (dueAt) => deps.hold(chunk, dueAt));
-  return done;
-};
-
-const withoutRetried = async (deps: ChunkDeps, chunk: ChunkRow): Promise<ChunkRow> => {
-  if (chunk.fence === 1) return chunk; // nobody ran it before
-  const retried = new Set(await deps.recipientsOfRetries(chunk._id));
-  return { ...chunk, recipients: chunk.recipients.filter((id) => !retried.has(id)) };
+const defer = async ({ chunks, suspensions }: ChunkDeps, chunk: ChunkRow): Promise<void> => {
+  await suspensions.hold(chunk.tenant_id, (dueAt) => chunks.defer(chunk, dueAt));
 };

@@ -2,56 +2,43 @@ import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { DeliveryRow, StatusCount } from "#core/storage/messages/deliveries.ts";
-import { type Counts, countKeys, type MessageRow } from "#core/storage/messages/messages.ts";
+import type { Counts, MessageRow } from "#core/storage/messages/messages.ts";
+import type { Usage } from "#core/storage/messages/usage.ts";
+import { messageEventData } from "#core/storage/messages/view.ts";
+import { countsOf, grouped } from "./counts.ts";
 
 type End = { status: "completed" | "failed"; error: string | null; counts: Counts };
 
-export type CompleteDeps = {
-  tally: (messageId: string) => Promise<StatusCount[]>;
-  finish: (message: MessageRow, end: End & { at: Date; event: EventEnvelope; dueAt: Date }) => Promise<boolean>;
-  /** Publishes the outbox now; what fails here is published when `dueAt` passes. */
-  flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown>;
-  /** Settles the quota: what was reserved at accept against what was sent. */
-  settleQuota: (message: MessageRow, sent: number) => Promise<void>;
-  /** The message as the REST interface shows it. */
-  describe: (message: MessageRow) => Record<string, unknown>;
+export type FinishDeps = {
+  deliveries: { tally: (messageId: string) => Promise<StatusCount[]> };
+  messages: {
+    /** False when another has taken over. */
+    finish: (message: MessageRow, end: End & { at: Date; event: EventEnvelope; dueAt: Date }) => Promise<boolean>;
+  };
+  /** Publishes the message's events now; what fails here is published when `dueAt` passes. */
+  outbox: { flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown> };
+  quota: Pick<Usage, "giveBack">;
   clock: Clock;
+};
+
+export type Finish = {
+  /** Ends a message whose every delivery is stored: its counters are made anew from them, or from `all` of them. */
+  complete: (message: MessageRow, all?: readonly DeliveryRow[]) => Promise<void>;
+  /** Ends a message that could not be sent at all. */
+  fail: (message: MessageRow, error: string) => Promise<void>;
 };
 
 const sweepMs = 10_000;
 
-/** Ends a message whose every delivery is stored: its counters are rebuilt from them, or from `all` of them. */
-export const complete =
-  (deps: CompleteDeps) =>
-  async (message: MessageRow, all?: readonly DeliveryRow[]): Promise<void> => {
-    const groups = all === undefined ? await deps.tally(message._id) : grouped(all);
-    await end(deps, message, { ...verdict(groups), counts: rebuild(groups) });
-  };
+export const finish = (deps: FinishDeps): Finish => ({
+  complete: async (message, all) => {
+    const groups = all === undefined ? await deps.deliveries.tally(message._id) : grouped(all);
+    await end(deps, message, { ...verdict(groups), counts: countsOf(groups) });
+  },
+  fail: (message, error) => end(deps, message, { status: "failed", error, counts: countsOf([]) }),
+});
 
-const grouped = (rows: readonly DeliveryRow[]): StatusCount[] =>
-  [...Map.groupBy(rows, (row) => `${row.status} ${row.error_code ?? ""}`).values()].flatMap((group) => {
-    const [first] = group;
-    return first === undefined
-      ? []
-      : [
-          {
-            status: first.status,
-            error_code: first.error_code ?? null,
-            count: group.length,
-            uncertain: uncertainOf(group),
-          },
-        ];
-  });
-
-const uncertainOf = (rows: readonly DeliveryRow[]): number => rows.filter(({ uncertain }) => uncertain === true).length;
-
-/** Ends a message that could not be sent at all. */
-export const fail =
-  (deps: CompleteDeps) =>
-  (message: MessageRow, error: string): Promise<void> =>
-    end(deps, message, { status: "failed", error, counts: rebuild([]) });
-
-const end = async (deps: CompleteDeps, message: MessageRow, how: End): Promise<void> => {
+const end = async (deps: FinishDeps, message: MessageRow, how: End): Promise<void> => {
   const at = deps.clock.now();
   const ended = { ...message, ...how, planned: true, completed_at: at, updated_at: at };
   const event = makeEvent({
@@ -60,32 +47,27 @@ const end = async (deps: CompleteDeps, message: MessageRow, how: End): Promise<v
     subjectId: message._id,
     at,
     from: [message._id],
-    data: deps.describe(ended),
+    data: messageEventData(ended),
   });
-  const isOurs = await deps.finish(message, { ...how, at, event, dueAt: new Date(at.getTime() + sweepMs) });
-  if (!isOurs) return;
-  await deps.settleQuota(message, how.counts.sent ?? 0);
-  await deps.flush({ ...message, outbox: [event] });
+  const dueAt = new Date(at.getTime() + sweepMs);
+  if (!(await deps.messages.finish(message, { ...how, at, event, dueAt }))) return;
+  await giveBackQuota(deps, message, how.counts.sent ?? 0);
+  await deps.outbox.flush({ ...message, outbox: [event] });
+};
+
+/** What was reserved when the message was accepted, and was not sent. */
+const giveBackQuota = async (
+  { quota }: FinishDeps,
+  { tenant_id, reserved }: MessageRow,
+  sent: number,
+): Promise<void> => {
+  if (reserved !== null) await quota.giveBack(tenant_id, reserved, reserved.count - sent);
 };
 
 /** Failed only when someone was to be reached and nobody was. Source: decisions 7.2. */
 const verdict = (groups: readonly StatusCount[]): Pick<End, "status" | "error"> => {
-  const { targeted = 0, suppressed = 0, sent = 0 } = rebuild(groups);
+  const { targeted, suppressed, sent } = countsOf(groups);
   if (sent > 0 || targeted === suppressed) return { status: "completed", error: null };
   const worst = groups.filter(({ status }) => status !== "suppressed").sort((a, b) => b.count - a.count)[0];
   return { status: "failed", error: worst?.error_code ?? "INTERNAL" };
-};
-
-/** All counters, from the deliveries. Whatever was accepted by a provider counts as sent, however far it got. */
-const rebuild = (groups: readonly StatusCount[]): Counts => {
-  const counts = Object.fromEntries(countKeys.map((key) => [key, 0])) as Required<Counts>; // every key is set
-  for (const { status, count, uncertain } of groups) {
-    counts.targeted += count;
-    counts.uncertain += uncertain;
-    if (status === "sent" || status === "delivered" || status === "opened" || status === "clicked")
-      counts.sent += count;
-    if (status === "failed" || status === "errored" || status === "expired" || status === "suppressed")
-      counts[status] += count;
-  }
-  return counts;
 };

@@ -1,25 +1,25 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
+import type { EventPublisher } from "#core/queue/events.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { Counts } from "#core/storage/messages/messages.ts";
 import type { Gone } from "#core/storage/people/invalidated.ts";
 import type { Hold } from "../work/lease.ts";
 import type { Delivered, Work } from "./delivery/deliver.ts";
 import { retryChunks } from "./delivery/retry.ts";
 
 export type FollowUpDeps = {
-  keepChunks: (chunks: readonly ChunkRow[]) => Promise<void>;
-  invalidate: (gone: readonly Gone[], now: Date) => Promise<void>;
-  publish: (tenantId: string, events: readonly EventEnvelope[], traceparent: string | null) => Promise<boolean>;
+  chunks: { keep: (chunks: readonly ChunkRow[]) => Promise<void> };
+  subscriptions: { invalidate: (gone: readonly Gone[], now: Date) => Promise<void> };
+  events: Pick<EventPublisher, "publish">;
   clock: Clock;
 };
 
 /**
  * What follows from a run, before its chunk may end: retries are kept, dead addresses marked, events published. Every
  * step may run twice. False when the events could not be published now: the chunk is then run again. Once the lease is
- * lost, retries are left to who took over: he tries the same recipients, and two retries of one would both be sent.
+ * lost, retries are left to who took over: they try the same recipients, and two retries of one would both be sent.
  */
 export const followUp =
   (deps: FollowUpDeps) =>
@@ -29,25 +29,10 @@ export const followUp =
     { isLost }: Pick<Hold, "isLost">,
   ): Promise<boolean> => {
     const now = deps.clock.now();
-    if (!isLost()) await deps.keepChunks(retryChunks(chunk, delivered.again, now));
-    if (delivered.invalid.length > 0) await deps.invalidate(delivered.invalid, now);
-    return deps.publish(chunk.tenant_id, delivered.stored.flatMap(eventOf), message.traceparent);
+    if (!isLost()) await deps.chunks.keep(retryChunks(chunk, delivered.again, now));
+    if (delivered.invalid.length > 0) await deps.subscriptions.invalidate(delivered.invalid, now);
+    return deps.events.publish(chunk.tenant_id, delivered.stored.flatMap(eventOf), message.traceparent);
   };
-
-/** Counters that newly stored deliveries move. */
-export const countsOf = (rows: readonly Pick<DeliveryRow, "status" | "uncertain">[]): Counts => {
-  const counts: Counts = { targeted: rows.length };
-  for (const { status, uncertain } of rows) {
-    if (isCounted(status)) counts[status] = (counts[status] ?? 0) + 1;
-    if (uncertain === true) counts.uncertain = (counts.uncertain ?? 0) + 1;
-  }
-  return counts;
-};
-
-const counted = ["sent", "failed", "errored", "expired", "suppressed"] as const;
-
-const isCounted = (status: string): status is (typeof counted)[number] =>
-  (counted as readonly string[]).includes(status);
 
 /** Source of the kinds and their data: decisions 10.2. */
 const eventOf = (row: DeliveryRow): EventEnvelope[] => {

@@ -7,11 +7,10 @@ import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { audience } from "#core/storage/messages/audience.ts";
-import { chunks } from "#core/storage/messages/chunks.ts";
+import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import { usage } from "#core/storage/messages/usage.ts";
-import { messageEventData } from "#core/storage/messages/view.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { invalidated } from "#core/storage/people/invalidated.ts";
 import { languages } from "#core/storage/people/languages.ts";
@@ -22,13 +21,16 @@ import { leaseMs } from "../work/lease.ts";
 import { patiently } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { runChunk } from "./chunk.ts";
+import { changesOf } from "./counts.ts";
 import { deliver } from "./delivery/deliver.ts";
 import { recorder } from "./delivery/record.ts";
 import type { Window } from "./delivery/window.ts";
-import { type CompleteDeps, complete, fail } from "./finish.ts";
-import { countsOf, followUp } from "./follow-up.ts";
-import { plan } from "./plan.ts";
-import { advance } from "./turn.ts";
+import { type Finish, type FinishDeps, finish } from "./finish.ts";
+import { followUp } from "./follow-up.ts";
+import { gates } from "./gates/all.ts";
+import { planMessage } from "./plan.ts";
+import { type Send, send } from "./send.ts";
+import { turn } from "./turn.ts";
 
 export type PipelineDeps = {
   db: Db;
@@ -37,8 +39,8 @@ export type PipelineDeps = {
   suspensions: Suspensions;
   window: Window;
   hints: Hints;
-  publishEvents: EventPublisher["publish"];
-  flushOutbox: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown>;
+  events: Pick<EventPublisher, "publish">;
+  outbox: FinishDeps["outbox"];
   /** Unique to this process. */
   holder: string;
   openChunks: number;
@@ -58,109 +60,90 @@ export type Pipeline = {
 };
 
 /** Joins the dispatcher's decisions to MongoDB, JetStream and the providers. */
-export const pipeline = (deps: PipelineDeps): Pipeline => {
-  const { clock, directory, stopping } = deps;
-  const messages = messageWork(deps.db);
-  const send = sending(deps);
-  const hold = (now: Date) => ({ holder: deps.holder, now, leaseMs });
-  const move = advance({
-    ...send,
-    page: send.audience.page,
-    resolve: send.audience.resolve,
-    ring: (chunk, traceparent) => rung(deps.hints.chunk({ ...chunk, traceparent }, "cut")),
-    openChunks: deps.openChunks,
-    clock,
-  });
-  const ends = ending(deps);
+export const pipeline = (given: PipelineDeps): Pipeline => {
+  const deps = { ...given, ...stores(given), hints: quiet(given.hints) };
+  const steps = { ...deps, send: sending(deps), finish: finishing(deps) };
+  return { plan: timed(deps, planMessage({ ...steps, turn: turn(steps) })), deliver: runChunk(steps) };
+};
+
+/** What is stored of messages and chunks, with this process as the holder of every lease that it takes. */
+const stores = ({ db, holder }: PipelineDeps) => {
+  const [messages, parts] = [messageWork(db), chunks(db)];
+  const lease = (now: Date) => ({ holder, now, leaseMs });
   return {
-    plan: timed(
-      deps,
-      plan({
-        take: (id, now) => messages.take(id, hold(now)),
-        extend: (message, now) => messages.extend(message, now, leaseMs),
-        needsTurn: messages.needsTurn,
-        app: directory.app,
-        suspensions: deps.suspensions,
-        advance: move,
-        rest: (...given) => patiently(leaseMs, () => messages.rest(...given)),
-        hold: (...given) => patiently(leaseMs, () => messages.hold(...given)),
-        complete: complete(ends),
-        fail: fail(ends),
-        stopping,
-        clock,
-      }),
-    ),
-    deliver: runChunk({
-      take: (id, now) => send.chunks.take(id, hold(now)),
-      extend: (chunk, now) => send.chunks.extend(chunk, now, leaseMs),
-      end: send.chunks.end,
-      giveBack: (...given) => patiently(leaseMs, () => send.chunks.giveBack(...given)),
-      hold: (...given) => patiently(leaseMs, () => send.chunks.hold(...given)),
-      suspensions: deps.suspensions,
-      recipientsOfRetries: send.chunks.recipientsOfRetries,
-      message: messages.content,
-      app: directory.app,
-      deliver: send.deliver,
-      followUp: send.followUp,
-      count: send.count,
-      ring: (...given) => rung(deps.hints.message(...given)),
-      stopping,
-      clock,
-    }),
+    audience: audience(db),
+    messages: {
+      ...messages,
+      take: (id: string, now: Date) => messages.take(id, lease(now)),
+      extend: (message: MessageRow, now: Date) => messages.extend(message, now, leaseMs),
+      rest: repeated(messages.rest),
+      defer: repeated(messages.hold),
+    },
+    chunks: {
+      ...parts,
+      take: (id: string, now: Date) => parts.take(id, lease(now)),
+      extend: (chunk: ChunkRow, now: Date) => parts.extend(chunk, now, leaseMs),
+      giveBack: repeated(parts.giveBack),
+      defer: repeated(parts.hold),
+    },
   };
 };
 
-/** Sending and what follows from it: the same for a queued chunk and for a small message in its first turn. */
-const sending = (deps: PipelineDeps) => {
-  const people = audience(deps.db);
-  const stored = deliveries(deps.db);
-  const store = (rows: readonly DeliveryRow[]) => patiently(storeForMs, () => stored.record(rows));
-  return {
-    audience: people,
-    chunks: chunks(deps.db),
-    deliver: observed(
-      deps,
-      deliver({
-        load: people.load,
-        languages: languages(deps.db),
-        existing: stored.existing,
-        record: recorder({ store, writers: 2 }), // 2: while one batch is stored the other half of the window is being sent
-        sender: deps.senders.of,
-        slot: deps.window.slot,
-        cut: deps.cut,
-        clock: deps.clock,
-        random: deps.random,
-      }),
-    ),
-    followUp: followUp({
-      keepChunks: chunks(deps.db).keep,
-      invalidate: invalidated(deps.db),
-      publish: (...given) => deps.publishEvents(...given).catch(falseWhenAway),
-      clock: deps.clock,
-    }),
-    count: (messageId: string, fresh: readonly DeliveryRow[]) =>
-      messageWork(deps.db).count(messageId, countsOf(fresh), deps.clock.now()),
-  };
-};
+type Joined = PipelineDeps & ReturnType<typeof stores>;
 
-/** Longer than any outage that a program should outlive: what was sent and cannot be stored would be sent again. */
-const storeForMs = 600_000;
+/** What is not given back waits for the end of its lease: it is tried for so long. */
+const repeated =
+  <Given extends unknown[], T>(write: (...given: Given) => Promise<T>) =>
+  (...given: Given): Promise<T> =>
+    patiently(leaseMs, () => write(...given));
 
 /** A hint that JetStream could not take is no failure: its document is due again soon. */
-const rung = async (hint: Promise<void>): Promise<void> => {
-  await hint.catch(falseWhenAway);
-};
+const quiet = (hints: Hints): Hints => ({
+  message: async (...given) => void (await hints.message(...given).catch(falseWhenAway)),
+  chunk: async (...given) => void (await hints.chunk(...given).catch(falseWhenAway)),
+});
 
 const falseWhenAway = (error: unknown): false => {
   if (error instanceof Unavailable) return false;
   throw error;
 };
 
+/** Sending: the same for a queued chunk and for a small message in its first turn. */
+const sending = (deps: Joined): Send => {
+  const { db, events, audience: people, chunks: parts, messages, clock } = deps;
+  const stored = deliveries(db);
+  const store = (rows: readonly DeliveryRow[]) => patiently(storeForMs, () => stored.record(rows));
+  const record = recorder({ store, writers: 2 }); // 2: while one batch is stored the other half of the window is being sent
+  return send({
+    deliver: observed(
+      deps,
+      deliver({
+        ...deps,
+        recipients: { load: people.load, languages: languages(db) },
+        deliveries: { existing: stored.existing, record },
+        gates,
+      }),
+    ),
+    followUp: followUp({
+      chunks: parts,
+      subscriptions: { invalidate: invalidated(db) },
+      events: { publish: (...given) => events.publish(...given).catch(falseWhenAway) },
+      clock,
+    }),
+    chunks: parts,
+    messages,
+    clock,
+  });
+};
+
+/** Longer than any outage that a program should outlive: what was sent and cannot be stored would be sent again. */
+const storeForMs = 600_000;
+
 const timed =
-  ({ metrics, clock }: PipelineDeps, turn: Pipeline["plan"]): Pipeline["plan"] =>
+  ({ metrics, clock }: PipelineDeps, planOne: Pipeline["plan"]): Pipeline["plan"] =>
   async (messageId, attempt) => {
     const startedMs = clock.now().getTime();
-    const settlement = await turn(messageId, attempt);
+    const settlement = await planOne(messageId, attempt);
     metrics.planSeconds.observe((clock.now().getTime() - startedMs) / 1000);
     return settlement;
   };
@@ -168,9 +151,9 @@ const timed =
 /** One line and one measurement for each run of a chunk, or of a small message in its first turn. */
 const observed =
   ({ log, metrics, clock }: PipelineDeps, run: ReturnType<typeof deliver>): ReturnType<typeof deliver> =>
-  async (work, hold) => {
+  async (work, lease) => {
     const startedMs = clock.now().getTime();
-    const delivered = await run(work, hold);
+    const delivered = await run(work, lease);
     const durationMs = clock.now().getTime() - startedMs;
     const { chunk } = work;
     const { stored, fresh, again, invalid, doubted, halted } = delivered;
@@ -187,7 +170,7 @@ const observed =
         attempt: chunk.attempt,
         recipients: chunk.recipients.length,
         stored: stored.length,
-        counts: countsOf(fresh),
+        counts: changesOf(fresh),
         again: again.length,
         invalid: invalid.length,
         doubted,
@@ -199,24 +182,26 @@ const observed =
     return delivered;
   };
 
-const ending = (deps: PipelineDeps): CompleteDeps => ({
-  tally: deliveries(deps.db).tally,
-  finish: async (message, end) => {
-    const isOurs = await messageWork(deps.db).finish(message, end);
-    if (!isOurs) return false;
-    deps.metrics.messagesEnded.inc({ status: end.status });
-    deps.log.info(endOf(message, end), "message.ended");
-    return true;
-  },
-  flush: deps.flushOutbox,
-  settleQuota: async ({ tenant_id, reserved }, sent) => {
-    if (reserved !== null) await usage(deps.db).giveBack(tenant_id, reserved, reserved.count - sent);
-  },
-  describe: messageEventData,
-  clock: deps.clock,
-});
+const finishing = (deps: Joined): Finish =>
+  finish({
+    ...deps,
+    deliveries: deliveries(deps.db),
+    messages: {
+      finish: async (message, end) => {
+        const isOurs = await deps.messages.finish(message, end);
+        if (!isOurs) return false;
+        deps.metrics.messagesEnded.inc({ status: end.status });
+        deps.log.info(endOf(message, end), "message.ended");
+        return true;
+      },
+    },
+    quota: usage(deps.db),
+  });
 
-const endOf = (message: MessageRow, { status, error, counts, at }: Parameters<CompleteDeps["finish"]>[1]) => ({
+const endOf = (
+  message: MessageRow,
+  { status, error, counts, at }: Parameters<FinishDeps["messages"]["finish"]>[1],
+) => ({
   tenant: message.tenant_id,
   app: message.app_id,
   message: message._id,

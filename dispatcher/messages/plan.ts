@@ -1,33 +1,34 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
-import { type Hold, holding } from "../work/lease.ts";
+import type { Directory } from "#core/storage/settings/directory.ts";
 import type { Suspensions } from "../work/suspensions.ts";
-import type { Advance } from "./turn.ts";
+import type { Finish } from "./finish.ts";
+import { whileAllowed } from "./lease.ts";
+import type { Turn } from "./turn.ts";
 
 export type PlanDeps = {
-  take: (id: string, now: Date) => Promise<MessageRow | null>;
-  extend: (message: MessageRow, now: Date) => Promise<boolean>;
-  needsTurn: (id: string, now: Date) => Promise<boolean>;
-  app: (id: string) => Promise<AppRow | null>;
+  messages: {
+    take: (id: string, now: Date) => Promise<MessageRow | null>;
+    extend: (message: MessageRow, now: Date) => Promise<boolean>;
+    needsTurn: (id: string, now: Date) => Promise<boolean>;
+    rest: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
+    /** Gives it back until its tenant may send again. */
+    defer: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
+  };
+  directory: Pick<Directory, "app">;
+  turn: Turn;
+  finish: Finish;
   suspensions: Suspensions;
-  advance: (message: MessageRow, app: AppRow, hold: Hold) => Promise<Advance>;
-  rest: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
-  /** Gives it back until its tenant may send again. */
-  hold: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
-  /** `all` are its deliveries when this turn made them all; else they are counted where they are stored. */
-  complete: (message: MessageRow, all?: readonly DeliveryRow[]) => Promise<void>;
-  fail: (message: MessageRow, error: string) => Promise<void>;
   stopping: AbortSignal;
   clock: Clock;
 };
 
-/** A message whose chunks are under way is looked at this often, in case a chunk's call was lost. */
+/** A message whose chunks are under way is looked at this often, in case a chunk's hint was lost. */
 const lookAgainMs = 10_000;
-/** Another turn holds the message: what this hint came for may have happened after that turn looked. */
-const turnTakenMs = { first: 50, most: 2_000 }; // doubling: the holder may have been killed
+/** Another turn has the message: what this hint came for may have happened after that turn looked. */
+const turnTakenMs = { first: 50, most: 2_000 }; // doubling: the holder of the lease may have been killed
 /** Until a turn is tried again that failed, or whose events JetStream did not take. */
 const soonMs = 5_000;
 /** A schedule missed by more than this fails rather than surprises. Source: decisions 7.2. */
@@ -35,18 +36,15 @@ const missedScheduleMs = 86_400_000;
 
 const done: Settlement = { kind: "done" };
 
-/** Gives a message one turn: sends it at once when it is small, lets its next chunks into the queue, or completes it. */
-export const plan =
+/** Plans a message: gives it one turn, which sends it, lets its next chunks into the queue, or finds it complete. */
+export const planMessage =
   (deps: PlanDeps) =>
   async (messageId: string, attempt = 1): Promise<Settlement> => {
     const now = deps.clock.now();
-    const message = await deps.take(messageId, now);
-    if (message === null) {
-      const wanted = await deps.needsTurn(messageId, now);
-      return wanted ? { ...turnTaken, delayMs: turnTakenDelayMs(attempt) } : done;
-    }
+    const message = await deps.messages.take(messageId, now);
+    if (message === null) return (await deps.messages.needsTurn(messageId, now)) ? turnTaken(attempt) : done;
     try {
-      await begin(deps, message, now);
+      await plan(deps, message, now);
     } catch (error) {
       await rest(deps, message, { planned: message.planned, inMs: soonMs }).catch(() => false); // else: the lease's end
       throw error;
@@ -54,49 +52,45 @@ export const plan =
     return done;
   };
 
-const turnTaken = { kind: "retry", reason: "another turn holds the message" } as const;
+const turnTaken = (attempt: number): Settlement => ({
+  kind: "retry",
+  reason: "another turn has the message",
+  delayMs: Math.min(turnTakenMs.first * 2 ** (attempt - 1), turnTakenMs.most),
+});
 
-const turnTakenDelayMs = (attempt: number): number =>
-  Math.min(turnTakenMs.first * 2 ** (attempt - 1), turnTakenMs.most);
-
-const begin = async (deps: PlanDeps, message: MessageRow, now: Date): Promise<void> => {
-  const app = await deps.app(message.app_id);
-  const refusal = app === null ? "HS_NOT_FOUND: the app is gone" : missedSchedule(message, now);
-  if (app === null || refusal !== null) return deps.fail(message, refusal ?? "");
-  if (deps.suspensions.has(message.tenant_id)) await hold(deps, message, message.planned);
-  else await turn(deps, message, app);
+const plan = async (deps: PlanDeps, message: MessageRow, now: Date): Promise<void> => {
+  const app = await deps.directory.app(message.app_id);
+  if (app === null) return deps.finish.fail(message, "HS_NOT_FOUND: the app is gone");
+  if (isMissedSchedule(message, now)) return deps.finish.fail(message, "HS_EXPIRED: missed schedule");
+  if (deps.suspensions.has(message.tenant_id)) return defer(deps, message, message.planned);
+  await giveTurn(deps, message, app);
 };
 
-const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<void> => {
-  const extend = (now: Date) => deps.extend(message, now);
-  const advance = await deps.suspensions.during(message.tenant_id, (suspended) =>
-    holding({ taken: message, extend, stops: [deps.stopping, suspended], clock: deps.clock }, (hold) =>
-      deps.advance(message, app, hold),
-    ),
-  );
-  switch (advance.kind) {
+const giveTurn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<void> => {
+  const extend = (now: Date) => deps.messages.extend(message, now);
+  const result = await whileAllowed(deps, { taken: message, extend }, (lease) => deps.turn(message, app, lease));
+  switch (result.kind) {
     case "complete":
-      return deps.complete(message, advance.all);
+      return deps.finish.complete(message, result.all);
     case "under_way":
-      await rest(deps, message, { planned: advance.planned, inMs: lookAgainMs });
-      return;
+      return void (await rest(deps, message, { planned: result.planned, inMs: lookAgainMs }));
     case "halted":
-      if (deps.suspensions.has(message.tenant_id)) return void (await hold(deps, message, false));
+      if (deps.suspensions.has(message.tenant_id)) return defer(deps, message, false);
       await rest(deps, message, { planned: false, inMs: deps.stopping.aborted ? 0 : soonMs });
   }
 };
 
-const hold = ({ hold: giveBack, suspensions }: PlanDeps, message: MessageRow, planned: boolean): Promise<boolean> =>
-  suspensions.hold(message.tenant_id, (dueAt) => giveBack(message, dueAt, planned));
+const defer = async ({ messages, suspensions }: PlanDeps, message: MessageRow, planned: boolean): Promise<void> => {
+  await suspensions.hold(message.tenant_id, (dueAt) => messages.defer(message, dueAt, planned));
+};
 
 const rest = (
-  { rest: giveBack, clock }: PlanDeps,
+  { messages, clock }: PlanDeps,
   message: MessageRow,
   { planned, inMs }: { planned: boolean; inMs: number },
-): Promise<boolean> => giveBack(message, new Date(clock.now().getTime() + inMs), planned);
+): Promise<boolean> => messages.rest(message, new Date(clock.now().getTime() + inMs), planned);
 
-const missedSchedule = ({ scheduled_for, planned, started_at }: MessageRow, now: Date): string | null => {
+const isMissedSchedule = ({ scheduled_for, planned, started_at }: MessageRow, now: Date): boolean => {
   const isFirstTurn = !planned && started_at !== null && started_at >= now;
-  const isMissed = scheduled_for !== null && now.getTime() - scheduled_for.getTime() > missedScheduleMs;
-  return isFirstTurn && isMissed ? "HS_EXPIRED: missed schedule" : null;
+  return isFirstTurn && scheduled_for !== null && now.getTime() - scheduled_for.getTime() > missedScheduleMs;
 };

@@ -1,68 +1,61 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
+import { type ChunkRow, type Chunks, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import { noWork } from "#core/storage/work/due.ts";
+import type { Hints } from "../work/hints.ts";
 import type { Hold } from "../work/lease.ts";
-import { isScanned, nextPiece, type Piece, resolvePieces, type SurveyDeps } from "./audience.ts";
-import type { Delivered, Work } from "./delivery/deliver.ts";
+import { type AudienceDeps, isScanned, nextPiece, type Piece, resolvePieces } from "./audience.ts";
+import type { Send } from "./send.ts";
 
 /**
  * What a turn came to: all is sent and stored (`all` of it here and now, when the turn sent it itself); chunks are queued
  * or due later; or it was halted before its end.
  */
-export type Advance =
+export type TurnResult =
   | { kind: "complete"; all?: DeliveryRow[] }
   | { kind: "under_way"; planned: boolean }
   | { kind: "halted" };
 
-export type AdvanceDeps = SurveyDeps & {
-  chunks: {
-    last: (messageId: string) => Promise<ChunkRow | null>;
-    isBegun: (messageId: string) => Promise<boolean>;
-    discardWaiting: (messageId: string) => Promise<void>;
-    keep: (chunks: readonly ChunkRow[]) => Promise<void>;
-    countOpen: (messageId: string, most: number) => Promise<number>;
-    waiting: (messageId: string, limit: number) => Promise<ChunkRow[]>;
-    open: (ids: readonly string[], dueAt: Date) => Promise<void>;
-    recipientsOfRetries: (parentId: string) => Promise<string[]>;
-  };
-  /** Rings a chunk's hint. */
-  ring: (chunk: ChunkRow, traceparent: string | null) => Promise<void>;
-  deliver: (work: Work, hold: Hold) => Promise<Delivered>;
-  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered, hold: Hold) => Promise<boolean>;
-  count: (messageId: string, fresh: readonly DeliveryRow[]) => Promise<void>;
+export type Turn = (message: MessageRow, app: AppRow, lease: Hold) => Promise<TurnResult>;
+
+export type TurnDeps = {
+  audience: AudienceDeps;
+  chunks: Pick<Chunks, "last" | "isBegun" | "discardWaiting" | "keep" | "countOpen" | "waiting" | "open">;
+  send: Send;
+  hints: Pick<Hints, "chunk">;
   /** Chunks of one message that may be queued or under way at once. */
   openChunks: number;
   clock: Clock;
 };
 
-const sweepMs = 10_000; // a chunk whose hint was lost is rung again after this long
+const sweepMs = 10_000; // a chunk whose hint was lost gets another after this long
 
 /** Moves a message on, as far as its share of the queue allows. */
-export const advance =
-  (deps: AdvanceDeps) =>
-  async (message: MessageRow, app: AppRow, hold: Hold): Promise<Advance> => {
-    const turn = { message, app, hold };
+export const turn =
+  (deps: TurnDeps): Turn =>
+  async (message, app, lease) => {
+    const first = { message, app, lease };
     if (message.planned) return go(deps, message, null);
-    if (message.fence === 1) return begin(deps, turn); // nobody had it before
+    if (message.fence === 1) return begin(deps, first); // nobody had it before
     if (isScanned(message)) {
       const last = await deps.chunks.last(message._id);
-      return last === null ? begin(deps, turn) : go(deps, message, last);
+      return last === null ? begin(deps, first) : go(deps, message, last);
     }
-    return (await deps.chunks.isBegun(message._id)) ? go(deps, planned(message), null) : begin(deps, turn);
+    return (await deps.chunks.isBegun(message._id)) ? go(deps, planned(message), null) : begin(deps, first);
   };
 
-type Turn = { message: MessageRow; app: AppRow; hold: Hold };
+type First = { message: MessageRow; app: AppRow; lease: Hold };
 
 /** The first turn: an audience of one chunk's size is sent here and now, a larger one is cut into chunks. */
-const begin = async (deps: AdvanceDeps, turn: Turn): Promise<Advance> => {
-  const { message } = turn;
-  const pieces = isScanned(message) ? await firstPieces(deps, message) : await resolvePieces(deps, message);
-  if (sizeOf(pieces) <= chunkSize) return sendNow(deps, turn, pieces);
-  if (isScanned(message)) return go(deps, message, null);
+const begin = async (deps: TurnDeps, first: First): Promise<TurnResult> => {
+  const { message } = first;
+  const isOpenEnded = isScanned(message);
+  const pieces = isOpenEnded ? await firstPieces(deps, message) : await resolvePieces(deps.audience, message);
+  if (sizeOf(pieces) <= chunkSize) return sendNow(deps, first, pieces);
+  if (isOpenEnded) return go(deps, message, null);
   await deps.chunks.discardWaiting(message._id);
   await deps.chunks.keep(pieces.map((piece, position) => chunkOf(message, piece, position, deps.clock.now())));
   return go(deps, planned(message), null);
@@ -71,39 +64,33 @@ const begin = async (deps: AdvanceDeps, turn: Turn): Promise<Advance> => {
 const planned = (message: MessageRow): MessageRow => ({ ...message, planned: true });
 
 /** Pieces of a scanned audience, up to one recipient more than a chunk holds: enough to know whether it is small. */
-const firstPieces = async (deps: AdvanceDeps, message: MessageRow): Promise<Piece[]> => {
+const firstPieces = async (deps: TurnDeps, message: MessageRow): Promise<Piece[]> => {
   const pieces: Piece[] = [];
-  let piece = await nextPiece(deps, message, null, chunkSize + 1);
+  let piece = await nextPiece(deps.audience, message, null, chunkSize + 1);
   while (piece !== null) {
     pieces.push(piece);
     const room = chunkSize + 1 - sizeOf(pieces);
     if (room <= 0) return pieces;
-    piece = await nextPiece(deps, message, piece.scanned, room);
+    piece = await nextPiece(deps.audience, message, piece.scanned, room);
   }
   return pieces;
 };
 
 /** Sends a small message without queueing it again. Its chunks are only kept for what has to be retried. */
-const sendNow = async (deps: AdvanceDeps, turn: Turn, pieces: readonly Piece[]): Promise<Advance> => {
-  const all: DeliveryRow[] = [];
-  let retries = false;
-  for (const [position, piece] of pieces.entries()) {
-    const made = { ...chunkOf(turn.message, piece, position, deps.clock.now()), fence: turn.message.fence };
-    const retried = turn.message.fence === 1 ? [] : await deps.chunks.recipientsOfRetries(made._id);
-    const chunk = { ...made, recipients: made.recipients.filter((id) => !retried.includes(id)) };
-    const delivered = await deps.deliver({ chunk, message: turn.message, app: turn.app, rows: piece.rows }, turn.hold);
-    const complete = await deps.followUp({ chunk, message: turn.message }, delivered, turn.hold);
-    if (delivered.halted || !complete) return { kind: "halted" };
-    all.push(...delivered.stored);
-    retries ||= delivered.again.length > 0 || retried.length > 0;
-  }
-  if (!retries) return turn.message.fence === 1 ? { kind: "complete", all } : { kind: "complete" };
-  await deps.count(turn.message._id, all);
-  return { kind: "under_way", planned: true };
+const sendNow = async (deps: TurnDeps, first: First, pieces: readonly Piece[]): Promise<TurnResult> => {
+  const { message, app, lease } = first;
+  const chunks = pieces.map((piece, position) => ({
+    chunk: { ...chunkOf(message, piece, position, deps.clock.now()), fence: message.fence },
+    rows: piece.rows,
+  }));
+  const { kind, stored, hasRetries } = await deps.send({ message, app, chunks, isWhole: true }, lease);
+  if (kind !== "sent") return { kind: "halted" };
+  if (hasRetries) return { kind: "under_way", planned: true };
+  return message.fence === 1 ? { kind: "complete", all: stored } : { kind: "complete" };
 };
 
 /** Lets chunks into the queue while there is room for them; says when the last one has ended. */
-const go = async (deps: AdvanceDeps, message: MessageRow, last: ChunkRow | null): Promise<Advance> => {
+const go = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | null): Promise<TurnResult> => {
   const open = await deps.chunks.countOpen(message._id, deps.openChunks);
   const room = deps.openChunks - open;
   const opened = message.planned ? await openWaiting(deps, message, room) : await cutNext(deps, message, last, room);
@@ -113,29 +100,21 @@ const go = async (deps: AdvanceDeps, message: MessageRow, last: ChunkRow | null)
 
 type Opened = { count: number; planned: boolean };
 
-const openWaiting = async (deps: AdvanceDeps, message: MessageRow, room: number): Promise<Opened> => {
+const openWaiting = async (deps: TurnDeps, message: MessageRow, room: number): Promise<Opened> => {
   const next = room > 0 ? await deps.chunks.waiting(message._id, room) : [];
-  if (next.length > 0)
-    await deps.chunks.open(
-      next.map(({ _id }) => _id),
-      sweepAt(deps.clock.now()),
-    );
-  await Promise.all(next.map((chunk) => deps.ring(chunk, message.traceparent)));
+  const ids = next.map(({ _id }) => _id);
+  if (ids.length > 0) await deps.chunks.open(ids, sweepAt(deps.clock.now()));
+  await publishHints(deps, message, next);
   return { count: next.length, planned: true };
 };
 
-const cutNext = async (
-  deps: AdvanceDeps,
-  message: MessageRow,
-  last: ChunkRow | null,
-  room: number,
-): Promise<Opened> => {
+const cutNext = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | null, room: number): Promise<Opened> => {
   const cut: ChunkRow[] = [];
   let scanned = last?.scanned ?? null;
   const first = last === null ? 0 : last.position + 1;
   const overlap = last?.may_overlap ?? message.fence > 1;
   while (cut.length < room) {
-    const piece = await nextPiece(deps, message, scanned);
+    const piece = await nextPiece(deps.audience, message, scanned);
     if (piece === null) break;
     const now = deps.clock.now();
     const made = chunkOf(message, piece, first + cut.length, now);
@@ -143,8 +122,16 @@ const cutNext = async (
     scanned = piece.scanned;
   }
   await deps.chunks.keep(cut);
-  await Promise.all(cut.map((chunk) => deps.ring(chunk, message.traceparent)));
+  await publishHints(deps, message, cut);
   return { count: cut.length, planned: cut.length < room };
+};
+
+const publishHints = async (
+  { hints }: TurnDeps,
+  { traceparent }: MessageRow,
+  of: readonly ChunkRow[],
+): Promise<void> => {
+  await Promise.all(of.map((chunk) => hints.chunk({ ...chunk, traceparent }, "cut")));
 };
 
 const chunkOf = (message: MessageRow, piece: Piece, position: number, now: Date): ChunkRow => ({

@@ -54,6 +54,8 @@ export const chunkCollection: CollectionSpec = {
   ],
 };
 
+export type Chunks = ReturnType<typeof chunks>;
+
 export const chunks = (db: Db) => {
   const rows = collectionOf<ChunkRow>(db, chunkCollection);
   return {

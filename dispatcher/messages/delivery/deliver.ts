@@ -4,7 +4,6 @@ import type { Clock } from "#core/domain/clock.ts";
 import { isTranslated } from "#core/domain/messages/languages.ts";
 import { NotBegun, type Outcome, type Recipient } from "#core/domain/messages/outcome.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import { type DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
@@ -13,21 +12,29 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import type { Gone } from "#core/storage/people/invalidated.ts";
 import type { Send } from "../../channels/kit/provider.ts";
-import type { Sender } from "../../channels/registry.ts";
+import type { Sender, Senders } from "../../channels/registry.ts";
 import type { Hold } from "../../work/lease.ts";
-import { type Attempt, conclude, deliveryIdOf, expire, type SuppressionReason, suppress } from "./delivery-row.ts";
+import { openGates } from "../gates/all.ts";
+import type { Check, Gate } from "../gates/gate.ts";
+import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
+import type { Window } from "./window.ts";
 
 export type DeliverDeps = {
-  load: (ids: readonly string[]) => Promise<Reached[]>;
-  /** The languages of those of these users who have one. */
-  languages: (userIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
-  existing: (ids: readonly string[]) => Promise<DeliveryRow[]>;
-  record: (row: DeliveryRow) => Promise<Recorded>;
-  sender: (app: AppRow, channel: SendableChannel) => Promise<Sender>;
-  /** Runs one recipient inside the window of unsaved ones. */
-  slot: (account: string, run: () => Promise<void>) => Promise<void>;
+  recipients: {
+    load: (ids: readonly string[]) => Promise<Reached[]>;
+    /** The languages of those of these users who have one. */
+    languages: (userIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+  };
+  deliveries: {
+    existing: (ids: readonly string[]) => Promise<DeliveryRow[]>;
+    record: (row: DeliveryRow) => Promise<Recorded>;
+  };
+  gates: readonly Gate[];
+  senders: Pick<Senders, "of">;
+  /** Of unsaved recipients. */
+  window: Pick<Window, "slot">;
   /** Aborts when the program can wait no longer: what is under way is cut off, and stored as what is known of it. */
   cut: AbortSignal;
   clock: Clock;
@@ -60,9 +67,10 @@ export type Delivered = {
 /** Recipients of one chunk under way at once: two chunks fill the window, and a small message finds room. */
 const chunkConcurrency = 64;
 const defaultTtlSeconds = 259_200; // 3 days. Source: decisions 7.7
+
 /**
- * Sends a chunk to each recipient that has no delivery yet, and stores each outcome as it comes. Once the hold is over no
- * further recipient is begun, and what is under way is finished and stored.
+ * Sends a chunk to each recipient that has no delivery yet, and stores each outcome as it comes. Once the lease is over
+ * no further recipient is begun, and what is under way is finished and stored.
  */
 export const deliver =
   (deps: DeliverDeps) =>
@@ -70,22 +78,29 @@ export const deliver =
     const { chunk, message, app } = work;
     const ids = new Map(chunk.recipients.map((id) => [id, deliveryIdOf(chunk.message_id, id)]));
     const [stored, subscriptions, sender] = await Promise.all([
-      isFirstRun(chunk) ? [] : deps.existing([...ids.values()]),
-      work.rows ?? deps.load(chunk.recipients),
-      deps.sender(app, chunk.channel),
+      isFirstRun(chunk) ? [] : deps.deliveries.existing([...ids.values()]),
+      work.rows ?? deps.recipients.load(chunk.recipients),
+      deps.senders.of(app, chunk.channel),
     ]);
-    const delivered: Delivered = { stored, fresh: [], again: [], invalid: [], doubted: 0, halted: false };
     const done = new Set(stored.map((row) => row.subscription_id));
+    const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
     const expiresAt = expiry(chunk, message, deps.clock.now());
     const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
-    const prepare = perLanguage((language) => sender.prepare(message, language, ttlSeconds));
-    const gone = goneBefore(stored, subscriptions);
-    const run: Run = { deps, work, isOver, delivered, ids, prepare, provider: sender.name, expiresAt, gone };
-
-    const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
-    const spoken = await inLanguages(deps, message, rest);
-    await mapBounded(reachedFirst(spoken, sender), chunkConcurrency, (subscription) => serve(run, subscription));
-    return { ...delivered, ...judged(run, sender) };
+    const run: Run = {
+      deps,
+      work,
+      isOver,
+      delivered: { stored, fresh: [], again: [], invalid: [], doubted: 0, halted: false },
+      ids,
+      suppressed: await openGates(deps.gates, message, rest),
+      prepare: perLanguage((language) => sender.prepare(message, language, ttlSeconds)),
+      provider: sender.name,
+      expiresAt,
+      gone: goneBefore(stored, subscriptions),
+    };
+    const recipients = reachedFirst(await inLanguages(deps, message, rest), sender);
+    await mapBounded(recipients, chunkConcurrency, (subscription) => serve(run, subscription));
+    return { ...run.delivered, ...judged(run, sender) };
   };
 
 /** Begins with those whose origin is known to answer: what is new may keep its place until the deadline. */
@@ -97,7 +112,7 @@ const reachedFirst = (recipients: readonly Reached[], { hasReached }: Sender): R
 
 /** Gives recipients without a language of their own that of their user. Source: decisions 7.1. */
 const inLanguages = async (
-  { languages }: DeliverDeps,
+  { recipients: { languages } }: DeliverDeps,
   { content }: MessageRow,
   recipients: readonly Reached[],
 ): Promise<readonly Reached[]> => {
@@ -141,6 +156,7 @@ type Run = {
   isOver: () => boolean;
   delivered: Delivered;
   ids: ReadonlyMap<string, string>;
+  suppressed: Check;
   prepare: (language: string | null) => Send;
   provider: string;
   expiresAt: Date;
@@ -151,10 +167,10 @@ type Run = {
 const serve = async (run: Run, subscription: Reached): Promise<void> => {
   const { deps, work, isOver, delivered, expiresAt } = run;
   if (isOver()) return void (delivered.halted = true);
-  const reason = gate(subscription, work.message);
+  const reason = run.suppressed(subscription);
   if (reason !== null) return store(run, suppress(attemptOf(run, subscription), reason));
   if (deps.clock.now() >= expiresAt) return store(run, expire(attemptOf(run, subscription)));
-  return deps.slot(`${work.app._id}/${work.chunk.channel}`, async () => {
+  return deps.window.slot(`${work.app._id}/${work.chunk.channel}`, async () => {
     if (isOver())
       delivered.halted = true; // while it waited for its slot
     else await attempt(run, subscription);
@@ -171,9 +187,9 @@ const attempt = async (run: Run, subscription: Reached): Promise<void> => {
     const { _id, token } = subscription;
     gone.push({ address: { _id, token, since: outcome.since ?? now }, code: outcome.code });
   }
-  const conclusion = conclude(outcome, { ...made, now });
-  if (conclusion.kind === "final") return store(run, conclusion.row);
-  const at = nextTry(conclusion.at, work.chunk.attempt, now, deps.random);
+  const result = resultOf(outcome, { ...made, now });
+  if (result.kind === "final") return store(run, result.row);
+  const at = nextTry(result.at, work.chunk.attempt, now, deps.random);
   delivered.again.push({ subscriptionId: subscription._id, at });
 };
 
@@ -188,7 +204,7 @@ const send = async ({ deps, prepare, isOver }: Run, to: Reached, deliveryId: str
 };
 
 const store = async ({ deps, delivered }: Run, row: DeliveryRow): Promise<void> => {
-  if ((await deps.record(row)) === "new") delivered.fresh.push(row);
+  if ((await deps.deliveries.record(row)) === "new") delivered.fresh.push(row);
   delivered.stored.push(row);
 };
 
@@ -217,15 +233,6 @@ const recipientOf = (to: Reached, deliveryId: string): Recipient => ({
   address: to.token,
   ...(to.web === null ? {} : { webKeys: to.web }),
 });
-
-/** State of the subscription at the moment of sending: it may have changed since the audience was read. */
-const gate = (subscription: Reached, { target, options }: MessageRow): SuppressionReason | null => {
-  if (subscription.status === "invalid") return "invalid_subscription";
-  const mayReach = options.include_unsubscribed === true && subscription.channel === "email";
-  if (subscription.status === "unsubscribed" && !mayReach) return "unsubscribed";
-  if (target.test_devices_only === true && !subscription.test_device) return "not_test_device";
-  return null;
-};
 
 const expiry = (chunk: ChunkRow, { options }: MessageRow, now: Date): Date =>
   new Date((chunk.dispatched_at ?? now).getTime() + (options.ttl ?? defaultTtlSeconds) * 1000);

@@ -4,9 +4,10 @@ import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { SuppressionReason } from "../gates/gate.ts";
 
 /** A recipient's result: a delivery that is final, or an instant at which to try again. */
-export type Conclusion = { kind: "final"; row: DeliveryRow } | { kind: "again"; at: Date };
+export type Result = { kind: "final"; row: DeliveryRow } | { kind: "again"; at: Date };
 
 export type Attempt = {
   /** See {@link deliveryIdOf}. */
@@ -20,7 +21,7 @@ export type Attempt = {
 };
 
 /** Turns a provider's outcome into what is stored, or into a retry inside the ttl. */
-export const conclude = (outcome: Outcome, attempt: Attempt): Conclusion => {
+export const resultOf = (outcome: Outcome, attempt: Attempt): Result => {
   const { now } = attempt;
   switch (outcome.kind) {
     case "sent":
@@ -44,15 +45,13 @@ export const conclude = (outcome: Outcome, attempt: Attempt): Conclusion => {
   }
 };
 
-/** A recipient that is not attempted, on purpose. Source of the reasons: decisions 7.5. */
+/** A recipient that is not attempted, on purpose. */
 export const suppress = (attempt: Omit<Attempt, "provider">, reason: SuppressionReason): DeliveryRow => ({
   ...common(attempt),
   status: "suppressed",
   suppression_reason: reason,
   attempts: attempt.chunk.attempt,
 });
-
-export type SuppressionReason = "unsubscribed" | "invalid_subscription" | "not_test_device";
 
 /** A recipient whose ttl passed before it could be attempted again. */
 export const expire = (attempt: Omit<Attempt, "provider">): DeliveryRow => ({
@@ -68,7 +67,7 @@ export const expire = (attempt: Omit<Attempt, "provider">): DeliveryRow => ({
 export const deliveryIdOf = (messageId: string, subscriptionId: string): string =>
   derivedId("delivery", messageId, subscriptionId);
 
-const final = (attempt: Attempt, result: Partial<DeliveryRow> & Pick<DeliveryRow, "status">): Conclusion => ({
+const final = (attempt: Attempt, result: Partial<DeliveryRow> & Pick<DeliveryRow, "status">): Result => ({
   kind: "final",
   row: { ...common(attempt), provider: attempt.provider, attempts: attempt.chunk.attempt + 1, ...result },
 });

@@ -7,7 +7,7 @@ import { retention } from "#core/storage/messages/retention.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { removePages } from "#core/storage/work/removal-pages.ts";
-import { conclude, deliveryIdOf } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
+import { deliveryIdOf, resultOf } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { aChunk, aMessage, aSubscription, noon } from "../../../support/rows/work.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 
@@ -24,7 +24,7 @@ const rowOf = (messageId: string, n = 0) => {
     now: noon,
     expiresAt: later(1),
   };
-  const made = conclude({ kind: "sent", providerId: null }, attempt);
+  const made = resultOf({ kind: "sent", providerId: null }, attempt);
   if (made.kind !== "final") throw new Error("a sent push is final");
   return made.row;
 };

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import type { Stretch } from "#core/storage/messages/chunks.ts";
-import { nextPiece, resolvePieces, type SurveyDeps } from "../../../../dispatcher/messages/audience.ts";
+import { type AudienceDeps, nextPiece, resolvePieces } from "../../../../dispatcher/messages/audience.ts";
 import { aMessage, aSubscription } from "../../../support/rows/work.ts";
 
 const ids = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, n) => `${prefix}${String(n).padStart(5, "0")}`);
 
 /** An audience of plain lists, read as the index is read: in order, behind `after`. */
-const over = (stretches: (Stretch & { ids: string[] })[]): SurveyDeps => ({
+const over = (stretches: (Stretch & { ids: string[] })[]): AudienceDeps => ({
   page: async ({ channel, status, after, limit }) =>
     stretches
       .filter((stretch) => stretch.channel === channel && stretch.status === status)
@@ -17,7 +17,7 @@ const over = (stretches: (Stretch & { ids: string[] })[]): SurveyDeps => ({
   resolve: async () => new Map([["ios_push", ids("a", 1_201).map((_id) => aSubscription({ _id }))]]),
 });
 
-const everyPiece = async (deps: SurveyDeps, message: ReturnType<typeof aMessage>) => {
+const everyPiece = async (deps: AudienceDeps, message: ReturnType<typeof aMessage>) => {
   const pieces = [];
   let piece = await nextPiece(deps, message, null);
   while (piece !== null && pieces.length < 100) {

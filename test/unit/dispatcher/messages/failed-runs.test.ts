@@ -1,35 +1,37 @@
 import { expect } from "chai";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import { type ChunkDeps, runChunk } from "../../../../dispatcher/messages/chunk.ts";
-import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
-import { type PlanDeps, plan } from "../../../../dispatcher/messages/plan.ts";
+import { type PlanDeps, planMessage } from "../../../../dispatcher/messages/plan.ts";
+import type { Sent } from "../../../../dispatcher/messages/send.ts";
 import { aChunk, aMessage, anApp, handClock, noon, suspensionsOf } from "../../../support/rows/work.ts";
 
 const broken = new Error("the disk is full");
-const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
 const running = new AbortController().signal;
 const reasonOf = (run: Promise<unknown>): Promise<unknown> => run.catch((error: unknown) => error);
 
+type Chunks = ChunkDeps["chunks"];
+type Messages = PlanDeps["messages"];
+
 describe("a run of a chunk that fails", () => {
-  const deps = (change: Partial<ChunkDeps>): { deps: ChunkDeps; dueAts: Date[] } => {
+  const deps = (change: Partial<ChunkDeps> = {}, chunks: Partial<Chunks> = {}): { deps: ChunkDeps; dueAts: Date[] } => {
     const dueAts: Date[] = [];
     const giveBack = async (_: unknown, dueAt: Date): Promise<boolean> => dueAts.push(dueAt) > 0;
     return {
       dueAts,
       deps: {
-        take: async () => aChunk(),
-        extend: async () => true,
-        end: async () => true,
-        giveBack,
-        hold: giveBack,
+        chunks: {
+          take: async () => aChunk(),
+          extend: async () => true,
+          end: async () => true,
+          giveBack,
+          defer: giveBack,
+          ...chunks,
+        },
+        messages: { content: async () => aMessage() },
+        directory: { app: async () => anApp() },
+        send: async () => ({ kind: "sent", stored: [], hasRetries: false }),
         suspensions: suspensionsOf(),
-        recipientsOfRetries: async () => [],
-        message: async () => aMessage(),
-        app: async () => anApp(),
-        deliver: async () => nothing,
-        followUp: async () => true,
-        count: async () => undefined,
-        ring: async () => undefined,
+        hints: { message: async () => undefined },
         stopping: running,
         clock: handClock(),
         ...change,
@@ -38,19 +40,19 @@ describe("a run of a chunk that fails", () => {
   };
 
   it("gives the chunk back at once instead of keeping its lease, and tells the worker", async () => {
-    const { deps: given, dueAts } = deps({ deliver: () => Promise.reject(broken) });
+    const { deps: given, dueAts } = deps({ send: () => Promise.reject(broken) });
     expect(await reasonOf(runChunk(given)("chk_1"))).to.equal(broken);
     expect(dueAts).to.deep.equal([new Date(noon.getTime() + 5_000)]);
   });
 
   it("tells why it failed also when the chunk cannot be given back", async () => {
     const giveBack = () => Promise.reject(new Error("another"));
-    const { deps: given } = deps({ deliver: () => Promise.reject(broken), giveBack });
+    const { deps: given } = deps({ send: () => Promise.reject(broken) }, { giveBack });
     expect(await reasonOf(runChunk(given)("chk_1"))).to.equal(broken);
   });
 
   it("leaves the chunk alone while its tenant is suspended", async () => {
-    const { deps: given, dueAts } = deps({ suspensions: suspensionsOf("ten_1"), deliver: () => expect.fail("sent") });
+    const { deps: given, dueAts } = deps({ suspensions: suspensionsOf("ten_1"), send: () => expect.fail("sent") });
     expect(await runChunk(given)("chk_1")).to.deep.equal({ kind: "done" });
     expect(dueAts).to.deep.equal([new Date(noon.getTime() + 60_000)]);
   });
@@ -58,7 +60,8 @@ describe("a run of a chunk that fails", () => {
   it("keeps the chunk from ending while its events cannot be published", async () => {
     let ended = 0;
     const end = async (): Promise<boolean> => ++ended > 0;
-    const { deps: given, dueAts } = deps({ followUp: async () => false, end });
+    const unpublished: Sent = { kind: "unpublished", stored: [], hasRetries: false };
+    const { deps: given, dueAts } = deps({ send: async () => unpublished }, { end });
     await runChunk(given)("chk_1");
     expect(ended).to.equal(0);
     expect(dueAts).to.deep.equal([new Date(noon.getTime() + 5_000)]);
@@ -66,21 +69,26 @@ describe("a run of a chunk that fails", () => {
 });
 
 describe("a turn of a message", () => {
-  const deps = (change: Partial<PlanDeps>): { deps: PlanDeps; rests: [Date, boolean][] } => {
+  const deps = (
+    change: Partial<PlanDeps> = {},
+    messages: Partial<Messages> = {},
+  ): { deps: PlanDeps; rests: [Date, boolean][] } => {
     const rests: [Date, boolean][] = [];
     return {
       rests,
       deps: {
-        take: async () => aMessage(),
-        extend: async () => true,
-        needsTurn: async () => true,
-        app: async () => anApp(),
+        messages: {
+          take: async () => aMessage(),
+          extend: async () => true,
+          needsTurn: async () => true,
+          rest: async (_, dueAt, planned) => rests.push([dueAt, planned]) > 0,
+          defer: async (_, dueAt, planned) => rests.push([dueAt, planned]) > 0,
+          ...messages,
+        },
+        directory: { app: async () => anApp() },
+        turn: async () => ({ kind: "under_way", planned: false }),
         suspensions: suspensionsOf(),
-        advance: async () => ({ kind: "under_way", planned: false }),
-        rest: async (_, dueAt, planned) => rests.push([dueAt, planned]) > 0,
-        hold: async (_, dueAt, planned) => rests.push([dueAt, planned]) > 0,
-        complete: async () => undefined,
-        fail: async () => undefined,
+        finish: { complete: async () => undefined, fail: async () => undefined },
         stopping: running,
         clock: handClock(),
         ...change,
@@ -90,22 +98,25 @@ describe("a turn of a message", () => {
 
   it("gives the message back when it fails, and tells the worker", async () => {
     const taken = aMessage({ planned: true });
-    const { deps: given, rests } = deps({ take: async () => taken, advance: () => Promise.reject(broken) });
-    expect(await reasonOf(plan(given)("msg_1"))).to.equal(broken);
+    const { deps: given, rests } = deps({ turn: () => Promise.reject(broken) }, { take: async () => taken });
+    expect(await reasonOf(planMessage(given)("msg_1"))).to.equal(broken);
     expect(rests).to.deep.equal([[new Date(noon.getTime() + 5_000), true]]);
   });
 
   it("leaves a message alone while its tenant is suspended", async () => {
-    const { deps: given, rests } = deps({ suspensions: suspensionsOf("ten_1"), advance: () => expect.fail("sent") });
-    await plan({ ...given, take: async () => aMessage({ planned: true }) })("msg_1");
+    const { deps: given, rests } = deps(
+      { suspensions: suspensionsOf("ten_1"), turn: () => expect.fail("sent") },
+      { take: async () => aMessage({ planned: true }) },
+    );
+    await planMessage(given)("msg_1");
     expect(rests).to.deep.equal([[new Date(noon.getTime() + 60_000), true]]);
   });
 
-  it("is waited for ever longer by those who find the message taken", async () => {
-    const { deps: given } = deps({ take: async () => null });
+  it("is waited for longer and longer by those who find the message taken", async () => {
+    const { deps: given } = deps({}, { take: async () => null });
     const delays: number[] = [];
     for (const attempt of [1, 2, 3, 20]) {
-      const settlement: Settlement = await plan(given)("msg_1", attempt);
+      const settlement: Settlement = await planMessage(given)("msg_1", attempt);
       delays.push(settlement.kind === "retry" ? settlement.delayMs : 0);
     }
     expect(delays).to.deep.equal([50, 100, 200, 2_000]);
@@ -117,8 +128,8 @@ describe("a turn of a message", () => {
       [stopped, 0],
       [running, 5_000],
     ] as const) {
-      const { deps: given, rests } = deps({ advance: async () => ({ kind: "halted" }), stopping });
-      await plan(given)("msg_1");
+      const { deps: given, rests } = deps({ turn: async () => ({ kind: "halted" }), stopping });
+      await planMessage(given)("msg_1");
       expect(rests).to.deep.equal([[new Date(noon.getTime() + inMs), false]]);
     }
   });

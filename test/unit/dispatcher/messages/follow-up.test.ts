@@ -29,11 +29,13 @@ const aDelivery = (over: Partial<DeliveryRow>): DeliveryRow => ({
 const eventsOf = async (row: DeliveryRow): Promise<EventEnvelope[]> => {
   const published: EventEnvelope[] = [];
   const follow = followUp({
-    keepChunks: async () => undefined,
-    invalidate: async () => undefined,
-    publish: async (_tenant, events) => {
-      published.push(...events);
-      return true;
+    chunks: { keep: async () => undefined },
+    subscriptions: { invalidate: async () => undefined },
+    events: {
+      publish: async (_tenant, events) => {
+        published.push(...events);
+        return true;
+      },
     },
     clock: handClock(),
   });
@@ -77,9 +79,9 @@ describe("whom to try again", () => {
   const keptBy = async (isLost: boolean): Promise<string[]> => {
     const kept: string[] = [];
     const follow = followUp({
-      keepChunks: async (chunks) => void kept.push(...chunks.flatMap(({ recipients }) => recipients)),
-      invalidate: async () => undefined,
-      publish: async () => true,
+      chunks: { keep: async (chunks) => void kept.push(...chunks.flatMap(({ recipients }) => recipients)) },
+      subscriptions: { invalidate: async () => undefined },
+      events: { publish: async () => true },
       clock: handClock(),
     });
     const again = [{ subscriptionId: "sub_1", at: noon }];
@@ -92,7 +94,7 @@ describe("whom to try again", () => {
     expect(await keptBy(false)).to.deep.equal(["sub_1"]);
   });
 
-  it("is left to who took over when the lease was lost: he tries them too", async () => {
+  it("is left to who took over when the lease was lost: they try them too", async () => {
     expect(await keptBy(true)).to.deep.equal([]);
   });
 });

@@ -2,61 +2,77 @@ import { expect } from "chai";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import type { Counts } from "#core/storage/messages/messages.ts";
 import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
-import { type AdvanceDeps, advance } from "../../../../dispatcher/messages/turn.ts";
+import { type SendDeps, send } from "../../../../dispatcher/messages/send.ts";
+import { type TurnDeps, turn } from "../../../../dispatcher/messages/turn.ts";
 import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
 
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `sub_${String(n).padStart(5, "0")}`);
 const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
 
-const given = (audience: string[], change: Partial<AdvanceDeps> = {}, chunks: Partial<AdvanceDeps["chunks"]> = {}) => {
+type Change = Partial<Pick<SendDeps, "deliver" | "followUp">>;
+type Parts = TurnDeps["chunks"] & SendDeps["chunks"];
+
+/** A turn with the real sending of chunks, over stores and recipients of the test. */
+const given = (audience: string[], change: Change = {}, stored: Partial<Parts> = {}) => {
   const did: string[] = [];
   const kept: ChunkRow[] = [];
   const delivered: string[] = [];
-  const deps: AdvanceDeps = {
-    page: async ({ after, limit }) => audience.filter((id) => id > after).slice(0, limit),
-    resolve: async () =>
-      new Map<SendableChannel, Reached[]>([["ios_push", audience.map((_id) => aSubscription({ _id }))]]),
-    chunks: {
-      last: async () => null,
-      isBegun: async () => false,
-      discardWaiting: async () => void did.push("discard"),
-      keep: async (made) => {
-        if (made.length > 0) did.push("keep");
-        kept.push(...made);
+  const counted: Counts[] = [];
+  const clock = handClock();
+  const chunks: Parts = {
+    last: async () => null,
+    isBegun: async () => false,
+    discardWaiting: async () => void did.push("discard"),
+    keep: async (made) => {
+      if (made.length > 0) did.push("keep");
+      kept.push(...made);
+    },
+    countOpen: async () => 0,
+    waiting: async (_id, limit) => kept.filter((chunk) => chunk.status === "waiting").slice(0, limit),
+    open: async () => void did.push("open"),
+    recipientsOfRetries: async () => [],
+    ...stored,
+  };
+  const deps: TurnDeps = {
+    audience: {
+      page: async ({ after, limit }) => audience.filter((id) => id > after).slice(0, limit),
+      resolve: async () =>
+        new Map<SendableChannel, Reached[]>([["ios_push", audience.map((_id) => aSubscription({ _id }))]]),
+    },
+    chunks,
+    send: send({
+      deliver: async ({ chunk }) => {
+        delivered.push(...chunk.recipients);
+        return nothing;
       },
-      countOpen: async () => 0,
-      waiting: async (_id, limit) => kept.filter((chunk) => chunk.status === "waiting").slice(0, limit),
-      open: async () => void did.push("open"),
-      recipientsOfRetries: async () => [],
-      ...chunks,
-    },
-    ring: async (chunk) => void did.push(`ring ${chunk.position}`),
-    deliver: async ({ chunk }) => {
-      delivered.push(...chunk.recipients);
-      return nothing;
-    },
-    followUp: async () => true,
-    count: async () => undefined,
+      followUp: async () => true,
+      chunks,
+      messages: { count: async (_id, counts) => void counted.push(counts) },
+      clock,
+      ...change,
+    }),
+    hints: { chunk: async (chunk) => void did.push(`hint ${kept.findIndex(({ _id }) => _id === chunk._id)}`) },
     openChunks: 2,
-    clock: handClock(),
-    ...change,
+    clock,
   };
   const explicit = aMessage({ target: { include_subscription_ids: audience.slice(0, 1) } });
   return {
     did,
     kept,
     delivered,
-    all: (message = aMessage()) => advance(deps)(message, anApp(), aHold()),
-    explicit: (fence = 1) => advance(deps)({ ...explicit, fence }, anApp(), aHold()),
+    counted,
+    all: (message = aMessage()) => turn(deps)(message, anApp(), aHold()),
+    explicit: (fence = 1) => turn(deps)({ ...explicit, fence }, anApp(), aHold()),
   };
 };
 
-describe("advance", () => {
+describe("a turn of a message", () => {
   it("sends a small audience in its first turn, without a chunk", async () => {
-    const { all, did, delivered } = given(ids(500));
+    const { all, did, delivered, counted } = given(ids(500));
     expect(await all()).to.deep.equal({ kind: "complete", all: [] });
-    expect(did).to.deep.equal([]);
+    expect([did, counted]).to.deep.equal([[], []]);
     expect(delivered).to.have.length(500);
   });
 
@@ -68,7 +84,7 @@ describe("advance", () => {
     const { all, kept, did } = given(ids(501 + 1_000));
     expect(await all()).to.deep.equal({ kind: "under_way", planned: false });
     expect(kept.map((chunk) => chunk.recipients.length)).to.deep.equal([500, 500]);
-    expect(did).to.deep.equal(["keep", "ring 0", "ring 1"]);
+    expect(did).to.deep.equal(["keep", "hint 0", "hint 1"]);
   });
 
   it("goes on behind the last chunk", async () => {
@@ -102,7 +118,7 @@ describe("advance", () => {
     const { explicit, did, kept } = given(ids(1_600));
     expect(await explicit()).to.deep.equal({ kind: "under_way", planned: true });
     expect(kept).to.have.length(4);
-    expect(did).to.deep.equal(["discard", "keep", "open", "ring 0", "ring 1"]);
+    expect(did).to.deep.equal(["discard", "keep", "open", "hint 0", "hint 1"]);
   });
 
   it("does not cut an explicit audience anew once its first chunk was let in", async () => {
@@ -111,10 +127,11 @@ describe("advance", () => {
     expect(did).to.deep.equal([]);
   });
 
-  it("is under way while a small message has recipients to try again", async () => {
+  it("is under way while a small message has recipients to try again, and counts what was stored", async () => {
     const again = [{ subscriptionId: "sub_00000", at: noon }];
-    const { all } = given(ids(1), { deliver: async () => ({ ...nothing, again }) });
+    const { all, counted } = given(ids(1), { deliver: async () => ({ ...nothing, again }) });
     expect(await all()).to.deep.equal({ kind: "under_way", planned: true });
+    expect(counted).to.deep.equal([{ targeted: 0 }]);
   });
 
   it("leaves out those whom an interrupted first turn handed to a retry", async () => {

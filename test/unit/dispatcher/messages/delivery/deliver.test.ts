@@ -1,38 +1,40 @@
 import { expect } from "chai";
 import { NotBegun, type Outcome } from "#core/domain/messages/outcome.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { Senders } from "../../../../../dispatcher/channels/registry.ts";
 import { type DeliverDeps, deliver } from "../../../../../dispatcher/messages/delivery/deliver.ts";
 import { deliveryIdOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
+import { gates } from "../../../../../dispatcher/messages/gates/all.ts";
 import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../../../support/rows/work.ts";
 
-const given = (
-  change: Partial<DeliverDeps> = {},
-  answer: (id: string) => Outcome = () => ({ kind: "sent", providerId: null }),
-) => {
+type Reads = DeliverDeps["recipients"];
+type Change = Partial<Reads & DeliverDeps["deliveries"]> & { sender?: Senders["of"] };
+
+const given = (change: Change = {}, answer: (id: string) => Outcome = () => ({ kind: "sent", providerId: null })) => {
   const sent: string[] = [];
   const languages: (string | null)[] = [];
+  const sender: Senders["of"] = async () => ({
+    name: "apns",
+    hasReached: (address) => !address.startsWith("new"),
+    believes: (_run, code) => code === "TOKEN_UNREGISTERED",
+    prepare: (_message, language) => {
+      languages.push(language);
+      return async (to) => {
+        sent.push(to.subscriptionId);
+        return answer(to.subscriptionId);
+      };
+    },
+  });
+  const load = async (ids: readonly string[]) => ids.map((id) => aSubscription({ _id: id }));
   const deps: DeliverDeps = {
-    load: async (ids) => ids.map((id) => aSubscription({ _id: id })),
-    languages: async () => new Map(),
-    existing: async () => [],
-    record: async () => "new",
-    sender: async () => ({
-      name: "apns",
-      hasReached: (address) => !address.startsWith("new"),
-      believes: (_run, code) => code === "TOKEN_UNREGISTERED",
-      prepare: (_message, language) => {
-        languages.push(language);
-        return async (to) => {
-          sent.push(to.subscriptionId);
-          return answer(to.subscriptionId);
-        };
-      },
-    }),
-    slot: (_account, run) => run(),
+    recipients: { load, languages: async () => new Map(), ...change },
+    deliveries: { existing: async () => [], record: async () => "new", ...change },
+    gates,
+    senders: { of: change.sender ?? sender },
+    window: { slot: (_account, run) => run() },
     cut: new AbortController().signal,
     clock: handClock(),
     random: () => 0.5,
-    ...change,
   };
   return { sent, languages, run: deliver(deps) };
 };
@@ -68,8 +70,7 @@ describe("deliver", () => {
 
   it("begins with those whose origin has been reached before, so that they wait for no other", async () => {
     const tokens: Record<string, string> = { sub_1: "new1", sub_2: "known2", sub_3: "new3", sub_4: "known4" };
-    const load: DeliverDeps["load"] = async (ids) =>
-      ids.map((id) => aSubscription({ _id: id, token: tokens[id] ?? "" }));
+    const load: Reads["load"] = async (ids) => ids.map((id) => aSubscription({ _id: id, token: tokens[id] ?? "" }));
     const { run, sent } = given({ load });
     await run(work(Object.keys(tokens)), aHold());
     expect(sent).to.deep.equal(["sub_2", "sub_4", "sub_1", "sub_3"]);
@@ -85,7 +86,7 @@ describe("deliver", () => {
 
   it("renders once for each language", async () => {
     const speaks: Record<string, string> = { sub_1: "de", sub_2: "de", sub_3: "fr" };
-    const load: DeliverDeps["load"] = async (ids) =>
+    const load: Reads["load"] = async (ids) =>
       ids.map((id) => aSubscription({ _id: id, language: speaks[id] ?? null }));
     const { run, languages } = given({ load });
     await run(work(["sub_1", "sub_2", "sub_3"]), aHold());
@@ -94,7 +95,7 @@ describe("deliver", () => {
 
   it("asks for users' languages only where the text and the subscription leave it open", async () => {
     const asked: string[][] = [];
-    const languages: DeliverDeps["languages"] = async (ids) => {
+    const languages: Reads["languages"] = async (ids) => {
       asked.push([...ids]);
       return new Map([["usr_2", "it"]]);
     };
@@ -113,7 +114,7 @@ describe("deliver", () => {
     expect([asked, translated.languages]).to.deep.equal([[["usr_2", "usr_4"]], ["de", "it", null]]);
   });
 
-  const gates = [
+  const suppressions = [
     { it: "an invalid subscription", row: { status: "invalid" }, reason: "invalid_subscription", message: {} },
     { it: "an unsubscribed one", row: { status: "unsubscribed" }, reason: "unsubscribed", message: {} },
     {
@@ -129,7 +130,7 @@ describe("deliver", () => {
       message: { target: { all: true, test_devices_only: true } },
     },
   ] as const;
-  for (const { it: what, row, reason, message } of gates) {
+  for (const { it: what, row, reason, message } of suppressions) {
     it(`suppresses ${what} at the moment of sending`, async () => {
       const { run, sent } = given({ load: async () => [aSubscription(row)] });
       const { stored } = await run(work(["sub_1"], aMessage(message)), aHold());
@@ -213,9 +214,9 @@ describe("deliver", () => {
     expect(sent.length).to.be.below(ids.length);
   });
 
-  it("leaves to the next run whom the provider did not get to before the hold was over", async () => {
+  it("leaves to the next run whom the provider did not get to before the lease was over", async () => {
     let isOver = false;
-    const sender: DeliverDeps["sender"] = async () => ({
+    const sender: Senders["of"] = async () => ({
       name: "apns",
       prepare: () => async (_to, _signal, isGivenUp) => {
         isOver = true; // while it waits for its turn at the provider

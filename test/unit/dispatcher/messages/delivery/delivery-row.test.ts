@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
-import { conclude } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
+import { resultOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { aChunk, aSubscription, noon } from "../../../../support/rows/work.ts";
 
 const refusal: Refusal = { code: "TOKEN_UNREGISTERED", providerCode: "Unregistered", reason: "gone" };
@@ -66,7 +66,7 @@ const cases: { it: string; given: Outcome; expect: object }[] = [
   },
 ];
 
-describe("conclude", () => {
+describe("resultOf", () => {
   for (const { it: name, given, expect: wanted } of cases) {
     it(name, () => {
       const attempt = {
@@ -77,7 +77,7 @@ describe("conclude", () => {
         now: noon,
         expiresAt: inAnHour,
       };
-      expect(conclude(given, attempt)).to.containSubset(wanted);
+      expect(resultOf(given, attempt)).to.containSubset(wanted);
     });
   }
 
@@ -90,6 +90,6 @@ describe("conclude", () => {
       now: noon,
       expiresAt: inAnHour,
     };
-    expect(conclude({ kind: "sent", providerId: null }, attempt)).to.containSubset({ row: { attempts: 3 } });
+    expect(resultOf({ kind: "sent", providerId: null }, attempt)).to.containSubset({ row: { attempts: 3 } });
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { conclude, deliveryIdOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
+import { deliveryIdOf, resultOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { recorder } from "../../../../../dispatcher/messages/delivery/record.ts";
 import { aChunk, aSubscription, noon } from "../../../../support/rows/work.ts";
 
@@ -13,7 +13,7 @@ const rowOf = (n: number) => {
     now: noon,
     expiresAt: new Date(noon.getTime() + 1),
   };
-  const concluded = conclude({ kind: "sent", providerId: null }, attempt);
+  const concluded = resultOf({ kind: "sent", providerId: null }, attempt);
   if (concluded.kind !== "final") throw new Error("a sent push is final");
   return concluded.row;
 };

@@ -1,0 +1,14 @@
+import type { Reached } from "#core/storage/messages/audience.ts";
+import type { MessageRow } from "#core/storage/messages/messages.ts";
+
+/** Why a recipient is left out on purpose. Source: decisions 7.5. */
+export type SuppressionReason = "unsubscribed" | "invalid_subscription" | "not_test_device";
+
+/** Why this recipient is left out; null lets the next gate decide. */
+export type Check = (recipient: Reached) => SuppressionReason | null;
+
+/**
+ * Decides at the moment of sending whether a recipient is left out. It is opened once for the recipients of a run, to
+ * read what it needs to know of all of them, and then asked for each.
+ */
+export type Gate = (message: MessageRow, recipients: readonly Reached[]) => Check | Promise<Check>;

@@ -1,0 +1,18 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { DueWork } from "#core/storage/work/due.ts";
+import { type Hold, holding } from "../work/lease.ts";
+import type { Suspensions } from "../work/suspensions.ts";
+
+export type WhileDeps = { suspensions: Pick<Suspensions, "during">; stopping: AbortSignal; clock: Clock };
+
+type Leased = { taken: Pick<DueWork, "lease"> & { tenant_id: string }; extend: (now: Date) => Promise<boolean> };
+
+/** Works on a document under its lease, which is over when the program stops or its tenant is suspended. */
+export const whileAllowed = <T>(
+  { suspensions, stopping, clock }: WhileDeps,
+  { taken, extend }: Leased,
+  work: (lease: Hold) => Promise<T>,
+): Promise<T> =>
+  suspensions.during(taken.tenant_id, (suspended) =>
+    holding({ taken, extend, stops: [stopping, suspended], clock }, work),
+  );

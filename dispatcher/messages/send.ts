@@ -1,0 +1,59 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { Reached } from "#core/storage/messages/audience.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { Counts, MessageRow } from "#core/storage/messages/messages.ts";
+import type { Hold } from "../work/lease.ts";
+import { changesOf } from "./counts.ts";
+import type { Delivered, Work } from "./delivery/deliver.ts";
+
+export type SendDeps = {
+  deliver: (work: Work, lease: Hold) => Promise<Delivered>;
+  /** False when the events could not be published now. */
+  followUp: (work: Work, delivered: Delivered, lease: Hold) => Promise<boolean>;
+  chunks: { recipientsOfRetries: (chunkId: string) => Promise<string[]> };
+  messages: { count: (messageId: string, counts: Counts, now: Date) => Promise<void> };
+  clock: Clock;
+};
+
+/** Chunks of a message that are sent one after another, from the queue or never stored. */
+export type Batch = {
+  message: MessageRow;
+  app: AppRow;
+  /** With their recipients, where they were read a moment ago. */
+  chunks: readonly { chunk: ChunkRow; rows?: readonly Reached[] | undefined }[];
+  /** Whether these are the whole message: unless some are to be tried again, it ends here and is counted then. */
+  isWhole: boolean;
+};
+
+/**
+ * What it came to: `sent`; `halted` before everyone was reached; or `unpublished`, when events are left over. The latter
+ * two are gone through again. `stored` has every delivery of the chunks, those of earlier runs too.
+ */
+export type Sent = { kind: "sent" | "halted" | "unpublished"; stored: DeliveryRow[]; hasRetries: boolean };
+
+export type Send = (batch: Batch, lease: Hold) => Promise<Sent>;
+
+/** Sends chunks: delivers each, does what follows from it, and counts what was stored. Safe to run twice. */
+export const send =
+  (deps: SendDeps): Send =>
+  async ({ message, app, chunks, isWhole }, lease) => {
+    const fresh: DeliveryRow[] = [];
+    const sent: Sent = { kind: "sent", stored: [], hasRetries: false };
+    for (const { chunk, rows } of chunks) {
+      const retried = new Set(chunk.fence === 1 ? [] : await deps.chunks.recipientsOfRetries(chunk._id)); // 1: nobody ran it before
+      const recipients = chunk.recipients.filter((id) => !retried.has(id));
+      const work = { chunk: { ...chunk, recipients }, message, app, rows };
+      const delivered = await deps.deliver(work, lease);
+      const isPublished = await deps.followUp(work, delivered, lease);
+      sent.stored.push(...delivered.stored);
+      fresh.push(...delivered.fresh);
+      sent.hasRetries ||= delivered.again.length > 0 || retried.size > 0;
+      sent.kind = delivered.halted ? "halted" : isPublished ? "sent" : "unpublished";
+      if (sent.kind !== "sent") break;
+    }
+    const endsHere = isWhole && sent.kind === "sent" && !sent.hasRetries;
+    if (!endsHere) await deps.messages.count(message._id, changesOf(fresh), deps.clock.now());
+    return sent;
+  };
