@@ -52,6 +52,7 @@ const account = defineAccount(
   {
     description: "e-mail over SMTP",
     secretHolds: "`password` when username is set, `dkim_private_key` when dkim is set",
+    secretGoesWith: ["username", "dkim"],
   },
 );
 

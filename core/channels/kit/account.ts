@@ -12,6 +12,8 @@ export type AccountDefinition<Members extends TProperties = TProperties> = {
   description: string;
   /** The keys of its Secret, and what each holds. */
   secretHolds: string;
+  /** The members in the resource that make the Secret necessary; left out: it always is. */
+  secretGoesWith?: readonly string[];
 };
 
 export const defineAccount = <Members extends TProperties>(
@@ -52,30 +54,13 @@ export const secretWith = (goesWith: string, key: string, read: ReadText = asItI
 export const fromSecret = (key: string, read: ReadText) => Type.Unsafe<string>(given({ key, read, isSealed: false }));
 
 /** The channel's member in the App resource: what is not read from the Secret, in camel case, and the Secret's name. */
-export const resourceMember = ({ members, description, secretHolds }: AccountDefinition): TSchema => {
-  const conditions = conditionsOf(members);
-  const isAlwaysRead = conditions.includes(null);
-  const any = conditions.map((member) => `has(self.${camelCase(member ?? "")})`).join(" || ");
-  const rule = {
-    rule: `has(self.secretRef) == (${any})`,
-    message: `secretRef goes with ${conditions.map((member) => camelCase(member ?? "")).join(" or ")}: both or neither`,
-  };
-  const ref = secretRef(secretHolds);
-  return Closed(
-    { ...inResource(members), secretRef: isAlwaysRead ? ref : Type.Optional(ref) },
-    { description, ...(isAlwaysRead ? {} : cel(rule)) },
-  );
+export const resourceMember = ({ members, description, secretHolds, secretGoesWith }: AccountDefinition): TSchema => {
+  const [said, ref] = [inResource(members), secretRef(secretHolds)];
+  if (secretGoesWith === undefined) return Closed({ ...said, secretRef: ref }, { description });
+  const rule = `has(self.secretRef) == (${secretGoesWith.map((member) => `has(self.${member})`).join(" || ")})`;
+  const message = `secretRef goes with ${secretGoesWith.join(" or ")}: both or neither`;
+  return Closed({ ...said, secretRef: Type.Optional(ref) }, { description, ...cel({ rule, message }) });
 };
-
-/** With which members the Secret is read; null: always. */
-const conditionsOf = ({ properties }: TObject): (string | null)[] =>
-  Object.entries(properties).flatMap(([name, member]) => {
-    const source = sourceOf(member);
-    if (source !== null) return [source.goesWith ?? null];
-    const { inner, isNullable } = unwrapped(member);
-    const conditions = Type.IsObject(inner) ? conditionsOf(inner) : [];
-    return conditions.length === 0 ? [] : [isNullable ? name : null];
-  });
 
 const inResource = ({ properties }: TObject): TProperties =>
   Object.fromEntries(
