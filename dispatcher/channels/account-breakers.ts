@@ -1,6 +1,6 @@
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Origins, Outcome, Recipient } from "#core/domain/messages/outcome.ts";
-import { recent } from "../work/recent.ts";
 import { type Breaker, breaker, type Spare } from "./breaker.ts";
 
 export type AccountBreakers = {
@@ -24,10 +24,14 @@ export const accountBreakers = (clock: Clock, origins: Origins | undefined): Acc
   const { isOpen } = provider;
   if (origins === undefined) return { run: (_to, call) => provider.run(call), hasReached: () => true, isOpen };
   const spare = places(origins.spare);
-  const of = recent<Breaker>(mostOrigins, () => breaker({ clock, counts: "origin", isKnown: false, spare }));
+  const breakers = new LRUCache<string, Breaker>({
+    maxSize: mostOrigins, // with `max` the room for all would be reserved at once, for each account
+    sizeCalculation: () => 1,
+    memoMethod: () => breaker({ clock, counts: "origin", isKnown: false, spare }),
+  });
   return {
-    run: ({ address }, call) => of(origins.of(address)).run(() => provider.run(call)),
-    hasReached: (address) => of(origins.of(address)).isTrusted(),
+    run: ({ address }, call) => breakers.memo(origins.of(address)).run(() => provider.run(call)),
+    hasReached: (address) => breakers.memo(origins.of(address)).isTrusted(),
     isOpen,
   };
 };

@@ -1,10 +1,10 @@
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#core/domain/clock.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type SendableChannel, sendableChannels } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
-import { recent } from "../work/recent.ts";
 import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
 import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
 import { unusable } from "./kit/outcomes.ts";
@@ -53,7 +53,7 @@ const idleMs = 600_000;
 /** The open provider accounts of this process, one for each (app, channel), each behind its breakers. */
 export const senders = (deps: SendersDeps): Senders => {
   const opened = new Map<string, Opened>();
-  const guardOf = recent(mostGuards, invalidationGuard);
+  const guards = new LRUCache<string, InvalidationGuard>({ max: mostGuards, memoMethod: invalidationGuard });
   const closing = new Set<Promise<void>>();
   const nowMs = (): number => deps.clock.now().getTime();
 
@@ -73,7 +73,7 @@ export const senders = (deps: SendersDeps): Senders => {
     const made = openOr(deps, app, channel);
     const revision = app.channels_revision;
     const breakers = accountBreakers(deps.clock, made.origins);
-    return { account: made, breakers, guard: guardOf(`${key}/${revision}`), revision, channel };
+    return { account: made, breakers, guard: guards.memo(`${key}/${revision}`), revision, channel };
   };
 
   const use = (key: string, app: AppRow, channel: SendableChannel): Opened => {

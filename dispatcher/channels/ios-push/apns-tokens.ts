@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#core/domain/clock.ts";
 import { jwtKey, signJwt } from "../../net/jwt.ts";
 
@@ -14,7 +15,7 @@ export type ApnsTokens = {
 
 const renewAfterMs = 40 * 60_000; // Apple: at least every 60 minutes, at most every 20
 const leastAgeMs = 60_000; // of a refused token, before another is signed for it
-const maxTokens = 1000; // signers at once; the oldest is dropped and signed again when needed
+const maxTokens = 1000; // signers at once; the one longest unused is dropped, and signed again when needed
 
 type Token = { value: string; signedAtMs: number };
 
@@ -23,16 +24,12 @@ type Token = { value: string; signedAtMs: number };
  * that change it often. Source: Apple, "Establishing a token-based connection to APNs".
  */
 export const apnsTokens = (clock: Clock): ApnsTokens => {
-  const tokens = new Map<string, Token>();
+  const tokens = new LRUCache<string, Token>({ max: maxTokens });
   const make = (signer: ApnsSigner): string | null => {
     const signedAtMs = clock.now().getTime();
     const value = signed(signer, signedAtMs);
     if (value === null) return null;
-    const id = idOf(signer);
-    tokens.delete(id);
-    tokens.set(id, { value, signedAtMs });
-    const oldest = tokens.size > maxTokens ? tokens.keys().next().value : undefined;
-    if (oldest !== undefined) tokens.delete(oldest);
+    tokens.set(idOf(signer), { value, signedAtMs });
     return value;
   };
   const ageMs = ({ signedAtMs }: Token): number => Math.abs(clock.now().getTime() - signedAtMs);
@@ -49,7 +46,7 @@ export const apnsTokens = (clock: Clock): ApnsTokens => {
   };
 };
 
-/** With the key's hash: who knows only the names of another's team and key gets no token of his. */
+/** With the key's hash: who knows only the names of another's team and key gets none of their tokens. */
 const ids = new WeakMap<ApnsSigner, string>();
 const idOf = (signer: ApnsSigner): string => {
   const known = ids.get(signer);
