@@ -144,7 +144,7 @@ type Shared = ReturnType<typeof sharing>;
 const sending = (made: Made, shared: Shared) => {
   const { config, log, metrics, clock, holder, random } = made;
   const events = eventPublisher(shared);
-  const rung = hints({ ...shared, tenant: shared.directory.tenant });
+  const published = hints({ ...shared, tenant: shared.directory.tenant });
   const box = outbox<MessageRow>({
     rows: collectionOf<MessageRow>(shared.db, messageCollection),
     events,
@@ -163,7 +163,7 @@ const sending = (made: Made, shared: Shared) => {
     ...shared,
     senders: accounts,
     window,
-    hints: rung,
+    hints: published,
     events,
     outbox: box,
     openChunks: config.openChunks * 2, // one set under way, one waiting behind it
@@ -173,7 +173,7 @@ const sending = (made: Made, shared: Shared) => {
     clock,
     random,
   });
-  return { pipeline: steps, hints: rung, outbox: box, accounts };
+  return { pipeline: steps, hints: published, outbox: box, accounts };
 };
 
 const accountDeps = ({ config, clock }: Made, { client, unseal }: Shared): AccountsDeps => ({
@@ -252,7 +252,7 @@ const workLanes = (
 ): Part => {
   const streamOf = (plan: string, backlogPerTenant: number) =>
     planStream(config.natsPrefix, { name: plan, backlogPerTenant });
-  /** A stream that somebody deleted is made again, unless its plan is gone; the timers ring what it held. */
+  /** A stream that somebody deleted is made again, unless its plan is gone; the timers publish its hints again. */
   const repair = async (plan: string): Promise<void> => {
     const row = await plansOf(mongo).findOne({ _id: plan });
     if (row !== null) await ensureStream(nats.jsm, streamOf(plan, row.backlog_per_tenant), config.natsReplicas);

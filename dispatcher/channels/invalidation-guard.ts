@@ -14,7 +14,7 @@ const enough = 20; // verdicts to judge an account by
 const mostGone = 0.95; // of them; more is "nearly all". Source of both: decisions 9.4
 
 /**
- * Doubts an account that is told of nearly all addresses that they are gone: then the environment, bundle, project or
+ * Doubts an account whose provider calls nearly all addresses gone: then the environment, bundle, project or
  * mail server is wrong, and no subscription may be lost. A run with enough verdicts is judged by its own, a smaller one
  * by the account's last 20. As long as there are fewer, an address is believed to be gone when another was accepted, or
  * when the provider itself says that it was unregistered.

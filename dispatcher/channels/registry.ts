@@ -46,7 +46,7 @@ type Opened = {
   channel: SendableChannel;
 };
 
-const mostAccounts = 500; // each holds a few connections; as many may be closing, each within its provider's deadline
+const mostAccounts = 500; // each has a few connections; as many may be closing, each within its provider's deadline
 const mostGuards = 10_000; // kept longer than their accounts are open: what they know is small, and takes days to learn
 const idleMs = 600_000;
 
@@ -149,7 +149,7 @@ const openOr = ({ open, log }: SendersDeps, app: AppRow, channel: SendableChanne
   }
 };
 
-/** An account that cannot send: every recipient is told why. */
+/** An account that cannot send: every delivery says why. */
 const refusing = (reason: string): Account => ({
   name: "none",
   prepare: () => async () => unusable(reason),

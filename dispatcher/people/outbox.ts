@@ -13,14 +13,14 @@ export type ChangesDeps = {
   events: EventPublisher;
 };
 
-const together = { most: 20, inFlight: 2 }; // each with up to 100 subscriptions of 20 KB
+const batch = { most: 20, inFlight: 2 }; // each with up to 100 subscriptions of 20 KB
 
 /**
  * Publishes what has changed of a user as one `user.updated`, then forgets it; those that are due at the same time share
  * the queries. What JetStream cannot take now stays, and is due again.
  */
 export const publishChanges = (deps: ChangesDeps): ((user: UserRow) => Promise<void>) =>
-  gather({ write: (users: readonly UserRow[]) => publishAll(deps, users), ...together, isOfOne });
+  gather({ write: (users: readonly UserRow[]) => publishAll(deps, users), ...batch, isOfOne });
 
 const publishAll = async (
   { users, subscriptions, events }: ChangesDeps,
@@ -44,14 +44,14 @@ const publishAll = async (
       return (await events.publish(tenantId, made).catch(falseWhenAway)) ? of : [];
     }),
   );
-  const told = published.flat();
-  if (told.length > 0) await users.told(told);
+  const done = published.flat();
+  if (done.length > 0) await users.told(done);
   return changed.map(() => undefined);
 };
 
 const namedAtOnce = 8;
 
-/** Whoever changed an external id repeated it on the subscriptions: unless he was killed, or overtaken by another. */
+/** Whoever changed an external id repeated it on the subscriptions: unless they were killed, or overtaken by another. */
 const nameOwners = async (
   { nameOwner }: Pick<Subscriptions, "nameOwner">,
   changed: readonly UserRow[],

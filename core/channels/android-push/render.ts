@@ -8,13 +8,13 @@ export type FcmPush = {
   json: { before: string; after: string };
 };
 
-/** Largest notification and data together, bytes. Source: Firebase, "About FCM messages". */
+/** Largest notification with its data, bytes. Source: Firebase, "About FCM messages". */
 export const maxFcmBytes = 4096;
 
 /**
  * Renders a message for Android: FCM shows what it has members for; what it has none for (links, buttons, subtitle,
  * large icon, group) goes to the app as JSON in the data member `herald`, beside the sender's own data.
- * Without text it is a data message: it wakes the app and shows nothing.
+ * Without text it is a data message: it starts the app in the background and shows nothing.
  * Source: Firebase, REST resource projects.messages; decisions 7.7.
  */
 export const renderFcm = ({ messageId, content, options, language, ttlSeconds }: Rendering): FcmPush => {

@@ -7,7 +7,7 @@ import { type Rendering } from "../kit/rendering.ts";
 export type ApnsPush = {
   /** The payload as JSON, cut where the delivery id belongs. */
   json: { before: string; after: string };
-  /** `background` wakes the app and shows nothing. */
+  /** `background` starts the app in the background and shows nothing. */
   pushType: "alert" | "background";
   priority: 5 | 10;
   ttlSeconds: number;

@@ -30,7 +30,7 @@ export type SmtpSessions = {
 
 export type SmtpLimits = { sessions: number; timeoutMs: number };
 
-const messagesPerSession = 100; // servers end sessions that go on for ever
+const messagesPerSession = 100; // servers end sessions that go on without end
 const idleMs = 30_000;
 
 type Idle = { session: SmtpSession; messages: number; timer: NodeJS.Timeout };

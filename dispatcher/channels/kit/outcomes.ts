@@ -95,7 +95,7 @@ export const refusal = (kind: "token_invalid" | "payload_error", code: DeliveryE
   reason,
 });
 
-/** An account that can send nothing as it is set up: every recipient is told why. */
+/** An account that can send nothing as it is set up: every delivery says why. */
 export const unusable = (reason: string): Outcome => ({
   kind: "config_error",
   code: "PROVIDER_AUTH",

@@ -163,7 +163,7 @@ type Run = {
   gone: FoundGone[];
 };
 
-/** Brings one recipient to its end: suppressed, expired, or attempted and stored within the window of unsaved ones. */
+/** Serves one recipient: it is suppressed, expired, or attempted and stored within the window of unsaved ones. */
 const serve = async (run: Run, subscription: Reached): Promise<void> => {
   const { deps, work, isOver, delivered, expiresAt } = run;
   if (isOver()) return void (delivered.halted = true);

@@ -14,7 +14,7 @@ export type Recorded = "new" | "known";
 
 /**
  * Stores outcomes: a lone one at once, those of a flood in batches of at most 100. What waits is bounded by the window:
- * a recipient holds its slot until its row is stored.
+ * a recipient keeps its slot until its row is stored.
  */
 export const recorder = ({ store, writers }: RecorderDeps): ((row: DeliveryRow) => Promise<Recorded>) =>
   gather<DeliveryRow, Recorded>({

@@ -3,7 +3,7 @@ import { semaphore } from "#core/runtime/batching/bounded.ts";
 export type Window = {
   /** Runs the sending and storing of one recipient when there is a slot for it. */
   slot: (account: string, run: () => Promise<void>) => Promise<void>;
-  /** Recipients that hold a slot now. */
+  /** Recipients that have a slot now. */
   taken: () => number;
 };
 

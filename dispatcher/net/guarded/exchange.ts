@@ -18,7 +18,7 @@ export type GuardedRequest = {
   mayRepeat: boolean;
   /** From the start of the look-up to the last byte of the answer. */
   timeoutMs: number;
-  /** Look-up, TCP and TLS together. */
+  /** Look-up, TCP and TLS, all in all. */
   connectTimeoutMs: number;
   /** What is kept of the answer's body; its connection is closed when there is more. */
   maxReplyBytes: number;

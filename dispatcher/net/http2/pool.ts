@@ -153,7 +153,7 @@ class Pool {
     this.#pump();
   }
 
-  /** A connection ended before it was of use: wait longer each time, and let no request wait for ever. */
+  /** A connection ended before it was of use: wait longer each time, and let no request wait without end. */
   #backOff(reason: string): void {
     const delayMs = Math.min(maxConnectDelayMs, firstConnectDelayMs * 2 ** this.#failures++);
     this.#connectAfterMs = performance.now() + delayMs * (0.5 + this.#options.random() / 2);

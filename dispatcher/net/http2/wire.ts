@@ -48,7 +48,7 @@ const standstillMs = 1_000; // between writing a request and handing it to the n
 
 /**
  * The client's side of one HTTP/2 connection: frames in and out, flow control, answers to SETTINGS and PING. Requests
- * are one HEADERS and at most one DATA frame, written together. Source: RFC 9113.
+ * are one HEADERS and at most one DATA frame, in one write. Source: RFC 9113.
  */
 export class Http2Wire {
   readonly #listener: WireListener;

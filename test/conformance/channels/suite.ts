@@ -23,12 +23,12 @@ export type ProviderSuiteOptions<Push> = {
   start: (sendTimeoutMs: number) => Promise<ProviderUnderTest<Push>>;
 };
 
-const patientMs = 20_000; // no send of the suite is to be cut short by a busy machine
+const ampleMs = 20_000; // no send of the suite is to be cut short by a busy machine
 const hastyMs = 1_500;
 
-/** What every provider promises, whatever its protocol. Run it over each implementation of {@link Provider}. */
+/** What every provider does, whatever its protocol. Run it over each implementation of {@link Provider}. */
 export const providerSuite = <Push>({ name, start }: ProviderSuiteOptions<Push>): void => {
-  describe(`${name} keeps the promises of a provider`, function () {
+  describe(`${name} is a provider`, function () {
     this.timeout(60_000);
     let given: ProviderUnderTest<Push>;
     const send = (n: number, signal = new AbortController().signal) =>
@@ -36,7 +36,7 @@ export const providerSuite = <Push>({ name, start }: ProviderSuiteOptions<Push>)
     const sendMany = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => send(n)));
 
     beforeEach(async () => {
-      given = await start(patientMs);
+      given = await start(ampleMs);
     });
 
     const end = async () => {
@@ -100,7 +100,7 @@ export const providerSuite = <Push>({ name, start }: ProviderSuiteOptions<Push>)
       given.simulator.script({ delay_ms: 20_000 });
       const cut = new AbortController();
       const underWay = send(1, cut.signal);
-      await until(() => given.simulator.log.counts().received === 1, patientMs);
+      await until(() => given.simulator.log.counts().received === 1, ampleMs);
       cut.abort();
       expect((await underWay).kind).to.equal("uncertain");
       const late = await send(2, cut.signal).catch((error: unknown) => error);
@@ -116,7 +116,7 @@ export const providerSuite = <Push>({ name, start }: ProviderSuiteOptions<Push>)
         provider.send(push, recipient(n), new AbortController().signal, () => isOver),
       );
       const settled = Promise.allSettled(sending);
-      await until(() => given.simulator.log.counts().received > 0, patientMs);
+      await until(() => given.simulator.log.counts().received > 0, ampleMs);
       isOver = true;
       const givenUp = (await settled).filter(({ status }) => status === "rejected");
       expect(given.simulator.log.counts().received, "received").to.equal(150 - givenUp.length);

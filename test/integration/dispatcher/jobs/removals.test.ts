@@ -172,7 +172,7 @@ describe("the removal of people and apps", function () {
     await begin(user);
     const [removal] = await removals(site.db).rows.find({ _id: user._id }).toArray();
     const news = removal?.outbox.at(-1);
-    if (news === undefined) throw new Error("it was told");
+    if (news === undefined) throw new Error("there is no event of the removal");
     const [waiting, sent] = [rowOf(news), rowOf(news, { _id: "whd_sent", status: "success", due_at: null })];
     await history.insert([waiting, sent]);
     await site.startDispatcher();
@@ -184,11 +184,11 @@ describe("the removal of people and apps", function () {
 
   it("erase events that came in before and still wait to be published", async () => {
     const { user, device, externalId } = await aPerson();
-    const [his, others] = [externalId, "bob"].map((id) =>
+    const [theirs, others] = [externalId, "bob"].map((id) =>
       anEvent("event.received", id, { external_id: id, name: "x", properties: { a: id } }),
     );
     const ofDevice = anEvent("event.received", null, { subscription_id: device._id, properties: { a: externalId } });
-    const stored = [his, others, ofDevice].map((event) => ({
+    const stored = [theirs, others, ofDevice].map((event) => ({
       id: event?.id ?? "",
       type: "event.received" as const,
       text: JSON.stringify(event),

@@ -115,11 +115,11 @@ describe("a chunk that is being sent", function () {
   it("is left to who took it over by a dispatcher that stood still for longer than its lease", async () => {
     const chunkId = await aQueuedChunk("still");
     simulator.script({ delay_ms: 1_000 });
-    const sleeper = aDispatcher("sleeper").deliver(chunkId);
+    const halted = aDispatcher("halted").deliver(chunkId);
     await until(() => simulator.log.counts().received > 1, 20_000); // 1 is what APNs admits at first
     const begun = simulator.log.counts().received;
     aheadMs = 40_000;
-    await sleeper;
+    await halted;
     expect(simulator.log.counts().received, "begun before the lease was over").to.be.within(begun, unsavedLimit);
 
     simulator.script({});

@@ -11,7 +11,7 @@ import { deliveryIdOf, resultOf } from "../../../../dispatcher/messages/delivery
 import { aChunk, aMessage, aSubscription, noon } from "../../../support/rows/work.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 
-const hold = (holder: string, now = noon) => ({ holder, now, leaseMs: 30_000 });
+const lease = (holder: string, now = noon) => ({ holder, now, leaseMs: 30_000 });
 const later = (ms: number) => new Date(noon.getTime() + ms);
 
 const rowOf = (messageId: string, n = 0) => {
@@ -53,7 +53,7 @@ describe("what a dispatcher stores", () => {
     it("starts a queued message once, and gives its next turn to whoever comes first", async () => {
       const work = messageWork(db);
       await work.rows.insertOne(aMessage({ _id: "msg_a", status: "queued", fence: 0, started_at: null }));
-      const [one, two] = await Promise.all([work.take("msg_a", hold("a")), work.take("msg_a", hold("b"))]);
+      const [one, two] = await Promise.all([work.take("msg_a", lease("a")), work.take("msg_a", lease("b"))]);
       const taken = [one, two].filter((row) => row !== null);
       expect(taken).to.have.length(1);
       expect(taken[0]).to.deep.include({ status: "processing", fence: 1, started_at: noon });
@@ -62,8 +62,8 @@ describe("what a dispatcher stores", () => {
     it("lets another take over when the lease has run out, and shuts the first one out", async () => {
       const work = messageWork(db);
       await work.rows.insertOne(aMessage({ _id: "msg_b", fence: 0 }));
-      const first = await work.take("msg_b", hold("a"));
-      const second = await work.take("msg_b", hold("b", later(30_001)));
+      const first = await work.take("msg_b", lease("a"));
+      const second = await work.take("msg_b", lease("b", later(30_001)));
       if (first === null || second === null) throw new Error("both leases were free");
       expect(await work.rest(first, noon, true)).to.equal(false);
       expect(await work.rest(second, noon, true)).to.equal(true);
@@ -72,14 +72,14 @@ describe("what a dispatcher stores", () => {
     it("does not start a message before its time", async () => {
       const work = messageWork(db);
       await work.rows.insertOne(aMessage({ _id: "msg_c", status: "queued", scheduled_for: later(60_000) }));
-      expect(await work.take("msg_c", hold("a"))).to.equal(null);
-      expect(await work.take("msg_c", hold("a", later(60_000)))).to.include({ status: "processing" });
+      expect(await work.take("msg_c", lease("a"))).to.equal(null);
+      expect(await work.take("msg_c", lease("a", later(60_000)))).to.include({ status: "processing" });
     });
 
     it("does not touch a cancelled message", async () => {
       const work = messageWork(db);
       await work.rows.insertOne(aMessage({ _id: "msg_d", status: "cancelled" }));
-      expect(await work.take("msg_d", hold("a"))).to.equal(null);
+      expect(await work.take("msg_d", lease("a"))).to.equal(null);
       expect(await work.needsTurn("msg_d", noon)).to.equal(false);
     });
   });

@@ -147,7 +147,7 @@ describe("the timers of users and subscriptions", function () {
       expect(row?.changed).to.deep.equal(["language"]);
     });
 
-    it("tell of a tenant's users while another's events have filled their share of the stream, and later of his", async () => {
+    it("tell of a tenant's users while another's events have filled their share of the stream, and later of theirs", async () => {
       const late = aUser({ ...of, tenant_id: "ten_full", changed: ["language"], due_at: due() });
       const user = aUser({ ...of, changed: ["language"], due_at: due() });
       const changedOf = async ({ _id }: UserRow) => (await users(site.db).rows.findOne({ _id }))?.changed;
@@ -163,7 +163,7 @@ describe("the timers of users and subscriptions", function () {
       await until(() => site.told(late._id, "user.updated").length === 1);
     });
 
-    it("keep a change that comes while the one before is told", async () => {
+    it("keep a change that comes while the one before is published", async () => {
       const user = aUser(of);
       await users(site.db).rows.insertOne(user);
       const first = await change(user._id, { language: "it" });

@@ -27,7 +27,7 @@ const everyPiece = async (deps: AudienceDeps, message: ReturnType<typeof aMessag
   return pieces;
 };
 
-describe("survey", () => {
+describe("the audience", () => {
   it("reads an audience to its end, everyone once, channel after channel", async () => {
     const ios = ids("a", 1_234);
     const android = ids("b", 501);

@@ -122,7 +122,7 @@ describe("a turn of a message", () => {
     expect(delays).to.deep.equal([50, 100, 200, 2_000]);
   });
 
-  it("passes the message on at once when the program is told to stop, and soon when events could not be published", async () => {
+  it("passes the message on at once when the program stops, and soon when events could not be published", async () => {
     const stopped = AbortSignal.abort();
     for (const [stopping, inMs] of [
       [stopped, 0],

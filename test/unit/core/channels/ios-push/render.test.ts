@@ -54,7 +54,11 @@ describe("renderApns", () => {
       expect: { badge: undefined, "mutable-content": 1 },
     },
     { it: "marks mutable content", content: { ...text, mutable_content: true }, expect: { "mutable-content": 1 } },
-    { it: "wakes the app too", content: { ...text, content_available: true }, expect: { "content-available": 1 } },
+    {
+      it: "starts the app in the background too",
+      content: { ...text, content_available: true },
+      expect: { "content-available": 1 },
+    },
     {
       it: "names thread, category, target and relevance",
       content: {

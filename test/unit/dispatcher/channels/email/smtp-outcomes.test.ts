@@ -241,7 +241,12 @@ const breaks: Break[] = [
     kind: "config_error",
     code: "PROVIDER_REJECTED",
   },
-  { it: "a login that is not offered", error: { code: "EAUTH" }, kind: "config_error", code: "PROVIDER_AUTH" },
+  {
+    it: "a login that the server does not know",
+    error: { code: "EAUTH" },
+    kind: "config_error",
+    code: "PROVIDER_AUTH",
+  },
   {
     it: "an address that cannot be said in SMTP",
     error: { code: "EENVELOPE", command: "API" },

@@ -16,7 +16,7 @@ const push = renderApns({
   ttlSeconds: 60,
 });
 
-/** A provider over a transport that answers with these results in turn, the last one for ever. */
+/** A provider over a transport that answers with these results in turn, the last one again and again. */
 const given = (
   results: TransportResult[],
   account: Partial<ApnsDeps["account"]> = {},

@@ -79,8 +79,8 @@ describe("an answer of a push service", () => {
   }
 
   const waits: { it: string; status: number; header: string | null; seconds: number }[] = [
-    { it: "waits as long as it is told", status: 503, header: "7", seconds: 7 },
-    { it: "waits until the date it is told", status: 429, header: "Sat, 21 Nov 2026 12:02:00 GMT", seconds: 120 },
+    { it: "waits as long as it is asked to", status: 503, header: "7", seconds: 7 },
+    { it: "waits until the date that it is given", status: 429, header: "Sat, 21 Nov 2026 12:02:00 GMT", seconds: 120 },
     { it: "waits a day at most", status: 503, header: "999999", seconds: 86_400 },
     { it: "waits a minute after a 429 by itself", status: 429, header: null, seconds: 60 },
     { it: "waits shortly after a fault by itself", status: 500, header: null, seconds: 10 },

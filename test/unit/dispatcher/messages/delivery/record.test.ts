@@ -13,9 +13,9 @@ const rowOf = (n: number) => {
     now: noon,
     expiresAt: new Date(noon.getTime() + 1),
   };
-  const concluded = resultOf({ kind: "sent", providerId: null }, attempt);
-  if (concluded.kind !== "final") throw new Error("a sent push is final");
-  return concluded.row;
+  const result = resultOf({ kind: "sent", providerId: null }, attempt);
+  if (result.kind !== "final") throw new Error("a sent push is final");
+  return result.row;
 };
 
 const rows = (count: number) => Array.from({ length: count }, (_, n) => rowOf(n));

@@ -14,7 +14,7 @@ describe("retry", () => {
     expect(waits).to.deep.equal([5_000, 10_000, 20_000, 1_800_000]);
   });
 
-  it("puts recipients due together into one chunk that continues the first", () => {
+  it("puts recipients that are due at once into one chunk that continues the first", () => {
     const again = [
       { subscriptionId: "sub_1", at: after(1_000) },
       { subscriptionId: "sub_2", at: after(2_000) },

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { unsavedWindow } from "../../../../../dispatcher/messages/delivery/window.ts";
 
 /** Starts `count` runs of one account that go on until they are let go; tells how many are under way. */
-const hold = (slot: ReturnType<typeof unsavedWindow>["slot"], account: string, count: number) => {
+const occupy = (slot: ReturnType<typeof unsavedWindow>["slot"], account: string, count: number) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let underWay = 0;
   const runs = Array.from({ length: count }, () =>
@@ -19,18 +19,18 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 describe("unsaved window", () => {
   it("lets one account take nine tenths of the slots, so that a hanging provider leaves room", async () => {
     const { slot } = unsavedWindow(10);
-    const held = hold(slot, "app/ios_push", 20);
+    const taken = occupy(slot, "app/ios_push", 20);
     await settled();
-    expect(held.underWay()).to.equal(9);
-    await held.letGo();
+    expect(taken.underWay()).to.equal(9);
+    await taken.letGo();
   });
 
   it("never has more recipients handed over and unsaved than its limit", async () => {
     const { slot, taken } = unsavedWindow(10);
-    const held = [hold(slot, "a", 20), hold(slot, "b", 20), hold(slot, "c", 20)];
+    const accounts = [occupy(slot, "a", 20), occupy(slot, "b", 20), occupy(slot, "c", 20)];
     await settled();
     expect(taken()).to.equal(10);
-    await Promise.all(held.map((account) => account.letGo()));
+    await Promise.all(accounts.map((account) => account.letGo()));
     expect(taken()).to.equal(0);
   });
 

@@ -10,7 +10,7 @@ import { ask, outgoing } from "../../../../support/servers/outgoing.ts";
 import { until } from "../../../../support/until.ts";
 
 /** Repeats a write until the connection is closed. */
-const forever = (socket: Socket, everyMs: number, text: string): void => {
+const endlessly = (socket: Socket, everyMs: number, text: string): void => {
   const timer = setInterval(() => socket.write(text), everyMs);
   socket.once("close", () => clearInterval(timer));
 };
@@ -55,7 +55,7 @@ const hostiles: Hostile[] = [
     it: "drips its head",
     answer: (socket) => {
       socket.write("HTTP/1.1 200 OK\r\nx-a: ");
-      forever(socket, 20, "a");
+      endlessly(socket, 20, "a");
     },
     expect: { kind: "broken", ...late },
   },
@@ -63,20 +63,20 @@ const hostiles: Hostile[] = [
     it: "drips its body",
     answer: (socket) => {
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n");
-      forever(socket, 20, "a");
+      endlessly(socket, 20, "a");
     },
     expect: { kind: "answered", ...late },
   },
   {
     it: "announces its answer without end",
-    answer: (socket) => forever(socket, 1, "HTTP/1.1 102 Processing\r\n\r\n"),
+    answer: (socket) => endlessly(socket, 1, "HTTP/1.1 102 Processing\r\n\r\n"),
     expect: { kind: "broken", ...late },
   },
   {
     it: "sends a head without end",
     answer: (socket) => {
       socket.write("HTTP/1.1 200 OK\r\n");
-      forever(socket, 1, `x-a: ${"a".repeat(1_000)}\r\n`);
+      endlessly(socket, 1, `x-a: ${"a".repeat(1_000)}\r\n`);
     },
     expect: { kind: "broken", errorClass: "bad_reply", reason: "the answer's head is too large" },
   },

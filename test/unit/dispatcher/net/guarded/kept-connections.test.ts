@@ -17,19 +17,19 @@ describe("a guarded client's connections", () => {
   });
 
   it("are at most so many of one owner, and the requests beyond wait for one of them", async () => {
-    const held: ServerResponse[] = [];
+    const open: ServerResponse[] = [];
     let most = 0;
     const port = await http((_, response) => {
-      held.push(response);
-      most = Math.max(most, held.length);
+      open.push(response);
+      most = Math.max(most, open.length);
     });
     const one = client();
     const asked = Array.from({ length: 9 }, () =>
       ask(one, `http://127.0.0.1:${port}/`, { maxConnections: 3, timeoutMs: 5_000 }),
     );
     for (let answered = 0; answered < 9; answered++) {
-      await until(() => held.length === Math.min(3, 9 - answered));
-      held.shift()?.end();
+      await until(() => open.length === Math.min(3, 9 - answered));
+      open.shift()?.end();
     }
     expect((await Promise.all(asked)).map(({ kind }) => kind)).to.deep.equal(Array(9).fill("answered"));
     expect([most, connections()]).to.deep.equal([3, 3]);

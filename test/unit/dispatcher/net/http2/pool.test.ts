@@ -115,7 +115,7 @@ describe("http2Pool", function () {
       expect(repeated()).to.equal(0);
     });
 
-  it("goes on at full width once connections hold again", async () => {
+  it("goes on at full width once connections last again", async () => {
     await start({ reset_every: 2 });
     await flood(150, 100, { timeoutMs: 500 });
     server.apply(calm);

@@ -71,7 +71,7 @@ describe("the HTTP/2 client against Node's own server", () => {
     expect(await request("x")).to.include({ kind: "answer", status: 200, body: "ok" });
   });
 
-  it("goes on when the answers together are larger than the first window", async () => {
+  it("goes on when all answers are larger than the first window", async () => {
     await start((stream) => {
       stream.respond({ ":status": 200 });
       stream.end("x".repeat(20_000));
@@ -79,7 +79,7 @@ describe("the HTTP/2 client against Node's own server", () => {
     for (let n = 0; n < 10; n++) expect((await request("x")).kind).to.equal("answer");
   });
 
-  it("goes on when the requests together are larger than the peer's first window", async () => {
+  it("goes on when all requests are larger than the peer's first window", async () => {
     await start((stream) => stream.respond({ ":status": 200 }, { endStream: true }));
     const answers = await Promise.all(Array.from({ length: 100 }, () => request("x".repeat(4000))));
     expect(answers.filter(({ kind }) => kind !== "answer")).to.deep.equal([]);
