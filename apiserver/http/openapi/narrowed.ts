@@ -1,3 +1,4 @@
+import { allDefinitions } from "#core/channels/all.ts";
 import { sendableChannels } from "#core/schema/vocabulary/channels.ts";
 import { selectors } from "../../messages/draft.ts";
 import { unsupportedMembers, unsupportedTargets } from "../../messages/unsupported.ts";
@@ -50,17 +51,10 @@ const sendable = (channel: unknown): Json => ({
 
 const oneAlias = { ...having("aliases"), properties: { aliases: { type: "object", minProperties: 1 } } };
 
-const address = (channel: string, token: Json): Json => ({
+const addresses = allDefinitions.map(({ name, address }) => ({
   type: "object",
-  properties: { channel: { const: channel }, token: { type: "string", ...token } },
-});
-
-const addresses = [
-  address("ios_push", { pattern: "^([0-9A-Fa-f]{2}){32,200}$" }),
-  address("android_push", { pattern: "^[A-Za-z0-9_:.%-]{20,4096}$" }),
-  address("web_push", { pattern: "^https?://\\S+$", maxLength: 2000 }),
-  address("email", { pattern: "^\\S[^@\\s]*@\\S+\\.\\S+$" }),
-];
+  properties: { channel: { const: name }, token: { type: "string", ...address.schema } },
+}));
 
 const customEventsByName = [
   { type: "object", properties: { events: { not: { contains: { const: "event.received" } } } } },

@@ -21,6 +21,9 @@ const account = defineAccount(
   },
 );
 
+/** `<installation id>:APA91b…`, about 160 characters; Google documents neither length nor alphabet. */
+const token = /^[A-Za-z0-9_:.%-]{20,4096}$/;
+
 /** Pushes to Android devices. */
 export const androidPush = defineChannel({
   name: "android_push",
@@ -28,9 +31,8 @@ export const androidPush = defineChannel({
   providers: ["fcm"],
   account,
   address: {
-    // `<installation id>:APA91b…`, about 160 characters; Google documents neither length nor alphabet.
-    check: (given) =>
-      /^[A-Za-z0-9_:.%-]{20,4096}$/.test(given) ? good(given) : bad("must be a registration token of FCM"),
+    schema: { pattern: token.source },
+    check: (given) => (token.test(given) ? good(given) : bad("must be a registration token of FCM")),
     mask: maskToken,
   },
   content: pushContent,

@@ -63,6 +63,7 @@ export const email = defineChannel({
   providers: ["smtp"],
   account,
   address: {
+    schema: { pattern: "^\\S[^@\\s]*@\\S+\\.\\S+$" },
     check: (given) => {
       const address = normalised(given);
       return address === null ? bad("must be an e-mail address") : good(address);

@@ -37,6 +37,9 @@ const account = defineAccount(
   },
 );
 
+/** Apple does not promise a length: 32 bytes today, up to 100 in Live Activities; always hexadecimal here. */
+const token = /^([0-9A-Fa-f]{2}){32,200}$/;
+
 /** Pushes to Apple devices. */
 export const iosPush = defineChannel({
   name: "ios_push",
@@ -44,11 +47,8 @@ export const iosPush = defineChannel({
   providers: ["apns"],
   account,
   address: {
-    // Apple does not promise a length: 32 bytes today, up to 100 in Live Activities; always hexadecimal here.
-    check: (given) =>
-      /^([0-9A-Fa-f]{2}){32,200}$/.test(given)
-        ? good(given.toLowerCase())
-        : bad("must be 64 or more hexadecimal digits"),
+    schema: { pattern: token.source },
+    check: (given) => (token.test(given) ? good(given.toLowerCase()) : bad("must be 64 or more hexadecimal digits")),
     mask: maskToken,
   },
   content: pushContent,

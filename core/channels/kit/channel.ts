@@ -19,6 +19,8 @@ export type ChannelDefinition = {
   providers: readonly [string, ...string[]];
   account: AccountDefinition;
   address: {
+    /** What of {@link check} a schema of JSON can say: for readers of the OpenAPI document. */
+    schema: { pattern: string; maxLength?: number };
     /** `given` has no white space at its ends. */
     check: (given: string) => Checked;
     /** The address as it may be shown. */

@@ -45,6 +45,7 @@ export const webPush = defineChannel({
   providers: ["web_push"],
   account,
   address: {
+    schema: { pattern: "^https?://\\S+$", maxLength: 2000 },
     check: (given) => (isEndpoint(given) ? good(given) : bad("must be the https endpoint of a PushSubscription")),
     mask: maskToken,
   },
