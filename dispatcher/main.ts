@@ -9,7 +9,8 @@ import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
-import { health, parts } from "./parts.ts";
+import { parts } from "./parts.ts";
+import { health } from "./platform.ts";
 
 const config = loadConfig(DispatcherConfig, process.env);
 const log = createLog({ program: "dispatcher", level: config.logLevel });

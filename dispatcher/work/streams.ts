@@ -4,7 +4,7 @@ import { eventStream, webhookStream } from "#core/queue/topology.ts";
 import { untilReached } from "#core/runtime/process/awaited.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { Made } from "../parts.ts";
+import type { Made } from "../platform.ts";
 
 export type StreamsDeps = {
   /** Makes the streams what their source says, each by one call. */

@@ -1,0 +1,127 @@
+import type { EventPublisher } from "#core/queue/events.ts";
+import type { Nats } from "#core/queue/jetstream/connect.ts";
+import type { Publisher } from "#core/queue/jetstream/publish.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { worker } from "#core/queue/jetstream/worker.ts";
+import { outbox } from "#core/queue/outbox.ts";
+import type { Subjects } from "#core/queue/subjects.ts";
+import type { AnyTimerSource } from "#core/queue/timers.ts";
+import { planStream } from "#core/queue/topology.ts";
+import { watchLevels } from "#core/runtime/metrics/dispatcher.ts";
+import type { Metrics } from "#core/runtime/metrics/registry.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
+import type { Changes } from "#core/storage/settings/directory.ts";
+import { type AccountsDeps, accountOpener } from "../channels/accounts.ts";
+import { type Senders, senders } from "../channels/registry.ts";
+import { chunkHint, hints, messageHint } from "../work/hints.ts";
+import { lanes } from "../work/plan-workers.ts";
+import { timerSources } from "../work/timer-sources.ts";
+import { unsavedWindow } from "./delivery/window.ts";
+import { type Pipeline, type PipelineDeps, pipeline } from "./pipeline.ts";
+
+export type MessagePartsDeps = AccountsDeps &
+  Omit<PipelineDeps, "senders" | "window" | "hints" | "outbox" | "openChunks"> & {
+    config: { unsavedLimit: number; openChunks: number; natsPrefix: string; natsReplicas: number };
+    nats: Nats;
+    publisher: Publisher;
+    events: EventPublisher;
+    subjects: Subjects;
+    changes: Changes;
+    metrics: Metrics<"dispatcher">;
+  };
+
+/** What a dispatcher runs to plan and send messages. */
+export const messageParts = (deps: MessagePartsDeps): { parts: Part[]; timers: AnyTimerSource[] } => {
+  const { config, metrics, db } = deps;
+  const published = hints({ ...deps, tenant: deps.directory.tenant });
+  const box = outbox<MessageRow>({
+    rows: collectionOf<MessageRow>(db, messageCollection),
+    events: deps.events,
+    done: { status: { $in: ["completed", "failed", "cancelled"] } },
+    log: deps.log,
+    metrics: metrics.queue,
+  });
+  const accounts = senders({ ...deps, open: accountOpener(deps) });
+  const window = unsavedWindow(config.unsavedLimit);
+  watchLevels(metrics.registry, { ...config, unsaved: window.taken, openBreakers: accounts.openBreakers });
+  const steps = pipeline({
+    ...deps,
+    senders: accounts,
+    window,
+    hints: published,
+    outbox: box,
+    openChunks: config.openChunks * 2, // one set under way, one waiting behind it
+  });
+  return {
+    parts: [box, accountsPart(accounts, deps.client), workers(deps, steps)],
+    timers: timerSources({ db, hints: published, flush: box.flush }),
+  };
+};
+
+const closeIdleEveryMs = 60_000;
+
+const accountsPart = (accounts: Senders, client: { close: () => void }): Part => {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    name: "provider accounts",
+    start: async () => {
+      timer = setInterval(accounts.closeIdle, closeIdleEveryMs);
+    },
+    stop: async () => {
+      clearInterval(timer);
+      await accounts.close();
+      client.close();
+    },
+  };
+};
+
+const readPlansEveryMs = 60_000;
+/** Small messages are sent in their first turn, and wait for their provider there. */
+const turnsAtOnce = 32;
+/** Longer than the slowest chunk that keeps its lease: 500 mails at one a second. */
+const workTimeoutMs = 900_000;
+
+const workers = ({ config, db, nats, log, metrics, changes }: MessagePartsDeps, steps: Pipeline): Part => {
+  const plans = collectionOf<PlanRow>(db, planCollection);
+  const streamOf = (plan: string, backlogPerTenant: number) =>
+    planStream(config.natsPrefix, { name: plan, backlogPerTenant });
+  /** A stream that somebody deleted is made again, unless its plan is gone; the timers publish its hints again. */
+  const repair = async (plan: string): Promise<void> => {
+    const row = await plans.findOne({ _id: plan });
+    if (row !== null) await ensureStream(nats.jsm, streamOf(plan, row.backlog_per_tenant), config.natsReplicas);
+  };
+  const open = (plan: string): Part[] => {
+    const { stream } = streamOf(plan, 1);
+    const common = { nats, timeoutMs: workTimeoutMs, repair: () => repair(plan), log, metrics: metrics.queue };
+    return [
+      worker({
+        ...common,
+        name: `plan ${plan}`,
+        stream: stream.name,
+        consumer: "plan",
+        concurrency: turnsAtOnce,
+        parse: messageHint,
+        handle: ({ message_id }, { attempt }) => steps.plan(message_id, attempt),
+      }),
+      worker({
+        ...common,
+        name: `deliver ${plan}`,
+        stream: stream.name,
+        consumer: "deliver",
+        concurrency: config.openChunks,
+        parse: chunkHint,
+        handle: ({ chunk_id }) => steps.deliver(chunk_id),
+      }),
+    ];
+  };
+  return lanes({
+    plans: async () => (await plans.find().toArray()).map(({ _id }) => _id),
+    open,
+    onChange: changes.on,
+    everyMs: readPlansEveryMs,
+    onError: (err) => log.warn({ err }, "lanes.not_read"),
+  });
+};

@@ -1,0 +1,119 @@
+import type { Random } from "#core/domain/backoff.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { announcer, changes } from "#core/queue/announce.ts";
+import { eventPublisher } from "#core/queue/events.ts";
+import type { Nats } from "#core/queue/jetstream/connect.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import { addressGuard } from "#core/runtime/http/address-guard.ts";
+import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
+import type { Metrics } from "#core/runtime/metrics/registry.ts";
+import { type Check, healthServer } from "#core/runtime/process/health-server.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { Mongo } from "#core/storage/mongo/connect.ts";
+import { openDatabase } from "#core/storage/mongo/open.ts";
+import { directory } from "#core/storage/settings/directory.ts";
+import { suspension } from "#core/storage/tenants/suspension.ts";
+import { guardedClient } from "./net/guarded/client.ts";
+import { http2Pool } from "./net/http2/pool.ts";
+import { suspensions } from "./work/suspensions.ts";
+
+/** What of the settings the parts need; `config/dispatcher.ts` describes each. */
+export type Settings = {
+  graceSeconds: number;
+  natsPrefix: string;
+  natsReplicas: number;
+  keyRing: string;
+  healthHost: string;
+  healthPort: number;
+  unsavedLimit: number;
+  openChunks: number;
+  apnsUrl: string;
+  apnsSandboxUrl: string;
+  fcmUrl: string;
+  allowedRanges: readonly string[];
+  mailUrl?: string;
+  mailFrom?: string;
+  allowedPorts: readonly number[];
+};
+
+export type Made = {
+  config: Settings;
+  mongo: Mongo;
+  nats: Nats;
+  log: Log;
+  metrics: Metrics<"dispatcher">;
+  clock: Clock;
+  random: Random;
+  /** Unique to this process: it names the leases it holds. */
+  holder: string;
+};
+
+export type Platform = ReturnType<typeof platform>;
+
+/** What the rooms of a dispatcher may use, beside what is made for the whole program. */
+export const platform = (made: Made) => {
+  const { config, mongo, nats, clock, log } = made;
+  const [stopping, cut] = [new AbortController(), new AbortController()];
+  const names = subjects(config.natsPrefix);
+  const news = changes({ nats, subjects: names });
+  const hints = publisher(nats);
+  return {
+    ...made,
+    db: mongo.db,
+    natsPrefix: config.natsPrefix,
+    natsReplicas: config.natsReplicas,
+    subjects: names,
+    changes: news,
+    directory: directory({ db: mongo.db, changes: news, clock }),
+    suspensions: suspensions({
+      suspension: suspension(mongo.db),
+      changes: news,
+      onError: (err) => log.warn({ err }, "suspensions.not_read"),
+      clock,
+    }),
+    publisher: hints,
+    events: eventPublisher({ publisher: hints, subjects: names }),
+    announcer: announcer({ nats, subjects: names }),
+    open: http2Pool,
+    client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }) }),
+    urls: { apns: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl }, fcm: config.fcmUrl },
+    mail: mailOf(config),
+    unseal: keyRing(config.keyRing).open,
+    graceMs: config.graceSeconds * 1_000,
+    /** Aborts when nothing new is to be begun. */
+    stopping: stopping.signal,
+    /** Aborts when the grace is over. */
+    cut: cut.signal,
+    halt: (graceIsOver: AbortSignal) => {
+      stopping.abort();
+      graceIsOver.addEventListener("abort", () => cut.abort(), { once: true });
+    },
+  };
+};
+
+const mailOf = ({ mailUrl: url, mailFrom: from }: Settings): { url: string; from: string } | null =>
+  url === undefined || from === undefined ? null : { url, from };
+
+/** Answers from the first moment on; `started` says whether the rest works. */
+export const health = (
+  { config, mongo, metrics }: Pick<Made, "config" | "mongo" | "metrics">,
+  { jetstream, started }: Record<"jetstream" | "started", Check>,
+): Part => {
+  const stores = { mongodb: mongo.ping, jetstream };
+  watchDependencies(metrics.registry, stores);
+  const checks = { ...stores, started };
+  return healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry });
+};
+
+/** MongoDB and the link to NATS, open for the whole run: what the program needs of MongoDB is made before anything else. */
+export const stores = ({ mongo, nats, log }: Made): Part => ({
+  name: "stores",
+  start: (signal) => openDatabase(mongo, log, signal),
+  stop: async () => {
+    await nats.close();
+    await mongo.close();
+  },
+});
