@@ -51,8 +51,6 @@ export type Made = {
   holder: string;
 };
 
-export type Platform = ReturnType<typeof platform>;
-
 /** What the rooms of a dispatcher may use, beside what is made for the whole program. */
 export const platform = (made: Made) => {
   const { config, mongo, nats, clock, log } = made;

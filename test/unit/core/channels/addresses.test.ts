@@ -1,8 +1,6 @@
 import { expect } from "chai";
-import { checkAddress } from "#core/channels/addresses.ts";
-import { isReservedId } from "#core/domain/people/reserved-ids.ts";
-import { isTimeZone } from "#core/domain/time-zone.ts";
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import { checkAddress, maskAddress } from "#core/channels/addresses.ts";
+import type { Channel, SendableChannel } from "#core/schema/vocabulary/channels.ts";
 
 describe("checkAddress", () => {
   const cases: { channel: SendableChannel; given: string; kept: string | null }[] = [
@@ -36,36 +34,15 @@ describe("checkAddress", () => {
   }
 });
 
-describe("isReservedId", () => {
-  for (const id of [
-    "",
-    " ",
-    "0",
-    "null",
-    "NULL",
-    "undefined",
-    "NA",
-    "-1",
-    "unknown",
-    "not set",
-    "00000000-0000-0000-0000-000000000000",
-  ]) {
-    it(`refuses ${JSON.stringify(id)}`, () => expect(isReservedId(id)).to.equal(true));
-  }
-  for (const id of ["1", "00", "nullable", "10000000-0000-0000-0000-000000000000"]) {
-    it(`takes ${id}`, () => expect(isReservedId(id)).to.equal(false));
-  }
-});
-
-describe("isTimeZone", () => {
-  for (const [name, known] of [
-    ["Europe/Berlin", true],
-    ["UTC", true],
-    ["Etc/GMT+5", true],
-    ["+02:00", false],
-    ["Mars/Base", false],
-    ["", false],
-  ] as const) {
-    it(`${known ? "knows" : "does not know"} ${JSON.stringify(name)}`, () => expect(isTimeZone(name)).to.equal(known));
-  }
+describe("maskAddress", () => {
+  const cases: { channel: Channel; address: string; shown: string }[] = [
+    { channel: "ios_push", address: "ab".repeat(32), shown: "•••abababab" },
+    { channel: "web_push", address: "https://push.example/secret12", shown: "•••secret12" },
+    { channel: "email", address: "anna@example.com", shown: "a•••@example.com" },
+    { channel: "email", address: "anna", shown: "•••" },
+    { channel: "sms", address: "+4915112345678", shown: "•••" },
+  ];
+  for (const { channel, address, shown } of cases)
+    it(`shows ${shown} of ${channel} ${address.slice(0, 20)}`, () =>
+      expect(maskAddress(channel, address)).to.equal(shown));
 });
