@@ -4,7 +4,7 @@ import type { Origins, Outcome, Recipient } from "#core/domain/messages/outcome.
 import { type Breaker, breaker, type Spare } from "./breaker.ts";
 
 export type AccountBreakers = {
-  /** Makes the call that sends to a recipient, or says without it what it would come to. */
+  /** Makes the call that sends to a recipient, or answers in its place while the breaker is open. */
   run: (to: Recipient, call: () => Promise<Outcome>) => Promise<Outcome>;
   /** Whether others have been reached where this address leads to, and it has not failed since. */
   hasReached: (address: string) => boolean;
@@ -12,12 +12,12 @@ export type AccountBreakers = {
   isOpen: () => boolean;
 };
 
-const mostOrigins = 2_000; // of an account; one that was forgotten has to show again that it works
+const mostOrigins = 2_000; // of an account; an origin that was dropped has to answer again before it is trusted
 
 /**
- * The breakers of one account: one for the provider, and one for each origin that addresses lead to, since who hands in
- * an address chooses its origin. What fails there costs its own recipients only: until an origin has answered once two
- * calls try it, and all that failed last share the account's spare places.
+ * The breakers of one account: one for the provider, and one for each origin that addresses lead to, because whoever
+ * registers an address chooses its origin. An origin that fails delays its own recipients only: until it has answered
+ * once, two calls try it, and all origins that failed last share the account's spare places.
  */
 export const accountBreakers = (clock: Clock, origins: Origins | undefined): AccountBreakers => {
   const provider = breaker({ clock, counts: "provider", isKnown: true });

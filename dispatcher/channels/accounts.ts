@@ -9,7 +9,7 @@ import type { Account, Platform, ProviderDefinition } from "./kit/provider.ts";
 export type AccountsDeps = Platform & {
   /** Opens a sealed secret. `context` is the place it was sealed for. */
   unseal: (sealed: Sealed, context: string) => string;
-  /** Of the program. */
+  /** The program's grace, ms: no send may take longer. */
   graceMs: number;
 };
 

@@ -3,26 +3,26 @@ import { type Fault, faultOf, type Outcome } from "#core/domain/messages/outcome
 
 /** Faults in a row that open the breaker of one that has worked. */
 const threshold = 20;
-/** Calls under way at once while it is not known whether they come through; the others wait for what becomes of them. */
+/** Calls under way at once while it is not known whether they succeed; the others wait for their outcome. */
 const tries = 2;
 /** First pause; doubles with each pause that ends in another fault, up to the cap. */
 const firstPauseMs = 1_000;
 const capPauseMs = 60_000;
 
 export type Breaker = {
-  /** Makes a call, or says without it what it would come to. */
+  /** Makes a call, or answers in its place while the breaker is open. */
   run: (call: () => Promise<Outcome>) => Promise<Outcome>;
   isOpen: () => boolean;
-  /** Whether it may be expected to come through. */
+  /** Whether calls are expected to succeed. */
   isTrusted: () => boolean;
 };
 
-/** Places for calls to what failed last, shared by several breakers. */
+/** Places for calls to origins that failed last; several breakers share them. */
 export type Spare = { take: () => boolean; give: () => void };
 
 export type BreakerOptions = {
   clock: Clock;
-  /** Whose faults it counts. Those of others say nothing to it. */
+  /** Whose faults it counts; it ignores those of others. */
   counts: Fault;
   /** Whether it is known to work before the first answer. If not, the first fault opens the breaker. */
   isKnown: boolean;
@@ -30,9 +30,9 @@ export type BreakerOptions = {
 };
 
 /**
- * Stops calling what only fails, so that its deadline is not paid for every recipient. While it is open recipients get
- * the last failure at once: retryable ones a later instant, configuration errors their reason. After a pause two calls
- * may try; the others wait for them, and go on when one of them comes through.
+ * Stops calling a server that only fails, so that not every recipient waits for its deadline. While the breaker is open,
+ * recipients get the last failure at once: a later instant when it can be tried again, else the reason. After a pause two
+ * calls may try; the others wait for them, and go on when one of them succeeds.
  */
 export const breaker = ({ clock, counts, isKnown, spare = unlimited }: BreakerOptions): Breaker => {
   let hasWorked = isKnown;

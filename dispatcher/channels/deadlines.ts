@@ -1,4 +1,4 @@
-/** Left of the grace for storing what became of the last sends. */
+/** The part of the grace that is left for storing the outcomes of the last sends. */
 export const reserveMs = 5_000;
 
 /**

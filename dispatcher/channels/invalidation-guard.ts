@@ -1,7 +1,7 @@
 import type { Outcome } from "#core/domain/messages/outcome.ts";
 import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 
-/** What attempts came to, of those that said something of their addresses. */
+/** How many attempts were accepted, and how many found their address gone; other outcomes say nothing of an address. */
 export type Verdicts = { accepted: number; gone: number };
 
 export type InvalidationGuard = {
@@ -10,7 +10,7 @@ export type InvalidationGuard = {
   believes: (run: Verdicts, code: DeliveryErrorCode) => boolean;
 };
 
-const enough = 20; // verdicts to judge an account by
+const enough = 20; // verdicts are needed to judge an account
 const mostGone = 0.95; // of them; more is "nearly all". Source of both: decisions 9.4
 
 /**

@@ -47,7 +47,7 @@ type Opened = {
 };
 
 const mostAccounts = 500; // each has a few connections; as many may be closing, each within its provider's deadline
-const mostGuards = 10_000; // kept longer than their accounts are open: what they know is small, and takes days to learn
+const mostGuards = 10_000; // they outlive their accounts: what they know is small and takes days to learn
 const idleMs = 600_000;
 
 /** The open provider accounts of this process, one for each (app, channel), each behind its breakers. */

@@ -19,7 +19,7 @@ export type PurgeDeps = {
 };
 
 const everyMs = 3_600_000;
-const failedMs = 600_000; // until what failed is tried again
+const failedMs = 600_000; // then a failed pass is tried again
 const dayMs = 86_400_000;
 
 /** Removes messages and their deliveries once their plan keeps them no longer: a pass each hour, in one process. */
@@ -46,8 +46,8 @@ export const purge = (deps: PurgeDeps): Part => {
 };
 
 /**
- * One pass over every plan; stops between pages when the program does. A plan that fails holds up no other; false when
- * one did.
+ * One pass over every plan; stops between pages when the program does. The others go on when a plan fails; false
+ * when one did.
  */
 export const pass = async (deps: PurgeDeps, stop: AbortSignal): Promise<boolean> => {
   if (!(await deps.isOurs())) return true;
@@ -82,7 +82,7 @@ const purgePlan = async (
 /** How long each plan's messages are kept: those of a plan that is gone as long as any plan keeps its own. */
 const kept = async ({ plans, planNames }: PurgeDeps): Promise<{ plan: string; days: number }[]> => {
   const known = new Map((await plans()).map(({ _id, retention_days: days }) => [_id, days]));
-  if (known.size === 0) return []; // nothing says how long
+  if (known.size === 0) return []; // no plan says how long to keep anything
   const longest = Math.max(...known.values());
   const gone = (await planNames()).filter((name) => !known.has(name));
   return [...known, ...gone.map((name) => [name, longest] as const)].map(([plan, days]) => ({ plan, days }));

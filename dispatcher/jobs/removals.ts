@@ -17,7 +17,7 @@ export type RemoveDeps = {
   data: AppData;
   /** Publishes the events of a removal; false when that must wait. */
   flush: (row: RemovalRow) => Promise<boolean>;
-  /** How long an app is removed at a time; 20 s. */
+  /** How long an app is removed at a time; 20 s when left out. */
   turnMs?: number;
   /** Unique to this process. */
   holder: string;
@@ -63,14 +63,14 @@ export const finishRemoval =
     }
   };
 
-/** So long an app is removed at a time: other removals wait for their turn. What is gone by then stays gone. */
+/** An app is removed for so long at a time, because other removals wait. What is gone by then stays gone. */
 const turnMs = 20_000;
 
 /** An app's data goes after its document: until then somebody may still decide to keep it. */
 const isThere = async ({ apps }: RemoveDeps, { kind, _id }: RemovalRow): Promise<boolean> =>
   kind === "app" && (await apps.find(_id)) !== null;
 
-/** It is about to go, or was kept after all: then nothing of it is removed. */
+/** The app is about to go, or was kept after all: nothing of it is removed now. */
 const askAgain = async ({ removals, clock, log }: RemoveDeps, row: RemovalRow): Promise<void> => {
   const now = clock.now().getTime();
   if (now - row.removed_at.getTime() < keptMs) return void (await removals.rest(row, new Date(now + soonMs)));
@@ -83,14 +83,14 @@ type Passed = { isPublished: boolean; waiting: number };
 const pass = async (deps: RemoveDeps, row: RemovalRow, signal: AbortSignal): Promise<Passed> => {
   await removeRest(deps, row);
   const [published] = await Promise.allSettled([deps.flush(row)]);
-  const waiting = await forget(deps, row, signal); // also of one whose events cannot be published
+  const waiting = await forget(deps, row, signal); // also when its events cannot be published
   if (published.status === "rejected") throw published.reason;
   const isPublished = published.value;
   deps.log.info({ app: row.app_id, removed: row._id, pass: row.passes, waiting, isPublished }, "removal.passed");
   return { isPublished, waiting };
 };
 
-/** What a kill left, and what was registered meanwhile. */
+/** Removes what a kill left, and what was registered meanwhile. */
 const removeRest = async (
   { users, subscriptions }: RemoveDeps,
   { kind, _id, tenant_id, app_id }: RemovalRow,
@@ -123,7 +123,7 @@ const settle = async ({ removals, clock }: RemoveDeps, row: RemovalRow, passed: 
     const at = new Date(Math.max(row.removed_at.getTime() + afterMs, now + minuteMs));
     return void (await removals.rest({ ...row, passes }, at));
   }
-  // Such a delivery ends, or is removed with the history of 30 days.
+  // A delivery that waits ends some day, or is removed with the history of 30 days.
   if (passed.waiting > 0) return void (await removals.rest({ ...row, passes }, new Date(now + dayMs)));
   await removals.end(row);
 };

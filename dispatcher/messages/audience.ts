@@ -5,7 +5,7 @@ import type { Reached, Wanted } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunkSize, type Stretch } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 
-/** A part of the audience, not yet a chunk: recipients of one channel, and where the scan stands after them. */
+/** A part of the audience that is not a chunk yet: recipients of one channel, and where the scan stands after them. */
 export type Piece = {
   channel: SendableChannel;
   recipients: string[];

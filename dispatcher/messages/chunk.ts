@@ -29,7 +29,7 @@ export type ChunkDeps = {
 };
 
 const done: Settlement = { kind: "done" };
-const soonMs = 5_000; // until a chunk is run again that failed, or whose events JetStream did not take
+const soonMs = 5_000; // then a chunk is run again that failed, or whose events JetStream did not take
 
 /** Runs one chunk of the queue: sends it, ends it, and gives its message a turn. Safe to run twice, and to be killed. */
 export const runChunk =

@@ -91,7 +91,7 @@ const stores = ({ db, holder }: PipelineDeps) => {
 
 type Joined = PipelineDeps & ReturnType<typeof stores>;
 
-/** What is not given back waits for the end of its lease: it is tried for so long. */
+/** Repeats a write while MongoDB is away, until the lease would have ended by itself. */
 const repeated =
   <Given extends unknown[], T>(write: (...given: Given) => Promise<T>) =>
   (...given: Given): Promise<T> =>
@@ -136,7 +136,8 @@ const sending = (deps: Joined): Send => {
   });
 };
 
-/** Longer than any outage that a program should outlive: what was sent and cannot be stored would be sent again. */
+/** A write is repeated for so long, which is longer than any outage that a program should survive: what was sent and
+ * is not stored would be sent again. */
 const storeForMs = 600_000;
 
 const timed =

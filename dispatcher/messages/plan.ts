@@ -29,9 +29,9 @@ export type PlanDeps = {
 const lookAgainMs = 10_000;
 /** Another turn has the message: what this hint came for may have happened after that turn looked. */
 const turnTakenMs = { first: 50, most: 2_000 }; // doubling: the holder of the lease may have been killed
-/** Until a turn is tried again that failed, or whose events JetStream did not take. */
+/** Then a turn is tried again that failed, or whose events JetStream did not take. */
 const soonMs = 5_000;
-/** A schedule missed by more than this fails rather than surprises. Source: decisions 7.2. */
+/** A message that is later than its schedule by more than this fails: nobody expects it any more. Source: decisions 7.2. */
 const missedScheduleMs = 86_400_000;
 
 const done: Settlement = { kind: "done" };

@@ -51,7 +51,7 @@ const publishAll = async (
 
 const namedAtOnce = 8;
 
-/** Whoever changed an external id repeated it on the subscriptions: unless they were killed, or overtaken by another. */
+/** Whoever changes an external id repeats it on the subscriptions, unless their process was killed or another change was faster. */
 const nameOwners = async (
   { nameOwner }: Pick<Subscriptions, "nameOwner">,
   changed: readonly UserRow[],

@@ -73,7 +73,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
   };
 };
 
-/** A removal says itself when it is due. */
+/** A removal sets its own `due_at`. */
 const never = { due_at: null };
 
 /** What `user.updated` tells. */

@@ -21,7 +21,7 @@ export type SmtpSession = {
   isOpen: () => boolean;
   /** Whether the server has answered since the last message was begun. */
   hasAnswered: () => boolean;
-  /** Says goodbye. */
+  /** Ends the session with QUIT. */
   quit: () => void;
   close: () => void;
 };

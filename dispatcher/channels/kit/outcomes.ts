@@ -24,11 +24,11 @@ export type OutcomeTable = {
   /** The first that fits decides. */
   rows: readonly Row[];
   otherwise: Meaning;
-  /** Begins the reason of rows without their own. */
+  /** The beginning of the reason in rows that have none of their own. */
   refused: string;
-  /** Whole answers that every recipient of the account would get, whatever the row says: the provider's fault. */
+  /** Whole answers that every recipient of the account would get: the fault is the provider's, whatever the row says. */
   toEveryone?: RegExp;
-  /** Before a retry, where the provider names no instant; else a minute for limits of rates, and 10 s. */
+  /** How long a retry waits where the provider names no instant; else 10 s, and a minute for a limit of rates. */
   pausesMs?: Partial<Record<DeliveryErrorCode, number>>;
 };
 
@@ -40,9 +40,9 @@ export type Answer = {
   word?: string;
   /** What patterns are matched against; `code` when left out. */
   whole?: string;
-  /** What it says in words. */
+  /** The words of the answer. */
   text?: string;
-  /** The header. */
+  /** The value of the header of this name. */
   retryAfter?: string | undefined;
   /** Since when the address has been gone. */
   since?: Date | null;
@@ -64,7 +64,7 @@ const pauseMs = 10_000; // FCM: "at least 10 seconds"; the pauses between retrie
 
 type Given = { table: Pick<OutcomeTable, "refused" | "pausesMs">; answer: Answer; now: Date };
 
-/** The outcome of what is known to mean this. */
+/** The outcome of an answer whose meaning is known. */
 export const meant = ({ kind, code, reason, fault }: Meaning, { table, answer, now }: Given): Outcome => {
   const refusal = {
     code,
@@ -104,11 +104,11 @@ export const unusable = (reason: string): Outcome => ({
   fault: "provider",
 });
 
-/** What most tables use. */
+/** The meanings that most tables use. */
 export const meanings = {
   tokenInvalid: { kind: "token_invalid", code: "TOKEN_INVALID" },
   tokenGone: { kind: "token_invalid", code: "TOKEN_UNREGISTERED" },
-  /** Of the account's login or set-up. */
+  /** The account's login or set-up is wrong. */
   setUp: { kind: "config_error", code: "PROVIDER_AUTH", fault: "provider" },
   rejected: { kind: "payload_error", code: "PROVIDER_REJECTED" },
   tooLarge: { kind: "payload_error", code: "PAYLOAD_TOO_LARGE" },

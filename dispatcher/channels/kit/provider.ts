@@ -31,9 +31,9 @@ export const rendered = <Push>(provider: Provider<Push>, render: (rendering: Ren
 /** What the providers of every channel are made with. */
 export type Platform = {
   open: OpenTransport;
-  /** For addresses that a recipient or a tenant names. */
+  /** Makes requests to addresses that a recipient or a tenant names. */
   client: GuardedClient;
-  /** Where the providers are whose address nobody else names. */
+  /** The addresses of providers that no account names. */
   urls: { apns: Record<"production" | "sandbox", string>; fcm: string };
   clock: Clock;
 };

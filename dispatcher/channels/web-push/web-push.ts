@@ -14,11 +14,11 @@ export type WebPushAccount = { subject: string; publicKey: string; privateKey: s
 
 export type WebPushDeps = {
   account: WebPushAccount;
-  /** Shared by all accounts: endpoints are addresses that browsers gave. */
+  /** All accounts share it: it refuses addresses inside the operator's network, and endpoints come from browsers. */
   client: GuardedClient;
   clock: Clock;
   timeoutMs?: number;
-  /** Within `timeoutMs`. */
+  /** A part of `timeoutMs`. */
   connectTimeoutMs?: number;
 };
 
@@ -65,7 +65,7 @@ export const webPush = ({
   };
 };
 
-/** Requests of one account under way at once, each on its own connection: a push service is not met with a storm of them. */
+/** Requests of one account under way at once. Each needs a connection of its own, and a push service refuses a client with too many. */
 const maxRequests = 64;
 
 /** Everything that can be wrong with one push before it is sent. */

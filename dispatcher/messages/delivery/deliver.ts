@@ -33,7 +33,7 @@ export type DeliverDeps = {
   };
   gates: readonly Gate[];
   senders: Pick<Senders, "of">;
-  /** Of unsaved recipients. */
+  /** Bounds the recipients that are sent to and not stored. */
   window: Pick<Window, "slot">;
   /** Aborts when the program can wait no longer: what is under way is cut off, and stored as what is known of it. */
   cut: AbortSignal;
@@ -64,7 +64,7 @@ export type Delivered = {
   halted: boolean;
 };
 
-/** Recipients of one chunk under way at once: two chunks fill the window, and a small message finds room. */
+/** Recipients of one chunk under way at once: two chunks fill the window, so that a small message finds room. */
 const chunkConcurrency = 64;
 const defaultTtlSeconds = 259_200; // 3 days. Source: decisions 7.7
 
@@ -103,7 +103,7 @@ export const deliver =
     return { ...run.delivered, ...judged(run, sender) };
   };
 
-/** Begins with those whose origin is known to answer: what is new may keep its place until the deadline. */
+/** Begins with recipients whose origin is known to answer: one that is not may keep its place until the deadline. */
 const reachedFirst = (recipients: readonly Reached[], { hasReached }: Sender): Reached[] => {
   const [known, others]: [Reached[], Reached[]] = [[], []];
   for (const one of recipients) (hasReached(one.token) ? known : others).push(one);

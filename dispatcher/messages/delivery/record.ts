@@ -13,7 +13,7 @@ export type RecorderDeps = {
 export type Recorded = "new" | "known";
 
 /**
- * Stores outcomes: a lone one at once, those of a flood in batches of at most 100. What waits is bounded by the window:
+ * Stores outcomes: one that comes alone at once, many in batches of at most 100. What waits is bounded by the window:
  * a recipient keeps its slot until its row is stored.
  */
 export const recorder = ({ store, writers }: RecorderDeps): ((row: DeliveryRow) => Promise<Recorded>) =>

@@ -9,7 +9,7 @@ export type Window = {
 
 /**
  * The slots of recipients that are handed to a provider and not yet stored: at most `limit` over the whole process
- * (docs/decisions/0002), and at most nine tenths of them for one provider account, so that a hanging one leaves room.
+ * (docs/decisions/0002), and at most nine tenths of them for one provider account, so that an account whose provider hangs leaves room for others.
  */
 export const unsavedWindow = (limit: number): Window => {
   const all = semaphore(limit);

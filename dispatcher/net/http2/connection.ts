@@ -12,16 +12,16 @@ export type ConnectionLimits = {
   connectTimeoutMs: number;
   /** With requests under way and nothing heard for so long, the peer is asked with a PING. */
   quietMs: number;
-  /** A PING that is not answered for so long means a deaf connection. */
+  /** A connection whose PING is not answered for so long is dead. */
   pingTimeoutMs: number;
   idleMs: number;
 };
 
 export type ConnectionOptions = ConnectionLimits & WireOptions;
 
-/** What a connection tells its pool. */
+/** What a connection reports to its pool. */
 export type ConnectionListener = {
-  /** It can take more, less or nothing now. */
+  /** The number of requests that it can take has changed. */
   changed: () => void;
   /** It surely did not send this one, which may go to another connection. */
   returned: (exchange: Exchange, reason: string) => void;
@@ -34,7 +34,7 @@ type Answer = Extract<TransportResult, { kind: "answer" }>;
 
 const maxAnswerBytes = 32_768; // providers answer with some hundred; more than this is cut
 
-const idlePatience = 6; // an idle connection is asked less often, so that a dead one is found before the next push
+const idleFactor = 6; // an idle connection is asked so much less often: often enough to find a dead one before the next push
 
 /**
  * One HTTP/2 connection and the requests under way on it. It knows for each whether the provider may have seen it, and
@@ -101,7 +101,7 @@ export class Http2Connection {
     else this.#underWay.set(written, { exchange, sentAtMs: this.#usedAtMs, answer: null, parts: [], length: 0 });
   }
 
-  /** Ends what is over its time or aborted, asks a quiet peer for a sign of life, closes when long idle. */
+  /** Ends requests that are over their time or aborted, sends a PING to a quiet peer, and closes when it has long been idle. */
   tick(nowMs: number): void {
     const quietForMs = nowMs - this.#heardAtMs;
     if (this.#phase === "opening") {
@@ -112,7 +112,7 @@ export class Http2Connection {
     if (this.#phase === "closed") return;
     const isIdle = this.#underWay.size === 0;
     if (isIdle && (this.#phase === "draining" || nowMs - this.#usedAtMs > this.#options.idleMs)) this.destroy("idle");
-    else this.#watch(nowMs, quietForMs >= this.#options.quietMs * (isIdle ? idlePatience : 1));
+    else this.#watch(nowMs, quietForMs >= this.#options.quietMs * (isIdle ? idleFactor : 1));
   }
 
   /** Ends it at once; what is under way becomes `broken`, or returns to the pool when it surely was not sent. */
