@@ -6,11 +6,7 @@ import { type AccountOf, mapSecrets, storedMembers } from "./kit/account.ts";
 export type ProviderOf<C extends SendableChannel> = Definitions[C]["providers"][number];
 
 /** The provider accounts of an app, by channel, with each secret as a `Secret`. */
-export type ChannelAccounts<Secret> = { [C in SendableChannel]?: Stored<C, Secret> };
-
-type Stored<C extends SendableChannel, Secret> = AccountOf<Definitions[C]["account"], Secret> & {
-  provider?: ProviderOf<C>;
-};
+export type ChannelAccounts<Secret> = { [C in SendableChannel]?: AccountOf<Definitions[C]["account"], Secret> };
 
 /** An account that can be used: its secrets are open. */
 export type OpenAccount<C extends SendableChannel> = AccountOf<Definitions[C]["account"], string> & {

@@ -74,40 +74,45 @@ const inResource = ({ properties }: TObject): TProperties =>
   );
 
 /** The stored members of what a resource says; `read` gives the text of a key of its Secret, parsed. */
-export const storedMembers = (
-  { properties }: TObject,
-  said: Record<string, unknown>,
-  read: (key: string, parse: ReadText) => string,
-): Record<string, unknown> => {
-  const valueOf = (name: string, member: TSchema): unknown => {
-    const source = sourceOf(member);
-    if (source !== null) return isSaid(said, source.goesWith) ? read(source.key, source.read) : null;
-    const { inner } = unwrapped(member);
-    const value = said[camelCase(name)] ?? null;
-    return Type.IsObject(inner) && isObject(value) ? storedMembers(inner, value, read) : value;
-  };
-  return Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, valueOf(name, member)]));
-};
-
-const isSaid = (said: Record<string, unknown>, member: string | undefined): boolean =>
-  member === undefined || said[camelCase(member)] !== undefined;
+export const storedMembers = (members: TObject, said: Values, read: (key: string, parse: ReadText) => string): Values =>
+  mapMembers(members, said, {
+    nameOf: camelCase,
+    map: (source, value, { beside }) => {
+      if (source === null) return value;
+      const isRead = source.goesWith === undefined || beside[camelCase(source.goesWith)] !== undefined;
+      return isRead ? read(source.key, source.read) : null;
+    },
+  });
 
 /** Replaces every secret of stored members; `place` is the path to it, e.g. `dkim.private_key`. */
 export const mapSecrets = (
-  { properties }: TObject,
-  stored: Record<string, unknown>,
+  members: TObject,
+  stored: Values,
   replace: (secret: unknown, place: string) => unknown,
-): Record<string, unknown> => {
-  const mapped = ([name, value]: [string, unknown]): [string, unknown] => {
-    const member = properties[name];
-    if (member === undefined || value === null) return [name, value];
-    if (sourceOf(member)?.isSealed === true) return [name, replace(value, name)];
-    const { inner } = unwrapped(member);
-    if (!Type.IsObject(inner) || !isObject(value)) return [name, value];
-    return [name, mapSecrets(inner, value, (one, place) => replace(one, `${name}.${place}`))];
-  };
-  return Object.fromEntries(Object.entries(stored).map(mapped));
+): Values =>
+  mapMembers(members, stored, {
+    nameOf: (name) => name,
+    map: (source, value, { place }) => (source?.isSealed === true && value !== null ? replace(value, place) : value),
+  });
+
+type Values = Record<string, unknown>;
+type Mapping = {
+  /** The name that a member has among the values. */
+  nameOf: (member: string) => string;
+  map: (source: FromSecret | null, value: unknown, at: { place: string; beside: Values }) => unknown;
 };
+
+/** Maps the value of every member, those of members within members too. */
+const mapMembers = ({ properties }: TObject, values: Values, mapping: Mapping, path = ""): Values =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, member]) => {
+      const value = values[mapping.nameOf(name)] ?? null;
+      const { inner } = unwrapped(member);
+      const place = `${path}${name}`;
+      if (Type.IsObject(inner) && isObject(value)) return [name, mapMembers(inner, value, mapping, `${place}.`)];
+      return [name, mapping.map(sourceOf(member), value, { place, beside: values })];
+    }),
+  );
 
 const sourceOf = (member: TSchema): FromSecret | null =>
   "fromSecret" in member ? (member.fromSecret as FromSecret) : null; // sound: `given` alone sets it

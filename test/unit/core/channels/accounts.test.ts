@@ -27,10 +27,4 @@ describe("an app's accounts", () => {
     };
     expect(() => openAccount(app, "ios_push", fail)).to.throw("altered");
   });
-
-  it("are of the provider that they name", () => {
-    const named = { _id: "app_1", channels: { ios_push: { ...ios_push, provider: "apns" } } } as const;
-    expect(withSecrets("app_1", named.channels, (text) => text)).to.deep.equal(named.channels);
-    expect(openAccount(named, "ios_push", (text) => text)?.provider).to.equal("apns");
-  });
 });
