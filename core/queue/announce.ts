@@ -1,5 +1,5 @@
 import type { Part } from "../runtime/process/lifecycle.ts";
-import type { Changes } from "../storage/settings/directory.ts";
+import type { Changes } from "../storage/directory.ts";
 import type { Nats } from "./jetstream/connect.ts";
 import type { Subjects } from "./subjects.ts";
 

@@ -4,7 +4,7 @@ import type { QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
 import type { Leasable } from "../storage/work/leases.ts";
-import { isPassing } from "./passing.ts";
+import { isPassing } from "./jetstream/passing.ts";
 
 export type RingDeps = {
   clock: Clock;

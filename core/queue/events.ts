@@ -3,8 +3,8 @@ import { maxEventBytes, textWithin } from "../domain/events/text.ts";
 import { mapBounded } from "../runtime/batching/bounded.ts";
 import { gather } from "../runtime/batching/gather.ts";
 import type { EventEnvelope, EventKind } from "../schema/events/envelope.ts";
+import { isOfOne } from "./jetstream/passing.ts";
 import type { Publisher } from "./jetstream/publish.ts";
-import { isOfOne } from "./passing.ts";
 import type { Subjects } from "./subjects.ts";
 
 export type EventPublisher = {

@@ -1,7 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Apps } from "#core/storage/apps/apps.ts";
-import type { AppData } from "#core/storage/apps/data.ts";
+import type { AppData } from "#core/storage/messages/removal.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { Users } from "#core/storage/people/users.ts";
 import type { WebhookErasure } from "#core/storage/webhooks/erasure.ts";

@@ -1,6 +1,6 @@
 import { Unavailable } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
-import { isOfOne } from "#core/queue/passing.ts";
+import { isOfOne } from "#core/queue/jetstream/passing.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import { userUpdated } from "#core/storage/people/events.ts";

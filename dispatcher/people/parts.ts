@@ -7,7 +7,7 @@ import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { apps } from "#core/storage/apps/apps.ts";
-import { appData } from "#core/storage/apps/data.ts";
+import { appData } from "#core/storage/messages/removal.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";

@@ -1,11 +1,11 @@
 import { countAside, type QueueMetrics } from "../../runtime/metrics/queue.ts";
 import { lateMs, type Part } from "../../runtime/process/lifecycle.ts";
 import type { Log } from "../../runtime/process/log.ts";
-import { isPassing } from "../passing.ts";
-import { ackWaitMs } from "../topology.ts";
 import type { Nats } from "./connect.ts";
 import type { Hint } from "./hint.ts";
+import { isPassing } from "./passing.ts";
 import { Puller } from "./pull.ts";
+import { ackWaitMs } from "./topology.ts";
 
 /** What becomes of a hint: it is done, it comes again later, or it is given up. */
 export type Settlement =

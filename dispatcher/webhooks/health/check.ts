@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
 import { disabledReasons, isToDisable, noticeDue, type WebhookNotice } from "#core/domain/webhooks/health.ts";
-import { isPassing } from "#core/queue/passing.ts";
+import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import { BSON } from "mongodb";
-import { allCollections } from "#core/storage/mongo/all.ts";
+import { allCollections } from "#core/storage/collections.ts";
 import { testDir } from "../../../dev/paths.ts";
 import { exercise } from "../../support/api/exercise.ts";
 import { faultsOf, fill, type QueryException } from "../../support/queries/plans.ts";

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { planStream } from "#core/queue/topology.ts";
+import { planStream } from "#core/queue/jetstream/topology.ts";
 import { testDir } from "../../../../dev/paths.ts";
 import { freePorts } from "../../../../dev/servers/free-ports.ts";
 import { startNats } from "../../../../dev/servers/nats.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventBatchesPerTenant, eventStream, planStream, type StreamSpec } from "#core/queue/topology.ts";
+import { eventBatchesPerTenant, eventStream, planStream, type StreamSpec } from "#core/queue/jetstream/topology.ts";
 import { streamsPart } from "../../../../dispatcher/work/streams.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";

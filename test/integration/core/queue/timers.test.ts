@@ -4,7 +4,7 @@ import { systemClock } from "#core/domain/clock.ts";
 import { Unavailable } from "#core/errors.ts";
 import { timerSource, timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import { longAgo } from "#core/storage/mongo/collection.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { dueIndex } from "#core/storage/work/due.ts";

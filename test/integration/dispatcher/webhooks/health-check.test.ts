@@ -5,7 +5,7 @@ import pino from "pino";
 import { Registry } from "prom-client";
 import { SMTPServer } from "smtp-server";
 import { webhookMetrics } from "#core/runtime/metrics/webhooks.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import { webhookFailures } from "#core/storage/webhooks/failures.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { selfSigned } from "../../../../dev/simulators/certificate.ts";

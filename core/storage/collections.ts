@@ -1,25 +1,25 @@
 import { type Db, type IndexDescription, type IndexDescriptionInfo, MongoServerError } from "mongodb";
-import { apiKeyCollection } from "../api-keys/api-keys.ts";
-import { revokedTokenCollection } from "../api-keys/revoked-tokens.ts";
-import { appCollection } from "../apps/apps.ts";
-import { eventBatchCollection } from "../events/batches.ts";
-import { liveActivityTypeCollection } from "../live-activities/types.ts";
-import { chunkCollection } from "../messages/chunks.ts";
-import { deliveryCollection } from "../messages/deliveries.ts";
-import { messageCollection } from "../messages/messages.ts";
-import { usageCollection } from "../messages/usage.ts";
-import { subscriptionCollection } from "../people/subscription-row.ts";
-import { userCollection } from "../people/users.ts";
-import { planCollection } from "../plans/plans.ts";
-import { cursorSecretCollection } from "../service/cursor-secret.ts";
-import { replyCollection } from "../service/replies.ts";
-import { tenantCollection } from "../tenants/tenants.ts";
-import { webhookDeliveryCollection } from "../webhooks/deliveries.ts";
-import { webhookStatsCollection } from "../webhooks/stats.ts";
-import { webhookCollection } from "../webhooks/webhooks.ts";
-import { leaseCollection } from "../work/leases.ts";
-import { removalCollection } from "../work/removals.ts";
-import type { CollectionSpec } from "./collection.ts";
+import { apiKeyCollection } from "./api-keys/api-keys.ts";
+import { revokedTokenCollection } from "./api-keys/revoked-tokens.ts";
+import { appCollection } from "./apps/apps.ts";
+import { eventBatchCollection } from "./events/batches.ts";
+import { liveActivityTypeCollection } from "./live-activities/types.ts";
+import { chunkCollection } from "./messages/chunks.ts";
+import { deliveryCollection } from "./messages/deliveries.ts";
+import { messageCollection } from "./messages/messages.ts";
+import { usageCollection } from "./messages/usage.ts";
+import type { CollectionSpec } from "./mongo/collection.ts";
+import { subscriptionCollection } from "./people/subscription-row.ts";
+import { userCollection } from "./people/users.ts";
+import { planCollection } from "./plans/plans.ts";
+import { cursorSecretCollection } from "./service/cursor-secret.ts";
+import { replyCollection } from "./service/replies.ts";
+import { tenantCollection } from "./tenants/tenants.ts";
+import { webhookDeliveryCollection } from "./webhooks/deliveries.ts";
+import { webhookStatsCollection } from "./webhooks/stats.ts";
+import { webhookCollection } from "./webhooks/webhooks.ts";
+import { leaseCollection } from "./work/leases.ts";
+import { removalCollection } from "./work/removals.ts";
 
 /** Every collection of the service. */
 export const allCollections: readonly CollectionSpec[] = [

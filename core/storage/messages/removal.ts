@@ -1,12 +1,12 @@
 import type { Collection, Db } from "mongodb";
-import { chunkCollection } from "../messages/chunks.ts";
-import { deliveryCollection } from "../messages/deliveries.ts";
-import { type MessageRow, type MessageStatus, messageCollection } from "../messages/messages.ts";
-import { usage } from "../messages/usage.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { subscriptionCollection } from "../people/subscription-row.ts";
 import { userCollection } from "../people/users.ts";
 import { removePages } from "../work/removal-pages.ts";
+import { chunkCollection } from "./chunks.ts";
+import { deliveryCollection } from "./deliveries.ts";
+import { type MessageRow, type MessageStatus, messageCollection } from "./messages.ts";
+import { usage } from "./usage.ts";
 
 export type AppData = ReturnType<typeof appData>;
 

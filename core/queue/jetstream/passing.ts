@@ -1,6 +1,6 @@
-import { Unavailable } from "../errors.ts";
-import { isUnreachable } from "../storage/mongo/connect.ts";
-import { isAway } from "./jetstream/publish.ts";
+import { Unavailable } from "../../errors.ts";
+import { isUnreachable } from "../../storage/mongo/connect.ts";
+import { isAway } from "./publish.ts";
 
 /** Whether an error says that a store is away, so that the same work will succeed later: it is no fault of the work. */
 export const isPassing = (error: unknown): boolean =>

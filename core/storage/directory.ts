@@ -1,11 +1,11 @@
 import type { Db } from "mongodb";
-import type { Clock } from "../../domain/clock.ts";
-import { type AppRow, appCollection } from "../apps/apps.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { type PlanRow, planCollection } from "../plans/plans.ts";
-import { type TenantRow, tenantCollection } from "../tenants/tenants.ts";
-import { type WebhookRow, webhookCollection } from "../webhooks/webhooks.ts";
-import { cached } from "./cached.ts";
+import type { Clock } from "../domain/clock.ts";
+import { type AppRow, appCollection } from "./apps/apps.ts";
+import { type CollectionSpec, collectionOf } from "./mongo/collection.ts";
+import { type PlanRow, planCollection } from "./plans/plans.ts";
+import { cached } from "./settings/cached.ts";
+import { type TenantRow, tenantCollection } from "./tenants/tenants.ts";
+import { type WebhookRow, webhookCollection } from "./webhooks/webhooks.ts";
 
 /** Configuration for the data path: at most 60 s old, and dropped in well under a second by an announcement. */
 export type Directory = {

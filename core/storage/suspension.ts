@@ -1,9 +1,9 @@
 import type { Db, Document } from "mongodb";
-import { chunkCollection } from "../messages/chunks.ts";
-import { messageCollection } from "../messages/messages.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { webhookCollection } from "../webhooks/webhooks.ts";
-import { type TenantRow, tenantCollection } from "./tenants.ts";
+import { chunkCollection } from "./messages/chunks.ts";
+import { messageCollection } from "./messages/messages.ts";
+import { type CollectionSpec, collectionOf } from "./mongo/collection.ts";
+import { type TenantRow, tenantCollection } from "./tenants/tenants.ts";
+import { webhookCollection } from "./webhooks/webhooks.ts";
 
 const pageRows = 1_000;
 
