@@ -1,4 +1,4 @@
-import { type Db, type IndexDescription, type IndexDescriptionInfo, MongoServerError } from "mongodb";
+import type { Db } from "mongodb";
 import { apiKeyCollection } from "./api-keys/api-keys.ts";
 import { revokedTokenCollection } from "./api-keys/revoked-tokens.ts";
 import { appCollection } from "./apps/apps.ts";
@@ -9,6 +9,7 @@ import { deliveryCollection } from "./messages/deliveries.ts";
 import { messageCollection } from "./messages/messages.ts";
 import { usageCollection } from "./messages/usage.ts";
 import type { CollectionSpec } from "./mongo/collection.ts";
+import { indexesAsDeclared } from "./mongo/indexes.ts";
 import { subscriptionCollection } from "./people/subscription-row.ts";
 import { userCollection } from "./people/users.ts";
 import { planCollection } from "./plans/plans.ts";
@@ -45,76 +46,8 @@ export const allCollections: readonly CollectionSpec[] = [
   webhookStatsCollection,
 ];
 
-/**
- * Creates the indexes that are missing, drops those of before that would be in the way, then reads them all back: a program must not start on a database where a unique
- * index, on which a promise rests, is missing or other than its source says.
- * @throws IndexError naming every index that differs
- */
-export const ensureIndexes = async (db: Db, specs: readonly CollectionSpec[] = allCollections): Promise<void> => {
-  const faults = await Promise.all(specs.filter(({ indexes }) => indexes.length > 0).map((spec) => ensure(db, spec)));
-  if (faults.flat().length > 0) throw new IndexError(faults.flat());
-};
-
-/** Most starts find all indexes as they are to be, and need only look. */
-const ensure = async (db: Db, spec: CollectionSpec): Promise<string[]> => {
-  const found = await indexesOf(db, spec.name);
-  const isAsWanted = differences(found, spec).length === 0;
-  if (!isAsWanted) await createIndexes(db, spec);
-  for (const former of spec.former ?? []) if (found.some(({ name }) => name === former)) await drop(db, spec, former);
-  return isAsWanted ? [] : differences(await indexesOf(db, spec.name), spec);
-};
-
-/** Indexes that are not what the source says; dropping them lets the next start make them anew. */
-export class IndexError extends Error {
-  constructor(faults: readonly string[]) {
-    super(`indexes differ from their source: ${faults.join("; ")}`);
-    this.name = "IndexError";
-  }
-}
-
-const createIndexes = async (db: Db, { name, indexes }: CollectionSpec): Promise<void> => {
-  try {
-    await db.collection(name).createIndexes([...indexes]);
-  } catch (error) {
-    if (!isConflict(error)) throw error; // a conflict is reported by the comparison, with names
-  }
-};
-
-const drop = async (db: Db, { name }: CollectionSpec, index: string): Promise<void> => {
-  try {
-    await db.collection(name).dropIndex(index);
-  } catch (error) {
-    if (!(error instanceof MongoServerError && error.code === 27)) throw error; // IndexNotFound: another was quicker
-  }
-};
-
-const isConflict = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && (error.code === 85 || error.code === 86); // IndexOptionsConflict, IndexKeySpecsConflict
-
-const differences = (found: readonly IndexDescriptionInfo[], { name, indexes }: CollectionSpec): string[] => {
-  const byName = new Map(found.map((index) => [index.name, index]));
-  return indexes.flatMap((wanted) => {
-    const actual = byName.get(wanted.name ?? "");
-    if (actual === undefined) return [`${name}.${wanted.name} is missing`];
-    return shape(wanted) === shape(actual) ? [] : [`${name}.${wanted.name} is ${shape(actual)}, not ${shape(wanted)}`];
-  });
-};
-
-/** None of a collection that is not there yet. */
-const indexesOf = async (db: Db, name: string): Promise<IndexDescriptionInfo[]> => {
-  try {
-    return await db.collection(name).indexes();
-  } catch (error) {
-    if (error instanceof MongoServerError && error.code === 26) return []; // NamespaceNotFound
-    throw error;
-  }
-};
-
-/** What of an index decides what it promises. */
-const shape = (index: IndexDescription | IndexDescriptionInfo): string =>
-  JSON.stringify({
-    key: Object.entries(index.key).map(([field, order]) => [field, Number(order)]),
-    unique: index.unique ?? false,
-    partial: index.partialFilterExpression ?? null,
-    expireAfterSeconds: index.expireAfterSeconds ?? null,
-  });
+/** Makes the indexes of every collection, or of those given, as they are declared. @throws IndexError */
+export const ensureIndexes = (
+  db: Db,
+  specs: readonly Pick<CollectionSpec, "name" | "indexes">[] = allCollections,
+): Promise<void> => indexesAsDeclared(db, specs);

@@ -2,9 +2,9 @@ import type { Db } from "mongodb";
 import type { Target } from "../../schema/messages/notification.ts";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
+import type { Stretch } from "../people/subscription-counts.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
 import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
-import type { Stretch } from "./chunks.ts";
 
 const lookupPage = 500; // ids in one $in: keeps each query's plan an index probe
 

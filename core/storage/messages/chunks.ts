@@ -1,14 +1,12 @@
 import type { Collection, Db } from "mongodb";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import type { Stretch } from "../people/subscription-counts.ts";
 import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
 import { extendLease, settle, takeLease } from "../work/leases.ts";
 
 /** Recipients of one chunk at most; also the page of the audience scan. */
 export const chunkSize = 500;
-
-/** A stretch of the audience of `all`: subscriptions of one channel and status, by id. */
-export type Stretch = { channel: SendableChannel; status: "subscribed" | "unsubscribed" };
 
 /**
  * A part of a message's audience that is sent as one piece of work. Its id follows from (message, position), a retry's

@@ -1,3 +1,4 @@
+import { timeOf } from "../../domain/clock.ts";
 import type { Message } from "../../schema/messages/message.ts";
 import type { MessageRow } from "./messages.ts";
 
@@ -63,6 +64,3 @@ const shorten = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.slice(0, 20).map(shorten);
   return typeof value === "object" && value !== null ? shortened(value) : value;
 };
-
-/** An instant as the interface writes it. */
-export const timeOf = (at: Date | null | undefined): string | null => at?.toISOString() ?? null;

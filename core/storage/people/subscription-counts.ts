@@ -1,9 +1,12 @@
 import type { Db, Filter } from "mongodb";
-import type { Stretch } from "../messages/chunks.ts";
+import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 
 export type SubscriptionCounts = ReturnType<typeof subscriptionCounts>;
+
+/** A stretch of the audience of `all`: subscriptions of one channel and status, by id. */
+export type Stretch = { channel: SendableChannel; status: "subscribed" | "unsubscribed" };
 
 /** Whose subscriptions, and which of them a message may reach. */
 export type Audience = { tenantId: string; appId: string; reach: readonly Stretch[]; testOnly: boolean };

@@ -1,11 +1,7 @@
 import type { Db, UpdateFilter } from "mongodb";
-import { personKey } from "../../domain/people/keys.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { isDuplicateKey } from "../mongo/duplicate.ts";
-import { userDeleted } from "../people/events.ts";
-import type { SubscriptionRow } from "../people/subscription-row.ts";
-import type { UserRow } from "../people/users.ts";
 import { type DueWork, dueIndex, noWork } from "./due.ts";
 import { extendLease, settle, takeLease } from "./leases.ts";
 
@@ -30,31 +26,8 @@ export type RemovalRow = DueWork & {
 
 export const removalCollection: CollectionSpec = { name: "removals", indexes: [dueIndex] };
 
-/** Of a user with his subscriptions. */
-export const userRemoval = (user: UserRow, owned: readonly SubscriptionRow[], now: Date): RemovalRow => ({
-  ...removal(user, now),
-  kind: "user",
-  keys: [user._id, ...user.alias_keys, ...owned.flatMap(keysOf)],
-  outbox: [...user.outbox, ...owned.flatMap((row) => row.outbox), userDeleted(user, now)],
-});
-
-/** Of a subscription whose events may not have been published. */
-export const subscriptionRemoval = (row: SubscriptionRow, now: Date): RemovalRow => ({
-  ...removal(row, now),
-  kind: "subscription",
-  keys: [],
-  outbox: row.outbox,
-});
-
-/** Of an app: its people, its messages and its history of webhooks go with it. */
-export const appRemoval = ({ _id, tenant_id }: { _id: string; tenant_id: string }, now: Date): RemovalRow => ({
-  ...removal({ _id, tenant_id, app_id: _id }, now),
-  kind: "app",
-  keys: [],
-  outbox: [],
-});
-
-const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "tenant_id" | "app_id">, now: Date) => ({
+/** What every removal begins with. */
+export const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "tenant_id" | "app_id">, now: Date) => ({
   ...noWork,
   _id,
   tenant_id,
@@ -65,10 +38,6 @@ const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "tenant_id
 });
 
 const soonMs = 1_000; // by then whoever removes it has done so and published its events
-
-/** How a message's target may name a subscription. */
-const keysOf = ({ _id, channel, token }: SubscriptionRow): string[] =>
-  channel === "email" ? [_id, personKey("email", token)] : [_id];
 
 /** He may have been found by more ids before. */
 const renewed = ({ keys, outbox }: RemovalRow): UpdateFilter<RemovalRow> => ({

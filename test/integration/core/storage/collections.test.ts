@@ -1,6 +1,7 @@
 import { expect } from "chai";
-import { allCollections, ensureIndexes, IndexError } from "#core/storage/collections.ts";
+import { allCollections, ensureIndexes } from "#core/storage/collections.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
+import { IndexError } from "#core/storage/mongo/indexes.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 
 describe("ensureIndexes", function () {
