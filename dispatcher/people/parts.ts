@@ -7,11 +7,10 @@ import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { apps } from "#core/storage/apps/apps.ts";
-import { appData } from "#core/storage/messages/removal.ts";
+import { storedData } from "#core/storage/data.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
-import { webhookErasure } from "#core/storage/webhooks/erasure.ts";
 import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
 import { finishRemoval } from "../jobs/removals.ts";
 import { publishChanges } from "./outbox.ts";
@@ -39,11 +38,9 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
   const finish = finishRemoval({
     ...deps,
     removals: gone,
-    users: people,
     subscriptions: devices,
     apps: apps(deps.db),
-    history: webhookErasure(deps.db),
-    data: appData(deps.db),
+    data: storedData(deps.db),
     flush: ofRemovals.flush,
   });
   return {

@@ -15,6 +15,10 @@ const rememberedDays = 400;
 export const revokedTokenCollection: CollectionSpec = {
   name: "revoked_tokens",
   indexes: [{ key: { revoked_at: 1 }, name: "retention", expireAfterSeconds: rememberedDays * 86_400 }],
+  owner: { kind: "installation" },
+  appRemoval: { kept: "belongs to no app" },
+  erasure: { kept: "names nobody" },
+  retention: { index: "retention" },
 };
 
 export type RevokedTokens = ReturnType<typeof revokedTokens>;

@@ -4,6 +4,7 @@ import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
 import { changeWasMade, type IntendedChange } from "../work/intended-changes.ts";
+import { eraseBatches } from "./erasure.ts";
 
 /** An event as its JSON: what a customer put into it needs no rules about names of members. */
 export type StoredEvent = {
@@ -39,6 +40,10 @@ const rememberedHours = 24; // decisions 11, "De-duplication"
 export const eventBatchCollection: CollectionSpec = {
   name: "event_batches",
   indexes: [dueIndex, { key: { claimed_at: 1 }, name: "remembered", expireAfterSeconds: rememberedHours * 3_600 }],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { kept: "events are published, and removed, as soon as they can be" },
+  erasure: { erase: (db, person) => eraseBatches(collectionOf(db, eventBatchCollection), person) },
+  retention: { index: "remembered" },
 };
 
 export type EventBatches = ReturnType<typeof eventBatches>;

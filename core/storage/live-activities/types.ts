@@ -26,6 +26,10 @@ export const liveActivityTypeCollection: CollectionSpec = {
     { key: { app_id: 1, name: 1 }, name: "name", unique: true },
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { operator: "name" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "until it is deleted" },
 };
 
 export type LiveActivityTypes = ManagedRows<LiveActivityTypeRow> & ReturnType<typeof liveActivityTypes>;

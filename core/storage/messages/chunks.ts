@@ -50,6 +50,10 @@ export const chunkCollection: CollectionSpec = {
     suspendedIndex,
     dueIndex,
   ],
+  owner: { kind: "message", member: "message_id" },
+  appRemoval: { with: "messages" },
+  erasure: { kept: "ids of subscriptions alone, for a month" },
+  retention: { index: "retention" },
 };
 
 export const chunks = (db: Db) => {

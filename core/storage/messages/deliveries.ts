@@ -49,6 +49,10 @@ export type DeliveryRow = {
 export const deliveryCollection: CollectionSpec = {
   name: "deliveries",
   indexes: [{ key: { message_id: 1, position: 1 }, name: "list" }],
+  owner: { kind: "message", member: "message_id" },
+  appRemoval: { with: "messages" },
+  erasure: { kept: "what was sent stays until its retention: by ids and a masked address" },
+  retention: { with: "messages" },
 };
 
 /** Results stored in one write at most; also the bound of what one kill may repeat (docs/decisions/0002). */

@@ -9,6 +9,7 @@ import { isDuplicateKey, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
 import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
+import { removeMessages } from "./removal.ts";
 import type { Reserved } from "./usage.ts";
 
 export type MessageStatus = (typeof messageStatuses)[number];
@@ -103,6 +104,10 @@ export const messageCollection: CollectionSpec = {
     dueIndex,
   ],
   former: ["idempotency"], // a key was unique within its app
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { remove: (db, app, signal) => removeMessages(db, collectionOf(db, messageCollection), app, signal) },
+  erasure: { kept: "what was sent stays as it was until its retention" },
+  retention: { plan: "retention" },
 };
 
 export type Messages = ReturnType<typeof messages>;

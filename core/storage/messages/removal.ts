@@ -1,58 +1,44 @@
 import type { Collection, Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
-import { subscriptionCollection } from "../people/subscription-row.ts";
-import { userCollection } from "../people/users.ts";
 import { removePages } from "../work/removal-pages.ts";
 import { chunkCollection } from "./chunks.ts";
 import { deliveryCollection } from "./deliveries.ts";
-import { type MessageRow, type MessageStatus, messageCollection } from "./messages.ts";
+import type { MessageRow, MessageStatus } from "./messages.ts";
 import { usage } from "./usage.ts";
-
-export type AppData = ReturnType<typeof appData>;
 
 const page = 500; // messages in one filter, as in retention.ts
 
-/** What an app leaves behind when it is removed, beside its history of webhooks. Every verb may run twice. */
-export const appData = (db: Db) => {
-  const messages = collectionOf<MessageRow>(db, messageCollection);
+/**
+ * Removes the messages of an app with their chunks and deliveries. Messages that are being sent at this moment are left
+ * for a later call, deliveries and all; how many there were. May run twice.
+ * @throws the reason of `signal` when it aborts, between pages
+ */
+export const removeMessages = async (
+  db: Db,
+  messages: Collection<MessageRow>,
+  { appId, now }: { appId: string; now: Date },
+  signal?: AbortSignal,
+): Promise<number> => {
   const parts = [
     { rows: collectionOf<Part>(db, deliveryCollection), hint: "list" },
     { rows: collectionOf<Part>(db, chunkCollection), hint: "position" },
   ];
-  return {
-    /**
-     * Removes users, subscriptions, messages and their deliveries. Messages that are being sent at this moment are left
-     * for a later call, deliveries and all; how many there were.
-     * @throws the reason of `signal` when it aborts, between pages
-     */
-    remove: async (appId: string, now: Date, signal?: AbortSignal): Promise<number> => {
-      for (const [spec, hint] of people) {
-        const rows = collectionOf<{ _id: string; app_id: string }>(db, spec);
-        await removePages(rows, { filter: { app_id: appId }, hint, pages: Infinity, signal });
-      }
-      let busy = 0;
-      for (let after = ""; ; ) {
-        signal?.throwIfAborted();
-        const ids = await idsAfter(messages, appId, after);
-        const idle = await idleOf(db, ids, now);
-        const filter = { message_id: { $in: idle } };
-        for (const { rows, hint } of parts) await removePages(rows, { filter, hint, pages: Infinity, signal });
-        await removeUnended(db, messages, idle);
-        await messages.deleteMany({ _id: { $in: idle } });
-        busy += ids.length - idle.length;
-        if (ids.length < page) return busy;
-        after = ids.at(-1) ?? "";
-      }
-    },
-  };
+  let busy = 0;
+  for (let after = ""; ; ) {
+    signal?.throwIfAborted();
+    const ids = await idsAfter(messages, appId, after);
+    const idle = await idleOf(db, messages, ids, now);
+    const filter = { message_id: { $in: idle } };
+    for (const { rows, hint } of parts) await removePages(rows, { filter, hint, pages: Infinity, signal });
+    await removeUnended(db, messages, idle);
+    await messages.deleteMany({ _id: { $in: idle } });
+    busy += ids.length - idle.length;
+    if (ids.length < page) return busy;
+    after = ids.at(-1) ?? "";
+  }
 };
 
 type Part = { _id: string; message_id: string };
-
-const people = [
-  [subscriptionCollection, "user"],
-  [userCollection, "app"],
-] as const;
 
 /** Removes the messages that have not ended, and gives back what they had reserved and did not use. */
 const removeUnended = async (db: Db, messages: Collection<MessageRow>, ids: readonly string[]): Promise<void> => {
@@ -72,16 +58,20 @@ const idsAfter = async (rows: Collection<MessageRow>, appId: string, after: stri
 };
 
 /** Messages that nobody works on: neither they nor a chunk of theirs is leased. */
-const idleOf = async (db: Db, ids: readonly string[], now: Date): Promise<string[]> => {
-  const isHeld = { "lease.until": { $gt: now } };
-  const held = { _id: { $in: [...ids] }, ...isHeld };
-  const messages = collectionOf<MessageRow>(db, messageCollection).find(held, { projection: { _id: 1 } });
+const idleOf = async (
+  db: Db,
+  messages: Collection<MessageRow>,
+  ids: readonly string[],
+  now: Date,
+): Promise<string[]> => {
+  const isLeased = { "lease.until": { $gt: now } };
+  const leased = messages.find({ _id: { $in: [...ids] }, ...isLeased }, { projection: { _id: 1 } });
   const chunks = collectionOf<Part>(db, chunkCollection).find(
-    { message_id: { $in: [...ids] }, ...isHeld },
+    { message_id: { $in: [...ids] }, ...isLeased },
     { projection: { message_id: 1 } },
   );
   const busy = new Set([
-    ...(await messages.toArray()).map(({ _id }) => _id),
+    ...(await leased.toArray()).map(({ _id }) => _id),
     ...(await chunks.toArray()).map(({ message_id }) => message_id),
   ]);
   return ids.filter((id) => !busy.has(id));

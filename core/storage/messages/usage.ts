@@ -25,6 +25,10 @@ export const usageCollection: CollectionSpec = {
     { key: { tenant_id: 1, period: 1 }, name: "tenant" },
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 400 * 86_400 },
   ],
+  owner: { kind: "tenant", member: "tenant_id" },
+  appRemoval: { kept: "counts of the tenant" },
+  erasure: { kept: "names nobody" },
+  retention: { index: "retention" },
 };
 
 export type Usage = ReturnType<typeof usage>;

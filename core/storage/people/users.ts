@@ -41,6 +41,10 @@ export const userCollection: CollectionSpec = {
     { key: { app_id: 1, _id: 1 }, name: "app" },
     dueIndex,
   ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { index: "app" },
+  erasure: { member: "_id" },
+  retention: { kept: "until they are deleted" },
 };
 
 export type Users = ReturnType<typeof users>;

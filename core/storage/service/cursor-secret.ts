@@ -4,7 +4,14 @@ import { isDuplicateKey } from "../mongo/duplicate.ts";
 
 type CursorSecretRow = { _id: "cursors"; secret: string };
 
-export const cursorSecretCollection: CollectionSpec = { name: "cursor_secrets", indexes: [] };
+export const cursorSecretCollection: CollectionSpec = {
+  name: "cursor_secrets",
+  indexes: [],
+  owner: { kind: "installation" },
+  appRemoval: { kept: "belongs to no app" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "cursors do not expire" },
+};
 
 /**
  * What the cursors of an installation are signed with, in all replicas and for good: the secret that was kept first, or

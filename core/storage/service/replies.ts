@@ -25,6 +25,10 @@ const memoryMs = 86_400_000; // 24 hours, spec part 8
 export const replyCollection: CollectionSpec = {
   name: "idempotent_replies",
   indexes: [{ key: { created_at: 1 }, name: "retention", expireAfterSeconds: memoryMs / 1_000 }],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { kept: "a day at most, and sealed" },
+  erasure: { kept: "no reply that shows people's data is stored" },
+  retention: { index: "retention" },
 };
 
 /**

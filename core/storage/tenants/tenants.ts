@@ -28,6 +28,10 @@ export const tenantCollection: CollectionSpec = {
     { key: { suspended: 1 }, name: "suspended", partialFilterExpression: { suspended: true } },
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
+  owner: { kind: "installation" },
+  appRemoval: { kept: "belongs to no app" },
+  erasure: { kept: "names the owner, who is no app's user" },
+  retention: { kept: "until its resource goes" },
 };
 
 export type Tenants = ManagedRows<TenantRow> & ReturnType<typeof tenants>;

@@ -1,7 +1,9 @@
 import { type AnyBulkWriteOperation, type Collection, type Db } from "mongodb";
 import type { WebhookErrorClass } from "../../schema/vocabulary/webhook-errors.ts";
-import { type CollectionSpec, collectionOf, longAgo } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
 import { duplicatesOf } from "../mongo/duplicate.ts";
+import { eraseDeliveries } from "./erasure.ts";
+import type { StoredPeople } from "./people.ts";
 
 /** One request that was made for a delivery. */
 export type AttemptRow = {
@@ -13,14 +15,6 @@ export type AttemptRow = {
   error: string | null;
   response_body_excerpt: string | null;
 };
-
-/** Keys of people (`usr_…`, `external_id:…`). One alone is no list: the index entries of a list cost three times as much. */
-export type StoredPeople = string | string[] | null;
-
-export const storedPeople = (keys: readonly string[]): StoredPeople =>
-  keys.length > 1 ? [...keys] : (keys[0] ?? null);
-
-export const peopleIn = (stored: StoredPeople): string[] => [stored ?? []].flat();
 
 /**
  * One event (or batch of events) on its way to one endpoint. `_id` follows from (endpoint, event) and sorts by the event's
@@ -77,6 +71,12 @@ export const webhookDeliveryCollection: CollectionSpec = {
     },
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: webhookHistoryDays * 86_400 },
   ],
+  owner: { kind: "webhook", member: "endpoint_id" },
+  appRemoval: { index: "people" },
+  erasure: {
+    erase: (db, person, signal) => eraseDeliveries(collectionOf(db, webhookDeliveryCollection), person, signal),
+  },
+  retention: { index: "retention" },
 };
 
 /** What a request changes in the delivery that it was made for. */
@@ -134,7 +134,7 @@ export const webhookDeliveries = (db: Db) => {
     nextDueAt: async (endpointId: string, after: Date = longAgo): Promise<Date | null> => {
       const firsts = await Promise.all(
         waitingStatuses.map((status) => {
-          const next = { ...waiting(endpointId, status, forever), due_at: { $gt: after, $lte: forever } };
+          const next = { ...waiting(endpointId, status, farAhead), due_at: { $gt: after, $lte: farAhead } };
           return rows.findOne(next, { projection: { due_at: 1 }, sort: { due_at: 1 } });
         }),
       );
@@ -179,7 +179,7 @@ const ending = (rows: Collection<WebhookDeliveryRow>) => ({
     const pages = await Promise.all(
       waitingStatuses.map((status) =>
         rows
-          .find(waiting(endpointId, status, forever), { projection: { _id: 1 } })
+          .find(waiting(endpointId, status, farAhead), { projection: { _id: 1 } })
           .limit(buryRows)
           .batchSize(buryRows)
           .toArray(),
@@ -213,8 +213,6 @@ const buryRows = 500;
 type Due = { status: "pending" | "failed"; now: Date; limit: number };
 
 const waitingStatuses = ["pending", "failed"] as const;
-
-const forever = new Date("9999-12-31T23:59:59Z");
 
 /** Deliveries of an endpoint that are due by an instant; the partial index is used for a two-sided range only. */
 const waiting = (endpointId: string, status: Due["status"], by: Date) => ({

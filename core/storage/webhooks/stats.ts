@@ -39,6 +39,10 @@ export const webhookStatsCollection: CollectionSpec = {
     // a day is read: two hours more, for clocks that differ
     { key: { start: 1 }, name: "retention", expireAfterSeconds: 26 * 3_600 },
   ],
+  owner: { kind: "webhook", member: "_id" },
+  appRemoval: { kept: "counts, for a day" },
+  erasure: { kept: "names nobody" },
+  retention: { index: "retention" },
 };
 
 export type WebhookStats = ReturnType<typeof webhookStats>;

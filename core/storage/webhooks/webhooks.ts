@@ -98,6 +98,11 @@ export const webhookCollection: CollectionSpec = {
     suspendedIndex,
     dueIndex,
   ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { operator: "app" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "until it is deleted" },
+  resumed: { due_changes: { $add: ["$due_changes", 1] } },
 };
 
 /** An endpoint under our lease until `until`. */

@@ -96,7 +96,14 @@ export type NamedLease = {
 
 type NamedLeaseRow = Leasable;
 
-export const leaseCollection: CollectionSpec = { name: "leases", indexes: [] };
+export const leaseCollection: CollectionSpec = {
+  name: "leases",
+  indexes: [],
+  owner: { kind: "installation" },
+  appRemoval: { kept: "belongs to no app" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "one for each name of a lock" },
+};
 
 /** Makes one holder's view of a named lock. */
 export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseOptions): NamedLease => {

@@ -24,7 +24,14 @@ export type RemovalRow = DueWork & {
   removed_at: Date;
 };
 
-export const removalCollection: CollectionSpec = { name: "removals", indexes: [dueIndex] };
+export const removalCollection: CollectionSpec = {
+  name: "removals",
+  indexes: [dueIndex],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { kept: "the removal itself: it goes when nothing is left to do" },
+  erasure: { kept: "its keys are what people are erased by: they go with it" },
+  retention: { kept: "until nothing is left to do" },
+};
 
 /** What every removal begins with. */
 export const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "tenant_id" | "app_id">, now: Date) => ({

@@ -17,7 +17,7 @@ describe("leases", () => {
     this.timeout(60_000);
     const { mongodbUrl } = await testServers();
     mongo = connectMongo({ url: mongodbUrl, database: "test_core_leases", appName: "test", maxPoolSize: 50 });
-    rows = collectionOf<Row>(mongo.db, { name: "rows", indexes: [] });
+    rows = collectionOf<Row>(mongo.db, { name: "rows" });
   });
   beforeEach(async () => {
     await mongo.db.collection("leases").deleteMany({});
