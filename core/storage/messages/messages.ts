@@ -5,7 +5,7 @@ import type { messageSources, messageStatuses } from "../../schema/messages/mess
 import type { Content, Options, Target } from "../../schema/messages/notification.ts";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey, retryConflicts } from "../mongo/duplicate.ts";
+import { insertNew, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
 import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
@@ -200,15 +200,8 @@ const insertAll = async (rows: Collection<MessageRow>, made: readonly MessageRow
 };
 
 /** What a common write did not store is tried alone: a conflict passes, a taken key stays taken. */
-const insertAlone = async (rows: Collection<MessageRow>, row: MessageRow): Promise<boolean> => {
-  try {
-    await retryConflicts(() => rows.insertOne(row));
-    return true;
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-    return isStored(rows, row);
-  }
-};
+const insertAlone = async (rows: Collection<MessageRow>, row: MessageRow): Promise<boolean> =>
+  (await retryConflicts(() => insertNew(rows, row))) || isStored(rows, row);
 
 /** The driver repeats a write whose answer was lost: then the duplicate is this very message. */
 const isStored = async (rows: Collection<MessageRow>, { _id }: MessageRow): Promise<boolean> =>

@@ -1,7 +1,7 @@
 import type { Collection, Db } from "mongodb";
 import { gather } from "../../runtime/batching/gather.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey, retryConflicts } from "../mongo/duplicate.ts";
+import { retryConflicts, unlessTaken } from "../mongo/duplicate.ts";
 
 /** What a tenant has used of a limit in one period. `_id` is `tenant:period`, e.g. `ten_…:2026-11`. */
 export type UsageRow = {
@@ -111,21 +111,12 @@ type Reservation = {
 const reserveOnce = async (rows: Collection<UsageRow>, wanted: Reservation): Promise<boolean> => {
   const { tenantId, period, messageId, count, limit, now } = wanted;
   const pending = { $each: [{ id: messageId, count, at: now }], $slice: -mostPending };
-  try {
-    await retryConflicts(() =>
-      rows.updateOne(
-        { _id: idOf(tenantId, period), messages: { $lte: limit - count } },
-        {
-          $inc: { messages: count },
-          $push: { pending },
-          $setOnInsert: { tenant_id: tenantId, period, created_at: now },
-        },
-        { upsert: true },
-      ),
+  const add = () =>
+    rows.updateOne(
+      { _id: idOf(tenantId, period), messages: { $lte: limit - count } },
+      { $inc: { messages: count }, $push: { pending }, $setOnInsert: { tenant_id: tenantId, period, created_at: now } },
+      { upsert: true },
     );
-    return true;
-  } catch (error) {
-    if (isDuplicateKey(error)) return false; // the period's document exists, and the filter did not match it
-    throw error;
-  }
+  const full = null; // the period's document exists, and the filter did not match it
+  return (await unlessTaken(() => retryConflicts(add), full)) !== full;
 };

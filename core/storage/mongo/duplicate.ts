@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { MongoBulkWriteError, MongoServerError } from "mongodb";
+import {
+  type Collection,
+  type Document,
+  MongoBulkWriteError,
+  MongoServerError,
+  type OptionalUnlessRequiredId,
+} from "mongodb";
 
 const duplicateKey = 11_000;
 
@@ -10,6 +16,22 @@ const duplicateKey = 11_000;
 export const isDuplicateKey = (error: unknown): boolean =>
   error instanceof MongoServerError &&
   (error.code === duplicateKey || /violates (?:exclusion|unique) constraint/.test(error.message));
+
+/** What a write gives, or `taken` when a unique index holds its key already. */
+export const unlessTaken = async <T, Taken>(write: () => Promise<T>, taken: Taken): Promise<T | Taken> => {
+  try {
+    return await write();
+  } catch (error) {
+    if (isDuplicateKey(error)) return taken;
+    throw error;
+  }
+};
+
+/** Stores a document; false when a unique index holds its key already. */
+export const insertNew = async <Row extends Document>(
+  rows: Collection<Row>,
+  row: OptionalUnlessRequiredId<Row>,
+): Promise<boolean> => (await unlessTaken(() => rows.insertOne(row), null)) !== null;
 
 /**
  * Ids of the documents that an unordered insert did not store because they were there: it reports each duplicate and

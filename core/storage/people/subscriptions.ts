@@ -2,7 +2,7 @@ import type { Collection, Db, UpdateFilter } from "mongodb";
 import { AppError } from "../../errors.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey, oneWriter } from "../mongo/duplicate.ts";
+import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
 import { sweepAfter } from "../work/due.ts";
 import { subscriptionEvent } from "./events.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
@@ -31,18 +31,12 @@ export const subscriptions = (db: Db) => {
       alone(`${wanted.made.app_id} ${wanted.made.channel} ${wanted.made.token}`, () => put(rows, tenantId, wanted)),
 
     /** Null when it is gone, or no longer as it was read; "taken" when another has that token. */
-    update: async (
+    update: (
       tenantId: string,
       read: SubscriptionRow,
       change: Partial<SubscriptionRow>,
-    ): Promise<SubscriptionRow | "taken" | null> => {
-      try {
-        return await changeRead(rows, tenantId, read, change);
-      } catch (error) {
-        if (isDuplicateKey(error)) return "taken";
-        throw error;
-      }
-    },
+    ): Promise<SubscriptionRow | "taken" | null> =>
+      unlessTaken(() => changeRead(rows, tenantId, read, change), "taken"),
 
     remove: async (tenantId: string, id: string): Promise<boolean> =>
       (await rows.deleteOne({ _id: id, tenant_id: tenantId })).deletedCount === 1,
@@ -92,7 +86,7 @@ const put = async (
   const row = withCreated(made);
   let read = known ?? (await rows.findOne(filter));
   for (let attempt = 0; attempt < attempts; attempt++) {
-    if (read === null && (await insert(rows, row))) return { row, isNew: true, hasNews: true };
+    if (read === null && (await insertNew(rows, row))) return { row, isNew: true, hasNews: true };
     const changed = read === null ? null : await changeRead(rows, tenantId, read, change(read));
     if (read !== null && changed !== null) return { row: changed, isNew: false, hasNews: isEnded(read, changed) };
     read = await rows.findOne(filter);
@@ -132,15 +126,4 @@ const withEvent = (read: SubscriptionRow, change: Partial<SubscriptionRow>): Upd
   const row = { ...read, ...change };
   const event = subscriptionEvent("subscription.unsubscribed", row, row.updated_at);
   return { $set: { ...change, due_at: sweepAfter(row.updated_at) }, $push: { outbox: event } };
-};
-
-/** False when the token is taken. */
-const insert = async (rows: Collection<SubscriptionRow>, row: SubscriptionRow): Promise<boolean> => {
-  try {
-    await rows.insertOne(row);
-    return true;
-  } catch (error) {
-    if (isDuplicateKey(error)) return false;
-    throw error;
-  }
 };

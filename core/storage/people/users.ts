@@ -1,7 +1,7 @@
 import type { Collection, Db, UpdateFilter } from "mongodb";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey, oneWriter } from "../mongo/duplicate.ts";
+import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
 
 /**
@@ -70,28 +70,15 @@ export const users = (db: Db) => {
       rows.find({ app_id: appId, alias_keys: { $in: [...keys] }, tenant_id: tenantId }).toArray(),
 
     /** False when one of its aliases is taken. */
-    insert: async (row: UserRow): Promise<boolean> => {
-      try {
-        await alone(`${row.app_id} ${row.alias_keys[0] ?? row._id}`, () => rows.insertOne(row));
-        return true;
-      } catch (error) {
-        if (isDuplicateKey(error)) return false;
-        throw error;
-      }
-    },
+    insert: (row: UserRow): Promise<boolean> =>
+      alone(`${row.app_id} ${row.alias_keys[0] ?? row._id}`, () => insertNew(rows, row)),
 
     /**
      * Changes a user whose aliases are still the ones that were read; null when they are not, or one is taken. `change`
      * is asked again when something else of the user is not as it was read.
      */
-    update: async (tenantId: string, read: UserRow, change: ChangeOfUser): Promise<UserRow | null> => {
-      try {
-        return await alone(read._id, () => update(rows, tenantId, read, change));
-      } catch (error) {
-        if (isDuplicateKey(error)) return null;
-        throw error;
-      }
-    },
+    update: (tenantId: string, read: UserRow, change: ChangeOfUser): Promise<UserRow | null> =>
+      alone(read._id, () => unlessTaken(() => update(rows, tenantId, read, change), null)),
 
     /** False when he is gone, or no longer as he was `read`. */
     remove: async (tenantId: string, id: string, read: Partial<Pick<UserRow, "revision">> = {}): Promise<boolean> =>

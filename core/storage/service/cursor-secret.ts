@@ -1,6 +1,6 @@
-import type { Collection, Db } from "mongodb";
+import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey } from "../mongo/duplicate.ts";
+import { insertNew } from "../mongo/duplicate.ts";
 
 type CursorSecretRow = { _id: "cursors"; secret: string };
 
@@ -22,17 +22,7 @@ export const cursorSecretCollection: CollectionSpec = {
 export const keepCursorSecret = async (db: Db, made: Buffer): Promise<Buffer> => {
   const rows = collectionOf<CursorSecretRow>(db, cursorSecretCollection);
   const find = () => rows.findOne({ _id: "cursors" });
-  const kept = (await find()) ?? ((await insert(rows, made)) ? null : await find());
+  const row = { _id: "cursors", secret: made.toString("base64") } as const;
+  const kept = (await find()) ?? ((await insertNew(rows, row)) ? null : await find());
   return kept === null ? made : Buffer.from(kept.secret, "base64");
-};
-
-/** False when another was quicker. */
-const insert = async (rows: Collection<CursorSecretRow>, made: Buffer): Promise<boolean> => {
-  try {
-    await rows.insertOne({ _id: "cursors", secret: made.toString("base64") });
-    return true;
-  } catch (error) {
-    if (isDuplicateKey(error)) return false;
-    throw error;
-  }
 };

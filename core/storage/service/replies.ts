@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Sealed } from "../../runtime/process/key-ring.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey } from "../mongo/duplicate.ts";
+import { insertNew } from "../mongo/duplicate.ts";
 
 /** A request that was made with an idempotency key, and what was answered. `_id` follows from operation and key. */
 export type ReplyRow = {
@@ -48,16 +48,6 @@ export type Replies = ReturnType<typeof replies>;
 export const replies = (db: Db) => {
   const rows = collectionOf<ReplyRow>(db, replyCollection);
 
-  const insert = async (row: ReplyRow): Promise<boolean> => {
-    try {
-      await rows.insertOne(row);
-      return true;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
-  };
-
   /** Goes on for one who was cut short, or anew when the store has not forgotten yet what it should have. */
   const takeOver = async (before: ReplyRow, row: ReplyRow, now: Date): Promise<Begun> => {
     const isOld = before.created_at.getTime() + memoryMs <= now.getTime();
@@ -78,7 +68,7 @@ export const replies = (db: Db) => {
     },
 
     begin: async (row: ReplyRow, now: Date): Promise<Begun> => {
-      if (await insert(row)) return { kind: "ours", row, isResumed: false };
+      if (await insertNew(rows, row)) return { kind: "ours", row, isResumed: false };
       const before = await rows.findOne({ _id: row._id, tenant_id: row.tenant_id });
       return before === null ? { kind: "busy" } : takeOver(before, row, now);
     },

@@ -1,7 +1,7 @@
 import type { Db, UpdateFilter } from "mongodb";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey } from "../mongo/duplicate.ts";
+import { insertNew } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex, noWork } from "./due.ts";
 import { extendLease, settle, takeLease } from "./leases.ts";
 
@@ -64,14 +64,10 @@ export const removals = (db: Db) => {
      * may be kept after all, begins anew, and that of a user tells of him as he is now.
      */
     begin: async (row: RemovalRow): Promise<void> => {
-      try {
-        await rows.insertOne(row);
-      } catch (error) {
-        if (!isDuplicateKey(error)) throw error;
-        const { _id, passes, removed_at, due_at } = row;
-        if (row.kind === "app") await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
-        if (row.kind === "user") await rows.updateOne({ _id }, renewed(row));
-      }
+      if (await insertNew(rows, row)) return;
+      const { _id, passes, removed_at, due_at } = row;
+      if (row.kind === "app") await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
+      if (row.kind === "user") await rows.updateOne({ _id }, renewed(row));
     },
 
     /** Null when another works on it, or nothing is left to do. */
