@@ -1,8 +1,10 @@
 import type { AnyBulkWriteOperation, Collection, Filter, UpdateFilter } from "mongodb";
 import type { Clock } from "../domain/clock.ts";
+import { sweepMs } from "../domain/durations.ts";
 import type { QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
+import { sweepAfter } from "../storage/work/due.ts";
 import type { Leasable } from "../storage/work/leases.ts";
 import { isPassing } from "./jetstream/passing.ts";
 
@@ -45,7 +47,6 @@ export const ringPage = async <Row extends Leasable>(
 };
 
 const inFlight = 64; // hints being published
-const ringAgainMs = 10_000;
 const mostAsideMs = 600_000;
 const reasonCharacters = 500;
 
@@ -82,8 +83,7 @@ const moveOn = async <Row extends Leasable>(
   clock: Clock,
 ): Promise<void> => {
   if (rows.length === 0) return;
-  const now = clock.now();
-  const again = new Date(now.getTime() + ringAgainMs);
+  const again = sweepAfter(clock.now());
   const latest = rows.reduce((last, { due_at }) => (due_at !== null && due_at > last ? due_at : last), longAgo);
   const filter = { ...these(rows), due_at: { $gt: longAgo, $lte: latest } } as Filter<Row>; // sound: Row has the members of Leasable
   await collection.updateMany(filter, { $set: { due_at: again } } as unknown as UpdateFilter<Row>);
@@ -118,7 +118,7 @@ const putAside = async <Row extends Leasable>(
 /** It says why, and is due after 10 s, doubling to 10 minutes; whoever holds it at this moment decides when it is due. */
 const asides = <Row extends Leasable>({ row, error }: Failed<Row>, now: Date): AnyBulkWriteOperation<Row>[] => {
   const failures = failuresOf(row);
-  const at = new Date(now.getTime() + Math.min(ringAgainMs * 2 ** (failures - 1), mostAsideMs));
+  const at = new Date(now.getTime() + Math.min(sweepMs * 2 ** (failures - 1), mostAsideMs));
   const reason = String(error).slice(0, reasonCharacters);
   const aside = { reason, failures, since: row.set_aside?.since ?? now };
   const isFree = { $or: [{ lease: null }, { "lease.until": { $lte: now } }] };

@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { dayMs } from "../../domain/durations.ts";
 import type { Sealed } from "../../runtime/process/key-ring.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
@@ -20,7 +21,7 @@ export type ReplyRow = {
 /** `body`: null when it shows people's data, which is not kept here; `of` then names the thing that it shows. */
 export type KeptReply = { status: number; of: string | null; body: Sealed | null };
 
-const memoryMs = 86_400_000; // 24 hours, spec part 8
+const memoryMs = dayMs; // spec part 8
 
 export const replyCollection: CollectionSpec = {
   name: "idempotent_replies",

@@ -1,4 +1,5 @@
 import { type AnyBulkWriteOperation, type Db, MongoBulkWriteError } from "mongodb";
+import { dayMs } from "../../domain/durations.ts";
 import type { WebhookErrorClass } from "../../schema/vocabulary/webhook-errors.ts";
 import type { HealthWindow } from "../../schema/webhooks/webhook.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
@@ -87,7 +88,6 @@ export const webhookStats = (db: Db) => {
 };
 
 const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 const bucketsPerHour = hourMs / bucketMs + 1; // the oldest is only partly of the hour
 const bucketsPerDay = dayMs / bucketMs + 1;
 

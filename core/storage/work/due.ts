@@ -1,4 +1,5 @@
 import type { IndexDescription } from "mongodb";
+import { sweepMs } from "../../domain/durations.ts";
 
 /**
  * Members of every document that still needs work. One mechanism serves timers, retries, lease expiry and the sweep:
@@ -33,8 +34,6 @@ export const suspendedIndex: IndexDescription = {
   name: "suspended_tenant",
   partialFilterExpression: { suspended_tenant: { $gt: "" } },
 };
-
-const sweepMs = 10_000;
 
 /** When a document is looked at again whose hint, or event, may have been lost (docs/decisions/0001). */
 export const sweepAfter = (now: Date): Date => new Date(now.getTime() + sweepMs);
