@@ -64,12 +64,12 @@ const taken = async (publishing: Promise<boolean>): Promise<boolean> => {
   }
 };
 
-/** Rings for batches that were not removed in time. Eight are read at a time, of up to 3 MB each. */
+/** Publishes batches that were not removed in time. Eight are read at a time, of up to 3 MB each. */
 export const eventBatchTimer = (batches: Pick<EventBatches, "rows">, { resume }: BatchOutbox): AnyTimerSource =>
   timerSource<EventBatchRow>({
     name: "event batches",
     collection: batches.rows,
     select: [],
-    ring: ({ _id }) => resume(_id),
+    handle: ({ _id }) => resume(_id),
     atOnce: 8,
   });

@@ -50,7 +50,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
         name: "users",
         collection: people.rows,
         select: userMembers,
-        ring: async (row) => {
+        handle: async (row) => {
           if ((await ofUsers.flush(row)) && row.changed.length > 0) await tell(row);
         },
       }),
@@ -58,13 +58,13 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
         name: "subscriptions",
         collection: devices.rows,
         select: ["tenant_id", "outbox"],
-        ring: ofSubscriptions.flush,
+        handle: ofSubscriptions.flush,
       }),
       timerSource<RemovalRow>({
         name: "removals",
         collection: gone.rows,
         select: [],
-        ring: ({ _id }, signal) => finish(_id, signal),
+        handle: ({ _id }, signal) => finish(_id, signal),
       }),
     ],
   };

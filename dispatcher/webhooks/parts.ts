@@ -75,7 +75,7 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
     name: "webhooks",
     collection: webhookWork(deps.db).rows,
     select: [],
-    ring: ({ _id }) => ring(_id),
+    handle: ({ _id }) => ring(_id),
   });
   return { parts: [...parts, ...workers(deps, held)], timer };
 };

@@ -32,7 +32,7 @@ export const queueMetrics = (registry: Registry) => {
       labelNames: ["consumer"] as const,
       registers,
     }),
-    timersRung: new Counter({
+    timersHandled: new Counter({
       name: "herald_timers_rung_total",
       help: "documents whose time had come and whose hint was rung",
       labelNames: ["source"] as const,
