@@ -8,7 +8,7 @@ import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow, Users } from "#core/storage/people/users.ts";
 
 export type ChangesDeps = {
-  users: Pick<Users, "told">;
+  users: Pick<Users, "forgetChanges">;
   subscriptions: Pick<Subscriptions, "ofUsers" | "nameOwner">;
   events: EventPublisher;
 };
@@ -45,7 +45,7 @@ const publishAll = async (
     }),
   );
   const told = published.flat();
-  if (told.length > 0) await users.told(told);
+  if (told.length > 0) await users.forgetChanges(told);
   return changed.map(() => undefined);
 };
 

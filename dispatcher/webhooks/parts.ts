@@ -17,7 +17,7 @@ import type { Log } from "#core/runtime/process/log.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
 import type { Changes, Directory } from "#core/storage/directory.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
-import { type Concluded, type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import { type DeliveryResult, type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { GuardedClient } from "../net/guarded/client.ts";
@@ -149,7 +149,7 @@ const shared = { inFlight: 2, lingerMs: 20, isOfOne };
 /** Writes of deliveries: those that come while others are being written share a command. */
 const writers = (deliveries: ReturnType<typeof webhookDeliveries>) => ({
   keep: gather<WebhookDeliveryRow, void>({ write: voids(deliveries.keep), most: 500, ...shared }),
-  record: gather<Concluded, void>({ write: voids(deliveries.record), most: 100, ...shared }),
+  record: gather<DeliveryResult, void>({ write: voids(deliveries.record), most: 100, ...shared }),
 });
 
 const voids =

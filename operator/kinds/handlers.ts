@@ -146,7 +146,7 @@ const countOtherEndpoints = (db: Db) => (appId: string, exceptId: string) =>
 const traffic = ({ db, clock }: HandlerDeps, doorbell: (endpointId: string) => Promise<void>) => ({
   lastHour: webhookStats(db).lastHour,
   wake: async (endpointId: string): Promise<void> => {
-    await webhookWork(db).wake([endpointId], clock.now());
+    await webhookWork(db).makeDue([endpointId], clock.now());
     await doorbell(endpointId);
   },
   doorbell,

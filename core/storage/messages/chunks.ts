@@ -134,6 +134,6 @@ const leasing = (rows: Collection<ChunkRow>) => ({
   giveBack: ({ _id, fence }: ChunkRow, dueAt: Date): Promise<boolean> => settle(rows, { id: _id, fence, dueAt }),
 
   /** The same for a chunk whose tenant is suspended. */
-  hold: ({ _id, fence, tenant_id }: ChunkRow, dueAt: Date): Promise<boolean> =>
+  suspend: ({ _id, fence, tenant_id }: ChunkRow, dueAt: Date): Promise<boolean> =>
     settle(rows, { id: _id, fence, dueAt, set: { suspended_tenant: tenant_id } }),
 });

@@ -58,7 +58,7 @@ const leasing = (rows: Rows) => ({
     settle(rows, { id: held._id, fence: held.fence, dueAt, set: { planned } }),
 
   /** The same for a message whose tenant is suspended. */
-  hold: ({ _id, fence, tenant_id }: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
+  suspend: ({ _id, fence, tenant_id }: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
     settle(rows, { id: _id, fence, dueAt, set: { planned, suspended_tenant: tenant_id } }),
 });
 

@@ -85,7 +85,7 @@ export const users = (db: Db) => {
       (await rows.deleteOne({ ...read, _id: id, tenant_id: tenantId })).deletedCount === 1,
 
     /** Forgets the changes that were published, of users that have not changed since. */
-    told: async (published: readonly Pick<UserRow, "_id" | "revision">[]): Promise<void> => {
+    forgetChanges: async (published: readonly Pick<UserRow, "_id" | "revision">[]): Promise<void> => {
       await rows.bulkWrite(
         published.map(({ _id, revision }) => ({
           updateOne: { filter: { _id, revision }, update: { $set: { changed: [], due_at: null } } },

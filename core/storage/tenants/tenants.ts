@@ -44,7 +44,7 @@ export const tenants = (db: Db) => {
   });
   return {
     /** The tenants that have one of these namespaces; each has one owner at most. */
-    holding: async (namespaces: readonly string[]): Promise<TenantRow[]> => {
+    withNamespaces: async (namespaces: readonly string[]): Promise<TenantRow[]> => {
       const owners = await Promise.all(namespaces.map(owner)); // a resource names at most 100
       const found = owners.filter((row) => row !== null);
       return [...new Map(found.map((row) => [row._id, row])).values()]; // one may have several of them

@@ -80,7 +80,7 @@ export const webhookDeliveryCollection: CollectionSpec = {
 };
 
 /** What a request changes in the delivery that it was made for. */
-export type Concluded = Pick<WebhookDeliveryRow, "_id" | "status" | "attempt" | "due_at" | "delivered_at"> & {
+export type DeliveryResult = Pick<WebhookDeliveryRow, "_id" | "status" | "attempt" | "due_at" | "delivered_at"> & {
   made: AttemptRow;
 };
 
@@ -98,7 +98,7 @@ export const webhookDeliveries = (db: Db) => {
      */
     keep: async (made: readonly WebhookDeliveryRow[]): Promise<void> => {
       const existing = await insertNew(rows, made);
-      const sent = existing.flatMap(concludedBy);
+      const sent = existing.flatMap(resultOf);
       if (sent.length > 0) await record(rows, sent);
     },
 
@@ -143,11 +143,11 @@ export const webhookDeliveries = (db: Db) => {
     },
 
     /** Writes the results of requests; one that is written already, or overtaken, changes nothing. */
-    record: (results: readonly Concluded[]): Promise<void> => record(rows, results),
+    record: (results: readonly DeliveryResult[]): Promise<void> => record(rows, results),
   };
 };
 
-const record = async (rows: Collection<WebhookDeliveryRow>, results: readonly Concluded[]): Promise<void> => {
+const record = async (rows: Collection<WebhookDeliveryRow>, results: readonly DeliveryResult[]): Promise<void> => {
   await rows.bulkWrite(results.flatMap(recording), { ordered: false });
 };
 
@@ -155,7 +155,7 @@ const record = async (rows: Collection<WebhookDeliveryRow>, results: readonly Co
  * A delivery that was ended while its request was under way arrives after all, or stays ended: it never waits again. So
  * deliveries only move on: pending, failed, dead, success.
  */
-const recording = ({ _id, made, ...set }: Concluded): AnyBulkWriteOperation<WebhookDeliveryRow>[] => {
+const recording = ({ _id, made, ...set }: DeliveryResult): AnyBulkWriteOperation<WebhookDeliveryRow>[] => {
   const before = { _id, attempt: set.attempt - 1 };
   const $push = { attempts: made };
   const update = { $set: { ...set, error: null }, $push };
@@ -166,7 +166,7 @@ const recording = ({ _id, made, ...set }: Concluded): AnyBulkWriteOperation<Webh
   ];
 };
 
-const concludedBy = (row: WebhookDeliveryRow): Concluded[] => {
+const resultOf = (row: WebhookDeliveryRow): DeliveryResult[] => {
   const { _id, status, attempt, due_at, delivered_at } = row;
   const made = row.attempts.at(-1);
   return made === undefined ? [] : [{ _id, status, attempt, due_at, delivered_at, made }];
@@ -175,13 +175,13 @@ const concludedBy = (row: WebhookDeliveryRow): Concluded[] => {
 /** What becomes of deliveries whose endpoint is not sent to any more. */
 const ending = (rows: Collection<WebhookDeliveryRow>) => ({
   /** Ends a page of what waits for an endpoint; how many there were: call again while it is a full page. */
-  buryPage: async (endpointId: string, error: string): Promise<number> => {
+  endPage: async (endpointId: string, error: string): Promise<number> => {
     const pages = await Promise.all(
       waitingStatuses.map((status) =>
         rows
           .find(waiting(endpointId, status, farAhead), { projection: { _id: 1 } })
-          .limit(buryRows)
-          .batchSize(buryRows)
+          .limit(endedRows)
+          .batchSize(endedRows)
           .toArray(),
       ),
     );
@@ -199,8 +199,8 @@ const ending = (rows: Collection<WebhookDeliveryRow>) => ({
     const page = await rows
       .find({ endpoint_id: endpointId }, { projection: { _id: 1 }, hint: "list" })
       .sort({ _id: 1 })
-      .limit(buryRows)
-      .batchSize(buryRows)
+      .limit(endedRows)
+      .batchSize(endedRows)
       .toArray();
     if (page.length > 0) await rows.deleteMany({ _id: { $in: page.map(({ _id }) => _id) } });
     return page.length;
@@ -208,7 +208,7 @@ const ending = (rows: Collection<WebhookDeliveryRow>) => ({
 });
 
 /** Short enough that other endpoints' reads and writes come between. */
-const buryRows = 500;
+const endedRows = 500;
 
 type Due = { status: "pending" | "failed"; now: Date; limit: number };
 

@@ -30,7 +30,7 @@ export const webhookFailures = (db: Db) => {
       ),
 
     /** Notes what the owner was told, unless the failure is over. */
-    told: async (row: WebhookRow, notice: WebhookNotice): Promise<void> => {
+    noteNotice: async (row: WebhookRow, notice: WebhookNotice): Promise<void> => {
       await rows.updateOne(unchanged(row), { $set: { notified: notice } });
     },
 

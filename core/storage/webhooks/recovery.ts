@@ -49,7 +49,7 @@ export const webhookRecovery = (db: Db) => {
         .toArray(),
 
     /** Has failed deliveries tried again now instead of later. */
-    bringForward: async (ids: readonly string[], now: Date): Promise<void> => {
+    retryNow: async (ids: readonly string[], now: Date): Promise<void> => {
       if (ids.length === 0) return;
       const later = { _id: { $in: [...ids] }, status: "failed" as const, due_at: { $gt: now } };
       await rows.updateMany(later, { $set: { due_at: now } });

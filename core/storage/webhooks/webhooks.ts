@@ -106,7 +106,7 @@ export const webhookCollection: CollectionSpec = {
 };
 
 /** An endpoint under our lease until `until`. */
-export type HeldWebhook = { row: WebhookRow; until: Date };
+export type LeasedWebhook = { row: WebhookRow; until: Date };
 
 type Hold = { holder: string; now: Date; leaseMs: number };
 
@@ -119,14 +119,14 @@ export const webhookWork = (db: Db) => {
     rows,
 
     /** Says that deliveries have become due: should nobody hear the doorbell, the endpoint is looked at at `at`. */
-    wake: async (ids: readonly string[], at: Date): Promise<void> => {
+    makeDue: async (ids: readonly string[], at: Date): Promise<void> => {
       await rows.updateMany({ _id: { $in: [...ids] } }, { $set: { due_at: at }, $inc: { due_changes: 1 } });
     },
 
     exists: async (id: string): Promise<boolean> => (await rows.countDocuments({ _id: id }, { limit: 1 })) === 1,
 
     /** Null when another holds it, or it is gone. */
-    take: async (id: string, hold: Hold): Promise<HeldWebhook | null> => {
+    take: async (id: string, hold: Hold): Promise<LeasedWebhook | null> => {
       const row = await takeLease(rows, { id, ...hold });
       return row === null ? null : { row, until: untilOf(hold) };
     },
@@ -135,7 +135,11 @@ export const webhookWork = (db: Db) => {
      * Holds it for longer, writes what requests told about it, and reads it again. Null when another has taken over, or
      * it is gone.
      */
-    renew: async ({ row }: HeldWebhook, told: Told, hold: Omit<Hold, "holder">): Promise<HeldWebhook | null> => {
+    renew: async (
+      { row }: LeasedWebhook,
+      found: WebhookFindings,
+      hold: Omit<Hold, "holder">,
+    ): Promise<LeasedWebhook | null> => {
       const until = untilOf(hold);
       const lease = { "lease.until": until, due_at: until };
       const write = (filter: Filter<WebhookRow>, set: MatchKeysAndValues<WebhookRow>) =>
@@ -144,7 +148,7 @@ export const webhookWork = (db: Db) => {
           { $set: set },
           after,
         );
-      const fresh = (await write(streakOf(row), { ...lease, ...told })) ?? (await write({}, lease));
+      const fresh = (await write(streakOf(row), { ...lease, ...found })) ?? (await write({}, lease));
       return fresh === null ? null : { row: fresh, until };
     },
 
@@ -152,10 +156,10 @@ export const webhookWork = (db: Db) => {
      * Gives it back, to be looked at again at `dueAt` (null: nothing is left). False, and nothing written, when it was
      * woken, began its streak anew or was lost meanwhile.
      */
-    settle: async ({ row }: HeldWebhook, dueAt: Date | null, told: Told): Promise<boolean> => {
+    settle: async ({ row }: LeasedWebhook, dueAt: Date | null, found: WebhookFindings): Promise<boolean> => {
       const { matchedCount } = await rows.updateOne(
         { _id: row._id, fence: row.fence, due_changes: row.due_changes, ...streakOf(row) },
-        { $set: { ...told, lease: null, due_at: dueAt } },
+        { $set: { ...found, lease: null, due_at: dueAt } },
       );
       return matchedCount === 1;
     },
@@ -170,7 +174,7 @@ export const webhookWork = (db: Db) => {
 };
 
 /** What its holder found out. */
-export type Told = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified" | "suspended_tenant">>;
+export type WebhookFindings = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified" | "suspended_tenant">>;
 
 /**
  * What only its holder changes, but for somebody who begins the streak anew or ends it: what the holder knows of the

@@ -104,7 +104,7 @@ const notify = async (deps: HealthCheckDeps, row: WebhookRow, mail: { isAway: bo
   if (notice === null || mail.isAway || !(await deps.isOurs())) return;
   const told = await deps.tell(row, notice);
   mail.isAway = told === "server_away";
-  if (told === "told" || isTooLate(row, deps.clock.now())) await deps.failures.told(row, notice);
+  if (told === "told" || isTooLate(row, deps.clock.now())) await deps.failures.noteNotice(row, notice);
 };
 
 /** A mailbox that takes nothing for a week after the endpoint was disabled is left alone. */

@@ -204,9 +204,9 @@ describe("the check of endpoints' health", () => {
     const { deps, asides, lines } = given({
       failures: {
         ...webhookFailures(db),
-        told: async (row, notice) => {
+        noteNotice: async (row, notice) => {
           if (row._id === "whk_1") throw new TypeError("no");
-          await webhookFailures(db).told(row, notice);
+          await webhookFailures(db).noteNotice(row, notice);
         },
       },
     });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
 import { ensureIndexes } from "#core/storage/collections.ts";
 import {
-  type Concluded,
+  type DeliveryResult,
   type WebhookDeliveryRow,
   webhookDeliveries,
   webhookDeliveryCollection,
@@ -49,7 +49,7 @@ describe("the deliveries of webhooks", function () {
     failed: { status: "failed", due_at: later, delivered_at: null },
     dead: { status: "dead", due_at: null, delivered_at: null },
   } as const;
-  const concluded = ({ _id, attempt }: WebhookDeliveryRow, outcome: keyof typeof outcomes): Concluded => ({
+  const concluded = ({ _id, attempt }: WebhookDeliveryRow, outcome: keyof typeof outcomes): DeliveryResult => ({
     _id,
     attempt: attempt + 1,
     ...outcomes[outcome],
@@ -77,7 +77,7 @@ describe("the deliveries of webhooks", function () {
       it(`end as their request does: ${outcome}`, async () => {
         const row = aRow();
         await deliveries.keep([row]);
-        await deliveries.buryPage("whk_1", "endpoint disabled");
+        await deliveries.endPage("whk_1", "endpoint disabled");
         await deliveries.record([concluded(row, outcome)]);
         expect(await stored()).to.deep.include({ ...expected[outcome], attempt: 1, attempts: [anAttempt()] });
       });
@@ -85,7 +85,7 @@ describe("the deliveries of webhooks", function () {
       it(`end as their request does, stored by another process meanwhile: ${outcome}`, async () => {
         const row = aRow();
         await deliveries.keep([row]);
-        await deliveries.buryPage("whk_1", "endpoint disabled");
+        await deliveries.endPage("whk_1", "endpoint disabled");
         await deliveries.keep([{ ...row, ...outcomes[outcome], attempt: 1, attempts: [anAttempt()] }]);
         expect(await stored()).to.deep.include({ ...expected[outcome], attempt: 1, attempts: [anAttempt()] });
       });
@@ -98,7 +98,7 @@ describe("the deliveries of webhooks", function () {
       const row = aRow();
       await deliveries.keep([row]);
       await Promise.all([
-        deliveries.buryPage("whk_1", "endpoint disabled"),
+        deliveries.endPage("whk_1", "endpoint disabled"),
         deliveries.record([concluded(row, "success")]),
       ]);
       expect(await stored()).to.include({ status: "success", error: null });
