@@ -8,7 +8,7 @@ import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import type { Managed } from "../settings/managed.ts";
 import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
 import type { Changeable } from "../work/intended-changes.ts";
-import { takeLease } from "../work/leases.ts";
+import { type LeaseTerm, takeLease } from "../work/leases.ts";
 
 /** An outbound endpoint. Its `due_at` is the earliest due delivery; its lease is the right to send to it. */
 export type WebhookRow = DueWork &
@@ -108,8 +108,6 @@ export const webhookCollection: CollectionSpec = {
 /** An endpoint under our lease until `until`. */
 export type LeasedWebhook = { row: WebhookRow; until: Date };
 
-type Hold = { holder: string; now: Date; leaseMs: number };
-
 export type WebhookWork = ReturnType<typeof webhookWork>;
 
 /** What a dispatcher does to endpoints; what it writes to one that it holds names the fence of its lease. */
@@ -126,9 +124,9 @@ export const webhookWork = (db: Db) => {
     exists: async (id: string): Promise<boolean> => (await rows.countDocuments({ _id: id }, { limit: 1 })) === 1,
 
     /** Null when another holds it, or it is gone. */
-    take: async (id: string, hold: Hold): Promise<LeasedWebhook | null> => {
-      const row = await takeLease(rows, { id, ...hold });
-      return row === null ? null : { row, until: untilOf(hold) };
+    take: async (id: string, term: LeaseTerm): Promise<LeasedWebhook | null> => {
+      const row = await takeLease(rows, { id, ...term });
+      return row === null ? null : { row, until: untilOf(term) };
     },
 
     /**
@@ -138,9 +136,9 @@ export const webhookWork = (db: Db) => {
     renew: async (
       { row }: LeasedWebhook,
       found: WebhookFindings,
-      hold: Omit<Hold, "holder">,
+      term: Omit<LeaseTerm, "holder">,
     ): Promise<LeasedWebhook | null> => {
-      const until = untilOf(hold);
+      const until = untilOf(term);
       const lease = { "lease.until": until, due_at: until };
       const write = (filter: Filter<WebhookRow>, set: MatchKeysAndValues<WebhookRow>) =>
         rows.findOneAndUpdate(
@@ -188,7 +186,7 @@ const streakOf = ({ status, failure_count, streak_since = null }: WebhookRow): F
 
 const after = { returnDocument: "after" } as const;
 
-const untilOf = ({ now, leaseMs }: Omit<Hold, "holder">): Date => new Date(now.getTime() + leaseMs);
+const untilOf = ({ now, leaseMs }: Omit<LeaseTerm, "holder">): Date => new Date(now.getTime() + leaseMs);
 
 /** The members of an endpoint's health, of what may be more. */
 export const healthOf = (row: WebhookHealth): WebhookHealth => ({

@@ -3,7 +3,7 @@ import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex, noWork } from "./due.ts";
-import { extendLease, settle, takeLease } from "./leases.ts";
+import { extendLease, type LeaseTerm, settle, takeLease } from "./leases.ts";
 
 /**
  * What is being removed and what follows from it. Written before anything is removed, so that a kill in between leaves
@@ -71,15 +71,12 @@ export const removals = (db: Db) => {
     },
 
     /** Null when another works on it, or nothing is left to do. */
-    take: (id: string, hold: { holder: string; now: Date; leaseMs: number }): Promise<RemovalRow | null> =>
-      takeLease(rows, { id, ...hold }),
+    take: (id: string, term: LeaseTerm): Promise<RemovalRow | null> => takeLease(rows, { id, ...term }),
 
-    extend: ({ _id, fence }: RemovalRow, now: Date, leaseMs: number): Promise<boolean> =>
-      extendLease(rows, { id: _id, fence, now, leaseMs }),
+    extend: (row: RemovalRow, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, row, now, leaseMs),
 
     /** Gives it back until `dueAt`. */
-    rest: ({ _id, fence, passes }: RemovalRow, dueAt: Date): Promise<boolean> =>
-      settle(rows, { id: _id, fence, dueAt, set: { passes } }),
+    rest: (row: RemovalRow, dueAt: Date): Promise<boolean> => settle(rows, row, { dueAt, set: { passes: row.passes } }),
 
     /** Nothing is left to do, unless it has begun anew. */
     end: async ({ _id, fence, removed_at }: RemovalRow): Promise<void> => {

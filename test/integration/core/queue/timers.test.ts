@@ -132,7 +132,7 @@ describe("timers", function () {
     const until1 = inMs(0);
     const part = await run("p1", async (row) => {
       const held = await takeLease(rows, { id: row._id, holder: "w", now: until1, leaseMs: 60_000 });
-      if (row._id === "ended") await settle(rows, { id: row._id, fence: held?.fence ?? 0, dueAt: null });
+      if (row._id === "ended") await settle(rows, { _id: row._id, fence: held?.fence ?? 0 }, { dueAt: null });
       handled.push({ id: row._id, at: 0, by: "", tenant: "" });
     });
     await until(() => handled.length === 2);
