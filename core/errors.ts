@@ -61,7 +61,7 @@ export const refuse = ([first, ...rest]: readonly FieldError[]): void => {
   if (first !== undefined) throw new ValidationError([first, ...rest]);
 };
 
-/** A thing that does not exist, or exists for another tenant: the two are never told apart. */
+/** A thing that does not exist, or exists for another tenant: callers never learn which. */
 export class NotFound extends AppError {
   constructor(resource: string, options?: ErrorOptions) {
     super("HS_NOT_FOUND", `${resource} not found`, { resource }, options);

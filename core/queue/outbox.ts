@@ -14,7 +14,7 @@ export type WithOutbox = Leasable & { tenant_id: string; outbox: OutboxEvent[] }
 export type Outbox = Part & {
   /**
    * Publishes a document's events, then has them cleared. False when JetStream is away, or has no room for the tenant's:
-   * they stay in the document, whose `due_at` brings it back.
+   * they stay in the document, which is due again.
    */
   flush: (row: Pick<WithOutbox, "_id" | "tenant_id" | "outbox"> & { traceparent?: string | null }) => Promise<boolean>;
 };

@@ -63,7 +63,7 @@ export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly An
 };
 
 const stepMs = 500;
-const leaseMs = 3_000; // when the process that held a source is killed, another begins after so long
+const leaseMs = 3_000; // when the process that serves a source is killed, another begins after so long
 const pageRows = 1_000;
 const pageBytes = 16_000_000; // a user has up to 1.5 MB
 const failureMs = { first: 500, most: 5_000 };

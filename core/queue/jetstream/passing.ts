@@ -6,5 +6,5 @@ import { isAway } from "./publish.ts";
 export const isPassing = (error: unknown): boolean =>
   error instanceof Unavailable || isUnreachable(error) || isAway(error);
 
-/** Whether an error may be the fault of one of several things that were written together. */
+/** Whether an error may be the fault of one of several things that were written by one command. */
 export const isOfOne = (error: unknown): boolean => !isPassing(error);

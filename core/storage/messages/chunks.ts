@@ -112,7 +112,7 @@ export const chunks = (db: Db) => {
 };
 
 const leasing = (rows: Collection<ChunkRow>) => ({
-  /** Takes an open chunk that nobody holds. */
+  /** Takes an open chunk whose lease is free. */
   take: (id: string, term: LeaseTerm): Promise<ChunkRow | null> =>
     takeLease(rows, { id, ...term, when: { status: "open" } }),
 
@@ -127,7 +127,7 @@ const leasing = (rows: Collection<ChunkRow>) => ({
 
   giveBack: (chunk: ChunkRow, dueAt: Date): Promise<boolean> => settle(rows, chunk, { dueAt }),
 
-  /** The same for a chunk whose tenant is suspended. */
+  /** Gives it back until its tenant may send again, or until `dueAt`. */
   suspend: (chunk: ChunkRow, dueAt: Date): Promise<boolean> =>
     settle(rows, chunk, { dueAt, set: { suspended_tenant: chunk.tenant_id } }),
 });

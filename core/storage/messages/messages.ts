@@ -36,7 +36,7 @@ export const countKeys = [
 export type Counts = Partial<Record<(typeof countKeys)[number], number>>;
 
 /**
- * A notification as accepted: one document, written once, then moved by whoever holds its lease.
+ * A notification as accepted: one document, written once, then changed by the holder of its lease.
  * `due_at` is its timer (`send_after`) while queued and its safety net while processing; null when it has ended
  * and `outbox` is empty.
  */
@@ -126,7 +126,7 @@ export type MessageFilter = {
 /** What the REST interface does to messages; the dispatcher's part is work.ts. */
 export const messages = (db: Db) => {
   const rows = collectionOf<MessageRow>(db, messageCollection);
-  const insert = gather({ write: (made: readonly MessageRow[]) => insertAll(rows, made), ...together });
+  const insert = gather({ write: (made: readonly MessageRow[]) => insertAll(rows, made), ...batched });
   return {
     rows,
 
@@ -170,7 +170,7 @@ export const messages = (db: Db) => {
 
     /**
      * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
-     * at `sweepAt`, when its outbox may hold an event; else nothing is left to do.
+     * at `sweepAt`, when its outbox may have an event; else nothing is left to do.
      */
     cancel: (tenantId: string, id: string, now: Date, sweepAt: Date): Promise<MessageRow | null> =>
       rows.findOneAndUpdate(
@@ -184,7 +184,7 @@ export const messages = (db: Db) => {
 const pageBytes = 8_000_000; // a message has up to 2 MB, and a page up to 200
 
 /** 20 bodies of 2 MB stay below MongoDB's 48 MB; two writes keep one busy while the other's answer is read. */
-const together = { most: 20, inFlight: 2 };
+const batched = { most: 20, inFlight: 2 };
 
 /** Inserts what can be, and says of each whether it was. */
 const insertAll = async (rows: Collection<MessageRow>, made: readonly MessageRow[]): Promise<boolean[]> => {

@@ -45,10 +45,10 @@ export const firstDay = "first-day";
 const mostPending = 500; // of which most are confirmed within noteMs; a kill leaves those of the requests in hand
 const noteMs = 100; // nobody waits for the note that a message was stored
 
-/** Counters of what was promised and sent. */
+/** Counters of what was reserved and sent. */
 export const usage = (db: Db) => {
   const rows = collectionOf<UsageRow>(db, usageCollection);
-  const confirm = gather({ write: (stored: readonly Stored[]) => confirmAll(rows, stored), ...together });
+  const confirm = gather({ write: (stored: readonly Stored[]) => confirmAll(rows, stored), ...batched });
   return {
     /** Adds `count` unless that would pass `limit`; false when it would. It is pending until confirmed or withdrawn. */
     reserve: async (wanted: Reservation): Promise<boolean> => {
@@ -89,7 +89,7 @@ const idOf = (tenantId: string, period: string): string => `${tenantId}:${period
 
 type Stored = { usageId: string; messageId: string };
 
-const together = { most: 200, inFlight: 1, lingerMs: noteMs };
+const batched = { most: 200, inFlight: 1, lingerMs: noteMs };
 
 const confirmAll = async (rows: Collection<UsageRow>, stored: readonly Stored[]): Promise<void[]> => {
   for (const [usageId, group] of Map.groupBy(stored, (one) => one.usageId)) {

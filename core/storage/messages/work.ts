@@ -54,7 +54,7 @@ const leasing = (rows: Rows) => ({
   rest: (message: Leased, dueAt: Date, planned: boolean): Promise<boolean> =>
     settle(rows, message, { dueAt, set: { planned } }),
 
-  /** The same for a message whose tenant is suspended. */
+  /** The same until its tenant may send again, or until `dueAt`. */
   suspend: (message: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
     settle(rows, message, { dueAt, set: { planned, suspended_tenant: message.tenant_id } }),
 });

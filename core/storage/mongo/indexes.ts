@@ -68,7 +68,7 @@ const indexesOf = async (db: Db, name: string): Promise<IndexDescriptionInfo[]> 
   }
 };
 
-/** What of an index decides what it promises. */
+/** What of an index decides which queries and which uniqueness it serves. */
 const shape = (index: IndexDescription | IndexDescriptionInfo): string =>
   JSON.stringify({
     key: Object.entries(index.key).map(([field, order]) => [field, Number(order)]),

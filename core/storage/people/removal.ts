@@ -4,7 +4,7 @@ import { userDeleted } from "./events.ts";
 import type { SubscriptionRow } from "./subscription-row.ts";
 import type { UserRow } from "./users.ts";
 
-/** Of a user with his subscriptions. */
+/** Of a user with their subscriptions. */
 export const userRemoval = (user: UserRow, owned: readonly SubscriptionRow[], now: Date): RemovalRow => ({
   ...removal(user, now),
   kind: "user",

@@ -41,7 +41,7 @@ export const subscriptionCounts = (db: Db) => {
   };
 };
 
-/** An app is one tenant's. Nothing is asked for that the index of audiences does not hold: that would cost twice as much. */
+/** Only members of the index of audiences: another one, e.g. the tenant, would cost twice as much, and an app is one tenant's. */
 const filterOf = ({ appId, channel, status, testOnly }: AppStretch, id: string): Filter<SubscriptionRow> => ({
   app_id: appId,
   channel,

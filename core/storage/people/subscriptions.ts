@@ -9,7 +9,7 @@ import { type SubscriptionRow, subscriptionCollection } from "./subscription-row
 
 export type Subscriptions = ReturnType<typeof subscriptions>;
 
-const mostOfUser = 100; // of which a user may have 20; the rest is room for what imports bring
+const mostOfUser = 100; // of which a user may have 20; the rest is room for imports
 
 export const subscriptions = (db: Db) => {
   const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
@@ -53,7 +53,7 @@ export const subscriptions = (db: Db) => {
         .limit(mostOfUser * userIds.length)
         .toArray(),
 
-    /** Repeats a user's external id on his subscriptions. */
+    /** Repeats a user's external id on their subscriptions. */
     nameOwner: async (tenantId: string, appId: string, userId: string, externalId: string | null): Promise<void> => {
       await rows.updateMany(
         { app_id: appId, user_id: userId, tenant_id: tenantId, external_id: { $ne: externalId } },
@@ -105,10 +105,10 @@ const changeRead = (
   return rows.findOneAndUpdate(filter, withEvent(read, change), { returnDocument: "after" });
 };
 
-/** What the event of its end tells of a subscription must still be so. */
+/** What the event of its end says of a subscription must still be so. */
 const asRead = ({ status, user_id, token }: SubscriptionRow) => ({ status, user_id, token });
 
-/** Whether a change ended a subscription: then it tells so. One that was invalid may have told it before. */
+/** Whether a change ended a subscription: then there is an event. One that was invalid may have had it before. */
 export const isEnded = (
   before: Pick<SubscriptionRow, "status" | "unsubscribed_at">,
   after: Partial<SubscriptionRow>,
@@ -120,7 +120,7 @@ const withCreated = (row: SubscriptionRow): SubscriptionRow => ({
   due_at: sweepAfter(row.created_at),
 });
 
-/** A change, with the event that tells of it when it ends the subscription. */
+/** A change, with its event when it ends the subscription. */
 const withEvent = (read: SubscriptionRow, change: Partial<SubscriptionRow>): UpdateFilter<SubscriptionRow> => {
   if (!isEnded(read, change)) return { $set: change };
   const row = { ...read, ...change };

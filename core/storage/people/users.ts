@@ -5,7 +5,7 @@ import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
 
 /**
- * A person of an app. `alias_keys` holds `label:id` of every alias, `external_id` included: unique within the app.
+ * A person of an app. `alias_keys` has `label:id` of every alias, `external_id` included: unique within the app.
  * `due_at` is when its events are to be published, should nobody have done so.
  */
 export type UserRow = DueWork & {
@@ -26,9 +26,9 @@ export type UserRow = DueWork & {
   updated_at: Date;
   /** Events that may not have been published yet. */
   outbox: OutboxEvent[];
-  /** What has changed since the last `user.updated`, e.g. `tags.plan`: the next one tells all of it. */
+  /** What has changed since the last `user.updated`, e.g. `tags.plan`: the next one names all of it. */
   changed: string[];
-  /** Grows with every change: names the event that tells of it. */
+  /** Grows with every change: its event is named by it. */
   revision: number;
 };
 
@@ -49,7 +49,7 @@ export const userCollection: CollectionSpec = {
 
 export type Users = ReturnType<typeof users>;
 
-/** What a user as he is now becomes. It raises the revision with whatever it changes. */
+/** The change of a user as it is now. It raises the revision with whatever it changes. */
 export type ChangeOfUser = (user: UserRow) => UpdateFilter<UserRow>;
 
 export const users = (db: Db) => {
@@ -60,7 +60,7 @@ export const users = (db: Db) => {
 
     /** The user that has an alias; label `user_id` is our own id. */
     find: async (tenantId: string, appId: string, label: string, id: string): Promise<UserRow | null> => {
-      if (label.includes(":")) return null; // no label has one: its end would be taken for the begin of an id
+      if (label.includes(":")) return null; // no label has one: what follows it would be taken for the beginning of an id
       const named = label === "user_id" ? { _id: id } : { alias_keys: aliasKey(label, id) };
       return rows.findOne({ app_id: appId, tenant_id: tenantId, ...named });
     },
@@ -80,7 +80,7 @@ export const users = (db: Db) => {
     update: (tenantId: string, read: UserRow, change: ChangeOfUser): Promise<UserRow | null> =>
       alone(read._id, () => unlessTaken(() => update(rows, tenantId, read, change), null)),
 
-    /** False when he is gone, or no longer as he was `read`. */
+    /** False when the user is gone, or no longer as it was `read`. */
     remove: async (tenantId: string, id: string, read: Partial<Pick<UserRow, "revision">> = {}): Promise<boolean> =>
       (await rows.deleteOne({ ...read, _id: id, tenant_id: tenantId })).deletedCount === 1,
 

@@ -17,7 +17,7 @@ export const cursorSecretCollection: CollectionSpec = {
  * What the cursors of an installation are signed with, in all replicas and for good: the secret that was kept first, or
  * `made` when there is none yet. It lies beside what cursors point into and not under the key ring, whose keys come and
  * go while cursors do not expire. A signature only tells our cursors from others: whoever could make one up would read
- * no more than what his key may read anyway.
+ * no more than what their key may read anyway.
  */
 export const keepCursorSecret = async (db: Db, made: Buffer): Promise<Buffer> => {
   const rows = collectionOf<CursorSecretRow>(db, cursorSecretCollection);

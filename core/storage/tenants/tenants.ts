@@ -11,7 +11,7 @@ export type TenantRow = {
   namespaces: string[];
   suspended: boolean;
   suspended_reason: string | null;
-  /** Where the owner is told of what needs a person. */
+  /** Where mails to the owner go. */
   contact_email: string | null;
   managed: Managed | null;
   created_at: Date;

@@ -110,7 +110,7 @@ export const webhookDeliveries = (db: Db) => {
       return new Set(found.map(({ _id }) => _id));
     },
 
-    /** Which of these events a stored batch of the endpoint holds. */
+    /** Which of these events are in a stored batch of the endpoint. */
     grouped: async (endpointId: string, eventIds: readonly string[]): Promise<Set<string>> => {
       const found = await rows
         .find(

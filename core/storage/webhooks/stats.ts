@@ -27,8 +27,8 @@ export type WebhookStatsChange = Omit<WebhookStatsRow, "_id"> & { endpointId: st
 export const bucketMs = 300_000;
 
 /**
- * Upper bounds of the latency histogram, ms: each about 1.7 times the one before. 11 s holds what the standard deadline of
- * 10 s cut off, 31 s what the longest one did.
+ * Upper bounds of the latency histogram, ms: each about 1.7 times the one before. What the standard deadline of 10 s
+ * cut off counts as 11 s, what the longest one did as 31 s.
  */
 export const latencyBoundsMs = [
   1, 2, 3, 5, 9, 15, 25, 45, 75, 130, 220, 400, 650, 1_100, 2_000, 3_500, 6_000, 11_000, 18_000, 31_000,
@@ -78,7 +78,7 @@ export const webhookStats = (db: Db) => {
       return { last_hour: windowOf(hour), last_day: windowOf(found) };
     },
 
-    /** As `summary` tells it; those that are asked for together are read together. */
+    /** As in `summary`; those of several endpoints that are asked for at the same time are read at once. */
     lastHour: async (endpointId: string, now: Date): Promise<HealthWindow> => {
       const startsAt = agoMs(now, hourMs);
       const ids = Array.from({ length: bucketsPerHour }, (_, n) => idOf(endpointId, startsAt + n * bucketMs));

@@ -23,7 +23,7 @@ export type WebhookRow = DueWork &
     events: EventKind[];
     event_names: string[];
     batch: boolean;
-    /** Each value sealed under `webhooks/<id>/headers/<name>`. A list: names may hold dots. */
+    /** Each value sealed under `webhooks/<id>/headers/<name>`. A list: names may have dots. */
     headers: { name: string; value: Sealed }[];
     body_template: string | null;
     body_content_type: "application/json" | "text/plain";
@@ -35,7 +35,7 @@ export type WebhookRow = DueWork &
     max_in_flight: number;
     timeout_ms: number;
     recovery: RecoveryRow | null;
-    /** Grows whenever deliveries became due: who gives the endpoint back sees whether it was woken meanwhile. */
+    /** Grows whenever deliveries became due: who gives the endpoint back sees whether that happened meanwhile. */
     due_changes: number;
     /** The last mail that its owner got about this failure; null when none was sent. */
     notified: "failing" | "week" | "disabled" | null;
@@ -47,7 +47,7 @@ export type WebhookRow = DueWork &
     updated_at: Date;
   };
 
-/** A wish to send again what had failed or was missed; done page by page by whoever holds the endpoint. */
+/** A request to send again what had failed or was missed; done page by page by the holder of the endpoint's lease. */
 export type RecoveryRow = {
   /** `rec_…` */
   id: string;
@@ -110,27 +110,27 @@ export type LeasedWebhook = { row: WebhookRow; until: Date };
 
 export type WebhookWork = ReturnType<typeof webhookWork>;
 
-/** What a dispatcher does to endpoints; what it writes to one that it holds names the fence of its lease. */
+/** What a dispatcher does to endpoints; what it writes under a lease names its fence. */
 export const webhookWork = (db: Db) => {
   const rows = collectionOf<WebhookRow>(db, webhookCollection);
   return {
     rows,
 
-    /** Says that deliveries have become due: should nobody hear the doorbell, the endpoint is looked at at `at`. */
+    /** Notes that deliveries have become due: should the endpoint hint be lost, the endpoint is looked at at `at`. */
     makeDue: async (ids: readonly string[], at: Date): Promise<void> => {
       await rows.updateMany({ _id: { $in: [...ids] } }, { $set: { due_at: at }, $inc: { due_changes: 1 } });
     },
 
     exists: async (id: string): Promise<boolean> => (await rows.countDocuments({ _id: id }, { limit: 1 })) === 1,
 
-    /** Null when another holds it, or it is gone. */
+    /** Null when another has the lease, or it is gone. */
     take: async (id: string, term: LeaseTerm): Promise<LeasedWebhook | null> => {
       const row = await takeLease(rows, { id, ...term });
       return row === null ? null : { row, until: untilOf(term) };
     },
 
     /**
-     * Holds it for longer, writes what requests told about it, and reads it again. Null when another has taken over, or
+     * Extends the lease, writes what requests showed, and reads the endpoint again. Null when another has taken over, or
      * it is gone.
      */
     renew: async (
@@ -151,8 +151,8 @@ export const webhookWork = (db: Db) => {
     },
 
     /**
-     * Gives it back, to be looked at again at `dueAt` (null: nothing is left). False, and nothing written, when it was
-     * woken, began its streak anew or was lost meanwhile.
+     * Gives it back, to be looked at again at `dueAt` (null: nothing is left). False, and nothing written, when deliveries
+     * became due, its streak began anew or the lease was lost meanwhile.
      */
     settle: async ({ row }: LeasedWebhook, dueAt: Date | null, found: WebhookFindings): Promise<boolean> => {
       const { matchedCount } = await rows.updateOne(
@@ -171,12 +171,12 @@ export const webhookWork = (db: Db) => {
   };
 };
 
-/** What its holder found out. */
+/** What the holder of its lease found out. */
 export type WebhookFindings = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified" | "suspended_tenant">>;
 
 /**
- * What only its holder changes, but for somebody who begins the streak anew or ends it: what the holder knows of the
- * endpoint's health is void then.
+ * Only the holder of the lease changes these, but for somebody who enables or disables the endpoint: then what the holder
+ * knows of its health is not written.
  */
 const streakOf = ({ status, failure_count, streak_since = null }: WebhookRow): Filter<WebhookRow> => ({
   status,

@@ -3,8 +3,8 @@ import { sweepMs } from "../../domain/durations.ts";
 
 /**
  * Members of every document that still needs work. One mechanism serves timers, retries, lease expiry and the sweep:
- * when `due_at` passes, `queue/timers.ts` rings the document's hint and moves `due_at` on, until the work is done and
- * `due_at` is null. Whoever works on the document holds `lease` and writes only under its `fence`.
+ * when `due_at` passes, core/queue/timers.ts publishes the document's hint and moves `due_at` on, until the work is done
+ * and `due_at` is null. Whoever works on the document has its `lease` and writes only under its `fence`.
  */
 export type DueWork = {
   due_at: Date | null;
@@ -28,7 +28,7 @@ export const dueIndex: IndexDescription = {
 /** The tenant for which a document waits, as long as the tenant is suspended; left behind once it has ended. */
 export type SuspendedWork = { suspended_tenant?: string };
 
-/** The index by which a tenant's documents are found when it may send again: those that were held alone. */
+/** The index by which a tenant's documents are found when it may send again: it has only those that wait for that. */
 export const suspendedIndex: IndexDescription = {
   key: { suspended_tenant: 1 },
   name: "suspended_tenant",

@@ -69,7 +69,7 @@ export type Settle<Row extends Leasable> = {
   push?: PushOperator<Row>;
 };
 
-/** Gives a lease back together with what its holder found out. False, and nothing written, when the fence is old. */
+/** Gives a lease back and writes, in the same command, what its holder found out. False, and nothing written, when the fence is old. */
 export const settle = async <Row extends Leasable>(
   rows: Collection<Row>,
   { _id, fence }: Leased,

@@ -46,7 +46,7 @@ export const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "te
 
 const soonMs = 1_000; // by then whoever removes it has done so and published its events
 
-/** He may have been found by more ids before. */
+/** Ids that were added before stay: they may be in events, too. */
 const renewed = ({ keys, outbox }: RemovalRow): UpdateFilter<RemovalRow> => ({
   $addToSet: { keys: { $each: keys } },
   $set: { outbox },
@@ -61,7 +61,7 @@ export const removals = (db: Db) => {
 
     /**
      * Writes down that something is to be removed. One that was begun before stays as it is; but that of an app, which
-     * may be kept after all, begins anew, and that of a user tells of him as he is now.
+     * may be kept after all, begins anew, and that of a user names them as they are now.
      */
     begin: async (row: RemovalRow): Promise<void> => {
       if (await insertNew(rows, row)) return;
