@@ -84,7 +84,7 @@ const exceptions: readonly QueryException[] = [
   },
   {
     of: ({ collection, filter }) => collection === "webhook_deliveries" && filter !== undefined && "people" in filter,
-    because: "a person's deliveries are read once, when he is erased: they are sorted when they are found",
+    because: "a person's deliveries are read once, when they are erased: they are sorted when they are found",
   },
   {
     of: ({ collection, filter }) => collection === "messages" && filter !== undefined && "idempotency_key" in filter,

@@ -105,7 +105,7 @@ describe("queue over NATS", function () {
   });
 
   describe("eventPublisher", () => {
-    it("sends events of one tenant together, at most 100 or 64 KiB, every one once", async () => {
+    it("sends events of one tenant in batches of at most 100 or 64 KiB, every one once", async () => {
       await nats.jsm.streams.delete("batch-events").catch(() => false);
       await ensureStream(nats.jsm, eventStream("batch"));
       const events = [

@@ -73,7 +73,7 @@ describe("copies of a stream", function () {
   });
 });
 
-/** Three servers that keep streams together. */
+/** Three servers of one cluster. */
 const startCluster = async () => {
   await mkdir(testDir, { recursive: true });
   const dir = await mkdtemp(join(testDir, "cluster-"));

@@ -131,8 +131,8 @@ describe("timers", function () {
     await rows.insertMany([aRow("taken", inMs(-10)), aRow("ended", inMs(-10))]);
     const until1 = inMs(0);
     const part = await run("p1", async (row) => {
-      const held = await takeLease(rows, { id: row._id, holder: "w", now: until1, leaseMs: 60_000 });
-      if (row._id === "ended") await settle(rows, { _id: row._id, fence: held?.fence ?? 0 }, { dueAt: null });
+      const leased = await takeLease(rows, { id: row._id, holder: "w", now: until1, leaseMs: 60_000 });
+      if (row._id === "ended") await settle(rows, { _id: row._id, fence: leased?.fence ?? 0 }, { dueAt: null });
       handled.push({ id: row._id, at: 0, by: "", tenant: "" });
     });
     await until(() => handled.length === 2);
@@ -192,14 +192,14 @@ describe("timers", function () {
   });
 
   it("lets the holder of a lease on a document that could not be handled decide when it is due", async () => {
-    await rows.insertOne(aRow("held", inMs(-1)));
+    await rows.insertOne(aRow("leased", inMs(-1)));
     const until1 = inMs(5_000);
     await run("p1", async ({ _id: id }) => {
       await rows.updateOne({ _id: id }, { $set: { lease: { holder: "w", until: until1 }, due_at: until1 } });
       throw new Error("no");
     });
-    await until(async () => (await rows.findOne({ _id: "held" }))?.set_aside !== undefined);
-    expect(await dueOf("held")).to.equal(until1.getTime());
+    await until(async () => (await rows.findOne({ _id: "leased" }))?.set_aside !== undefined);
+    expect(await dueOf("leased")).to.equal(until1.getTime());
   });
 
   it("handles what follows one for which alone a store seems to be away", async () => {

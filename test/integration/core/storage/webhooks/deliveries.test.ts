@@ -49,7 +49,7 @@ describe("the deliveries of webhooks", function () {
     failed: { status: "failed", due_at: later, delivered_at: null },
     dead: { status: "dead", due_at: null, delivered_at: null },
   } as const;
-  const concluded = ({ _id, attempt }: WebhookDeliveryRow, outcome: keyof typeof outcomes): DeliveryResult => ({
+  const resultOf = ({ _id, attempt }: WebhookDeliveryRow, outcome: keyof typeof outcomes): DeliveryResult => ({
     _id,
     attempt: attempt + 1,
     ...outcomes[outcome],
@@ -78,7 +78,7 @@ describe("the deliveries of webhooks", function () {
         const row = aRow();
         await deliveries.keep([row]);
         await deliveries.endPage("whk_1", "endpoint disabled");
-        await deliveries.record([concluded(row, outcome)]);
+        await deliveries.record([resultOf(row, outcome)]);
         expect(await stored()).to.deep.include({ ...expected[outcome], attempt: 1, attempts: [anAttempt()] });
       });
 
@@ -99,7 +99,7 @@ describe("the deliveries of webhooks", function () {
       await deliveries.keep([row]);
       await Promise.all([
         deliveries.endPage("whk_1", "endpoint disabled"),
-        deliveries.record([concluded(row, "success")]),
+        deliveries.record([resultOf(row, "success")]),
       ]);
       expect(await stored()).to.include({ status: "success", error: null });
     }
@@ -112,8 +112,8 @@ describe("the deliveries of webhooks", function () {
     const page = { ...anyDelivery, isDescending: true, limit: 100 };
     const move = async (): Promise<void> => {
       for (const row of whole) {
-        await deliveries.record([concluded(row, "failed")]);
-        await deliveries.record([concluded({ ...row, attempt: 1 }, "success")]);
+        await deliveries.record([resultOf(row, "failed")]);
+        await deliveries.record([resultOf({ ...row, attempt: 1 }, "success")]);
       }
     };
     for (let round = 0; round < 4; round++) {
