@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { allCollections } from "./collections.ts";
 import { type CollectionSpec, collectionOf } from "./mongo/collection.ts";
+import { findIds } from "./mongo/pages.ts";
 import { type TenantRow, tenantCollection } from "./tenants/tenants.ts";
 import { suspendedIndex } from "./work/due.ts";
 
@@ -10,11 +11,8 @@ export type Suspension = ReturnType<typeof suspension>;
 
 /** Which tenants may not send, and what waits because of it. */
 export const suspension = (db: Db) => ({
-  suspendedIds: async (): Promise<string[]> => {
-    const rows = collectionOf<TenantRow>(db, tenantCollection);
-    const found = rows.find({ suspended: true }, { projection: { _id: 1 }, hint: "suspended" });
-    return (await found.toArray()).map(({ _id }) => _id);
-  },
+  suspendedIds: (): Promise<string[]> =>
+    findIds(collectionOf<TenantRow>(db, tenantCollection), { suspended: true }, { hint: "suspended" }),
 
   /** Has all that waited for a tenant looked at now; what has ended meanwhile stays ended. */
   release: async (tenantId: string, now: Date): Promise<void> => {
@@ -29,14 +27,11 @@ const releaseFrom = async (
   spec: CollectionSpec,
   { tenantId, now }: { tenantId: string; now: Date },
 ): Promise<void> => {
-  const rows = collectionOf<{ _id: string }>(db, spec);
+  const rows = collectionOf<{ _id: string; suspended_tenant: string }>(db, spec);
   const waiting = { suspended_tenant: tenantId };
   const due = { due_at: { $cond: [{ $eq: ["$due_at", null] }, null, now] }, ...spec.resumed };
   for (let found = pageRows; found === pageRows; ) {
-    const page = rows
-      .find(waiting, { projection: { _id: 1 }, hint: "suspended_tenant", batchSize: pageRows + 1 })
-      .limit(pageRows);
-    const ids = (await page.toArray()).map(({ _id }) => _id);
+    const ids = await findIds(rows, waiting, { hint: "suspended_tenant", limit: pageRows });
     found = ids.length;
     const update = [{ $set: due }, { $unset: "suspended_tenant" }];
     if (found > 0) await rows.updateMany({ ...waiting, _id: { $in: ids } }, update);

@@ -7,6 +7,7 @@ import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
+import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
 import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
 import { removeMessages } from "./removal.ts";
@@ -144,10 +145,8 @@ export const messages = (db: Db) => {
       ),
 
     /** Which of these messages there are; `ids` are 500 at most. */
-    stored: async (tenantId: string, ids: readonly string[]): Promise<Set<string>> => {
-      const found = rows.find({ _id: { $in: [...ids] }, tenant_id: tenantId }, { projection: { _id: 1 } });
-      return new Set((await found.toArray()).map(({ _id }) => _id));
-    },
+    stored: async (tenantId: string, ids: readonly string[]): Promise<Set<string>> =>
+      new Set(await findIds(rows, { _id: { $in: [...ids] }, tenant_id: tenantId })),
 
     /** Frees the key of a message that has been remembered long enough. */
     releaseKey: async (tenantId: string, id: string): Promise<void> => {

@@ -1,5 +1,6 @@
 import type { Collection, Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
+import { findIds } from "../mongo/pages.ts";
 import { removePages } from "../work/removal-pages.ts";
 import { chunkCollection } from "./chunks.ts";
 import { deliveryCollection } from "./deliveries.ts";
@@ -26,7 +27,8 @@ export const removeMessages = async (
   let busy = 0;
   for (let after = ""; ; ) {
     signal?.throwIfAborted();
-    const ids = await idsAfter(messages, appId, after);
+    const ofApp = { app_id: appId, _id: { $gt: after } };
+    const ids = await findIds(messages, ofApp, { hint: "list", sort: { _id: 1 }, limit: page });
     const idle = await idleOf(db, messages, ids, now);
     const filter = { message_id: { $in: idle } };
     for (const { rows, hint } of parts) await removePages(rows, { filter, hint, pages: Infinity, signal });
@@ -52,11 +54,6 @@ const removeUnended = async (db: Db, messages: Collection<MessageRow>, ids: read
   }
 };
 
-const idsAfter = async (rows: Collection<MessageRow>, appId: string, after: string): Promise<string[]> => {
-  const found = rows.find({ app_id: appId, _id: { $gt: after } }, { projection: { _id: 1 }, hint: "list" });
-  return (await found.sort({ _id: 1 }).limit(page).toArray()).map(({ _id }) => _id);
-};
-
 /** Messages that nobody works on: neither they nor a chunk of theirs is leased. */
 const idleOf = async (
   db: Db,
@@ -65,13 +62,12 @@ const idleOf = async (
   now: Date,
 ): Promise<string[]> => {
   const isLeased = { "lease.until": { $gt: now } };
-  const leased = messages.find({ _id: { $in: [...ids] }, ...isLeased }, { projection: { _id: 1 } });
   const chunks = collectionOf<Part>(db, chunkCollection).find(
     { message_id: { $in: [...ids] }, ...isLeased },
     { projection: { message_id: 1 } },
   );
   const busy = new Set([
-    ...(await leased.toArray()).map(({ _id }) => _id),
+    ...(await findIds(messages, { _id: { $in: [...ids] }, ...isLeased })),
     ...(await chunks.toArray()).map(({ message_id }) => message_id),
   ]);
   return ids.filter((id) => !busy.has(id));

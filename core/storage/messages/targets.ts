@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { gather } from "../../runtime/batching/gather.ts";
 import { collectionOf } from "../mongo/collection.ts";
+import { inPages } from "../mongo/pages.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
 import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
 
@@ -106,9 +107,5 @@ const readShared = async <Row>({ read, keysOf }: Lookup<Row>, wanted: readonly W
   return wanted.map((one) => found.get(one) ?? []);
 };
 
-const byPages = async <Row>(of: Of, keys: readonly string[], read: Lookup<Row>["read"]): Promise<Row[]> => {
-  const rows: Row[] = [];
-  for (let from = 0; from < keys.length; from += pageKeys)
-    rows.push(...(await read(of, keys.slice(from, from + pageKeys))));
-  return rows;
-};
+const byPages = <Row>(of: Of, keys: readonly string[], read: Lookup<Row>["read"]): Promise<Row[]> =>
+  inPages(keys, pageKeys, (page) => read(of, page));

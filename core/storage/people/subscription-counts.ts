@@ -20,11 +20,11 @@ export const subscriptionCounts = (db: Db) => {
   return {
     /** How many of a stretch there are behind an id, at most `most`. */
     behind: (of: AppStretch, id: string, most: number): Promise<number> =>
-      rows.countDocuments(filterOf(of, id), { limit: most }),
+      rows.countDocuments(stretchFilter(of, id), { limit: most }),
 
     /** The id of the nth of a stretch behind an id; null when there are fewer. */
     nthBehind: async (of: AppStretch, id: string, n: number): Promise<string | null> => {
-      const found = rows.find(filterOf(of, id), { projection: { _id: 1 } }).sort({ _id: 1 });
+      const found = rows.find(stretchFilter(of, id), { projection: { _id: 1 } }).sort({ _id: 1 });
       const [row] = await found
         .skip(n - 1)
         .limit(1)
@@ -42,7 +42,10 @@ export const subscriptionCounts = (db: Db) => {
 };
 
 /** Only members of the index of audiences: another one, e.g. the tenant, would cost twice as much, and an app is one tenant's. */
-const filterOf = ({ appId, channel, status, testOnly }: AppStretch, id: string): Filter<SubscriptionRow> => ({
+export const stretchFilter = (
+  { appId, channel, status, testOnly }: AppStretch,
+  id: string,
+): Filter<SubscriptionRow> => ({
   app_id: appId,
   channel,
   status,

@@ -2,6 +2,7 @@ import { type AnyBulkWriteOperation, type Collection, type Db } from "mongodb";
 import type { WebhookErrorClass } from "../../schema/vocabulary/webhook-errors.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
 import { duplicatesOf } from "../mongo/duplicate.ts";
+import { findIds } from "../mongo/pages.ts";
 import { eraseDeliveries } from "./erasure.ts";
 import type { StoredPeople } from "./people.ts";
 
@@ -103,12 +104,8 @@ export const webhookDeliveries = (db: Db) => {
     },
 
     /** Which of these are stored already. */
-    known: async (ids: readonly string[]): Promise<Set<string>> => {
-      const found = await rows
-        .find({ _id: { $in: [...ids] } }, { projection: { _id: 1 }, batchSize: ids.length })
-        .toArray();
-      return new Set(found.map(({ _id }) => _id));
-    },
+    known: async (ids: readonly string[]): Promise<Set<string>> =>
+      new Set(await findIds(rows, { _id: { $in: [...ids] } })),
 
     /** Which of these events are in a stored batch of the endpoint. */
     grouped: async (endpointId: string, eventIds: readonly string[]): Promise<Set<string>> => {
@@ -177,15 +174,9 @@ const ending = (rows: Collection<WebhookDeliveryRow>) => ({
   /** Ends a page of what waits for an endpoint; how many there were: call again while it is a full page. */
   endPage: async (endpointId: string, error: string): Promise<number> => {
     const pages = await Promise.all(
-      waitingStatuses.map((status) =>
-        rows
-          .find(waiting(endpointId, status, farAhead), { projection: { _id: 1 } })
-          .limit(endedRows)
-          .batchSize(endedRows)
-          .toArray(),
-      ),
+      waitingStatuses.map((status) => findIds(rows, waiting(endpointId, status, farAhead), { limit: endedRows })),
     );
-    const ids = pages.flat().map(({ _id }) => _id);
+    const ids = pages.flat();
     if (ids.length === 0) return 0;
     await rows.updateMany(
       { _id: { $in: ids }, due_at: { $ne: null } },
@@ -196,14 +187,10 @@ const ending = (rows: Collection<WebhookDeliveryRow>) => ({
 
   /** Removes a page of an endpoint's deliveries; how many there were. */
   removePage: async (endpointId: string): Promise<number> => {
-    const page = await rows
-      .find({ endpoint_id: endpointId }, { projection: { _id: 1 }, hint: "list" })
-      .sort({ _id: 1 })
-      .limit(endedRows)
-      .batchSize(endedRows)
-      .toArray();
-    if (page.length > 0) await rows.deleteMany({ _id: { $in: page.map(({ _id }) => _id) } });
-    return page.length;
+    const all = { hint: "list", sort: { _id: 1 }, limit: endedRows } as const;
+    const ids = await findIds(rows, { endpoint_id: endpointId }, all);
+    if (ids.length > 0) await rows.deleteMany({ _id: { $in: ids } });
+    return ids.length;
   },
 });
 

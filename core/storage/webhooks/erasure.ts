@@ -1,6 +1,7 @@
 import type { AnyBulkWriteOperation, Collection } from "mongodb";
 import { erasedBody, erasedSubject } from "../../domain/people/erased.ts";
 import type { Person } from "../mongo/collection.ts";
+import { findIds } from "../mongo/pages.ts";
 import type { WebhookDeliveryRow } from "./deliveries.ts";
 import { peopleIn, storedPeople } from "./people.ts";
 
@@ -29,16 +30,9 @@ export const eraseDeliveries = async (rows: Deliveries, person: Person, signal?:
 };
 
 /** The ids first: the rows are written while they are gone through. */
-const idsAfter = async (rows: Deliveries, { appId, keys }: Person, after: string): Promise<string[]> => {
-  const found = rows
-    .find(
-      { app_id: appId, people: { $in: [...keys] }, _id: { $gt: after } },
-      { projection: { _id: 1 }, hint: "people" },
-    )
-    .sort({ _id: 1 })
-    .limit(pageIds)
-    .batchSize(pageIds + 1);
-  return (await found.toArray()).map(({ _id }) => _id);
+const idsAfter = (rows: Deliveries, { appId, keys }: Person, after: string): Promise<string[]> => {
+  const about = { app_id: appId, people: { $in: [...keys] }, _id: { $gt: after } };
+  return findIds(rows, about, { hint: "people", sort: { _id: 1 }, limit: pageIds });
 };
 
 const members = { payload: 1, people: 1, subject_id: 1, event_type: 1, due_at: 1 } as const;

@@ -36,11 +36,8 @@ export const webhookFailures = (db: Db) => {
 
     /** How many endpoints are in each state. */
     states: async (): Promise<Record<WebhookHealth["status"], number>> => {
-      const [active, failing, disabled] = await Promise.all([
-        rows.countDocuments({ status: "active" }),
-        rows.countDocuments({ status: "failing" }),
-        rows.countDocuments({ status: "disabled" }),
-      ]);
+      const count = (status: WebhookHealth["status"]) => rows.countDocuments({ status });
+      const [active, failing, disabled] = await Promise.all([count("active"), count("failing"), count("disabled")]);
       return { active, failing, disabled };
     },
   };

@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
+import { findIds } from "../mongo/pages.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "./deliveries.ts";
 import { type DeliveryStatus, type HistoryFilter, type HistoryRange, historyReader } from "./history.ts";
 
@@ -29,9 +30,7 @@ export const webhookRecovery = (db: Db) => {
     /** Of these, the ids of those that arrived. */
     arrived: async (ids: readonly string[]): Promise<Set<string>> => {
       if (ids.length === 0) return new Set();
-      const wanted = { _id: { $in: [...ids] }, status: "success" as const };
-      const found = await rows.find(wanted, { projection: { _id: 1 }, batchSize: ids.length + 1 }).toArray();
-      return new Set(found.map(({ _id }) => _id));
+      return new Set(await findIds(rows, { _id: { $in: [...ids] }, status: "success" }));
     },
 
     /** Replays of events that have arrived or still may. */

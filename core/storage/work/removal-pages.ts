@@ -1,4 +1,5 @@
 import type { Collection, Filter } from "mongodb";
+import { findIds } from "../mongo/pages.ts";
 
 /** Documents removed by one command at most: it takes some 50 ms, and others' writes come between. */
 export const removedAtOnce = 1_000;
@@ -23,10 +24,7 @@ export const removePages = async <Row extends { _id: string }>(
 ): Promise<boolean> => {
   for (let page = 0; page < pages; page++) {
     signal?.throwIfAborted();
-    const found = rows
-      .find(filter, { projection: { _id: 1 }, hint, batchSize: removedAtOnce + 1 })
-      .limit(removedAtOnce);
-    const ids = (await found.toArray()).map(({ _id }) => _id);
+    const ids = await findIds(rows, filter, { hint, limit: removedAtOnce });
     if (ids.length > 0) await rows.deleteMany({ _id: { $in: ids } } as unknown as Filter<Row>); // sound: every `_id` is a string
     if (ids.length < removedAtOnce) return true;
   }
