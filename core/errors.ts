@@ -75,6 +75,12 @@ export class Unavailable extends AppError {
   }
 }
 
+/** For `catch`, where what a store cannot take now is made good later: false when it is away; any other error is thrown. */
+export const falseWhenAway = (error: unknown): false => {
+  if (error instanceof Unavailable) return false;
+  throw error;
+};
+
 /** Shorthand for the one-member case of {@link ValidationError}. */
 export const invalid = (field: string, message: string, details: ErrorDetails = {}): ValidationError =>
   new ValidationError([{ field, message }], details);

@@ -36,8 +36,8 @@ export const webhookFailures = (db: Db) => {
 
     /** How many endpoints are in each state. */
     states: async (): Promise<Record<WebhookHealth["status"], number>> => {
-      const count = (status: WebhookHealth["status"]) => rows.countDocuments({ status });
-      const [active, failing, disabled] = await Promise.all([count("active"), count("failing"), count("disabled")]);
+      const counted = (["active", "failing", "disabled"] as const).map((status) => rows.countDocuments({ status }));
+      const [active = 0, failing = 0, disabled = 0] = await Promise.all(counted);
       return { active, failing, disabled };
     },
   };
