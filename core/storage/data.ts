@@ -31,7 +31,7 @@ export const storedData = (db: Db, specs = allCollections) => ({
   },
 
   /**
-   * Erases a person from documents that tell of them; how many must wait for a later call.
+   * Erases a person from documents in which they are named; how many must wait for a later call.
    * @throws the reason of `signal` when it aborts, between pages
    */
   erasePerson: async (person: Person, signal?: AbortSignal): Promise<number> => {

@@ -73,7 +73,7 @@ export const chunks = (db: Db) => {
       );
     },
 
-    /** Removes chunks that no one was let into yet: an audience that was not wholly cut is cut anew. */
+    /** Removes chunks that were not let into the queue yet: an audience that was cut in part is cut from its beginning. */
     discardWaiting: async (messageId: string): Promise<void> => {
       await rows.deleteMany({ message_id: messageId, status: "waiting" });
     },

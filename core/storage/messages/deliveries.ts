@@ -80,7 +80,7 @@ export const deliveries = (db: Db) => {
     existing: (ids: readonly string[]): Promise<DeliveryRow[]> =>
       rows.find({ _id: { $in: [...ids] } }, { batchSize: ids.length + 1 }).toArray(),
 
-    /** How many deliveries of a message ended how: the truth that its counters are rebuilt from. */
+    /** How many deliveries of a message ended how: its last counters are made from this. */
     tally: async (messageId: string): Promise<StatusCount[]> => {
       const groups = await rows
         .aggregate<{ _id: { status: DeliveryStatus; code: string | null }; count: number; uncertain: number }>([

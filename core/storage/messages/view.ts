@@ -40,7 +40,7 @@ export const messageEventData = (row: MessageRow): Record<string, unknown> => ({
   ...fitted(messageView(row)),
 });
 
-const maxBytes = 60_000; // so that the envelope fits into the 64 KB of an event (spec part 6) without a cut that maims ids
+const maxBytes = 60_000; // so that the envelope fits into the 64 KB of an event (spec part 6) and no id is cut
 
 /** A message whose event would be too large goes without its long texts and lists, and says so. */
 const fitted = (message: Message): Message & { truncated?: true } => {

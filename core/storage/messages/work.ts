@@ -19,7 +19,7 @@ export const messageWork = (db: Db) => {
     needsTurn: async (id: string, now: Date): Promise<boolean> =>
       (await rows.countDocuments({ _id: id, $or: [{ status: "processing" }, dueQueued(now)] }, { limit: 1 })) > 0,
 
-    /** Counts what was newly stored: for people who watch; the truth is rebuilt when the message ends. */
+    /** Counts what was newly stored, for those who watch; when the message ends the counters are made anew from `tally`. */
     count: async (id: string, counts: Counts, now: Date): Promise<void> => {
       const changes = Object.entries(counts).filter(([, by]) => by > 0);
       if (changes.length === 0) return;

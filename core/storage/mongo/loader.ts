@@ -3,8 +3,8 @@ import type { Collection, Filter } from "mongodb";
 
 /**
  * Reads values by their key; those that are asked for in the same turn of the event loop are read by one call of
- * `read`, and a key that several ask for is read once. Nothing is kept: each turn reads anew. When a read fails, it fails for
- * all who asked.
+ * `read`, and a key that several ask for is read once. Nothing is kept: each turn reads again. When a read fails, it
+ * fails for all who asked.
  */
 export const loader = <Value>(
   read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,

@@ -41,7 +41,7 @@ export const subscriptionCounts = (db: Db) => {
   };
 };
 
-/** Only members of the index of audiences: another one, e.g. the tenant, would cost twice as much, and an app is one tenant's. */
+/** Members of the index of audiences alone: another one would cost twice as much. An app is one tenant's. */
 export const stretchFilter = (
   { appId, channel, status, testOnly }: AppStretch,
   id: string,

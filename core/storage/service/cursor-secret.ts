@@ -15,9 +15,9 @@ export const cursorSecretCollection: CollectionSpec = {
 
 /**
  * What the cursors of an installation are signed with, in all replicas and for good: the secret that was kept first, or
- * `made` when there is none yet. It lies beside what cursors point into and not under the key ring, whose keys come and
- * go while cursors do not expire. A signature only tells our cursors from others: whoever could make one up would read
- * no more than what their key may read anyway.
+ * `made` when there is none yet. It is stored in the open: a signature only shows that a cursor is ours, and who made one
+ * up would read no more than their key may read anyway. The key ring would not do: its keys come and go, and cursors do
+ * not expire.
  */
 export const keepCursorSecret = async (db: Db, made: Buffer): Promise<Buffer> => {
   const rows = collectionOf<CursorSecretRow>(db, cursorSecretCollection);

@@ -11,7 +11,7 @@ export type ReplyRow = {
   app_id: string;
   /** SHA-256 of the canonical body, hex. */
   fingerprint: string;
-  /** Until then whoever began it is answering it; null: it was answered. */
+  /** Until then the process that began it is answering it; null: it was answered. */
   held_until: Date | null;
   reply: KeptReply | null;
   /** When it was first begun. */
@@ -49,7 +49,7 @@ export type Replies = ReturnType<typeof replies>;
 export const replies = (db: Db) => {
   const rows = collectionOf<ReplyRow>(db, replyCollection);
 
-  /** Goes on for one who was cut short, or anew when the store has not forgotten yet what it should have. */
+  /** Goes on for a process that was cut short; begins a new one when the stored one is older than it is remembered. */
   const takeOver = async (before: ReplyRow, row: ReplyRow, now: Date): Promise<Begun> => {
     const isOld = before.created_at.getTime() + memoryMs <= now.getTime();
     if (!isOld && isKept(before)) return { kind: "kept", row: before };

@@ -39,7 +39,7 @@ export class Deposed extends Error {
   }
 }
 
-/** A later leader wrote the document, and yet this process leads: another state of the documents was restored beneath it. */
+/** A later leader wrote the document, and yet this process leads: the documents were restored from a backup meanwhile. */
 export class LaterEpoch extends AppError {
   constructor(what: string) {
     super(

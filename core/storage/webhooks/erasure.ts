@@ -11,9 +11,9 @@ const pageRows = 100; // 6.4 MB of payloads at most
 const pageIds = 10_000;
 
 /**
- * Erases a person from the deliveries of their app: what waits to be sent is still sent, erased. Only the news that they
- * were deleted keeps their ids until it has arrived: how many such deliveries wait is returned. Until the last pass the
- * user's id marks what was erased, so that the next pass finds it. May run twice.
+ * Erases a person from the deliveries of their app: what waits to be sent is still sent, erased. Only `user.deleted`
+ * keeps their ids until it has arrived: how many such deliveries wait is returned. Until the last pass the user's id
+ * marks what was erased, so that the next pass finds it. May run twice.
  * @throws the reason of `signal` when it aborts, between pages
  */
 export const eraseDeliveries = async (rows: Deliveries, person: Person, signal?: AbortSignal): Promise<number> => {
@@ -39,15 +39,15 @@ const members = { payload: 1, people: 1, subject_id: 1, event_type: 1, due_at: 1
 
 type Read = Pick<WebhookDeliveryRow, "_id" | keyof typeof members>;
 
-/** How many of a page tell that the person was deleted, and wait to be sent. */
+/** How many of a page are of `user.deleted`, and wait to be sent. */
 const erasePage = async (rows: Deliveries, person: Person, ids: readonly string[]): Promise<number> => {
   const page = await rows.find({ _id: { $in: [...ids] } }, { projection: members, batchSize: pageRows + 1 }).toArray();
-  const changes = page.filter((row) => !isNews(row)).flatMap((row) => erasing(row, person));
+  const changes = page.filter((row) => !isOfDeletion(row)).flatMap((row) => erasing(row, person));
   if (changes.length > 0) await rows.bulkWrite(changes, { ordered: false });
-  return page.filter(isNews).length;
+  return page.filter(isOfDeletion).length;
 };
 
-const isNews = ({ event_type, due_at }: Read): boolean => event_type === "user.deleted" && due_at !== null;
+const isOfDeletion = ({ event_type, due_at }: Read): boolean => event_type === "user.deleted" && due_at !== null;
 
 const erasing = (row: Read, person: Person): AnyBulkWriteOperation<WebhookDeliveryRow>[] => {
   const body = erasedBody({ text: row.payload, people: peopleIn(row.people) }, person);

@@ -8,7 +8,7 @@ export type WebhookRecovery = ReturnType<typeof webhookRecovery>;
 
 type Part = HistoryRange & { limit: number };
 
-/** What the sending again of deliveries reads and writes, besides the new deliveries. */
+/** What is read and written to send deliveries again, besides the new deliveries. */
 export const webhookRecovery = (db: Db) => {
   const rows = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
   const read = historyReader(rows);

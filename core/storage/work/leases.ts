@@ -46,7 +46,7 @@ export const takeLease = async <Row extends Leasable>(
   );
 };
 
-/** Extends a lease to `leaseMs` from `now`. False when it was given back or another took it: stop working on the document. */
+/** Extends a lease to `leaseMs` from `now`. False when it was given back or taken by another: stop working then. */
 export const extendLease = async <Row extends Leasable>(
   rows: Collection<Row>,
   { _id, fence }: Leased,
@@ -69,7 +69,7 @@ export type Settle<Row extends Leasable> = {
   push?: PushOperator<Row>;
 };
 
-/** Gives a lease back and writes, in the same command, what its holder found out. False, and nothing written, when the fence is old. */
+/** Gives a lease back, and writes its holder's result in the same command. False, and nothing written, when the fence is old. */
 export const settle = async <Row extends Leasable>(
   rows: Collection<Row>,
   { _id, fence }: Leased,

@@ -14,8 +14,8 @@ export type Removing<Row> = {
 };
 
 /**
- * Removes documents page by page, each by its id: one command for all of them would take as long as there are many, and
- * be given up, and begun again, once that is longer than a command may take. Whether none is left.
+ * Removes documents page by page, each by its id: one command for all of them would take as long as there are many,
+ * and would fail again and again once that is longer than a command may take. Whether none is left.
  * @throws the reason of `signal` when it aborts, between pages
  */
 export const removePages = async <Row extends { _id: string }>(

@@ -44,7 +44,7 @@ export const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "te
   due_at: new Date(now.getTime() + soonMs),
 });
 
-const soonMs = 1_000; // by then whoever removes it has done so and published its events
+const soonMs = 1_000; // by then who asked for the removal has done it and published its events
 
 /** Ids that were added before stay: they may be in events, too. */
 const renewed = ({ keys, outbox }: RemovalRow): UpdateFilter<RemovalRow> => ({
@@ -60,8 +60,8 @@ export const removals = (db: Db) => {
     rows,
 
     /**
-     * Writes down that something is to be removed. One that was begun before stays as it is; but that of an app, which
-     * may be kept after all, begins anew, and that of a user names them as they are now.
+     * Writes down that something is to be removed. When that was written before: the removal of an app, which may be kept
+     * after all, counts from now; that of a user gets the events of now; another stays as it is.
      */
     begin: async (row: RemovalRow): Promise<void> => {
       if (await insertNew(rows, row)) return;
@@ -78,7 +78,7 @@ export const removals = (db: Db) => {
     /** Gives it back until `dueAt`. */
     rest: (row: RemovalRow, dueAt: Date): Promise<boolean> => settle(rows, row, { dueAt, set: { passes: row.passes } }),
 
-    /** Nothing is left to do, unless it has begun anew. */
+    /** Nothing is left to do, unless it was asked for again meanwhile. */
     end: async ({ _id, fence, removed_at }: RemovalRow): Promise<void> => {
       await rows.deleteOne({ _id, fence, removed_at });
     },
