@@ -6,6 +6,7 @@ import type { EventPublisher } from "#core/queue/events.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import type { Directory } from "#core/storage/directory.ts";
 import { audience } from "#core/storage/messages/audience.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
@@ -15,7 +16,6 @@ import { messageEventData } from "#core/storage/messages/view.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { invalidated } from "#core/storage/people/invalidated.ts";
 import { languages } from "#core/storage/people/languages.ts";
-import type { Directory } from "#core/storage/settings/directory.ts";
 import type { Senders } from "../channels/registry.ts";
 import type { Hints } from "../work/hints.ts";
 import { leaseMs } from "../work/lease.ts";
@@ -83,7 +83,7 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
         suspensions: deps.suspensions,
         advance: move,
         rest: (...given) => patiently(leaseMs, () => messages.rest(...given)),
-        hold: (...given) => patiently(leaseMs, () => messages.hold(...given)),
+        hold: (...given) => patiently(leaseMs, () => messages.suspend(...given)),
         complete: complete(ends),
         fail: fail(ends),
         stopping,
@@ -95,7 +95,7 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
       extend: (chunk, now) => send.chunks.extend(chunk, now, leaseMs),
       end: send.chunks.end,
       giveBack: (...given) => patiently(leaseMs, () => send.chunks.giveBack(...given)),
-      hold: (...given) => patiently(leaseMs, () => send.chunks.hold(...given)),
+      hold: (...given) => patiently(leaseMs, () => send.chunks.suspend(...given)),
       suspensions: deps.suspensions,
       recipientsOfRetries: send.chunks.recipientsOfRetries,
       message: messages.content,

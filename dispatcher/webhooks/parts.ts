@@ -2,22 +2,22 @@ import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Announcer } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
+import { isOfOne } from "#core/queue/jetstream/passing.ts";
 import type { Publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { eventStream, webhookStream } from "#core/queue/jetstream/topology.ts";
 import { worker } from "#core/queue/jetstream/worker.ts";
-import { isOfOne } from "#core/queue/passing.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
-import { eventStream, webhookStream } from "#core/queue/topology.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
+import type { Changes, Directory } from "#core/storage/directory.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
-import type { Changes, Directory } from "#core/storage/settings/directory.ts";
-import { type Concluded, type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import { type DeliveryResult, type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { GuardedClient } from "../net/guarded/client.ts";
@@ -75,7 +75,7 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
     name: "webhooks",
     collection: webhookWork(deps.db).rows,
     select: [],
-    ring: ({ _id }) => ring(_id),
+    handle: ({ _id }) => ring(_id),
   });
   return { parts: [...parts, ...workers(deps, held)], timer };
 };
@@ -149,7 +149,7 @@ const shared = { inFlight: 2, lingerMs: 20, isOfOne };
 /** Writes of deliveries: those that come while others are being written share a command. */
 const writers = (deliveries: ReturnType<typeof webhookDeliveries>) => ({
   keep: gather<WebhookDeliveryRow, void>({ write: voids(deliveries.keep), most: 500, ...shared }),
-  record: gather<Concluded, void>({ write: voids(deliveries.record), most: 100, ...shared }),
+  record: gather<DeliveryResult, void>({ write: voids(deliveries.record), most: 100, ...shared }),
 });
 
 const voids =

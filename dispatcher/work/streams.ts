@@ -1,6 +1,6 @@
 import { isAway } from "#core/queue/jetstream/publish.ts";
 import { type Ensured, ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream, webhookStream } from "#core/queue/topology.ts";
+import { eventStream, webhookStream } from "#core/queue/jetstream/topology.ts";
 import { untilReached } from "#core/runtime/process/awaited.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import type { Changes } from "#core/storage/settings/directory.ts";
-import type { Suspension } from "#core/storage/tenants/suspension.ts";
+import type { Changes } from "#core/storage/directory.ts";
+import type { Suspension } from "#core/storage/suspension.ts";
 import { tenantCollection } from "#core/storage/tenants/tenants.ts";
 
 /** Which tenants may not send now, known without asking. */

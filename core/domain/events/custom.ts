@@ -2,6 +2,7 @@ import type { CustomEvent, EventsAccepted } from "../../schema/events/custom.ts"
 import { customEventLimits } from "../../schema/events/custom.ts";
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
 import { noReferences } from "../../schema/events/refs.ts";
+import { dayMs } from "../durations.ts";
 import { derivedId, ulid } from "../ids.ts";
 import { makeEvent } from "./make.ts";
 
@@ -32,7 +33,6 @@ export const receive = (given: CustomEvent, appId: string, now: Date): Judged =>
 };
 
 const minuteMs = 60_000;
-const dayMs = 86_400_000;
 
 const tooEarly: Judged = {
   kind: "refused",

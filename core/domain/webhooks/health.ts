@@ -1,3 +1,5 @@
+import { dayMs } from "../durations.ts";
+
 /** How an endpoint is doing. Source of the states: spec 3.3, decisions 10.3. */
 export type WebhookHealth = {
   status: "active" | "failing" | "disabled";
@@ -50,7 +52,6 @@ export type WebhookFailure = Pick<WebhookHealth, "status" | "failing_since"> & {
   notified: WebhookNotice | null;
 };
 
-const dayMs = 86_400_000;
 /** Source: spec 3.3. */
 const failingFor = { weekMs: 7 * dayMs, tooLongMs: 14 * dayMs };
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
 import { disabledReasons, isToDisable, noticeDue, type WebhookNotice } from "#core/domain/webhooks/health.ts";
-import { isPassing } from "#core/queue/passing.ts";
+import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -104,7 +104,7 @@ const notify = async (deps: HealthCheckDeps, row: WebhookRow, mail: { isAway: bo
   if (notice === null || mail.isAway || !(await deps.isOurs())) return;
   const told = await deps.tell(row, notice);
   mail.isAway = told === "server_away";
-  if (told === "told" || isTooLate(row, deps.clock.now())) await deps.failures.told(row, notice);
+  if (told === "told" || isTooLate(row, deps.clock.now())) await deps.failures.noteNotice(row, notice);
 };
 
 /** A mailbox that takes nothing for a week after the endpoint was disabled is left alone. */

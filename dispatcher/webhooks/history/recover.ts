@@ -24,7 +24,7 @@ export const recoverPage = async ({ db, clock }: RecoverDeps, endpoint: WebhookR
   const now = clock.now();
   const made = page.deliveries.map((row) => replayOf(row, replayId(recovery, row), now));
   if (made.length > 0) await webhookDeliveries(db).keep(made);
-  await history.bringForward(page.retried, now);
+  await history.retryNow(page.retried, now);
   return {
     ...recovery,
     after: page.end,

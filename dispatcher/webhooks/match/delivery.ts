@@ -2,7 +2,8 @@ import { derivedIdAt } from "#core/domain/ids.ts";
 import { peopleOf } from "#core/domain/people/keys.ts";
 import { webhookText } from "#core/domain/webhooks/body.ts";
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/events/envelope.ts";
-import { type StoredPeople, storedPeople, type WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { type WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { type StoredPeople, storedPeople } from "#core/storage/webhooks/people.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 
 type Endpoint = Pick<WebhookRow, "_id" | "tenant_id" | "app_id">;

@@ -11,7 +11,7 @@ export type LaneDeps = TenureDeps &
   StoreDeps &
   DisableDeps &
   BacklogDeps & {
-    deliveries: Pick<WebhookDeliveries, "buryPage">;
+    deliveries: Pick<WebhookDeliveries, "endPage">;
     send: SendWebhook;
     /** One page of what its owner wants sent again. */
     recover: (row: WebhookRow) => Promise<RecoveryRow>;

@@ -1,9 +1,9 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { WebhookHealth } from "#core/domain/webhooks/health.ts";
 import {
-  type HeldWebhook,
   healthOf,
-  type Told,
+  type LeasedWebhook,
+  type WebhookFindings,
   type WebhookRow,
   type WebhookWork,
 } from "#core/storage/webhooks/webhooks.ts";
@@ -23,7 +23,7 @@ const renewMs = { standard: 10_000, success: 5_000, failure: 1_000 };
 /** An endpoint as this process holds it: its lease, its configuration, and its health, which is written now and then. */
 export class Tenure {
   readonly #deps: TenureDeps;
-  #held: HeldWebhook;
+  #held: LeasedWebhook;
   #endpoint: Prepared | { row: WebhookRow; problem: string };
   #health: WebhookHealth;
   #isLost = false;
@@ -31,7 +31,7 @@ export class Tenure {
   #untold: { sinceMs: number; failure: boolean } | null = null;
   #renewedMs: number;
 
-  constructor(deps: TenureDeps, held: HeldWebhook) {
+  constructor(deps: TenureDeps, held: LeasedWebhook) {
     this.#deps = deps;
     this.#held = held;
     this.#endpoint = prepare(held.row, deps.unseal);
@@ -99,7 +99,7 @@ export class Tenure {
   }
 
   /** Holds it for longer, writes what is untold and reads it again; what it was like before. */
-  async renew(more: Told = {}): Promise<WebhookRow> {
+  async renew(more: WebhookFindings = {}): Promise<WebhookRow> {
     const { endpoints, clock, unseal } = this.#deps;
     const before = this.#held.row;
     const told = this.#told();
@@ -131,7 +131,7 @@ export class Tenure {
     );
   }
 
-  #told(): Told & WebhookHealth {
+  #told(): WebhookFindings & WebhookHealth {
     this.#untold = null;
     return { ...this.#health, ...(this.#health.status === "active" && { notified: null }) };
   }

@@ -1,6 +1,6 @@
 import { healthAfter } from "#core/domain/webhooks/health.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
-import type { HeldWebhook } from "#core/storage/webhooks/webhooks.ts";
+import type { LeasedWebhook } from "#core/storage/webhooks/webhooks.ts";
 import { disableGone } from "../health/disable-gone.ts";
 import { Backlog } from "./backlog.ts";
 import type { LaneDeps } from "./deps.ts";
@@ -43,7 +43,7 @@ export class Lane {
   #paceTimer: NodeJS.Timeout | undefined;
   readonly closed = Promise.withResolvers<void>();
 
-  constructor(deps: LaneDeps, held: HeldWebhook) {
+  constructor(deps: LaneDeps, held: LeasedWebhook) {
     this.#deps = deps;
     this.#queue = new LaneQueue(deps.memory);
     this.tenantId = held.row.tenant_id;
@@ -232,7 +232,7 @@ export class Lane {
     const { row } = this.#tenure;
     const isDisabled = row.status === "disabled";
     if (this.#letsGo || this.#tenure.isResting()) this.#drain(); // also what a read brought in meanwhile
-    if (isDisabled && (await this.#deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
+    if (isDisabled && (await this.#deps.deliveries.endPage(row._id, "endpoint disabled")) > 0) return true;
     const isRecovering = this.#tenure.isRecovering() && !isDisabled && !this.#letsGo;
     if (isRecovering) await this.#recover();
     if (this.#isShort()) await this.#backlog.read(this.#queue, this.#deps.clock.now());

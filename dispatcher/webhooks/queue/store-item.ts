@@ -1,4 +1,4 @@
-import type { Concluded, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { DeliveryResult, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { Sent } from "../send/send.ts";
 import type { Item } from "./items.ts";
 
@@ -6,7 +6,7 @@ export type StoreDeps = {
   /** Stores a delivery as it is; many share one write. */
   keep: (row: WebhookDeliveryRow) => Promise<void>;
   /** Stores the outcome of a delivery that is stored; likewise. */
-  record: (concluded: Concluded) => Promise<void>;
+  record: (concluded: DeliveryResult) => Promise<void>;
 };
 
 const toBoolean = [() => true, () => false] as const;

@@ -8,7 +8,7 @@ import { signatureHeaders } from "#core/domain/webhooks/signature.ts";
 import type { BodyTemplates, Rendered } from "#core/runtime/templates/body-templates.ts";
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
-import type { Concluded, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { DeliveryResult, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { GuardedClient, GuardedReply } from "../../net/guarded/client.ts";
 import type { Prepared, prepare } from "./prepare.ts";
 
@@ -20,7 +20,7 @@ export type SendDeps = {
 };
 
 /** One request that was made: what to store, and whether the endpoint is gone for good, which no test tells. */
-export type Sent = { concluded: Concluded; isGone: boolean };
+export type Sent = { concluded: DeliveryResult; isGone: boolean };
 
 export type SendWebhook = (endpoint: ReturnType<typeof prepare>, delivery: WebhookDeliveryRow) => Promise<Sent>;
 
@@ -143,7 +143,7 @@ const sentOf = (delivery: WebhookDeliveryRow, end: End, { at, now, random }: Cir
   const isGone = end.errorClass === "gone";
   const requests = delivery.attempt + 1;
   const nextAt = end.errorClass === null || isGone ? null : nextRequestAt(requests, now, end.askedFor, random);
-  const concluded: Concluded = {
+  const concluded: DeliveryResult = {
     _id: delivery._id,
     status: end.errorClass === null ? "success" : nextAt === null ? "dead" : "failed",
     attempt: requests,

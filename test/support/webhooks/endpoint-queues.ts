@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { handOver } from "../../../dispatcher/webhooks/history/hand-over.ts";

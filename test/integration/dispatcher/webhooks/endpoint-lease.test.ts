@@ -22,7 +22,7 @@ describe("the lanes of an endpoint", function () {
       if (isFirst && after === undefined) {
         isFirst = false;
         await stored.keep([second]);
-        await work().wake([endpoint._id], new Date(Date.now() + 10_000));
+        await work().makeDue([endpoint._id], new Date(Date.now() + 10_000));
       }
       return found;
     };

@@ -5,7 +5,7 @@ import pino from "pino";
 import { Registry } from "prom-client";
 import { SMTPServer } from "smtp-server";
 import { webhookMetrics } from "#core/runtime/metrics/webhooks.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import { webhookFailures } from "#core/storage/webhooks/failures.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { selfSigned } from "../../../../dev/simulators/certificate.ts";
@@ -204,9 +204,9 @@ describe("the check of endpoints' health", () => {
     const { deps, asides, lines } = given({
       failures: {
         ...webhookFailures(db),
-        told: async (row, notice) => {
+        noteNotice: async (row, notice) => {
           if (row._id === "whk_1") throw new TypeError("no");
-          await webhookFailures(db).told(row, notice);
+          await webhookFailures(db).noteNotice(row, notice);
         },
       },
     });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
 import { newId } from "#core/domain/ids.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { replayOf } from "#core/storage/webhooks/history.ts";
 import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
-import { suspension } from "#core/storage/tenants/suspension.ts";
+import { suspension } from "#core/storage/suspension.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { type Suspensions, suspensions } from "../../../../dispatcher/work/suspensions.ts";

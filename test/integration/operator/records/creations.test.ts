@@ -8,7 +8,7 @@ import type { AppSpec } from "#core/schema/apps/resource.ts";
 import { appResource } from "#core/schema/apps/resource.ts";
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Verdict } from "../../../../operator/engine/reconcile.ts";
 import { type HandlerDeps, makeHandlers } from "../../../../operator/kinds/handlers.ts";

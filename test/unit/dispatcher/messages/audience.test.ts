@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Stretch } from "#core/storage/messages/chunks.ts";
+import type { Stretch } from "#core/storage/people/subscription-counts.ts";
 import { nextPiece, resolvePieces, type SurveyDeps } from "../../../../dispatcher/messages/audience.ts";
 import { aMessage, aSubscription } from "../../../support/rows/work.ts";
 

@@ -1,62 +1,20 @@
 import { type Db, type IndexDescription, type IndexDescriptionInfo, MongoServerError } from "mongodb";
-import { apiKeyCollection } from "../api-keys/api-keys.ts";
-import { revokedTokenCollection } from "../api-keys/revoked-tokens.ts";
-import { appCollection } from "../apps/apps.ts";
-import { eventBatchCollection } from "../events/batches.ts";
-import { liveActivityTypeCollection } from "../live-activities/types.ts";
-import { chunkCollection } from "../messages/chunks.ts";
-import { deliveryCollection } from "../messages/deliveries.ts";
-import { messageCollection } from "../messages/messages.ts";
-import { usageCollection } from "../messages/usage.ts";
-import { subscriptionCollection } from "../people/subscription-row.ts";
-import { userCollection } from "../people/users.ts";
-import { planCollection } from "../plans/plans.ts";
-import { cursorSecretCollection } from "../service/cursor-secret.ts";
-import { replyCollection } from "../service/replies.ts";
-import { tenantCollection } from "../tenants/tenants.ts";
-import { webhookDeliveryCollection } from "../webhooks/deliveries.ts";
-import { webhookStatsCollection } from "../webhooks/stats.ts";
-import { webhookCollection } from "../webhooks/webhooks.ts";
-import { leaseCollection } from "../work/leases.ts";
-import { removalCollection } from "../work/removals.ts";
 import type { CollectionSpec } from "./collection.ts";
 
-/** Every collection of the service. */
-export const allCollections: readonly CollectionSpec[] = [
-  apiKeyCollection,
-  appCollection,
-  chunkCollection,
-  cursorSecretCollection,
-  deliveryCollection,
-  eventBatchCollection,
-  leaseCollection,
-  liveActivityTypeCollection,
-  messageCollection,
-  planCollection,
-  removalCollection,
-  replyCollection,
-  revokedTokenCollection,
-  subscriptionCollection,
-  tenantCollection,
-  usageCollection,
-  userCollection,
-  webhookCollection,
-  webhookDeliveryCollection,
-  webhookStatsCollection,
-];
+type Indexed = Pick<CollectionSpec, "name" | "indexes" | "former">;
 
 /**
- * Creates the indexes that are missing, drops those of before that would be in the way, then reads them all back: a program must not start on a database where a unique
- * index, on which a promise rests, is missing or other than its source says.
+ * Creates the indexes that are missing, drops those of earlier releases that would be in the way, then reads them all
+ * back: a program must not start on a database where a unique index is missing, or other than its source says.
  * @throws IndexError naming every index that differs
  */
-export const ensureIndexes = async (db: Db, specs: readonly CollectionSpec[] = allCollections): Promise<void> => {
+export const indexesAsDeclared = async (db: Db, specs: readonly Indexed[]): Promise<void> => {
   const faults = await Promise.all(specs.filter(({ indexes }) => indexes.length > 0).map((spec) => ensure(db, spec)));
   if (faults.flat().length > 0) throw new IndexError(faults.flat());
 };
 
 /** Most starts find all indexes as they are to be, and need only look. */
-const ensure = async (db: Db, spec: CollectionSpec): Promise<string[]> => {
+const ensure = async (db: Db, spec: Indexed): Promise<string[]> => {
   const found = await indexesOf(db, spec.name);
   const isAsWanted = differences(found, spec).length === 0;
   if (!isAsWanted) await createIndexes(db, spec);
@@ -72,7 +30,7 @@ export class IndexError extends Error {
   }
 }
 
-const createIndexes = async (db: Db, { name, indexes }: CollectionSpec): Promise<void> => {
+const createIndexes = async (db: Db, { name, indexes }: Indexed): Promise<void> => {
   try {
     await db.collection(name).createIndexes([...indexes]);
   } catch (error) {
@@ -80,7 +38,7 @@ const createIndexes = async (db: Db, { name, indexes }: CollectionSpec): Promise
   }
 };
 
-const drop = async (db: Db, { name }: CollectionSpec, index: string): Promise<void> => {
+const drop = async (db: Db, { name }: Indexed, index: string): Promise<void> => {
   try {
     await db.collection(name).dropIndex(index);
   } catch (error) {
@@ -91,7 +49,7 @@ const drop = async (db: Db, { name }: CollectionSpec, index: string): Promise<vo
 const isConflict = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === 85 || error.code === 86); // IndexOptionsConflict, IndexKeySpecsConflict
 
-const differences = (found: readonly IndexDescriptionInfo[], { name, indexes }: CollectionSpec): string[] => {
+const differences = (found: readonly IndexDescriptionInfo[], { name, indexes }: Indexed): string[] => {
   const byName = new Map(found.map((index) => [index.name, index]));
   return indexes.flatMap((wanted) => {
     const actual = byName.get(wanted.name ?? "");
@@ -110,7 +68,7 @@ const indexesOf = async (db: Db, name: string): Promise<IndexDescriptionInfo[]> 
   }
 };
 
-/** What of an index decides what it promises. */
+/** What of an index decides which queries and which uniqueness it serves. */
 const shape = (index: IndexDescription | IndexDescriptionInfo): string =>
   JSON.stringify({
     key: Object.entries(index.key).map(([field, order]) => [field, Number(order)]),

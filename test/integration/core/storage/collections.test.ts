@@ -1,7 +1,8 @@
 import { expect } from "chai";
-import { allCollections, ensureIndexes, IndexError } from "#core/storage/mongo/all.ts";
+import { allCollections, ensureIndexes } from "#core/storage/collections.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
-import { testServers } from "../../../../support/servers/servers.ts";
+import { IndexError } from "#core/storage/mongo/indexes.ts";
+import { testServers } from "../../../support/servers/servers.ts";
 
 describe("ensureIndexes", function () {
   this.timeout(60_000);

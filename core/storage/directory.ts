@@ -1,11 +1,11 @@
 import type { Db } from "mongodb";
-import type { Clock } from "../../domain/clock.ts";
-import { type AppRow, appCollection } from "../apps/apps.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { type PlanRow, planCollection } from "../plans/plans.ts";
-import { type TenantRow, tenantCollection } from "../tenants/tenants.ts";
-import { type WebhookRow, webhookCollection } from "../webhooks/webhooks.ts";
-import { cached } from "./cached.ts";
+import type { Clock } from "../domain/clock.ts";
+import { type AppRow, appCollection } from "./apps/apps.ts";
+import { type CollectionSpec, collectionOf } from "./mongo/collection.ts";
+import { type PlanRow, planCollection } from "./plans/plans.ts";
+import { cached } from "./settings/cached.ts";
+import { type TenantRow, tenantCollection } from "./tenants/tenants.ts";
+import { type WebhookRow, webhookCollection } from "./webhooks/webhooks.ts";
 
 /** Configuration for the data path: at most 60 s old, and dropped in well under a second by an announcement. */
 export type Directory = {
@@ -16,7 +16,7 @@ export type Directory = {
   webhooksOf: (appId: string) => Promise<WebhookRow[]>;
 };
 
-/** What tells that a document changed, and of which app, where that was said; `*` stands for any collection or id. */
+/** Announces that a document changed, and of which app, where that is known; `*` stands for any collection or id. */
 export type Changes = { on: (listener: (collection: string, id: string, appId?: string) => void) => void };
 
 /** Makes the read access of one process. */
@@ -46,7 +46,7 @@ export const directory = ({ db, changes, clock }: { db: Db; changes: Changes; cl
     }
     if (collection !== "*" && collection !== webhookCollection.name) return;
     if (appId === undefined)
-      endpoints.clear(); // of an endpoint that is named alone nobody knows whose it is
+      endpoints.clear(); // an endpoint that is named alone may be any app's
     else endpoints.drop(appId);
   });
   return { app: apps.get, tenant: tenants.get, plan: plans.get, webhooksOf: endpoints.get };

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import type { Db } from "mongodb";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
+import { type Directory, directory } from "#core/storage/directory.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
-import { type Directory, directory } from "#core/storage/settings/directory.ts";
-import { testServers } from "../../../../support/servers/servers.ts";
+import { testServers } from "../../../support/servers/servers.ts";
 
 describe("directory", () => {
   let mongo: Mongo;

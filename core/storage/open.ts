@@ -1,7 +1,7 @@
-import { untilReached } from "../../runtime/process/awaited.ts";
-import type { Log } from "../../runtime/process/log.ts";
-import { ensureIndexes } from "./all.ts";
-import { isUnreachable, type Mongo } from "./connect.ts";
+import { untilReached } from "../runtime/process/awaited.ts";
+import type { Log } from "../runtime/process/log.ts";
+import { ensureIndexes } from "./collections.ts";
+import { isUnreachable, type Mongo } from "./mongo/connect.ts";
 
 /** Waits until the database can be reached, and makes the indexes that are missing. @throws IndexError */
 export const openDatabase = (mongo: Mongo, log: Log, signal: AbortSignal): Promise<void> => {

@@ -7,7 +7,7 @@ import {
   type StreamConfig,
 } from "@nats-io/jetstream";
 
-/** A stream with the consumers that read it; everything JetStream has to hold for Herald stands in this file. */
+/** A stream with the consumers that read it; every stream and consumer of Herald stands in this file. */
 export type StreamSpec = {
   stream: Partial<StreamConfig> & { name: string; subjects: string[] };
   consumers: (Partial<ConsumerConfig> & { durable_name: string })[];
@@ -64,7 +64,7 @@ export const eventStream = (prefix: string): StreamSpec => ({
   consumers: [pull("webhooks", `${prefix}.events.>`, pendingOf(eventBatchesPerTenant))],
 });
 
-/** Doorbells: at most one waits for each endpoint. */
+/** Endpoint hints: at most one waits for each endpoint. */
 export const webhookStream = (prefix: string): StreamSpec => ({
   stream: {
     name: `${prefix}-webhooks`,
@@ -74,14 +74,14 @@ export const webhookStream = (prefix: string): StreamSpec => ({
     discard: DiscardPolicy.Old,
     max_msgs_per_subject: 1,
     max_bytes: 64 * mebibyte,
-    duplicate_window: second, // a doorbell rung again after a second is a new one
+    duplicate_window: second, // a hint that is published again after a second is a new one
   },
   consumers: [pull("doorbells", `${prefix}.webhooks.*`, 1_000)],
 });
 
 /**
  * What a consumer may have in hand: more than three tenants have waiting. Hints that fail wait there to come again; were
- * they all that it may have, one tenant's would hold up all others.
+ * they all that it may have, all other tenants would wait for one.
  */
 const pendingOf = (perTenant: number): number => Math.max(1_000, 4 * perTenant);
 
