@@ -31,7 +31,7 @@ import { recoverPage } from "./history/recover.ts";
 import { calls } from "./match/calls.ts";
 import { grouping } from "./match/group.ts";
 import { matchEvents } from "./match/match.ts";
-import { type Lanes, type LanesDeps, lanes } from "./queue/queues.ts";
+import { type EndpointQueues, type EndpointQueuesDeps, endpointQueues } from "./queue/queues.ts";
 import { sendWebhook } from "./send/send.ts";
 import { sideParts } from "./side-parts.ts";
 
@@ -80,8 +80,8 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
   return { parts: [...parts, ...workers(deps, held)], timer };
 };
 
-/** The lanes and what they need. */
-const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes; parts: Part[] } => {
+/** The endpoint queues and what they need. */
+const serving = (deps: WebhookPartsDeps, ring: EndpointQueuesDeps["ring"]): { held: EndpointQueues; parts: Part[] } => {
   const { nats, subjects, log, clock } = deps;
   const endpoints = webhookWork(deps.db);
   const deliveries = webhookDeliveries(deps.db);
@@ -89,7 +89,7 @@ const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes
   const send = sendWebhook({ ...deps, templates });
   const stats = endpointStats({ rows: webhookStats(deps.db), log });
   const caller = calls({ nats, subject: subjects.lanes(), hear: (id) => held.nudge(id) });
-  const held: Lanes = lanes({
+  const held: EndpointQueues = endpointQueues({
     ...deps,
     ...writers(deliveries),
     endpoints,
@@ -108,8 +108,8 @@ const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes
   return { held, parts: [templates, stats, caller.part, held, ...sideParts({ ...deps, ring, send }, held)] };
 };
 
-/** What brings lanes their work. */
-const workers = (deps: WebhookPartsDeps, held: Lanes): Part[] => {
+/** What brings endpoint queues their work. */
+const workers = (deps: WebhookPartsDeps, held: EndpointQueues): Part[] => {
   const { db, nats, natsPrefix, natsReplicas, directory, metrics, log, clock } = deps;
   const common = { nats, timeoutMs: handleTimeoutMs, log, metrics: metrics.queue };
   const [events, doorbells] = [eventStream(natsPrefix), webhookStream(natsPrefix)];

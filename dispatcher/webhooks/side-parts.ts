@@ -15,7 +15,7 @@ import { webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.
 import { namedLease } from "#core/storage/work/leases.ts";
 import { healthCheck } from "./health/check.ts";
 import { type OwnerMailsDeps, ownerMails } from "./health/owner-mails.ts";
-import type { Lanes, LanesDeps } from "./queue/queues.ts";
+import type { EndpointQueues, EndpointQueuesDeps } from "./queue/queues.ts";
 import { type TestRequestsDeps, testRequests } from "./send/test-requests.ts";
 
 export type SidePartsDeps = Omit<TestRequestsDeps, "subject" | "find" | "keep"> & {
@@ -23,16 +23,16 @@ export type SidePartsDeps = Omit<TestRequestsDeps, "subject" | "find" | "keep"> 
   subjects: Subjects;
   announcer: Announcer;
   holder: string;
-  ring: LanesDeps["ring"];
+  ring: EndpointQueuesDeps["ring"];
   /** The server that takes mails to owners; null: nobody is mailed. */
   mail: OwnerMailsDeps["server"];
   metrics: Metrics<"dispatcher">;
 };
 
 /** What a dispatcher does for endpoints beside sending to them: tests, health and its mails, gauges. */
-export const sideParts = (deps: SidePartsDeps, held: Lanes): Part[] => {
+export const sideParts = (deps: SidePartsDeps, held: EndpointQueues): Part[] => {
   watchWebhookLevels(deps.metrics.registry, {
-    lanes: () => held.levels().held,
+    endpointQueues: () => held.levels().held,
     inFlight: () => held.levels().inFlight,
   });
   return [

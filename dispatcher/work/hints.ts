@@ -14,13 +14,13 @@ export const messageHint: (input: unknown) => Static<typeof MessageHint> = parse
 export const chunkHint: (input: unknown) => Static<typeof ChunkHint> = parser(ChunkHint);
 
 /** Whose stream a hint goes to; `plan` is the one that the tenant was on. */
-type Lane = { plan: string; tenant_id: string; traceparent?: string | null };
+type Route = { plan: string; tenant_id: string; traceparent?: string | null };
 
 export type Hints = {
   /** Says that a message needs a turn; `cause` is what happened: the same cause rings once. */
-  message: (of: Lane & { message_id: string }, cause: string) => Promise<void>;
+  message: (of: Route & { message_id: string }, cause: string) => Promise<void>;
   /** Says that a chunk is to be sent. */
-  chunk: (of: Lane & { _id: string }, cause: string) => Promise<void>;
+  chunk: (of: Route & { _id: string }, cause: string) => Promise<void>;
 };
 
 export type HintsDeps = {
@@ -34,16 +34,16 @@ export type HintsDeps = {
  * JetStream has no room for is rung again by the timer: refused or not, it is no error.
  */
 export const hints = ({ publisher, subjects, tenant }: HintsDeps): Hints => {
-  const planOf = async ({ plan, tenant_id }: Lane): Promise<string> => (await tenant(tenant_id))?.plan ?? plan;
+  const planOf = async ({ plan, tenant_id }: Route): Promise<string> => (await tenant(tenant_id))?.plan ?? plan;
   return {
-    message: async ({ message_id, traceparent, ...lane }, cause) => {
+    message: async ({ message_id, traceparent, ...route }, cause) => {
       const id = `${message_id}:${cause}`;
-      const subject = subjects.plan(await planOf(lane), lane.tenant_id);
+      const subject = subjects.plan(await planOf(route), route.tenant_id);
       await publisher.publish(subject, { message_id }, { id, traceparent });
     },
-    chunk: async ({ _id, traceparent, ...lane }, cause) => {
+    chunk: async ({ _id, traceparent, ...route }, cause) => {
       const id = `${_id}:${cause}`;
-      const subject = subjects.deliver(await planOf(lane), lane.tenant_id);
+      const subject = subjects.deliver(await planOf(route), route.tenant_id);
       await publisher.publish(subject, { chunk_id: _id }, { id, traceparent });
     },
   };

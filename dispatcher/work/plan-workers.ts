@@ -1,6 +1,6 @@
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 
-export type LanesDeps = {
+export type PlanWorkersDeps = {
   /** Names of the plans that exist. */
   plans: () => Promise<string[]>;
   /** The workers that serve one plan's stream. */
@@ -15,7 +15,7 @@ export type LanesDeps = {
 };
 
 /** Keeps workers running for the stream of every plan, also of one that is made while the program runs. */
-export const lanes = ({ plans, open, onChange, everyMs, retryMs = 5_000, onError }: LanesDeps): Part => {
+export const planWorkers = ({ plans, open, onChange, everyMs, retryMs = 5_000, onError }: PlanWorkersDeps): Part => {
   const opened = new Map<string, Part[]>();
   /** Workers that take nothing new: they finish what they have in hand, and nobody waits for it but the program's stop. */
   const closing = new Set<Promise<void>>();
@@ -54,7 +54,7 @@ export const lanes = ({ plans, open, onChange, everyMs, retryMs = 5_000, onError
   };
 
   return {
-    name: "lanes",
+    name: "plan workers",
     start: async (signal) => {
       await read(signal);
       onChange((collection) => {

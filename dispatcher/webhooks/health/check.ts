@@ -88,7 +88,7 @@ const eachRow = async (
   } while (page.length === pageRows);
 };
 
-/** What waits for the endpoint is ended by its lane; the owner is told with the other disabled ones. */
+/** What waits for the endpoint is ended by its queue; the owner is told with the other disabled ones. */
 const disable = async (deps: HealthCheckDeps, row: WebhookRow): Promise<void> => {
   const reason = disabledReasons.failing;
   const disabled = await deps.failures.disable(row, reason, deps.clock.now());

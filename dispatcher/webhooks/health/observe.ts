@@ -1,6 +1,6 @@
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { LaneDeps } from "../queue/deps.ts";
+import type { EndpointQueueDeps } from "../queue/deps.ts";
 import type { EndpointStats } from "./stats.ts";
 
 export type ObserveDeps = {
@@ -11,7 +11,7 @@ export type ObserveDeps = {
 
 /** One line, one measurement and, but for tests, one sample of the endpoint's health for each request; never its payload. */
 export const observe =
-  ({ stats, metrics, log }: ObserveDeps): LaneDeps["observe"] =>
+  ({ stats, metrics, log }: ObserveDeps): EndpointQueueDeps["observe"] =>
   ({ _id: endpoint, app_id: app, tenant_id: tenant }, delivery, { concluded }) => {
     const { made, status: outcome, attempt, due_at: nextAt } = concluded;
     const { error_class: errorClass, duration_ms: durationMs, response_status: status, error, at } = made;

@@ -4,7 +4,7 @@ import type { HandlerContext, Settlement } from "#core/queue/jetstream/worker.ts
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Lanes } from "../queue/queues.ts";
+import type { EndpointQueues } from "../queue/queues.ts";
 import { deliveryOf, type Written, written } from "./delivery.ts";
 
 export type MatchDeps = {
@@ -12,7 +12,7 @@ export type MatchDeps = {
   webhooksOf: (appId: string) => Promise<WebhookRow[]>;
   /** Which deliveries are stored already. */
   known: (ids: readonly string[]) => Promise<Set<string>>;
-  offer: Lanes["offer"];
+  offer: EndpointQueues["offer"];
   /** Gathers events of an endpoint that wants them grouped; resolves when they are stored. */
   group: (endpoint: WebhookRow, events: readonly EventEnvelope[]) => Promise<void>;
   clock: Clock;

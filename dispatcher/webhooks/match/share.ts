@@ -2,8 +2,8 @@ import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
 import { type HandOverDeps, handOver } from "../history/hand-over.ts";
-import type { Lane } from "../queue/endpoint-queue.ts";
-import type { LaneRegistry } from "../queue/registry.ts";
+import type { EndpointQueue } from "../queue/endpoint-queue.ts";
+import type { QueueRegistry } from "../queue/registry.ts";
 import type { StoreDeps } from "../queue/store-item.ts";
 import { missed } from "./delivery.ts";
 import { type Budget, budget } from "./memory.ts";
@@ -25,14 +25,14 @@ export type Offer = {
   unstored: () => number;
 };
 
-/** New deliveries in memory, over all lanes: they are in JetStream too, which has them until they are stored. */
+/** New deliveries in memory, over all endpoint queues: they are in JetStream too, which has them until they are stored. */
 const mostUnstored = 600;
-/** Offers that wait for room, over all lanes: those for others must not wait behind them. */
+/** Offers that wait for room, over all endpoint queues: those for others must not wait behind them. */
 const mostWaiting = 48;
 /** Deliveries whose storing is remembered, should their events be published twice. */
 const mostRemembered = 20_000;
 
-export const offering = (deps: OfferDeps, registry: Pick<LaneRegistry, "laneOf" | "get">): Offer => {
+export const offering = (deps: OfferDeps, registry: Pick<QueueRegistry, "queueOf" | "get">): Offer => {
   const memory = budget(mostUnstored);
   const stored = recently(mostRemembered);
   let waiting = 0;
@@ -50,16 +50,20 @@ export const offering = (deps: OfferDeps, registry: Pick<LaneRegistry, "laneOf" 
     await keepAll(rows);
     await call(id);
   };
-  const whenRoom = (lane: Lane | null, count: number): Promise<void> | null => {
-    const room = lane === null || waiting >= mostWaiting ? null : lane.whenRoom(count);
+  const whenRoom = (queue: EndpointQueue | null, count: number): Promise<void> | null => {
+    const room = queue === null || waiting >= mostWaiting ? null : queue.whenRoom(count);
     if (room !== null) waiting++;
     return room?.finally(() => waiting--) ?? null;
   };
-  const share = async (id: string, lane: Lane | null, { rows, free, isStoredFirst }: Brought): Promise<void> => {
-    const [there, others] = partition(rows, ({ _id }) => lane?.has(_id) === true); // published twice
-    const room = Math.max(0, lane?.room() ?? 0);
+  const share = async (
+    id: string,
+    queue: EndpointQueue | null,
+    { rows, free, isStoredFirst }: Brought,
+  ): Promise<void> => {
+    const [there, others] = partition(rows, ({ _id }) => queue?.has(_id) === true); // published twice
+    const room = Math.max(0, queue?.room() ?? 0);
     const taken = [...there, ...others.slice(0, room)].map(async (row) => {
-      await lane?.offer(row, isStoredFirst);
+      await queue?.offer(row, isStoredFirst);
       stored.add(row._id);
       free(1);
     });
@@ -73,11 +77,11 @@ export const offering = (deps: OfferDeps, registry: Pick<LaneRegistry, "laneOf" 
       const { free, freeAll } = await entered(memory, count);
       try {
         const isResting = endpoint.paused || isDisabled || deps.suspensions.has(endpoint.tenant_id);
-        const lane = isResting ? null : await registry.laneOf(endpoint._id);
-        const room = whenRoom(lane, count);
+        const queue = isResting ? null : await registry.queueOf(endpoint._id);
+        const room = whenRoom(queue, count);
         if (room !== null) await room; // else what is free is taken before anybody else comes
         const rows = make().filter(({ _id }) => !stored.has(_id));
-        await (isDisabled ? keepAll(rows.map(missed)) : share(endpoint._id, lane, { rows, free, isStoredFirst }));
+        await (isDisabled ? keepAll(rows.map(missed)) : share(endpoint._id, queue, { rows, free, isStoredFirst }));
         if (rows.length < count && !isDisabled) await call(endpoint._id); // whoever stored the others may not have come to it
       } finally {
         freeAll();

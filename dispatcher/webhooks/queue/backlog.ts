@@ -1,6 +1,6 @@
 import { maxWebhookBytes } from "#core/domain/webhooks/body.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
-import { charactersOf, type LaneQueue } from "./items.ts";
+import { charactersOf, type PendingDeliveries } from "./items.ts";
 import type { ReadMemory } from "./read-memory.ts";
 
 export type BacklogDeps = {
@@ -12,7 +12,7 @@ const pageRows = { least: 20, most: 200 };
 const quickReadMs = 1_000;
 const never = Number.POSITIVE_INFINITY;
 
-/** What waits in the store for one endpoint, as far as its lane knows. */
+/** What waits in the store for one endpoint, as far as its queue knows. */
 export class Backlog {
   readonly #deliveries: BacklogDeps["deliveries"];
   readonly #endpointId: string;
@@ -52,12 +52,12 @@ export class Backlog {
     return nowMs - this.#levelMs;
   }
 
-  /** The lane has stored what is due now. */
+  /** The queue has stored what is due now. */
   grow(): void {
     this.#isBehind = true;
   }
 
-  /** The lane has made a request that is to be tried again. */
+  /** The queue has made a request that is to be tried again. */
   retryAt(dueAt: Date): void {
     this.#retryAtMs = Math.min(this.#retryAtMs, dueAt.getTime());
   }
@@ -82,11 +82,11 @@ export class Backlog {
   }
 
   /** Brings what is due into memory; what is stored while it reads, is read next time. */
-  async read(queue: LaneQueue, now: Date): Promise<void> {
+  async read(pending: PendingDeliveries, now: Date): Promise<void> {
     this.#isBehind = false;
     this.#isReading = true;
     try {
-      const count = await this.#readPage(queue, now);
+      const count = await this.#readPage(pending, now);
       if (count > 0) this.#isBehind = true;
       else if (!this.#knowsRetries) await this.#learnRetries(now);
     } catch (error) {
@@ -98,20 +98,20 @@ export class Backlog {
   }
 
   /** Reads pages that grow as long as one follows the other soon. Answers how many it brought into memory. */
-  async #readPage(queue: LaneQueue, now: Date): Promise<number> {
+  async #readPage(pending: PendingDeliveries, now: Date): Promise<number> {
     const isQuick = now.getTime() - this.#readMs < quickReadMs;
     this.#rows = isQuick ? Math.min(this.#rows * 2, pageRows.most) : pageRows.least;
     this.#readMs = now.getTime();
     const page = this.#memory.page();
     const fitting = Math.max(1, Math.floor(page / this.#characters));
-    const limit = Math.min(this.#rows, fitting) + queue.size; // those in memory may be read again
+    const limit = Math.min(this.#rows, fitting) + pending.size; // those in memory may be read again
     const due = (status: "pending" | "failed") => this.#deliveries.due(this.#endpointId, { status, now, limit });
     const read = async () => {
       const rows = alternating(await Promise.all([due("pending"), due("failed")])); // a part of both, should not all fit
       if (rows.length > 0) this.#characters = Math.max(1, charactersOf(rows) / rows.length);
       return rows;
     };
-    return queue.readFrom(read, now.getTime(), page);
+    return pending.readFrom(read, now.getTime(), page);
   }
 
   async #learnRetries(now: Date): Promise<void> {

@@ -6,8 +6,8 @@ import type { BacklogDeps } from "./backlog.ts";
 import type { TenureDeps } from "./endpoint-lease.ts";
 import type { StoreDeps } from "./store-item.ts";
 
-/** What a lane needs. */
-export type LaneDeps = TenureDeps &
+/** What an endpoint queue needs. */
+export type EndpointQueueDeps = TenureDeps &
   StoreDeps &
   DisableDeps &
   BacklogDeps & {

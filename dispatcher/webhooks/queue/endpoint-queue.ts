@@ -3,15 +3,15 @@ import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { HeldWebhook } from "#core/storage/webhooks/webhooks.ts";
 import { disableGone } from "../health/disable-gone.ts";
 import { Backlog } from "./backlog.ts";
-import type { LaneDeps } from "./deps.ts";
+import type { EndpointQueueDeps } from "./deps.ts";
 import { Tenure } from "./endpoint-lease.ts";
-import { freshItem, type Item, LaneQueue } from "./items.ts";
+import { freshItem, type Item, PendingDeliveries } from "./items.ts";
 import { type Pace, pace } from "./pace.ts";
 import { type Patience, patience } from "./room.ts";
 import { storeOutcome, storeWaiting } from "./store-item.ts";
 import { waitingRoom } from "./waiting-room.ts";
 
-/** An idle lane is given back after so long: endpoints with some traffic stay. */
+/** An idle queue is given back after so long: endpoints with some traffic stay. */
 const idleMs = 2_000;
 
 /**
@@ -19,10 +19,10 @@ const idleMs = 2_000;
  * fresh is stored once, with its outcome, unless that takes too long: then it is stored as waiting, so that who offered
  * it need not wait, and sent from there.
  */
-export class Lane {
+export class EndpointQueue {
   readonly tenantId: string;
-  readonly #deps: LaneDeps;
-  readonly #queue: LaneQueue;
+  readonly #deps: EndpointQueueDeps;
+  readonly #pending: PendingDeliveries;
   readonly #tenure: Tenure;
   #pace: Pace;
   #state: "open" | "closing" | "closed" = "open";
@@ -43,9 +43,9 @@ export class Lane {
   #paceTimer: NodeJS.Timeout | undefined;
   readonly closed = Promise.withResolvers<void>();
 
-  constructor(deps: LaneDeps, held: HeldWebhook) {
+  constructor(deps: EndpointQueueDeps, held: HeldWebhook) {
     this.#deps = deps;
-    this.#queue = new LaneQueue(deps.memory);
+    this.#pending = new PendingDeliveries(deps.memory);
     this.tenantId = held.row.tenant_id;
     this.#tenure = new Tenure(deps, held);
     this.#pace = pace(held.row.rate_per_second);
@@ -54,18 +54,18 @@ export class Lane {
   }
 
   get underWay(): number {
-    return this.#queue.underWay;
+    return this.#pending.underWay;
   }
 
   /** How many fresh deliveries it would take now. */
   room(): number {
     if (!this.#isServing() || !this.#backlog.isLevel || this.#tenure.isRecovering()) return 0;
-    return this.#patience.room() - this.#queue.size;
+    return this.#patience.room() - this.#pending.size;
   }
 
   /**
    * Waits for room for fresh deliveries, when it will come soon: to leave them to the store costs three times as much, so
-   * that a lane which fell behind would never catch up with those that keep coming.
+   * that an endpoint queue which fell behind would never catch up with those that keep coming.
    */
   whenRoom(count: number): Promise<void> | null {
     return this.#waiting.enter(count, this.#patience.room());
@@ -73,7 +73,7 @@ export class Lane {
 
   /** Whether it has a delivery in memory. */
   has(id: string): boolean {
-    return this.#queue.get(id) !== undefined;
+    return this.#pending.get(id) !== undefined;
   }
 
   /**
@@ -81,7 +81,7 @@ export class Lane {
    * is always waiting there before it is sent.
    */
   offer(row: WebhookDeliveryRow, isStoredFirst = false): Promise<void> {
-    const known = this.#queue.get(row._id);
+    const known = this.#pending.get(row._id);
     if (known !== undefined) return known.storing ?? known.settle.promise;
     const item = freshItem(row, this.#nowMs());
     if (isStoredFirst) void this.#storeFirst(item);
@@ -90,14 +90,14 @@ export class Lane {
   }
 
   #take(item: Item): void {
-    this.#queue.add(item);
+    this.#pending.add(item);
     this.#pump();
   }
 
   async #storeFirst(item: Item): Promise<void> {
-    this.#queue.hold(item);
+    this.#pending.hold(item);
     if (await storeWaiting(this.#deps, item)) this.#take(item);
-    else this.#queue.forget(item);
+    else this.#pending.forget(item);
   }
 
   /** Reads what is due in the store; resolves when it is known whether there is something. */
@@ -130,7 +130,7 @@ export class Lane {
     const now = this.#nowMs();
     const limitMs = this.#patience.limitMs(now);
     this.#spill(now - limitMs);
-    for (const item of this.#queue.unstoredUnderWay(now - limitMs)) void this.#storeWaiting(item);
+    for (const item of this.#pending.unstoredUnderWay(now - limitMs)) void this.#storeWaiting(item);
     this.#backlog.tick(now);
     this.#waiting.admit();
     void this.#attend();
@@ -147,15 +147,15 @@ export class Lane {
 
   /** Whether it should read more of what is due. */
   #isShort(): boolean {
-    return this.#backlog.isBehind && this.#isServing() && this.#queue.waiting < this.#tenure.row.max_in_flight;
+    return this.#backlog.isBehind && this.#isServing() && this.#pending.waiting < this.#tenure.row.max_in_flight;
   }
 
   #pump(): void {
-    while (this.#isServing() && this.#queue.waiting > 0 && this.#queue.underWay < this.#tenure.row.max_in_flight) {
-      if (!this.#queue.hasNext()) break; // all that wait are of subjects that are under way
+    while (this.#isServing() && this.#pending.waiting > 0 && this.#pending.underWay < this.#tenure.row.max_in_flight) {
+      if (!this.#pending.hasNext()) break; // all that wait are of subjects that are under way
       const waitMs = this.#pace.take(this.#nowMs());
       if (waitMs > 0) return this.#pumpIn(waitMs);
-      const item = this.#queue.next();
+      const item = this.#pending.next();
       if (item !== null) void this.#request(item);
     }
     if (this.#isShort()) void this.#attend();
@@ -174,13 +174,13 @@ export class Lane {
     const beganMs = this.#nowMs();
     const sent = await send(endpoint, item.row);
     const { status, due_at: dueAt } = sent.concluded;
-    this.#queue.ended(item);
-    this.#patience.ended(this.#nowMs(), { beganMs, waiting: this.#queue.waiting });
+    this.#pending.ended(item);
+    this.#patience.ended(this.#nowMs(), { beganMs, waiting: this.#pending.waiting });
     const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
     if (item.row.event_type !== "webhook.test") this.#tenure.tell(healthAfter(this.#tenure.health, end));
     if (dueAt !== null) this.#backlog.retryAt(dueAt);
     observe(endpoint.row, item.row, sent);
-    void storeOutcome(this.#deps, item, sent).then(() => this.#queue.forget(item));
+    void storeOutcome(this.#deps, item, sent).then(() => this.#pending.forget(item));
     if (!sent.isGone) return this.#pump();
     this.#isGone = true;
     await disableGone(this.#deps, endpoint.row);
@@ -189,7 +189,7 @@ export class Lane {
 
   /** What has waited in memory since then waits in the store from now on; what it is. */
   #spill(sinceMs: number): Item[] {
-    const items = this.#queue.takeUnstored(sinceMs);
+    const items = this.#pending.takeUnstored(sinceMs);
     if (items.length > 0) this.#backlog.grow();
     for (const item of items) void this.#storeWaiting(item);
     return items;
@@ -203,7 +203,7 @@ export class Lane {
   /** Takes nothing more to send: what waits is, or will be, in the store. */
   #drain(): Item[] {
     const items = this.#spill(Number.POSITIVE_INFINITY);
-    this.#queue.dropWaiting();
+    this.#pending.dropWaiting();
     return items;
   }
 
@@ -235,7 +235,7 @@ export class Lane {
     if (isDisabled && (await this.#deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
     const isRecovering = this.#tenure.isRecovering() && !isDisabled && !this.#letsGo;
     if (isRecovering) await this.#recover();
-    if (this.#isShort()) await this.#backlog.read(this.#queue, this.#deps.clock.now());
+    if (this.#isShort()) await this.#backlog.read(this.#pending, this.#deps.clock.now());
     if (this.#isIdle() && !isRecovering) await this.#close();
     return isRecovering;
   }
@@ -255,7 +255,7 @@ export class Lane {
   }
 
   #isIdle(): boolean {
-    if (this.#queue.size > 0) return false;
+    if (this.#pending.size > 0) return false;
     const isQuiet = this.#patience.quietMs(this.#nowMs()) >= idleMs;
     return this.#letsGo || (isQuiet && !(this.#backlog.isBehind && this.#isServing()));
   }
@@ -284,7 +284,7 @@ export class Lane {
   /** Another has taken over: it is called for what is left to it, and for outcomes that were stored after it looked. */
   async #abandon(): Promise<boolean> {
     await Promise.all(this.#drain().map(({ settle }) => settle.promise));
-    const isLast = this.#queue.size === 0;
+    const isLast = this.#pending.size === 0;
     if (this.#backlog.isBehind || isLast) await this.#deps.handOver(this.#tenure.row._id);
     this.#backlog.leave();
     if (isLast) this.#end();

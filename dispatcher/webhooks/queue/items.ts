@@ -1,7 +1,7 @@
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { type ReadMemory, readMemory } from "./read-memory.ts";
 
-/** A delivery in the hands of a lane. */
+/** A delivery in the hands of an endpoint queue. */
 export type Item = {
   row: WebhookDeliveryRow;
   /** When it came into memory, ms. */
@@ -15,10 +15,10 @@ export type Item = {
 };
 
 /**
- * The deliveries that a lane has in memory: those that wait, those that are being sent, and those whose outcome is being
+ * The deliveries that an endpoint queue has in memory: those that wait, those that are being sent, and those whose outcome is being
  * stored. Decides which is next.
  */
-export class LaneQueue {
+export class PendingDeliveries {
   readonly #firsts: Item[] = [];
   readonly #retries: Item[] = [];
   readonly #underWay = new Set<Item>();

@@ -4,9 +4,9 @@ import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
 import { type Offer, type OfferDeps, offering } from "../match/share.ts";
-import { type LaneRegistryDeps, laneRegistry } from "./registry.ts";
+import { type QueueRegistryDeps, queueRegistry } from "./registry.ts";
 
-export type LanesDeps = LaneRegistryDeps &
+export type EndpointQueuesDeps = QueueRegistryDeps &
   OfferDeps & {
     endpoints: Pick<WebhookWork, "exists">;
     deliveries: Pick<WebhookDeliveries, "removePage">;
@@ -16,7 +16,7 @@ export type LanesDeps = LaneRegistryDeps &
   };
 
 /** The endpoints that this process holds. */
-export type Lanes = Part & {
+export type EndpointQueues = Part & {
   offer: Offer["offer"];
   /** Answers a doorbell: the endpoint has due deliveries, or is gone. */
   answer: (endpointId: string) => Promise<Settlement>;
@@ -30,15 +30,15 @@ export type Lanes = Part & {
 const tickMs = 100;
 const pagesRemoved = 10; // in one answer to a doorbell
 
-export const lanes = (deps: LanesDeps): Lanes => {
-  const registry = laneRegistry(deps);
+export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
+  const registry = queueRegistry(deps);
   const { offer, unstored } = offering(deps, registry);
   deps.suspensions.onResume((tenantId) => {
-    for (const lane of registry.all()) if (lane.tenantId === tenantId) lane.nudge();
+    for (const queue of registry.all()) if (queue.tenantId === tenantId) queue.nudge();
   });
   let timer: NodeJS.Timeout | undefined;
   return {
-    name: "webhook lanes",
+    name: "webhook endpoint queues",
     start: async () => {
       timer = setInterval(registry.tick, tickMs);
     },
@@ -51,13 +51,13 @@ export const lanes = (deps: LanesDeps): Lanes => {
       const held = registry.get(id);
       if (held?.nudge() === true) {
         if (await deps.endpoints.exists(id)) return { kind: "done" };
-        held.refresh(); // it was deleted: the lane finds out and closes
+        held.refresh(); // it was deleted: the queue finds out and closes
       }
       if (held !== undefined) return { kind: "retry", delayMs: tickMs, reason: "it is just being given back" };
       registry.forgetElsewhere(id);
-      if (registry.isFull()) return { kind: "retry", delayMs: 1_000, reason: "all lanes are taken" };
-      const lane = await registry.laneOf(id);
-      if (lane !== null) lane.nudge();
+      if (registry.isFull()) return { kind: "retry", delayMs: 1_000, reason: "all endpoint queues are taken" };
+      const queue = await registry.queueOf(id);
+      if (queue !== null) queue.nudge();
       else if (await deps.endpoints.exists(id)) deps.callHolder(id);
       else if (!(await areRemoved(deps, id)))
         return { kind: "retry", delayMs: tickMs, reason: "there is more to remove" };
@@ -65,14 +65,14 @@ export const lanes = (deps: LanesDeps): Lanes => {
     },
     nudge: (id) => void registry.get(id)?.nudge(),
     refresh: (id) => {
-      if (id === "*") for (const lane of registry.all()) lane.refresh();
+      if (id === "*") for (const queue of registry.all()) queue.refresh();
       else registry.get(id)?.refresh();
     },
     levels: () => {
       const all = [...registry.all()];
       return {
         held: all.length,
-        inFlight: all.reduce((sum, lane) => sum + lane.underWay, 0),
+        inFlight: all.reduce((sum, queue) => sum + queue.underWay, 0),
         unstored: unstored(),
       };
     },
@@ -86,7 +86,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   });
 
 /** An endpoint that was deleted leaves its deliveries behind. False when some are left: others' doorbells wait too. */
-const areRemoved = async ({ deliveries }: Pick<LanesDeps, "deliveries">, id: string): Promise<boolean> => {
+const areRemoved = async ({ deliveries }: Pick<EndpointQueuesDeps, "deliveries">, id: string): Promise<boolean> => {
   for (let page = 0; page < pagesRemoved; page++) if ((await deliveries.removePage(id)) === 0) return true;
   return false;
 };

@@ -8,7 +8,7 @@ export type WaitingRoomDeps = {
   isHopeful: () => boolean;
 };
 
-/** Those who bring fresh deliveries to a lane, and wait for room in order of coming. */
+/** Those who bring fresh deliveries to an endpoint queue, and wait for room in order of coming. */
 export type WaitingRoom = {
   /** Resolves when there is room for so many, or for `most` of more. Null when there is, or it is not worth waiting for. */
   enter: (count: number, most: number) => Promise<void> | null;

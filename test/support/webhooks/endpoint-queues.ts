@@ -7,7 +7,11 @@ import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhoo
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { handOver } from "../../../dispatcher/webhooks/history/hand-over.ts";
 import { deliveryOf, written } from "../../../dispatcher/webhooks/match/delivery.ts";
-import { type Lanes, type LanesDeps, lanes } from "../../../dispatcher/webhooks/queue/queues.ts";
+import {
+  type EndpointQueues,
+  type EndpointQueuesDeps,
+  endpointQueues,
+} from "../../../dispatcher/webhooks/queue/queues.ts";
 import type { SendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { suspensionsOf } from "../rows/work.ts";
@@ -31,15 +35,15 @@ export const succeed: SendWebhook = async (_endpoint, { _id, attempt }) => ({
 });
 
 /** Offers deliveries that are made already. */
-export const offer = (some: Lanes, endpoint: WebhookRow, rows: readonly WebhookDeliveryRow[]): Promise<void> =>
+export const offer = (some: EndpointQueues, endpoint: WebhookRow, rows: readonly WebhookDeliveryRow[]): Promise<void> =>
   some.offer(endpoint, rows.length, () => rows);
 
-/** Lanes on a real database of their own, with requests that always succeed. To be made inside of a `describe`. */
-export const laneTests = (name: string) => {
+/** EndpointQueues on a real database of their own, with requests that always succeed. To be made inside of a `describe`. */
+export const endpointQueueTests = (name: string) => {
   let mongo: MongoClient;
   let db: Db;
   let made = 0;
-  let running: Lanes[] = [];
+  let running: EndpointQueues[] = [];
 
   before(async () => {
     const { mongodbUrl } = await testServers();
@@ -81,23 +85,23 @@ export const laneTests = (name: string) => {
         } as const;
         return deliveryOf(endpoint, written(makeEvent({ ...facts, subjectId })), clock.now());
       }),
-    /** The lanes of a dispatcher; what it sent, stored and rang. */
-    aDispatcher: async (over: Partial<LanesDeps> = {}) => {
+    /** The endpoint queues of a dispatcher; what it sent, stored and rang. */
+    aDispatcher: async (over: Partial<EndpointQueuesDeps> = {}) => {
       const dispatcher = started(db, `h${running.length}`, over);
-      await dispatcher.lanes.start(AbortSignal.timeout(10_000));
-      running.push(dispatcher.lanes);
+      await dispatcher.queues.start(AbortSignal.timeout(10_000));
+      running.push(dispatcher.queues);
       return dispatcher;
     },
   };
 };
 
-const started = (db: Db, holder: string, over: Partial<LanesDeps>) => {
+const started = (db: Db, holder: string, over: Partial<EndpointQueuesDeps>) => {
   const [sent, stored, rung, called]: [string[], string[], string[], string[]] = [[], [], [], []];
   const deliveries = webhookDeliveries(db);
   const endpoints = webhookWork(db);
   const ring = async (id: string) => rung.push(id);
   const send = over.send ?? succeed;
-  const some = lanes({
+  const some = endpointQueues({
     endpoints,
     deliveries,
     keep: async (row) => {
@@ -122,5 +126,5 @@ const started = (db: Db, holder: string, over: Partial<LanesDeps>) => {
       return send(endpoint, delivery);
     },
   });
-  return { lanes: some, sent, stored, rung, called };
+  return { queues: some, sent, stored, rung, called };
 };

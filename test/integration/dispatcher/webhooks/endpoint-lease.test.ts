@@ -2,14 +2,14 @@ import { expect } from "chai";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { healthAnew } from "#core/storage/webhooks/webhooks.ts";
 import { until } from "../../../support/until.ts";
-import { laneTests, offer, succeed } from "../../../support/webhooks/endpoint-queues.ts";
+import { endpointQueueTests, offer, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
 const clock = { now: () => new Date() };
 
-describe("the lanes of an endpoint", function () {
+describe("the queues of an endpoint", function () {
   this.timeout(60_000);
   const { work, endpointNow, deliveries, deliveriesOf, isLetGo, anEndpoint, rowsFor, aDispatcher } =
-    laneTests("leases");
+    endpointQueueTests("leases");
 
   it("notice a delivery that is stored after they looked for the last time", async () => {
     const endpoint = await anEndpoint();
@@ -26,7 +26,7 @@ describe("the lanes of an endpoint", function () {
       }
       return found;
     };
-    const { lanes: some, sent } = await aDispatcher({ deliveries: { ...stored, nextDueAt } });
+    const { queues: some, sent } = await aDispatcher({ deliveries: { ...stored, nextDueAt } });
     await some.answer(endpoint._id);
     await until(() => sent.length === 2, 15_000); // they look for the last time when nothing was sent for 2 s
     await isLetGo(endpoint);
@@ -36,7 +36,7 @@ describe("the lanes of an endpoint", function () {
   it("leave an endpoint that another process holds to it: what comes is stored, and its holder is called", async () => {
     const endpoint = await anEndpoint();
     const held = await work().take(endpoint._id, { holder: "other", now: clock.now(), leaseMs: 30_000 });
-    const { lanes: some, sent, rung, called } = await aDispatcher();
+    const { queues: some, sent, rung, called } = await aDispatcher();
     await offer(some, endpoint, rowsFor(endpoint, 3));
     expect(rung).to.deep.equal([endpoint._id]);
     await some.answer(endpoint._id);
@@ -52,7 +52,7 @@ describe("the lanes of an endpoint", function () {
     await deliveries().keep(rowsFor(endpoint, 1));
     const ago = new Date(Date.now() - 31_000);
     const dead = await work().take(endpoint._id, { holder: "dead", now: ago, leaseMs: 30_000 });
-    const { lanes: some, sent } = await aDispatcher();
+    const { queues: some, sent } = await aDispatcher();
     await some.answer(endpoint._id);
     await until(() => sent.length === 1);
     if (dead === null) throw new Error("the endpoint was free");
@@ -64,7 +64,7 @@ describe("the lanes of an endpoint", function () {
     const endpoint = await anEndpoint();
     let shiftMs = 0;
     const shifted = { now: () => new Date(Date.now() + shiftMs) };
-    const { lanes: some, sent } = await aDispatcher({ clock: shifted });
+    const { queues: some, sent } = await aDispatcher({ clock: shifted });
     await offer(some, endpoint, rowsFor(endpoint, 1));
     const other = { holder: "other", now: new Date(Date.now() + 31_000), leaseMs: 60_000 };
     expect(await work().take(endpoint._id, other)).to.not.equal(null);
@@ -78,7 +78,7 @@ describe("the lanes of an endpoint", function () {
     const endpoint = await anEndpoint();
     let shiftMs = 0;
     const shifted = { now: () => new Date(Date.now() + shiftMs) };
-    const { lanes: some, rung } = await aDispatcher({ clock: shifted });
+    const { queues: some, rung } = await aDispatcher({ clock: shifted });
     await offer(some, endpoint, rowsFor(endpoint, 1));
     const now = new Date(Date.now() + 31_000);
     const other = await work().take(endpoint._id, { holder: "other", now, leaseMs: 30_000 });
@@ -95,7 +95,7 @@ describe("the lanes of an endpoint", function () {
   it("finish what is under way when they stop, and leave the rest due", async () => {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 50));
-    const { lanes: some, sent } = await aDispatcher({
+    const { queues: some, sent } = await aDispatcher({
       send: async (...given) => {
         await new Promise((resolve) => setTimeout(resolve, 300)); // a slow endpoint
         return succeed(...given);
@@ -115,7 +115,7 @@ describe("the lanes of an endpoint", function () {
   it("do not enable an endpoint that somebody disabled meanwhile, and end what waits for it", async () => {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 30));
-    const { lanes: some } = await aDispatcher({
+    const { queues: some } = await aDispatcher({
       send: async (...given) => {
         await work().rows.updateOne({ _id: endpoint._id }, { $set: { status: "disabled" } });
         some.refresh(endpoint._id);
@@ -139,7 +139,7 @@ describe("the lanes of an endpoint", function () {
     it(what, async () => {
       const endpoint = await anEndpoint();
       await deliveries().keep(rowsFor(endpoint, 1));
-      const { lanes: some, sent } = await aDispatcher({
+      const { queues: some, sent } = await aDispatcher({
         send: async (...given) => {
           if (url !== undefined) await work().rows.updateOne({ _id: endpoint._id }, { $set: { url } });
           const { concluded } = await succeed(...given);
@@ -156,7 +156,7 @@ describe("the lanes of an endpoint", function () {
     const endpoint = await anEndpoint({ failure_count: 3, streak_since: new Date() });
     await deliveries().keep(rowsFor(endpoint, 1));
     const inAnHour = new Date(Date.now() + 3_600_000);
-    const { lanes: some, sent } = await aDispatcher({
+    const { queues: some, sent } = await aDispatcher({
       send: async (...given) => {
         await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew, $inc: { due_changes: 1 } });
         const { concluded, ...rest } = await succeed(...given);
@@ -181,7 +181,7 @@ describe("the lanes of an endpoint", function () {
   it("store the outcome of a delivery that another process has stored as waiting meanwhile", async () => {
     const endpoint = await anEndpoint();
     const rows = rowsFor(endpoint, 2);
-    const { lanes: some } = await aDispatcher({
+    const { queues: some } = await aDispatcher({
       send: async (...given) => {
         await deliveries().keep(rows);
         return succeed(...given);

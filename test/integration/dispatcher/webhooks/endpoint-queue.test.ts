@@ -4,15 +4,16 @@ import { webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
 import { grouping } from "../../../../dispatcher/webhooks/match/group.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { until } from "../../../support/until.ts";
-import { laneTests, offer, succeed } from "../../../support/webhooks/endpoint-queues.ts";
+import { endpointQueueTests, offer, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
-describe("lanes", function () {
+describe("endpoint queues", function () {
   this.timeout(60_000);
-  const { work, endpointNow, deliveries, deliveriesOf, isLetGo, anEndpoint, rowsFor, aDispatcher } = laneTests("lanes");
+  const { work, endpointNow, deliveries, deliveriesOf, isLetGo, anEndpoint, rowsFor, aDispatcher } =
+    endpointQueueTests("endpoint_queues");
 
   it("store a fresh delivery once, with its outcome", async () => {
     const endpoint = await anEndpoint();
-    const { lanes: some, stored } = await aDispatcher();
+    const { queues: some, stored } = await aDispatcher();
     await offer(some, endpoint, rowsFor(endpoint, 50));
     expect(stored).to.deep.equal(Array.from({ length: 50 }, () => "success"));
     expect((await deliveriesOf(endpoint)).every(({ attempts }) => attempts.length === 1)).to.equal(true);
@@ -21,7 +22,7 @@ describe("lanes", function () {
   it("store a batch before it is sent, and leave what comes again to the batch that it was stored in", async () => {
     const endpoint = await anEndpoint({ batch: true });
     const before: string[] = [];
-    const { lanes: some, stored } = await aDispatcher({
+    const { queues: some, stored } = await aDispatcher({
       send: async (given, delivery) => {
         before.push((await deliveries().rows.findOne({ _id: delivery._id }))?.status ?? "not stored");
         return succeed(given, delivery);
@@ -44,7 +45,7 @@ describe("lanes", function () {
   it("store a delivery as waiting when its endpoint is slow, and its outcome later", async () => {
     const endpoint = await anEndpoint({ last_success_at: null });
     const answer = Promise.withResolvers<void>();
-    const { lanes: some, stored } = await aDispatcher({
+    const { queues: some, stored } = await aDispatcher({
       send: async (...given) => {
         await answer.promise;
         return succeed(...given);
@@ -60,7 +61,7 @@ describe("lanes", function () {
   it("send all that is due in the store, and let the endpoint go", async () => {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 450));
-    const { lanes: some, sent } = await aDispatcher();
+    const { queues: some, sent } = await aDispatcher();
     await some.answer(endpoint._id);
     await until(() => sent.length >= 450);
     await isLetGo(endpoint);
@@ -75,7 +76,7 @@ describe("lanes", function () {
     for (let from = 0; from < rows.length; from += 40) await deliveries().keep(rows.slice(from, from + 40));
     const limits: number[] = [];
     const stored = deliveries();
-    const { lanes: some, sent } = await aDispatcher({
+    const { queues: some, sent } = await aDispatcher({
       deliveries: {
         ...stored,
         due: (id, what) => {
@@ -98,7 +99,7 @@ describe("lanes", function () {
     const began = Date.now();
     const slow = { now: () => new Date(began + (Date.now() - began) / 10) }; // on any machine it catches up in 2 s of it
     const {
-      lanes: some,
+      queues: some,
       sent,
       stored,
     } = await aDispatcher({
@@ -122,7 +123,7 @@ describe("lanes", function () {
     const inAnHour = new Date(Date.now() + 3_600_000);
     const stored = deliveries();
     const asked: string[] = [];
-    const { lanes: some } = await aDispatcher({
+    const { queues: some } = await aDispatcher({
       deliveries: {
         ...stored,
         due: (id, what) => {
@@ -143,7 +144,7 @@ describe("lanes", function () {
     for (let i = 1; i <= 4; i++) {
       await offer(some, endpoint, rowsFor(endpoint, 5));
       const attempted = async () => (await deliveriesOf(endpoint)).filter(({ attempt }) => attempt === 1).length;
-      await until(async () => (await attempted()) === i * 5, 5_000, 10); // the lane is not to become idle meanwhile
+      await until(async () => (await attempted()) === i * 5, 5_000, 10); // the queue is not to become idle meanwhile
     }
     await isLetGo(endpoint);
     expect(await endpointNow(endpoint)).to.deep.include({ due_at: inAnHour });
@@ -155,7 +156,7 @@ describe("lanes", function () {
     const endpoint = await anEndpoint();
     const order: string[] = [];
     let [underWay, most] = [0, 0];
-    const { lanes: some } = await aDispatcher({
+    const { queues: some } = await aDispatcher({
       send: async (given, delivery) => {
         most = Math.max(most, ++underWay);
         order.push(delivery._id);
@@ -172,7 +173,7 @@ describe("lanes", function () {
 
   it("keep what comes while an endpoint is paused, and send it afterwards", async () => {
     const endpoint = await anEndpoint({ paused: true });
-    const { lanes: some, sent } = await aDispatcher();
+    const { queues: some, sent } = await aDispatcher();
     await offer(some, endpoint, rowsFor(endpoint, 5));
     await some.answer(endpoint._id);
     await isLetGo(endpoint);
@@ -186,7 +187,7 @@ describe("lanes", function () {
   it("begin no more requests a second than the endpoint admits", async () => {
     const endpoint = await anEndpoint({ rate_per_second: 20 });
     const times: number[] = [];
-    const { lanes: some } = await aDispatcher({
+    const { queues: some } = await aDispatcher({
       send: async (...given) => {
         times.push(performance.now());
         return succeed(...given);
@@ -200,7 +201,7 @@ describe("lanes", function () {
 
   it("keep what a disabled endpoint misses as dead, for it to be recovered", async () => {
     const endpoint = await anEndpoint({ ...webhookDefaults, status: "disabled" });
-    const { lanes: some, sent } = await aDispatcher();
+    const { queues: some, sent } = await aDispatcher();
     await offer(some, endpoint, rowsFor(endpoint, 2));
     const [row] = await deliveriesOf(endpoint);
     expect(row).to.include({ status: "dead", error: "endpoint disabled", attempt: 0, due_at: null });
@@ -211,7 +212,7 @@ describe("lanes", function () {
     const endpoint = await anEndpoint({ status: "failing", failure_count: 3, failing_since: new Date(0) });
     const [row] = rowsFor(endpoint, 1);
     if (row === undefined) throw new Error("no delivery");
-    const { lanes: some, sent } = await aDispatcher();
+    const { queues: some, sent } = await aDispatcher();
     await deliveries().keep([{ ...row, event_type: "webhook.test" }]);
     await some.answer(endpoint._id);
     await isLetGo(endpoint);
@@ -222,7 +223,7 @@ describe("lanes", function () {
   it("remove the deliveries of an endpoint that is gone", async () => {
     const endpoint = aWebhook({ _id: "whk_gone" });
     await deliveries().keep(rowsFor(endpoint, 700));
-    const { lanes: some } = await aDispatcher();
+    const { queues: some } = await aDispatcher();
     await some.answer(endpoint._id);
     expect(await deliveriesOf(endpoint)).to.deep.equal([]);
   });

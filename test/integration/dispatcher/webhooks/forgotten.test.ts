@@ -1,17 +1,17 @@
 import { expect } from "chai";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Lanes } from "../../../../dispatcher/webhooks/queue/queues.ts";
+import type { EndpointQueues } from "../../../../dispatcher/webhooks/queue/queues.ts";
 import type { SendWebhook } from "../../../../dispatcher/webhooks/send/send.ts";
 import { until } from "../../../support/until.ts";
-import { laneTests, offer, succeed } from "../../../support/webhooks/endpoint-queues.ts";
+import { endpointQueueTests, offer, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
-describe("a lane forgets nothing", function () {
+describe("an endpoint queue forgets nothing", function () {
   this.timeout(60_000);
-  const { work, endpointNow, deliveries, isLetGo, anEndpoint, rowsFor, aDispatcher } = laneTests("forgotten");
+  const { work, endpointNow, deliveries, isLetGo, anEndpoint, rowsFor, aDispatcher } = endpointQueueTests("forgotten");
 
-  /** Offers a delivery each quarter of a second, so that the lane is never quiet, until something holds. */
-  const busyUntil = async (some: Lanes, endpoint: WebhookRow, holds: () => boolean): Promise<void> => {
+  /** Offers a delivery each quarter of a second, so that the queue is never quiet, until something holds. */
+  const busyUntil = async (some: EndpointQueues, endpoint: WebhookRow, holds: () => boolean): Promise<void> => {
     const busy = setInterval(() => void offer(some, endpoint, rowsFor(endpoint, 1)), 250);
     await until(holds, 20_000).finally(() => clearInterval(busy));
   };
@@ -30,7 +30,7 @@ describe("a lane forgets nothing", function () {
     const endpoint = await anEndpoint();
     const rows = rowsFor(endpoint, 3);
     const delaysMs = new Map(rows.map(({ _id }, i) => [_id, 1_000 * (i + 1)]));
-    const { lanes: some, sent } = await aDispatcher({ send: failFirst(delaysMs) });
+    const { queues: some, sent } = await aDispatcher({ send: failFirst(delaysMs) });
     await offer(some, endpoint, rows);
     const times = (id: string): number => sent.filter((one) => one === id).length;
     await busyUntil(some, endpoint, () => rows.every(({ _id }) => times(_id) === 2));
@@ -40,7 +40,7 @@ describe("a lane forgets nothing", function () {
     const endpoint = await anEndpoint();
     const [later] = rowsFor(endpoint, 1) as [WebhookDeliveryRow];
     await deliveries().keep([{ ...later, status: "failed", attempt: 1, due_at: new Date(Date.now() + 2_000) }]);
-    const { lanes: some, sent } = await aDispatcher();
+    const { queues: some, sent } = await aDispatcher();
     await busyUntil(some, endpoint, () => sent.includes(later._id));
   });
 
@@ -54,7 +54,7 @@ describe("a lane forgets nothing", function () {
       if (isFirst) throw new Error("the store is away");
       return stored.due(id, what);
     };
-    const { lanes: some, sent } = await aDispatcher({ deliveries: { ...stored, due } });
+    const { queues: some, sent } = await aDispatcher({ deliveries: { ...stored, due } });
     await offer(some, endpoint, rowsFor(endpoint, 1));
     await stored.keep([waiting]);
     some.nudge(endpoint._id);
@@ -64,7 +64,7 @@ describe("a lane forgets nothing", function () {
 
   it("of a delivery that was stored by one who was killed before he called", async () => {
     const endpoint = await anEndpoint();
-    const { lanes: some, sent } = await aDispatcher();
+    const { queues: some, sent } = await aDispatcher();
     await offer(some, endpoint, rowsFor(endpoint, 1)); // now it has looked
     await until(() => sent.length === 1);
     const [waiting] = rowsFor(endpoint, 1) as [WebhookDeliveryRow];
@@ -84,8 +84,8 @@ describe("a lane forgets nothing", function () {
       if (isSlow) await goOn.promise;
       return stored.due(id, what);
     };
-    const { lanes: some, sent } = await aDispatcher({ deliveries: { ...stored, due } });
-    await offer(some, endpoint, rowsFor(endpoint, 1)); // its lane is open
+    const { queues: some, sent } = await aDispatcher({ deliveries: { ...stored, due } });
+    await offer(some, endpoint, rowsFor(endpoint, 1)); // its queue is open
     await stored.keep(rowsFor(endpoint, 3));
     isSlow = true;
     some.nudge(endpoint._id);
@@ -105,7 +105,7 @@ describe("a lane forgets nothing", function () {
     const recovery = { id: "rec_1", kind: "recover", status: null, event_type: null, ...window, ...progress } as const;
     const endpoint = await anEndpoint({ recovery });
     const paging = Promise.withResolvers<void>();
-    const { lanes: some } = await aDispatcher({
+    const { queues: some } = await aDispatcher({
       recover: async (row) => {
         paging.resolve();
         if (row.recovery === null) throw new Error("there is none");
@@ -124,7 +124,7 @@ describe("a lane forgets nothing", function () {
     const endpoint = await anEndpoint({ max_in_flight: 1 });
     const blocked = Promise.withResolvers<void>();
     const rows = rowsFor(endpoint, 3);
-    const { lanes: some, sent } = await aDispatcher({
+    const { queues: some, sent } = await aDispatcher({
       send: async (...request) => {
         await blocked.promise;
         return succeed(...request);

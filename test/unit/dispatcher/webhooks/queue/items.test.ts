@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { deliveryOf, written } from "../../../../../dispatcher/webhooks/match/delivery.ts";
-import { type Item, LaneQueue } from "../../../../../dispatcher/webhooks/queue/items.ts";
+import { type Item, PendingDeliveries } from "../../../../../dispatcher/webhooks/queue/items.ts";
 import { readMemory } from "../../../../../dispatcher/webhooks/queue/read-memory.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
 
@@ -14,13 +14,13 @@ const anItem = (name: string, { subject = null, attempt = 0, stored = false, sin
   return { row: { ...row, attempt }, sinceMs, storing: stored ? Promise.resolve() : undefined, settle };
 };
 
-const queueOf = (...items: Item[]): LaneQueue => {
-  const queue = new LaneQueue();
+const queueOf = (...items: Item[]): PendingDeliveries => {
+  const queue = new PendingDeliveries();
   for (const item of items) queue.add(item);
   return queue;
 };
 
-describe("a lane's queue", () => {
+describe("pending deliveries", () => {
   it("gives deliveries in the order in which they came", () => {
     const [a, b] = [anItem("a"), anItem("b")];
     const queue = queueOf(a, b);
@@ -71,7 +71,7 @@ describe("a lane's queue", () => {
     const rows = Array.from({ length: 5 }, (_, n) => ({ ...anItem(`s${n}`).row, payload: "x".repeat(100) }));
     const setUp = () => {
       const memory = readMemory(250);
-      return { memory, queue: new LaneQueue(memory) };
+      return { memory, queue: new PendingDeliveries(memory) };
     };
 
     it("takes as many as it may have characters, one at least, and the others later", async () => {

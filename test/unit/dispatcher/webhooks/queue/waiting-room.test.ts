@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type WaitingRoomDeps, waitingRoom } from "../../../../../dispatcher/webhooks/queue/waiting-room.ts";
 
-describe("a lane's waiting room", () => {
+describe("the waiting room of an endpoint queue", () => {
   /** A room whose circumstances can be changed, and who was let in. */
   const aRoom = () => {
     const state = { nowMs: 1_000, room: 0, perSecond: 600, isHopeful: true };
