@@ -3,11 +3,11 @@ import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts
 import type { DisableDeps } from "../health/disable-gone.ts";
 import type { SendWebhook, Sent } from "../send/send.ts";
 import type { BacklogDeps } from "./backlog.ts";
-import type { TenureDeps } from "./endpoint-lease.ts";
+import type { EndpointLeaseDeps } from "./endpoint-lease.ts";
 import type { StoreDeps } from "./store-item.ts";
 
 /** What an endpoint queue needs. */
-export type EndpointQueueDeps = TenureDeps &
+export type EndpointQueueDeps = EndpointLeaseDeps &
   StoreDeps &
   DisableDeps &
   BacklogDeps & {

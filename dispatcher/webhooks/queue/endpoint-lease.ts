@@ -11,7 +11,7 @@ import { leaseMs } from "../../work/lease.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
 import { type Prepared, prepare, type Unseal } from "../send/prepare.ts";
 
-export type TenureDeps = {
+export type EndpointLeaseDeps = {
   endpoints: Pick<WebhookWork, "renew" | "settle">;
   suspensions: Pick<Suspensions, "has" | "hold">;
   unseal: Unseal;
@@ -21,8 +21,8 @@ export type TenureDeps = {
 const renewMs = { standard: 10_000, success: 5_000, failure: 1_000 };
 
 /** An endpoint as this process holds it: its lease, its configuration, and its health, which is written now and then. */
-export class Tenure {
-  readonly #deps: TenureDeps;
+export class EndpointLease {
+  readonly #deps: EndpointLeaseDeps;
   #held: HeldWebhook;
   #endpoint: Prepared | { row: WebhookRow; problem: string };
   #health: WebhookHealth;
@@ -31,7 +31,7 @@ export class Tenure {
   #untold: { sinceMs: number; failure: boolean } | null = null;
   #renewedMs: number;
 
-  constructor(deps: TenureDeps, held: HeldWebhook) {
+  constructor(deps: EndpointLeaseDeps, held: HeldWebhook) {
     this.#deps = deps;
     this.#held = held;
     this.#endpoint = prepare(held.row, deps.unseal);

@@ -4,7 +4,7 @@ import type { HeldWebhook } from "#core/storage/webhooks/webhooks.ts";
 import { disableGone } from "../health/disable-gone.ts";
 import { Backlog } from "./backlog.ts";
 import type { EndpointQueueDeps } from "./deps.ts";
-import { Tenure } from "./endpoint-lease.ts";
+import { EndpointLease } from "./endpoint-lease.ts";
 import { freshItem, type Item, PendingDeliveries } from "./items.ts";
 import { type Pace, pace } from "./pace.ts";
 import { type Patience, patience } from "./room.ts";
@@ -23,7 +23,7 @@ export class EndpointQueue {
   readonly tenantId: string;
   readonly #deps: EndpointQueueDeps;
   readonly #pending: PendingDeliveries;
-  readonly #tenure: Tenure;
+  readonly #lease: EndpointLease;
   #pace: Pace;
   #state: "open" | "closing" | "closed" = "open";
   #letsGo = false;
@@ -47,9 +47,9 @@ export class EndpointQueue {
     this.#deps = deps;
     this.#pending = new PendingDeliveries(deps.memory);
     this.tenantId = held.row.tenant_id;
-    this.#tenure = new Tenure(deps, held);
+    this.#lease = new EndpointLease(deps, held);
     this.#pace = pace(held.row.rate_per_second);
-    this.#patience = patience(this.#tenure, this.#nowMs());
+    this.#patience = patience(this.#lease, this.#nowMs());
     this.#backlog = new Backlog(deps, held.row._id, this.#nowMs());
   }
 
@@ -59,7 +59,7 @@ export class EndpointQueue {
 
   /** How many fresh deliveries it would take now. */
   room(): number {
-    if (!this.#isServing() || !this.#backlog.isLevel || this.#tenure.isRecovering()) return 0;
+    if (!this.#isServing() || !this.#backlog.isLevel || this.#lease.isRecovering()) return 0;
     return this.#patience.room() - this.#pending.size;
   }
 
@@ -109,12 +109,12 @@ export class EndpointQueue {
   nudge(): boolean {
     this.#backlog.lookAnew();
     void this.#attend();
-    return this.#state === "open" && !this.#tenure.isLost;
+    return this.#state === "open" && !this.#lease.isLost;
   }
 
   /** Its configuration may have changed. */
   refresh(): void {
-    this.#tenure.expire();
+    this.#lease.expire();
     void this.#attend();
   }
 
@@ -141,17 +141,17 @@ export class EndpointQueue {
   }
 
   #isServing(): boolean {
-    const isWanted = !this.#tenure.isResting() && !this.#isGone;
-    return this.#state === "open" && !this.#letsGo && isWanted && this.#tenure.mayBegin();
+    const isWanted = !this.#lease.isResting() && !this.#isGone;
+    return this.#state === "open" && !this.#letsGo && isWanted && this.#lease.mayBegin();
   }
 
   /** Whether it should read more of what is due. */
   #isShort(): boolean {
-    return this.#backlog.isBehind && this.#isServing() && this.#pending.waiting < this.#tenure.row.max_in_flight;
+    return this.#backlog.isBehind && this.#isServing() && this.#pending.waiting < this.#lease.row.max_in_flight;
   }
 
   #pump(): void {
-    while (this.#isServing() && this.#pending.waiting > 0 && this.#pending.underWay < this.#tenure.row.max_in_flight) {
+    while (this.#isServing() && this.#pending.waiting > 0 && this.#pending.underWay < this.#lease.row.max_in_flight) {
       if (!this.#pending.hasNext()) break; // all that wait are of subjects that are under way
       const waitMs = this.#pace.take(this.#nowMs());
       if (waitMs > 0) return this.#pumpIn(waitMs);
@@ -170,14 +170,14 @@ export class EndpointQueue {
 
   async #request(item: Item): Promise<void> {
     const { clock, send, observe } = this.#deps;
-    const { endpoint } = this.#tenure;
+    const { endpoint } = this.#lease;
     const beganMs = this.#nowMs();
     const sent = await send(endpoint, item.row);
     const { status, due_at: dueAt } = sent.concluded;
     this.#pending.ended(item);
     this.#patience.ended(this.#nowMs(), { beganMs, waiting: this.#pending.waiting });
     const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
-    if (item.row.event_type !== "webhook.test") this.#tenure.tell(healthAfter(this.#tenure.health, end));
+    if (item.row.event_type !== "webhook.test") this.#lease.tell(healthAfter(this.#lease.health, end));
     if (dueAt !== null) this.#backlog.retryAt(dueAt);
     observe(endpoint.row, item.row, sent);
     void storeOutcome(this.#deps, item, sent).then(() => this.#pending.forget(item));
@@ -216,7 +216,7 @@ export class EndpointQueue {
       isMore = await this.#attendOnce();
       this.#failures = 0;
     } catch (err) {
-      const { _id: endpoint } = this.#tenure.row;
+      const { _id: endpoint } = this.#lease.row;
       if (this.#failures++ === 0) this.#deps.log.warn({ err, endpoint }, "webhook.lane_failed"); // the next tick tries again
     }
     this.#isAttending = false;
@@ -227,13 +227,13 @@ export class EndpointQueue {
 
   /** True when there is more to do at once. */
   async #attendOnce(): Promise<boolean> {
-    if (this.#tenure.mustRenew()) await this.#renew();
-    if (this.#tenure.isLost) return this.#abandon();
-    const { row } = this.#tenure;
+    if (this.#lease.mustRenew()) await this.#renew();
+    if (this.#lease.isLost) return this.#abandon();
+    const { row } = this.#lease;
     const isDisabled = row.status === "disabled";
-    if (this.#letsGo || this.#tenure.isResting()) this.#drain(); // also what a read brought in meanwhile
+    if (this.#letsGo || this.#lease.isResting()) this.#drain(); // also what a read brought in meanwhile
     if (isDisabled && (await this.#deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
-    const isRecovering = this.#tenure.isRecovering() && !isDisabled && !this.#letsGo;
+    const isRecovering = this.#lease.isRecovering() && !isDisabled && !this.#letsGo;
     if (isRecovering) await this.#recover();
     if (this.#isShort()) await this.#backlog.read(this.#pending, this.#deps.clock.now());
     if (this.#isIdle() && !isRecovering) await this.#close();
@@ -241,16 +241,16 @@ export class EndpointQueue {
   }
 
   async #renew(): Promise<void> {
-    const before = await this.#tenure.renew();
+    const before = await this.#lease.renew();
     this.#isGone = false;
-    const { row } = this.#tenure;
+    const { row } = this.#lease;
     if (row.rate_per_second !== before.rate_per_second) this.#pace = pace(row.rate_per_second);
     if (row.due_changes !== before.due_changes) this.#backlog.lookAnew();
     if (row.status !== before.status) this.#deps.announce(row);
   }
 
   async #recover(): Promise<void> {
-    await this.#tenure.renew({ recovery: await this.#deps.recover(this.#tenure.row) });
+    await this.#lease.renew({ recovery: await this.#deps.recover(this.#lease.row) });
     this.#backlog.grow();
   }
 
@@ -265,8 +265,8 @@ export class EndpointQueue {
     this.#state = "closing";
     try {
       const nextAt = await this.#nextAt();
-      const isDue = nextAt !== null && nextAt.getTime() <= this.#nowMs() && !this.#tenure.isResting();
-      if ((this.#letsGo || !isDue) && (await this.#tenure.settle(nextAt))) return this.#end();
+      const isDue = nextAt !== null && nextAt.getTime() <= this.#nowMs() && !this.#lease.isResting();
+      if ((this.#letsGo || !isDue) && (await this.#lease.settle(nextAt))) return this.#end();
       await this.#renew();
       this.#backlog.lookAnew();
     } finally {
@@ -276,16 +276,16 @@ export class EndpointQueue {
 
   /** When somebody has to look at the endpoint again; null when not before it is woken. */
   async #nextAt(): Promise<Date | null> {
-    const { _id, paused, status } = this.#tenure.row;
+    const { _id, paused, status } = this.#lease.row;
     if (paused || status === "disabled") return null;
-    return this.#tenure.isRecovering() ? this.#deps.clock.now() : this.#deps.deliveries.nextDueAt(_id);
+    return this.#lease.isRecovering() ? this.#deps.clock.now() : this.#deps.deliveries.nextDueAt(_id);
   }
 
   /** Another has taken over: it is called for what is left to it, and for outcomes that were stored after it looked. */
   async #abandon(): Promise<boolean> {
     await Promise.all(this.#drain().map(({ settle }) => settle.promise));
     const isLast = this.#pending.size === 0;
-    if (this.#backlog.isBehind || isLast) await this.#deps.handOver(this.#tenure.row._id);
+    if (this.#backlog.isBehind || isLast) await this.#deps.handOver(this.#lease.row._id);
     this.#backlog.leave();
     if (isLast) this.#end();
     return false;

@@ -1,4 +1,4 @@
-import type { Tenure } from "./endpoint-lease.ts";
+import type { EndpointLease } from "./endpoint-lease.ts";
 
 /** How much an endpoint is given at once, and for how long: by how it has answered so far. */
 export type Patience = {
@@ -26,7 +26,7 @@ const limitMs = { answering: 2_000, silent: 500, untrusted: 250 };
 const windows = { firstRequests: 40, ms: 1_000 };
 
 /** An endpoint that failed last, or never answered, is given no more than it may have under way. */
-export const patience = (endpoint: Pick<Tenure, "isTrusted" | "row">, beganMs: number): Patience => {
+export const patience = (endpoint: Pick<EndpointLease, "isTrusted" | "row">, beganMs: number): Patience => {
   let lastMs = beganMs;
   let perSecond = firstPerSecond;
   let isFirst = true;
