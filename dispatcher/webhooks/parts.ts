@@ -21,7 +21,7 @@ import { type Concluded, type WebhookDeliveryRow, webhookDeliveries } from "#cor
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { GuardedClient } from "../net/guarded/client.ts";
-import { patiently } from "../work/repeat-write.ts";
+import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { observe } from "./health/observe.ts";
 import { endpointStats } from "./health/stats.ts";
@@ -155,6 +155,6 @@ const writers = (deliveries: ReturnType<typeof webhookDeliveries>) => ({
 const voids =
   <T>(write: (items: readonly T[]) => Promise<void>) =>
   async (items: readonly T[]): Promise<void[]> => {
-    await patiently(storeForMs, () => write(items));
+    await repeatWrite(storeForMs, () => write(items));
     return items.map(() => undefined);
   };

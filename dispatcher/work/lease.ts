@@ -6,14 +6,14 @@ export const leaseMs = 30_000;
 const extendEveryMs = 10_000;
 
 /** A lease as the work under it sees it. Both ask the clock, and so are right also before any timer could fire. */
-export type Hold = {
+export type Lease = {
   /** Whether another may have taken over by now. */
   isLost: () => boolean;
   /** Whether nothing new is to be begun: it is lost, or the work was told to stop. */
   isOver: () => boolean;
 };
 
-export type HoldDeps = {
+export type LeaseDeps = {
   /** The document as it was taken. */
   taken: Pick<DueWork, "lease">;
   /** Extends the lease to `leaseMs` after `now`; false when another holder has taken over. */
@@ -27,7 +27,7 @@ export type HoldDeps = {
  * Runs long work under a lease that is extended meanwhile. The lease counts from before the request that took or extended
  * it: a process that stood still, or whose MongoDB is away, finds out by the clock that it has run out.
  */
-export const holding = async <T>(deps: HoldDeps, work: (hold: Hold) => Promise<T>): Promise<T> => {
+export const underLease = async <T>(deps: LeaseDeps, work: (lease: Lease) => Promise<T>): Promise<T> => {
   const { extend, stops, clock } = deps;
   let untilMs = deps.taken.lease?.until.getTime() ?? 0;
   let isTaken = false;
