@@ -87,7 +87,7 @@ const again = async (deps: ChunkDeps, chunk: ChunkRow, inMs: number): Promise<Se
 };
 
 const held = async (deps: ChunkDeps, chunk: ChunkRow): Promise<Settlement> => {
-  await deps.suspensions.hold(chunk.tenant_id, (dueAt) => deps.hold(chunk, dueAt));
+  await deps.suspensions.defer(chunk.tenant_id, (dueAt) => deps.hold(chunk, dueAt));
   return done;
 };
 

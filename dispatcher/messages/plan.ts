@@ -87,7 +87,7 @@ const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<v
 };
 
 const hold = ({ hold: giveBack, suspensions }: PlanDeps, message: MessageRow, planned: boolean): Promise<boolean> =>
-  suspensions.hold(message.tenant_id, (dueAt) => giveBack(message, dueAt, planned));
+  suspensions.defer(message.tenant_id, (dueAt) => giveBack(message, dueAt, planned));
 
 const rest = (
   { rest: giveBack, clock }: PlanDeps,

@@ -13,7 +13,7 @@ import { type Prepared, prepare, type Unseal } from "../send/prepare.ts";
 
 export type EndpointLeaseDeps = {
   endpoints: Pick<WebhookWork, "renew" | "settle">;
-  suspensions: Pick<Suspensions, "has" | "hold">;
+  suspensions: Pick<Suspensions, "has" | "defer">;
   unseal: Unseal;
   clock: Clock;
 };
@@ -126,7 +126,7 @@ export class EndpointLease {
     const { endpoints, suspensions } = this.#deps;
     const { tenant_id: tenantId } = this.row;
     if (dueAt === null || !suspensions.has(tenantId)) return endpoints.settle(this.#held, dueAt, this.#told());
-    return suspensions.hold(tenantId, (until) =>
+    return suspensions.defer(tenantId, (until) =>
       endpoints.settle(this.#held, until, { ...this.#told(), suspended_tenant: tenantId }),
     );
   }

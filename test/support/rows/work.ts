@@ -105,11 +105,11 @@ export const anApp = (change: Partial<AppRow> = {}): AppRow => ({
 export const suspensionsOf = (...suspended: readonly string[]): Suspensions => ({
   has: (tenantId) => suspended.includes(tenantId),
   during: (_, work) => work(new AbortController().signal),
-  hold: (_, giveBack) => giveBack(new Date(noon.getTime() + 60_000)),
+  defer: (_, giveBack) => giveBack(new Date(noon.getTime() + 60_000)),
   onResume: () => undefined,
 });
 
-/** A lease that is held for ever, or as the test says. */
+/** A lease that is never lost, or as the test says. */
 export const aLease = (change: Partial<Lease> = {}): Lease => ({ isLost: () => false, isOver: () => false, ...change });
 
 /** A clock that tests move by hand. */
