@@ -125,8 +125,8 @@ const workers = (deps: WebhookPartsDeps, held: EndpointQueues): Part[] => {
       handle: matchEvents({
         webhooksOf: directory.webhooksOf,
         known: webhookDeliveries(db).known,
-        offer: held.offer,
-        group: grouping({ offer: held.offer, grouped: webhookDeliveries(db).grouped, clock }),
+        share: held.share,
+        group: grouping({ share: held.share, grouped: webhookDeliveries(db).grouped, clock }),
         clock,
       }),
     }),

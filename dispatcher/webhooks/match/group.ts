@@ -14,7 +14,7 @@ const mostWaiting = 48;
 type Group = { endpoint: WebhookRow; events: EventEnvelope[]; waiting: number; end: PromiseWithResolvers<void> };
 
 export type GroupingDeps = {
-  offer: EndpointQueues["offer"];
+  share: EndpointQueues["share"];
   /** Which of these events a stored batch of the endpoint holds. */
   grouped: WebhookDeliveries["grouped"];
   clock: Clock;
@@ -64,7 +64,7 @@ export const grouping = (deps: GroupingDeps) => {
   };
 };
 
-const store = async ({ offer, grouped, clock }: GroupingDeps, { endpoint, events }: Group): Promise<void> => {
+const store = async ({ share, grouped, clock }: GroupingDeps, { endpoint, events }: Group): Promise<void> => {
   const once = [...new Map(events.map((event) => [event.id, event])).values()];
   const known = await grouped(
     endpoint._id,
@@ -73,5 +73,5 @@ const store = async ({ offer, grouped, clock }: GroupingDeps, { endpoint, events
   const fresh = once.filter(({ id }) => !known.has(id));
   const rows = batchesOf(fresh).map((batch) => batchDeliveryOf(endpoint, batch, clock.now()));
   const count = rows.length + (known.size > 0 ? 1 : 0); // who stored a known one may not have come to it
-  await offer(endpoint, count, () => rows, { isStoredFirst: true });
+  await share(endpoint, count, () => rows, { isStoredFirst: true });
 };

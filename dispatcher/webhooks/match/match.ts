@@ -12,7 +12,7 @@ export type MatchDeps = {
   webhooksOf: (appId: string) => Promise<WebhookRow[]>;
   /** Which deliveries are stored already. */
   known: (ids: readonly string[]) => Promise<Set<string>>;
-  offer: EndpointQueues["offer"];
+  share: EndpointQueues["share"];
   /** Gathers events of an endpoint that wants them grouped; resolves when they are stored. */
   group: (endpoint: WebhookRow, events: readonly EventEnvelope[]) => Promise<void>;
   clock: Clock;
@@ -26,7 +26,7 @@ export const matchEvents =
     await Promise.all(
       byApp.map(async ([app, of]) => {
         const endpoints = await deps.webhooksOf(app);
-        if (endpoints.length > 0) await offerAll(deps, endpoints, { events: of, isRepeated });
+        if (endpoints.length > 0) await shareAll(deps, endpoints, { events: of, isRepeated });
       }),
     );
     return { kind: "done" };
@@ -34,7 +34,7 @@ export const matchEvents =
 
 type Batch = { events: readonly EventEnvelope[]; isRepeated: boolean };
 
-const offerAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch: Batch): Promise<void> => {
+const shareAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch: Batch): Promise<void> => {
   const texts = new Map<EventEnvelope, Written>();
   const write = (event: EventEnvelope): Written => {
     const known = texts.get(event) ?? written(event);
@@ -51,7 +51,7 @@ const offerAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch
       if (single.length === 0) return;
       const rows = () => single.map((event) => deliveryOf(endpoint, write(event), deps.clock.now()));
       const make = batch.isRepeated ? await unknown(deps, rows()) : rows;
-      await deps.offer(endpoint, single.length, make);
+      await deps.share(endpoint, single.length, make);
     }),
   );
 };

@@ -8,14 +8,14 @@ import type { StoreDeps } from "../queue/store-item.ts";
 import { missed } from "./delivery.ts";
 import { type Budget, budget } from "./memory.ts";
 
-export type OfferDeps = HandOverDeps & Pick<StoreDeps, "keep"> & { suspensions: Pick<Suspensions, "has"> };
+export type ShareDeps = HandOverDeps & Pick<StoreDeps, "keep"> & { suspensions: Pick<Suspensions, "has"> };
 
-export type Offer = {
+export type Sharing = {
   /**
    * Takes new deliveries of one endpoint, made when there is room for so many; resolves when all are stored. Those that
    * are to be `isStoredFirst` are sent afterwards only.
    */
-  offer: (
+  share: (
     endpoint: WebhookRow,
     count: number,
     make: () => readonly WebhookDeliveryRow[],
@@ -27,12 +27,12 @@ export type Offer = {
 
 /** New deliveries in memory, over all endpoint queues: they are in JetStream too, which has them until they are stored. */
 const mostUnstored = 600;
-/** Offers that wait for room, over all endpoint queues: those for others must not wait behind them. */
+/** Callers that wait for room in an endpoint queue, over all queues: callers for other endpoints must not wait behind them. */
 const mostWaiting = 48;
 /** Deliveries whose storing is remembered, should their events be published twice. */
 const mostRemembered = 20_000;
 
-export const offering = (deps: OfferDeps, registry: Pick<QueueRegistry, "queueOf" | "get">): Offer => {
+export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf" | "get">): Sharing => {
   const memory = budget(mostUnstored);
   const stored = recently(mostRemembered);
   let waiting = 0;
@@ -55,15 +55,15 @@ export const offering = (deps: OfferDeps, registry: Pick<QueueRegistry, "queueOf
     if (room !== null) waiting++;
     return room?.finally(() => waiting--) ?? null;
   };
-  const share = async (
+  const place = async (
     id: string,
     queue: EndpointQueue | null,
-    { rows, free, isStoredFirst }: Brought,
+    { rows, free, isStoredFirst }: Arrived,
   ): Promise<void> => {
     const [there, others] = partition(rows, ({ _id }) => queue?.has(_id) === true); // published twice
     const room = Math.max(0, queue?.room() ?? 0);
     const taken = [...there, ...others.slice(0, room)].map(async (row) => {
-      await queue?.offer(row, isStoredFirst);
+      await queue?.accept(row, isStoredFirst);
       stored.add(row._id);
       free(1);
     });
@@ -72,7 +72,7 @@ export const offering = (deps: OfferDeps, registry: Pick<QueueRegistry, "queueOf
   };
 
   return {
-    offer: async (endpoint, count, make, { isStoredFirst } = { isStoredFirst: false }) => {
+    share: async (endpoint, count, make, { isStoredFirst } = { isStoredFirst: false }) => {
       const isDisabled = endpoint.status === "disabled";
       const { free, freeAll } = await entered(memory, count);
       try {
@@ -81,7 +81,7 @@ export const offering = (deps: OfferDeps, registry: Pick<QueueRegistry, "queueOf
         const room = whenRoom(queue, count);
         if (room !== null) await room; // else what is free is taken before anybody else comes
         const rows = make().filter(({ _id }) => !stored.has(_id));
-        await (isDisabled ? keepAll(rows.map(missed)) : share(endpoint._id, queue, { rows, free, isStoredFirst }));
+        await (isDisabled ? keepAll(rows.map(missed)) : place(endpoint._id, queue, { rows, free, isStoredFirst }));
         if (rows.length < count && !isDisabled) await call(endpoint._id); // whoever stored the others may not have come to it
       } finally {
         freeAll();
@@ -92,7 +92,7 @@ export const offering = (deps: OfferDeps, registry: Pick<QueueRegistry, "queueOf
 };
 
 /** Deliveries, and what tells that so many of them are stored. */
-type Brought = { rows: readonly WebhookDeliveryRow[]; free: (count: number) => void; isStoredFirst: boolean };
+type Arrived = { rows: readonly WebhookDeliveryRow[]; free: (count: number) => void; isStoredFirst: boolean };
 
 /** Waits for room in memory, which is given back in parts. */
 const entered = async (memory: Budget, count: number) => {

@@ -15,9 +15,9 @@ import { waitingRoom } from "./waiting-room.ts";
 const idleMs = 2_000;
 
 /**
- * An endpoint under the lease of this process: sends what is offered to it, and what is due in the store. What comes
- * fresh is stored once, with its outcome, unless that takes too long: then it is stored as waiting, so that who offered
- * it need not wait, and sent from there.
+ * An endpoint under the lease of this process: sends what it is given, and what is due in the store. What comes
+ * fresh is stored once, with its outcome, unless that takes too long: then it is stored as waiting, so that the caller
+ * need not wait, and is sent from there.
  */
 export class EndpointQueue {
   readonly tenantId: string;
@@ -80,7 +80,7 @@ export class EndpointQueue {
    * Takes a fresh delivery; settles when the store has it, with its outcome or as waiting. One that is to be stored first
    * is always waiting there before it is sent.
    */
-  offer(row: WebhookDeliveryRow, isStoredFirst = false): Promise<void> {
+  accept(row: WebhookDeliveryRow, isStoredFirst = false): Promise<void> {
     const known = this.#pending.get(row._id);
     if (known !== undefined) return known.storing ?? known.settle.promise;
     const item = freshItem(row, this.#nowMs());

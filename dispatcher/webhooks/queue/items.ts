@@ -8,7 +8,7 @@ export type Item = {
   sinceMs: number;
   /** Under way to the store, or there; undefined while it is only in memory. */
   storing: Promise<void> | undefined;
-  /** Tells who offered it that the store has it; does nothing for what was read from there. */
+  /** Resolves once the store has it: for the caller that gave it. Nobody waits for what was read from the store. */
   settle: PromiseWithResolvers<void>;
   /** Of its body, when it was read from the store. */
   readCharacters?: number;

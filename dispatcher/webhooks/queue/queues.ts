@@ -3,11 +3,11 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
-import { type Offer, type OfferDeps, offering } from "../match/share.ts";
+import { type ShareDeps, type Sharing, sharing } from "../match/share.ts";
 import { type QueueRegistryDeps, queueRegistry } from "./registry.ts";
 
 export type EndpointQueuesDeps = QueueRegistryDeps &
-  OfferDeps & {
+  ShareDeps & {
     endpoints: Pick<WebhookWork, "exists">;
     deliveries: Pick<WebhookDeliveries, "removePage">;
     suspensions: Pick<Suspensions, "onResume">;
@@ -17,7 +17,7 @@ export type EndpointQueuesDeps = QueueRegistryDeps &
 
 /** The endpoints that this process holds. */
 export type EndpointQueues = Part & {
-  offer: Offer["offer"];
+  share: Sharing["share"];
   /** Answers a doorbell: the endpoint has due deliveries, or is gone. */
   answer: (endpointId: string) => Promise<Settlement>;
   /** Somebody has deliveries for an endpoint that may be held here. */
@@ -32,7 +32,7 @@ const pagesRemoved = 10; // in one answer to a doorbell
 
 export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
   const registry = queueRegistry(deps);
-  const { offer, unstored } = offering(deps, registry);
+  const { share, unstored } = sharing(deps, registry);
   deps.suspensions.onResume((tenantId) => {
     for (const queue of registry.all()) if (queue.tenantId === tenantId) queue.nudge();
   });
@@ -46,7 +46,7 @@ export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
       await Promise.race([registry.closeAll(), aborted(signal)]);
       clearInterval(timer);
     },
-    offer,
+    share,
     answer: async (id) => {
       const held = registry.get(id);
       if (held?.nudge() === true) {

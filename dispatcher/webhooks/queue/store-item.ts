@@ -11,7 +11,7 @@ export type StoreDeps = {
 
 const toBoolean = [() => true, () => false] as const;
 
-/** Stores a delivery that waits, and tells who offered it; whether it could be stored. Never rejects. */
+/** Stores a delivery that waits, and settles its `settle`; whether it could be stored. Never rejects. */
 export const storeWaiting = async ({ keep }: StoreDeps, item: Item): Promise<boolean> => {
   item.storing = keep(item.row);
   await item.storing.then(item.settle.resolve, item.settle.reject);

@@ -34,9 +34,9 @@ export const succeed: SendWebhook = async (_endpoint, { _id, attempt }) => ({
   isGone: false,
 });
 
-/** Offers deliveries that are made already. */
-export const offer = (some: EndpointQueues, endpoint: WebhookRow, rows: readonly WebhookDeliveryRow[]): Promise<void> =>
-  some.offer(endpoint, rows.length, () => rows);
+/** Shares deliveries that are made already. */
+export const share = (some: EndpointQueues, endpoint: WebhookRow, rows: readonly WebhookDeliveryRow[]): Promise<void> =>
+  some.share(endpoint, rows.length, () => rows);
 
 /** EndpointQueues on a real database of their own, with requests that always succeed. To be made inside of a `describe`. */
 export const endpointQueueTests = (name: string) => {

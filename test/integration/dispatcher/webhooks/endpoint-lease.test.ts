@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { healthAnew } from "#core/storage/webhooks/webhooks.ts";
 import { until } from "../../../support/until.ts";
-import { endpointQueueTests, offer, succeed } from "../../../support/webhooks/endpoint-queues.ts";
+import { endpointQueueTests, share, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
 const clock = { now: () => new Date() };
 
@@ -37,7 +37,7 @@ describe("the queues of an endpoint", function () {
     const endpoint = await anEndpoint();
     const held = await work().take(endpoint._id, { holder: "other", now: clock.now(), leaseMs: 30_000 });
     const { queues: some, sent, rung, called } = await aDispatcher();
-    await offer(some, endpoint, rowsFor(endpoint, 3));
+    await share(some, endpoint, rowsFor(endpoint, 3));
     expect(rung).to.deep.equal([endpoint._id]);
     await some.answer(endpoint._id);
     expect(called).to.deep.equal([endpoint._id]);
@@ -65,11 +65,11 @@ describe("the queues of an endpoint", function () {
     let shiftMs = 0;
     const shifted = { now: () => new Date(Date.now() + shiftMs) };
     const { queues: some, sent } = await aDispatcher({ clock: shifted });
-    await offer(some, endpoint, rowsFor(endpoint, 1));
+    await share(some, endpoint, rowsFor(endpoint, 1));
     const other = { holder: "other", now: new Date(Date.now() + 31_000), leaseMs: 60_000 };
     expect(await work().take(endpoint._id, other)).to.not.equal(null);
     shiftMs = 31_000;
-    await offer(some, endpoint, rowsFor(endpoint, 4));
+    await share(some, endpoint, rowsFor(endpoint, 4));
     expect(sent).to.have.length(1);
     expect((await deliveriesOf(endpoint)).filter(({ status }) => status === "pending")).to.have.length(4);
   });
@@ -79,13 +79,13 @@ describe("the queues of an endpoint", function () {
     let shiftMs = 0;
     const shifted = { now: () => new Date(Date.now() + shiftMs) };
     const { queues: some, rung } = await aDispatcher({ clock: shifted });
-    await offer(some, endpoint, rowsFor(endpoint, 1));
+    await share(some, endpoint, rowsFor(endpoint, 1));
     const now = new Date(Date.now() + 31_000);
     const other = await work().take(endpoint._id, { holder: "other", now, leaseMs: 30_000 });
     if (other === null) throw new Error("the lease had run out");
     expect(await work().settle(other, null, {})).to.equal(true); // it found nothing to do, and looks no more by itself
     shiftMs = 31_000;
-    await offer(some, endpoint, rowsFor(endpoint, 3));
+    await share(some, endpoint, rowsFor(endpoint, 3));
     await until(() => rung.includes(endpoint._id));
     expect((await endpointNow(endpoint))?.due_at).to.be.instanceOf(Date);
     await until(async () => (await some.answer(endpoint._id)).kind === "done");
@@ -187,7 +187,7 @@ describe("the queues of an endpoint", function () {
         return succeed(...given);
       },
     });
-    await offer(some, endpoint, rows);
+    await share(some, endpoint, rows);
     expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(["success", "success"]);
   });
 });

@@ -4,7 +4,7 @@ import { webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
 import { grouping } from "../../../../dispatcher/webhooks/match/group.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { until } from "../../../support/until.ts";
-import { endpointQueueTests, offer, succeed } from "../../../support/webhooks/endpoint-queues.ts";
+import { endpointQueueTests, share, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
 describe("endpoint queues", function () {
   this.timeout(60_000);
@@ -14,7 +14,7 @@ describe("endpoint queues", function () {
   it("store a fresh delivery once, with its outcome", async () => {
     const endpoint = await anEndpoint();
     const { queues: some, stored } = await aDispatcher();
-    await offer(some, endpoint, rowsFor(endpoint, 50));
+    await share(some, endpoint, rowsFor(endpoint, 50));
     expect(stored).to.deep.equal(Array.from({ length: 50 }, () => "success"));
     expect((await deliveriesOf(endpoint)).every(({ attempts }) => attempts.length === 1)).to.equal(true);
   });
@@ -28,7 +28,7 @@ describe("endpoint queues", function () {
         return succeed(given, delivery);
       },
     });
-    const group = grouping({ offer: some.offer, grouped: deliveries().grouped, clock: { now: () => new Date() } });
+    const group = grouping({ share: some.share, grouped: deliveries().grouped, clock: { now: () => new Date() } });
     const events = Array.from({ length: 160 }, (_, n) => anEvent(n));
     await group(endpoint, events.slice(0, 100));
     await group(endpoint, events.slice(0, 100)); // all of them again
@@ -51,7 +51,7 @@ describe("endpoint queues", function () {
         return succeed(...given);
       },
     });
-    await offer(some, endpoint, rowsFor(endpoint, 30));
+    await share(some, endpoint, rowsFor(endpoint, 30));
     expect(stored).to.deep.equal(Array.from({ length: 30 }, () => "pending"));
     answer.resolve();
     await until(async () => (await deliveriesOf(endpoint)).every(({ status }) => status === "success"));
@@ -111,9 +111,9 @@ describe("endpoint queues", function () {
     });
     await some.answer(endpoint._id);
     await until(() => sent.length > 50); // it is known how quick it is, and it is behind
-    const offered = Array.from({ length: 12 }, () => offer(some, endpoint, rowsFor(endpoint, 100)));
+    const shared = Array.from({ length: 12 }, () => share(some, endpoint, rowsFor(endpoint, 100)));
     begun.resolve();
-    await Promise.all(offered);
+    await Promise.all(shared);
     expect(stored).to.deep.equal(Array.from({ length: 1_200 }, () => "success"));
     expect(sent).to.have.length(1_500);
   });
@@ -142,7 +142,7 @@ describe("endpoint queues", function () {
       },
     });
     for (let i = 1; i <= 4; i++) {
-      await offer(some, endpoint, rowsFor(endpoint, 5));
+      await share(some, endpoint, rowsFor(endpoint, 5));
       const attempted = async () => (await deliveriesOf(endpoint)).filter(({ attempt }) => attempt === 1).length;
       await until(async () => (await attempted()) === i * 5, 5_000, 10); // the queue is not to become idle meanwhile
     }
@@ -166,7 +166,7 @@ describe("endpoint queues", function () {
       },
     });
     const rows = rowsFor(endpoint, 20, "usr_1");
-    await offer(some, endpoint, rows);
+    await share(some, endpoint, rows);
     expect(order).to.deep.equal(rows.map(({ _id }) => _id));
     expect(most).to.equal(1);
   });
@@ -174,7 +174,7 @@ describe("endpoint queues", function () {
   it("keep what comes while an endpoint is paused, and send it afterwards", async () => {
     const endpoint = await anEndpoint({ paused: true });
     const { queues: some, sent } = await aDispatcher();
-    await offer(some, endpoint, rowsFor(endpoint, 5));
+    await share(some, endpoint, rowsFor(endpoint, 5));
     await some.answer(endpoint._id);
     await isLetGo(endpoint);
     expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(Array(5).fill("pending"));
@@ -193,7 +193,7 @@ describe("endpoint queues", function () {
         return succeed(...given);
       },
     });
-    await offer(some, endpoint, rowsFor(endpoint, 20));
+    await share(some, endpoint, rowsFor(endpoint, 20));
     await until(() => times.length === 20);
     const tookMs = (times.at(-1) ?? 0) - (times[0] ?? 0);
     expect(tookMs).to.be.within(750, 4_000); // 19 gaps of 50 ms, less a burst of 100 ms
@@ -202,7 +202,7 @@ describe("endpoint queues", function () {
   it("keep what a disabled endpoint misses as dead, for it to be recovered", async () => {
     const endpoint = await anEndpoint({ ...webhookDefaults, status: "disabled" });
     const { queues: some, sent } = await aDispatcher();
-    await offer(some, endpoint, rowsFor(endpoint, 2));
+    await share(some, endpoint, rowsFor(endpoint, 2));
     const [row] = await deliveriesOf(endpoint);
     expect(row).to.include({ status: "dead", error: "endpoint disabled", attempt: 0, due_at: null });
     expect(sent).to.deep.equal([]);

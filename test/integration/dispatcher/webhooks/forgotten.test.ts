@@ -4,15 +4,15 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { EndpointQueues } from "../../../../dispatcher/webhooks/queue/queues.ts";
 import type { SendWebhook } from "../../../../dispatcher/webhooks/send/send.ts";
 import { until } from "../../../support/until.ts";
-import { endpointQueueTests, offer, succeed } from "../../../support/webhooks/endpoint-queues.ts";
+import { endpointQueueTests, share, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
 describe("an endpoint queue forgets nothing", function () {
   this.timeout(60_000);
   const { work, endpointNow, deliveries, isLetGo, anEndpoint, rowsFor, aDispatcher } = endpointQueueTests("forgotten");
 
-  /** Offers a delivery each quarter of a second, so that the queue is never quiet, until something holds. */
+  /** Shares a delivery each quarter of a second, so that the queue is never quiet, until something holds. */
   const busyUntil = async (some: EndpointQueues, endpoint: WebhookRow, holds: () => boolean): Promise<void> => {
-    const busy = setInterval(() => void offer(some, endpoint, rowsFor(endpoint, 1)), 250);
+    const busy = setInterval(() => void share(some, endpoint, rowsFor(endpoint, 1)), 250);
     await until(holds, 20_000).finally(() => clearInterval(busy));
   };
   /** The first request of these fails, to be tried again so much later. */
@@ -31,7 +31,7 @@ describe("an endpoint queue forgets nothing", function () {
     const rows = rowsFor(endpoint, 3);
     const delaysMs = new Map(rows.map(({ _id }, i) => [_id, 1_000 * (i + 1)]));
     const { queues: some, sent } = await aDispatcher({ send: failFirst(delaysMs) });
-    await offer(some, endpoint, rows);
+    await share(some, endpoint, rows);
     const times = (id: string): number => sent.filter((one) => one === id).length;
     await busyUntil(some, endpoint, () => rows.every(({ _id }) => times(_id) === 2));
   });
@@ -55,7 +55,7 @@ describe("an endpoint queue forgets nothing", function () {
       return stored.due(id, what);
     };
     const { queues: some, sent } = await aDispatcher({ deliveries: { ...stored, due } });
-    await offer(some, endpoint, rowsFor(endpoint, 1));
+    await share(some, endpoint, rowsFor(endpoint, 1));
     await stored.keep([waiting]);
     some.nudge(endpoint._id);
     await busyUntil(some, endpoint, () => sent.includes(waiting._id));
@@ -65,11 +65,11 @@ describe("an endpoint queue forgets nothing", function () {
   it("of a delivery that was stored by one who was killed before he called", async () => {
     const endpoint = await anEndpoint();
     const { queues: some, sent } = await aDispatcher();
-    await offer(some, endpoint, rowsFor(endpoint, 1)); // now it has looked
+    await share(some, endpoint, rowsFor(endpoint, 1)); // now it has looked
     await until(() => sent.length === 1);
     const [waiting] = rowsFor(endpoint, 1) as [WebhookDeliveryRow];
     await deliveries().keep([waiting]);
-    await some.offer(endpoint, 1, () => []); // its event comes again
+    await some.share(endpoint, 1, () => []); // its event comes again
     await busyUntil(some, endpoint, () => sent.includes(waiting._id));
   });
 
@@ -85,7 +85,7 @@ describe("an endpoint queue forgets nothing", function () {
       return stored.due(id, what);
     };
     const { queues: some, sent } = await aDispatcher({ deliveries: { ...stored, due } });
-    await offer(some, endpoint, rowsFor(endpoint, 1)); // its queue is open
+    await share(some, endpoint, rowsFor(endpoint, 1)); // its queue is open
     await stored.keep(rowsFor(endpoint, 3));
     isSlow = true;
     some.nudge(endpoint._id);
@@ -120,7 +120,7 @@ describe("an endpoint queue forgets nothing", function () {
     expect(row?.due_at).to.be.an.instanceOf(Date);
   });
 
-  it("and tells who offers what waits in it already that it is stored, though nothing is sent", async () => {
+  it("and settles at once what waits in it already and is shared again, though nothing is sent", async () => {
     const endpoint = await anEndpoint({ max_in_flight: 1 });
     const blocked = Promise.withResolvers<void>();
     const rows = rowsFor(endpoint, 3);
@@ -133,7 +133,7 @@ describe("an endpoint queue forgets nothing", function () {
     await deliveries().keep(rows);
     await some.answer(endpoint._id);
     await until(() => some.levels().inFlight === 1);
-    await offer(some, endpoint, rows); // their events come again
+    await share(some, endpoint, rows); // their events come again
     await work().rows.updateOne({ _id: endpoint._id }, { $set: { paused: true } });
     blocked.resolve();
     await isLetGo(endpoint);
