@@ -5,7 +5,7 @@ import { parser } from "#core/schema/json/parser.ts";
 
 const Id = Type.String({ minLength: 1, maxLength: 64 });
 
-const Doorbell = Type.Object({ endpoint_id: Id });
+const EndpointHint = Type.Object({ endpoint_id: Id });
 
 const Event = Type.Object({
   id: Id,
@@ -17,8 +17,8 @@ const Event = Type.Object({
   data: Type.Record(Type.String(), Type.Unknown()),
 });
 
-/** Reads the body of a doorbell. */
-export const doorbell: (input: unknown) => Static<typeof Doorbell> = parser(Doorbell);
+/** Reads the body of an endpoint hint. */
+export const endpointHint: (input: unknown) => Static<typeof EndpointHint> = parser(EndpointHint);
 
 /** Reads a batch of events. */
 export const eventBatch: (input: unknown) => EventEnvelope[] = parser(Type.Array(Event, { maxItems: 1000 }));

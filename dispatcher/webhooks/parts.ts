@@ -25,10 +25,10 @@ import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { observe } from "./health/observe.ts";
 import { endpointStats } from "./health/stats.ts";
-import { doorbell, eventBatch } from "./hints.ts";
-import { handOver } from "./history/hand-over.ts";
+import { endpointHint, eventBatch } from "./hints.ts";
+import { makeDue } from "./history/hand-over.ts";
 import { recoverPage } from "./history/recover.ts";
-import { calls } from "./match/calls.ts";
+import { holderNotices } from "./match/calls.ts";
 import { grouping } from "./match/group.ts";
 import { matchEvents } from "./match/match.ts";
 import { type EndpointQueues, type EndpointQueuesDeps, endpointQueues } from "./queue/queues.ts";
@@ -59,7 +59,7 @@ export type WebhookPartsDeps = {
 
 /** Event batches in hand: one waits while its events are grouped, or while an endpoint hangs for the first time. */
 const matchersAtOnce = 128;
-const doorbellsAtOnce = 64;
+const hintsAtOnce = 64;
 /** Longer than what holds up an event batch: a second in memory, then a write. */
 const handleTimeoutMs = 60_000;
 /** Longer than any outage that a program should outlive: what was sent and cannot be stored would be sent again. */
@@ -68,35 +68,38 @@ const storeForMs = 600_000;
 /** What a dispatcher runs for webhooks: in the order in which they start. */
 export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: AnyTimerSource } => {
   const { publisher, subjects } = deps;
-  const ring = (endpointId: string): Promise<unknown> =>
+  const publishHint = (endpointId: string): Promise<unknown> =>
     publisher.publish(subjects.webhook(endpointId), { endpoint_id: endpointId });
-  const { held, parts } = serving(deps, ring);
+  const { held, parts } = serving(deps, publishHint);
   const timer = timerSource<WebhookRow>({
     name: "webhooks",
     collection: webhookWork(deps.db).rows,
     select: [],
-    ring: ({ _id }) => ring(_id),
+    ring: ({ _id }) => publishHint(_id),
   });
   return { parts: [...parts, ...workers(deps, held)], timer };
 };
 
 /** The endpoint queues and what they need. */
-const serving = (deps: WebhookPartsDeps, ring: EndpointQueuesDeps["ring"]): { held: EndpointQueues; parts: Part[] } => {
+const serving = (
+  deps: WebhookPartsDeps,
+  publishHint: EndpointQueuesDeps["publishHint"],
+): { held: EndpointQueues; parts: Part[] } => {
   const { nats, subjects, log, clock } = deps;
   const endpoints = webhookWork(deps.db);
   const deliveries = webhookDeliveries(deps.db);
   const templates = bodyTemplates();
   const send = sendWebhook({ ...deps, templates });
   const stats = endpointStats({ rows: webhookStats(deps.db), log });
-  const caller = calls({ nats, subject: subjects.lanes(), hear: (id) => held.nudge(id) });
+  const notices = holderNotices({ nats, subject: subjects.newDeliveries(), onNotice: (id) => held.nudge(id) });
   const held: EndpointQueues = endpointQueues({
     ...deps,
     ...writers(deliveries),
     endpoints,
     deliveries,
-    ring,
-    callHolder: caller.call,
-    handOver: (id) => handOver({ endpoints, ring, clock }, id),
+    publishHint,
+    notifyHolder: notices.notify,
+    makeDue: (id) => makeDue({ endpoints, publishHint, clock }, id),
     send,
     recover: (row) => recoverPage({ db: deps.db, clock }, row),
     announce: ({ _id, app_id: appId }) => deps.announcer.changed(webhookCollection.name, _id, appId),
@@ -105,14 +108,14 @@ const serving = (deps: WebhookPartsDeps, ring: EndpointQueuesDeps["ring"]): { he
   deps.changes.on((collection, id) => {
     if (collection === webhookCollection.name || collection === "*") held.refresh(id);
   });
-  return { held, parts: [templates, stats, caller.part, held, ...sideParts({ ...deps, ring, send }, held)] };
+  return { held, parts: [templates, stats, notices.part, held, ...sideParts({ ...deps, publishHint, send }, held)] };
 };
 
 /** What brings endpoint queues their work. */
 const workers = (deps: WebhookPartsDeps, held: EndpointQueues): Part[] => {
   const { db, nats, natsPrefix, natsReplicas, directory, metrics, log, clock } = deps;
   const common = { nats, timeoutMs: handleTimeoutMs, log, metrics: metrics.queue };
-  const [events, doorbells] = [eventStream(natsPrefix), webhookStream(natsPrefix)];
+  const [events, hints] = [eventStream(natsPrefix), webhookStream(natsPrefix)];
   return [
     worker({
       ...common,
@@ -132,12 +135,12 @@ const workers = (deps: WebhookPartsDeps, held: EndpointQueues): Part[] => {
     }),
     worker({
       ...common,
-      name: "webhook doorbells",
-      stream: doorbells.stream.name,
-      repair: () => ensureStream(nats.jsm, doorbells, natsReplicas),
+      name: "webhook hints",
+      stream: hints.stream.name,
+      repair: () => ensureStream(nats.jsm, hints, natsReplicas),
       consumer: "doorbells",
-      concurrency: doorbellsAtOnce,
-      parse: doorbell,
+      concurrency: hintsAtOnce,
+      parse: endpointHint,
       handle: ({ endpoint_id }) => held.answer(endpoint_id),
     }),
   ];

@@ -23,7 +23,7 @@ export type SidePartsDeps = Omit<TestRequestsDeps, "subject" | "find" | "keep"> 
   subjects: Subjects;
   announcer: Announcer;
   holder: string;
-  ring: EndpointQueuesDeps["ring"];
+  publishHint: EndpointQueuesDeps["publishHint"];
   /** The server that takes mails to owners; null: nobody is mailed. */
   mail: OwnerMailsDeps["server"];
   metrics: Metrics<"dispatcher">;

@@ -13,8 +13,8 @@ export type HealthCheckDeps = {
   failures: WebhookFailures;
   /** Tells the owner. */
   tell: (row: WebhookRow, notice: WebhookNotice) => Promise<Told>;
-  /** Rings an endpoint's doorbell. */
-  ring: (endpointId: string) => Promise<unknown>;
+  /** Publishes an endpoint hint. */
+  publishHint: (endpointId: string) => Promise<unknown>;
   /** Tells every process that an endpoint changed. */
   announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
   /** Whether this process is the one that checks now. */
@@ -95,7 +95,7 @@ const disable = async (deps: HealthCheckDeps, row: WebhookRow): Promise<void> =>
   if (disabled === null) return; // it answered meanwhile, or its owner changed it
   deps.log.info({ tenant: row.tenant_id, app: row.app_id, endpoint: row._id, reason }, "webhook.disabled");
   deps.announce(row);
-  await deps.ring(row._id).catch(() => undefined); // it is due: the timer rings it otherwise
+  await deps.publishHint(row._id).catch(() => undefined); // it is due: the timer publishes its hint otherwise
 };
 
 /** Tells the owner what he has not been told. It is marked afterwards: a kill in between repeats it and loses nothing. */

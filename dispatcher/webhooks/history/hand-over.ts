@@ -1,17 +1,16 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { sweepMs } from "#core/domain/durations.ts";
 import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 
-export type HandOverDeps = {
+export type MakeDueDeps = {
   endpoints: Pick<WebhookWork, "wake">;
-  /** Rings an endpoint's doorbell. */
-  ring: (endpointId: string) => Promise<unknown>;
+  /** Publishes an endpoint hint. */
+  publishHint: (endpointId: string) => Promise<unknown>;
   clock: Clock;
 };
 
-const sweepAfterMs = 10_000; // how long a lost doorbell goes unnoticed
-
-/** Has another look at an endpoint: now when the doorbell is heard, else a little later. */
-export const handOver = async ({ endpoints, ring, clock }: HandOverDeps, id: string): Promise<void> => {
-  await endpoints.wake([id], new Date(clock.now().getTime() + sweepAfterMs));
-  await ring(id);
+/** Has a dispatcher look at an endpoint: as soon as the hint arrives, or after the sweep interval when it is lost. */
+export const makeDue = async ({ endpoints, publishHint, clock }: MakeDueDeps, id: string): Promise<void> => {
+  await endpoints.wake([id], new Date(clock.now().getTime() + sweepMs));
+  await publishHint(id);
 };

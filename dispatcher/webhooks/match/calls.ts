@@ -1,32 +1,32 @@
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 
-export type CallsDeps = {
+export type HolderNoticesDeps = {
   nats: Pick<Nats, "nc">;
   subject: string;
-  hear: (endpointId: string) => void;
+  onNotice: (endpointId: string) => void;
 };
 
 /**
- * Calls to whichever process holds an endpoint, over core NATS: it has new deliveries. One that is lost costs time, not
- * deliveries: a holder looks before it lets go.
+ * Tells whichever process holds an endpoint's lease, over core NATS, that the endpoint has new deliveries. A notice that
+ * is lost costs time and no delivery: a holder looks into the store before it gives the lease back.
  */
-export const calls = ({
+export const holderNotices = ({
   nats: { nc },
   subject,
-  hear,
-}: CallsDeps): { call: (endpointId: string) => void; part: Part } => {
+  onNotice,
+}: HolderNoticesDeps): { notify: (endpointId: string) => void; part: Part } => {
   let subscription: { unsubscribe: () => void } | undefined;
   return {
-    call: (endpointId) => {
+    notify: (endpointId) => {
       if (!nc.isClosed()) nc.publish(subject, endpointId);
     },
     part: {
-      name: "calls to holders",
+      name: "notices to lease holders",
       start: async () => {
         subscription = nc.subscribe(subject, {
           callback: (error, message) => {
-            if (error === null) hear(message.string());
+            if (error === null) onNotice(message.string());
           },
         });
         await nc.flush();

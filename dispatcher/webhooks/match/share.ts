@@ -1,14 +1,14 @@
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
-import { type HandOverDeps, handOver } from "../history/hand-over.ts";
+import { type MakeDueDeps, makeDue } from "../history/hand-over.ts";
 import type { EndpointQueue } from "../queue/endpoint-queue.ts";
 import type { QueueRegistry } from "../queue/registry.ts";
 import type { StoreDeps } from "../queue/store-item.ts";
 import { missed } from "./delivery.ts";
 import { type Budget, budget } from "./memory.ts";
 
-export type ShareDeps = HandOverDeps & Pick<StoreDeps, "keep"> & { suspensions: Pick<Suspensions, "has"> };
+export type ShareDeps = MakeDueDeps & Pick<StoreDeps, "keep"> & { suspensions: Pick<Suspensions, "has"> };
 
 export type Sharing = {
   /**
@@ -42,7 +42,7 @@ export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf"
     for (const { _id } of rows) stored.add(_id);
   };
   const call = async (id: string): Promise<void> => {
-    if (registry.get(id)?.nudge() !== true) await handOver(deps, id);
+    if (registry.get(id)?.nudge() !== true) await makeDue(deps, id);
   };
   /** What finds no room waits in the store. */
   const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {

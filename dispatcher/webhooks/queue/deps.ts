@@ -16,6 +16,6 @@ export type EndpointQueueDeps = EndpointLeaseDeps &
     /** One page of what its owner wants sent again. */
     recover: (row: WebhookRow) => Promise<RecoveryRow>;
     /** The endpoint has deliveries for another to send. */
-    handOver: (endpointId: string) => Promise<void>;
+    makeDue: (endpointId: string) => Promise<void>;
     observe: (endpoint: WebhookRow, delivery: WebhookDeliveryRow, sent: Sent) => void;
   };

@@ -285,7 +285,7 @@ export class EndpointQueue {
   async #abandon(): Promise<boolean> {
     await Promise.all(this.#drain().map(({ settle }) => settle.promise));
     const isLast = this.#pending.size === 0;
-    if (this.#backlog.isBehind || isLast) await this.#deps.handOver(this.#lease.row._id);
+    if (this.#backlog.isBehind || isLast) await this.#deps.makeDue(this.#lease.row._id);
     this.#backlog.leave();
     if (isLast) this.#end();
     return false;

@@ -12,13 +12,13 @@ export type EndpointQueuesDeps = QueueRegistryDeps &
     deliveries: Pick<WebhookDeliveries, "removePage">;
     suspensions: Pick<Suspensions, "onResume">;
     /** Asks whoever holds an endpoint to look at its deliveries. */
-    callHolder: (endpointId: string) => void;
+    notifyHolder: (endpointId: string) => void;
   };
 
 /** The endpoints that this process holds. */
 export type EndpointQueues = Part & {
   share: Sharing["share"];
-  /** Answers a doorbell: the endpoint has due deliveries, or is gone. */
+  /** Answers an endpoint hint: the endpoint has due deliveries, or is gone. */
   answer: (endpointId: string) => Promise<Settlement>;
   /** Somebody has deliveries for an endpoint that may be held here. */
   nudge: (endpointId: string) => void;
@@ -28,7 +28,7 @@ export type EndpointQueues = Part & {
 };
 
 const tickMs = 100;
-const pagesRemoved = 10; // in one answer to a doorbell
+const pagesRemoved = 10; // in one answer to an endpoint hint
 
 export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
   const registry = queueRegistry(deps);
@@ -58,7 +58,7 @@ export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
       if (registry.isFull()) return { kind: "retry", delayMs: 1_000, reason: "all endpoint queues are taken" };
       const queue = await registry.queueOf(id);
       if (queue !== null) queue.nudge();
-      else if (await deps.endpoints.exists(id)) deps.callHolder(id);
+      else if (await deps.endpoints.exists(id)) deps.notifyHolder(id);
       else if (!(await areRemoved(deps, id)))
         return { kind: "retry", delayMs: tickMs, reason: "there is more to remove" };
       return { kind: "done" };
@@ -85,7 +85,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** An endpoint that was deleted leaves its deliveries behind. False when some are left: others' doorbells wait too. */
+/** An endpoint that was deleted leaves its deliveries behind. False when some are left: others' hints wait too. */
 const areRemoved = async ({ deliveries }: Pick<EndpointQueuesDeps, "deliveries">, id: string): Promise<boolean> => {
   for (let page = 0; page < pagesRemoved; page++) if ((await deliveries.removePage(id)) === 0) return true;
   return false;

@@ -9,7 +9,7 @@ import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { doorbell } from "../hints.ts";
+import { endpointHint } from "../hints.ts";
 import { deliveryOf, written } from "../match/delivery.ts";
 import { prepare, type Unseal } from "./prepare.ts";
 import type { SendWebhook } from "./send.ts";
@@ -65,7 +65,7 @@ const answer = async (deps: TestRequestsDeps, message: Msg): Promise<void> => {
 };
 
 const test = async (deps: TestRequestsDeps, message: Msg): Promise<TestReply> => {
-  const { endpoint_id: id } = doorbell(message.json());
+  const { endpoint_id: id } = endpointHint(message.json());
   const found = await deps.find(id);
   if (found === null) return { outcome: "gone" };
   const endpoint = { ...found, timeout_ms: Math.min(found.timeout_ms, longestTestMs) };

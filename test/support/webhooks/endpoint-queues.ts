@@ -5,7 +5,7 @@ import { createLog } from "#core/runtime/process/log.ts";
 import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { handOver } from "../../../dispatcher/webhooks/history/hand-over.ts";
+import { makeDue } from "../../../dispatcher/webhooks/history/hand-over.ts";
 import { deliveryOf, written } from "../../../dispatcher/webhooks/match/delivery.ts";
 import {
   type EndpointQueues,
@@ -96,10 +96,10 @@ export const endpointQueueTests = (name: string) => {
 };
 
 const started = (db: Db, holder: string, over: Partial<EndpointQueuesDeps>) => {
-  const [sent, stored, rung, called]: [string[], string[], string[], string[]] = [[], [], [], []];
+  const [sent, stored, hinted, called]: [string[], string[], string[], string[]] = [[], [], [], []];
   const deliveries = webhookDeliveries(db);
   const endpoints = webhookWork(db);
-  const ring = async (id: string) => rung.push(id);
+  const publishHint = async (id: string) => hinted.push(id);
   const send = over.send ?? succeed;
   const some = endpointQueues({
     endpoints,
@@ -112,9 +112,9 @@ const started = (db: Db, holder: string, over: Partial<EndpointQueuesDeps>) => {
     suspensions: suspensionsOf(),
     unseal: () => "whsec_AAAA",
     recover: async () => expect.fail("nothing is to be recovered"),
-    handOver: (id) => handOver({ endpoints, ring, clock }, id),
-    ring,
-    callHolder: (id) => called.push(id),
+    makeDue: (id) => makeDue({ endpoints, publishHint, clock }, id),
+    publishHint,
+    notifyHolder: (id) => called.push(id),
     announce: () => {},
     observe: () => {},
     holder,
@@ -126,5 +126,5 @@ const started = (db: Db, holder: string, over: Partial<EndpointQueuesDeps>) => {
       return send(endpoint, delivery);
     },
   });
-  return { queues: some, sent, stored, rung, called };
+  return { queues: some, sent, stored, hinted, called };
 };

@@ -36,9 +36,9 @@ describe("the queues of an endpoint", function () {
   it("leave an endpoint that another process holds to it: what comes is stored, and its holder is called", async () => {
     const endpoint = await anEndpoint();
     const held = await work().take(endpoint._id, { holder: "other", now: clock.now(), leaseMs: 30_000 });
-    const { queues: some, sent, rung, called } = await aDispatcher();
+    const { queues: some, sent, hinted, called } = await aDispatcher();
     await share(some, endpoint, rowsFor(endpoint, 3));
-    expect(rung).to.deep.equal([endpoint._id]);
+    expect(hinted).to.deep.equal([endpoint._id]);
     await some.answer(endpoint._id);
     expect(called).to.deep.equal([endpoint._id]);
     expect(sent).to.deep.equal([]);
@@ -78,7 +78,7 @@ describe("the queues of an endpoint", function () {
     const endpoint = await anEndpoint();
     let shiftMs = 0;
     const shifted = { now: () => new Date(Date.now() + shiftMs) };
-    const { queues: some, rung } = await aDispatcher({ clock: shifted });
+    const { queues: some, hinted } = await aDispatcher({ clock: shifted });
     await share(some, endpoint, rowsFor(endpoint, 1));
     const now = new Date(Date.now() + 31_000);
     const other = await work().take(endpoint._id, { holder: "other", now, leaseMs: 30_000 });
@@ -86,7 +86,7 @@ describe("the queues of an endpoint", function () {
     expect(await work().settle(other, null, {})).to.equal(true); // it found nothing to do, and looks no more by itself
     shiftMs = 31_000;
     await share(some, endpoint, rowsFor(endpoint, 3));
-    await until(() => rung.includes(endpoint._id));
+    await until(() => hinted.includes(endpoint._id));
     expect((await endpointNow(endpoint))?.due_at).to.be.instanceOf(Date);
     await until(async () => (await some.answer(endpoint._id)).kind === "done");
     await until(async () => (await deliveriesOf(endpoint)).every(({ status }) => status === "success"));

@@ -53,7 +53,7 @@ describe("the check of endpoints' health", () => {
     const clock = handClock();
     const lines: Record<string, unknown>[] = [];
     const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
-    const rung: string[] = [];
+    const hinted: string[] = [];
     const announced: string[] = [];
     const asides: Date[] = [];
     const owner = ownerMails({
@@ -67,7 +67,7 @@ describe("the check of endpoints' health", () => {
     const deps: HealthCheckDeps = {
       failures: webhookFailures(db),
       tell: owner.tell,
-      ring: async (id) => rung.push(id),
+      publishHint: async (id) => hinted.push(id),
       announce: ({ _id }) => void announced.push(_id),
       isOurs: async () => true,
       metrics: webhookMetrics(new Registry()),
@@ -76,7 +76,7 @@ describe("the check of endpoints' health", () => {
       log,
       ...over,
     };
-    return { deps, clock, lines, rung, announced, asides };
+    return { deps, clock, lines, hinted, announced, asides };
   };
 
   const stored = async (id = "whk_1") => {
@@ -90,7 +90,7 @@ describe("the check of endpoints' health", () => {
   const textOf = (n: number) => (JSON.parse(smtp.log.page()[n]?.body ?? "{}") as { text: string }).text;
 
   it("tells the owner at the change, after 7 days and when it disables after 14, each once", async () => {
-    const { deps, clock, rung, announced } = given();
+    const { deps, clock, hinted, announced } = given();
     await insert(aFailing({ description: "Orders" }));
     for (let hour = 0; hour <= 15 * 24; hour += 6) {
       await pass(deps, never);
@@ -109,7 +109,7 @@ describe("the check of endpoints' health", () => {
       due_at: new Date(noon.getTime() + 14 * dayMs),
       due_changes: 1,
     });
-    expect([rung, announced]).to.deep.equal([["whk_1"], ["whk_1"]]);
+    expect([hinted, announced]).to.deep.equal([["whk_1"], ["whk_1"]]);
   }).timeout(20_000);
 
   it("says what fails, since when, why, what comes next and what to do, but never the whole address", async () => {
@@ -269,11 +269,11 @@ describe("the check of endpoints' health", () => {
   });
 
   it("reads more failing endpoints than a page holds", async () => {
-    const { deps, rung, clock } = given({}, { server: null });
+    const { deps, hinted, clock } = given({}, { server: null });
     await insert(...Array.from({ length: 250 }, (_, n) => aFailing({ _id: `whk_${n}` })));
     clock.advance(14 * dayMs);
     await pass(deps, never);
-    expect(new Set(rung).size).to.equal(250);
+    expect(new Set(hinted).size).to.equal(250);
   }).timeout(20_000);
 
   it("finds failing endpoints by an index, in order", async () => {

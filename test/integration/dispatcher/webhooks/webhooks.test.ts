@@ -28,7 +28,7 @@ import { suspensionsOf } from "../../../support/rows/work.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 
-const ring = keyRing(testKeyRing);
+const keys = keyRing(testKeyRing);
 const secret = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
 const prefix = `wh${process.pid}`;
 const names = subjects(prefix);
@@ -94,7 +94,7 @@ describe("webhooks", function () {
       directory: directory({ db, changes: news, clock }),
       announcer: announcer({ nats, subjects: names }),
       client: guardedClient({ guard: addressGuard({ allow: ["127.0.0.1"] }) }),
-      unseal: ring.open,
+      unseal: keys.open,
       random: () => 0,
     });
     const parts = [news, ...webhooks, timers({ sources: [timer], ...common, metrics: metrics.queue })];
@@ -106,7 +106,7 @@ describe("webhooks", function () {
   const anEndpoint = async (over: Partial<WebhookRow> = {}): Promise<WebhookRow & { path: string }> => {
     const n = ++made;
     const [id, path] = [`whk_${n}`, `/${n}`];
-    const sealed = ring.seal(secret, `webhooks/${id}/secret`);
+    const sealed = keys.seal(secret, `webhooks/${id}/secret`);
     const row = aWebhook({ _id: id, app_id: `app_${n}`, url: `${receiver.url}${path}`, secret: sealed, ...over });
     await webhookWork(db).rows.insertOne({ ...row });
     return { ...row, path };
@@ -160,7 +160,7 @@ describe("webhooks", function () {
     await startDispatcher("a");
     const older = `whsec_${Buffer.alloc(32, 6).toString("base64")}`;
     const endpoint = await anEndpoint();
-    const sealed = ring.seal(older, `webhooks/${endpoint._id}/secret`);
+    const sealed = keys.seal(older, `webhooks/${endpoint._id}/secret`);
     const previous = { secret: sealed, expires_at: new Date(Date.now() + 60_000) };
     await webhookWork(db).rows.updateOne({ _id: endpoint._id }, { $set: { previous_secret: previous } });
     await publish(events(endpoint.app_id, 1));
