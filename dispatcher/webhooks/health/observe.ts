@@ -12,8 +12,8 @@ export type ObserveDeps = {
 /** One line, one measurement and, but for tests, one sample of the endpoint's health for each request; never its payload. */
 export const observe =
   ({ stats, metrics, log }: ObserveDeps): EndpointQueueDeps["observe"] =>
-  ({ _id: endpoint, app_id: app, tenant_id: tenant }, delivery, { concluded }) => {
-    const { made, status: outcome, attempt, due_at: nextAt } = concluded;
+  ({ _id: endpoint, app_id: app, tenant_id: tenant }, delivery, { result }) => {
+    const { made, status: outcome, attempt, due_at: nextAt } = result;
     const { error_class: errorClass, duration_ms: durationMs, response_status: status, error, at } = made;
     metrics.webhookAttempts.inc({ outcome, error_class: errorClass ?? "none" });
     metrics.webhookSeconds.observe(durationMs / 1000);

@@ -7,7 +7,7 @@ import type { EndpointQueueDeps } from "./deps.ts";
 import { EndpointLease } from "./endpoint-lease.ts";
 import { freshItem, type Item, PendingDeliveries } from "./items.ts";
 import { type Pace, pace } from "./pace.ts";
-import { type Patience, patience } from "./room.ts";
+import { type Allowance, allowance } from "./room.ts";
 import { storeOutcome, storeWaiting } from "./store-item.ts";
 import { waitingRoom } from "./waiting-room.ts";
 
@@ -30,13 +30,13 @@ export class EndpointQueue {
   /** It answered 410: nothing more is sent until it is read again. */
   #isGone = false;
   readonly #backlog: Backlog;
-  readonly #patience: Patience;
+  readonly #allowance: Allowance;
   readonly #waiting = waitingRoom({
     nowMs: () => this.#nowMs(),
     room: () => this.room(),
-    perSecond: () => this.#patience.perSecond(),
-    isHopeful: () =>
-      this.#isServing() && this.#patience.isHopeful(this.#nowMs(), this.#backlog.behindMs(this.#nowMs())),
+    perSecond: () => this.#allowance.perSecond(),
+    isWorthWaiting: () =>
+      this.#isServing() && this.#allowance.isWorthWaiting(this.#nowMs(), this.#backlog.behindMs(this.#nowMs())),
   });
   #isAttending = false;
   #failures = 0;
@@ -49,7 +49,7 @@ export class EndpointQueue {
     this.tenantId = held.row.tenant_id;
     this.#lease = new EndpointLease(deps, held);
     this.#pace = pace(held.row.rate_per_second);
-    this.#patience = patience(this.#lease, this.#nowMs());
+    this.#allowance = allowance(this.#lease, this.#nowMs());
     this.#backlog = new Backlog(deps, held.row._id, this.#nowMs());
   }
 
@@ -60,7 +60,7 @@ export class EndpointQueue {
   /** How many fresh deliveries it would take now. */
   room(): number {
     if (!this.#isServing() || !this.#backlog.isLevel || this.#lease.isRecovering()) return 0;
-    return this.#patience.room() - this.#pending.size;
+    return this.#allowance.room() - this.#pending.size;
   }
 
   /**
@@ -68,7 +68,7 @@ export class EndpointQueue {
    * that an endpoint queue which fell behind would never catch up with those that keep coming.
    */
   whenRoom(count: number): Promise<void> | null {
-    return this.#waiting.enter(count, this.#patience.room());
+    return this.#waiting.enter(count, this.#allowance.room());
   }
 
   /** Whether it has a delivery in memory. */
@@ -128,7 +128,7 @@ export class EndpointQueue {
   /** To be called every 100 ms or so. */
   tick(): void {
     const now = this.#nowMs();
-    const limitMs = this.#patience.limitMs(now);
+    const limitMs = this.#allowance.limitMs(now);
     this.#spill(now - limitMs);
     for (const item of this.#pending.unstoredUnderWay(now - limitMs)) void this.#storeWaiting(item);
     this.#backlog.tick(now);
@@ -173,9 +173,9 @@ export class EndpointQueue {
     const { endpoint } = this.#lease;
     const beganMs = this.#nowMs();
     const sent = await send(endpoint, item.row);
-    const { status, due_at: dueAt } = sent.concluded;
+    const { status, due_at: dueAt } = sent.result;
     this.#pending.ended(item);
-    this.#patience.ended(this.#nowMs(), { beganMs, waiting: this.#pending.waiting });
+    this.#allowance.ended(this.#nowMs(), { beganMs, waiting: this.#pending.waiting });
     const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
     if (item.row.event_type !== "webhook.test") this.#lease.tell(healthAfter(this.#lease.health, end));
     if (dueAt !== null) this.#backlog.retryAt(dueAt);
@@ -256,7 +256,7 @@ export class EndpointQueue {
 
   #isIdle(): boolean {
     if (this.#pending.size > 0) return false;
-    const isQuiet = this.#patience.quietMs(this.#nowMs()) >= idleMs;
+    const isQuiet = this.#allowance.quietMs(this.#nowMs()) >= idleMs;
     return this.#letsGo || (isQuiet && !(this.#backlog.isBehind && this.#isServing()));
   }
 

@@ -1,7 +1,7 @@
 import type { EndpointLease } from "./endpoint-lease.ts";
 
 /** How much an endpoint is given at once, and for how long: by how it has answered so far. */
-export type Patience = {
+export type Allowance = {
   /** A request has ended that began then; so many deliveries still wait. */
   ended: (nowMs: number, { beganMs, waiting }: { beganMs: number; waiting: number }) => void;
   /** Since the last one ended, ms. */
@@ -13,7 +13,7 @@ export type Patience = {
   /** So long a delivery may be in memory only, ms. */
   limitMs: (nowMs: number) => number;
   /** Whether it can be waited for, when it has been behind for so long: it answers. */
-  isHopeful: (nowMs: number, behindMs: number) => boolean;
+  isWorthWaiting: (nowMs: number, behindMs: number) => boolean;
 };
 
 /** What an endpoint that answers is given at most; it is given what it answers in a second. */
@@ -26,7 +26,7 @@ const limitMs = { answering: 2_000, silent: 500, untrusted: 250 };
 const windows = { firstRequests: 40, ms: 1_000 };
 
 /** An endpoint that failed last, or never answered, is given no more than it may have under way. */
-export const patience = (endpoint: Pick<EndpointLease, "isTrusted" | "row">, beganMs: number): Patience => {
+export const allowance = (endpoint: Pick<EndpointLease, "isTrusted" | "row">, beganMs: number): Allowance => {
   let lastMs = beganMs;
   let perSecond = firstPerSecond;
   let isFirst = true;
@@ -57,7 +57,7 @@ export const patience = (endpoint: Pick<EndpointLease, "isTrusted" | "row">, beg
       if (!endpoint.isTrusted()) return limitMs.untrusted;
       return isAnswering(nowMs) ? limitMs.answering : limitMs.silent;
     },
-    isHopeful: (nowMs, behindMs) => isAnswering(nowMs) && behindMs < limitMs.answering,
+    isWorthWaiting: (nowMs, behindMs) => isAnswering(nowMs) && behindMs < limitMs.answering,
   };
 };
 

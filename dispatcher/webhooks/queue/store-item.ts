@@ -6,7 +6,7 @@ export type StoreDeps = {
   /** Stores a delivery as it is; many share one write. */
   keep: (row: WebhookDeliveryRow) => Promise<void>;
   /** Stores the outcome of a delivery that is stored; likewise. */
-  record: (concluded: Concluded) => Promise<void>;
+  record: (result: Concluded) => Promise<void>;
 };
 
 const toBoolean = [() => true, () => false] as const;
@@ -19,11 +19,11 @@ export const storeWaiting = async ({ keep }: StoreDeps, item: Item): Promise<boo
 };
 
 /** Stores the outcome: with the delivery when that is not stored, else beside it; then tells. Never rejects. */
-export const storeOutcome = async ({ keep, record }: StoreDeps, item: Item, { concluded }: Sent): Promise<void> => {
+export const storeOutcome = async ({ keep, record }: StoreDeps, item: Item, { result }: Sent): Promise<void> => {
   try {
     const isStored = item.storing !== undefined && (await item.storing.then(...toBoolean));
-    const { made, ...set } = concluded;
-    if (isStored) await record(concluded);
+    const { made, ...set } = result;
+    if (isStored) await record(result);
     else await keep({ ...item.row, ...set, attempts: [...item.row.attempts, made] });
     item.settle.resolve();
   } catch (error) {

@@ -5,7 +5,7 @@ export type WaitingRoomDeps = {
   /** How many may be expected to be taken within a second. */
   perSecond: () => number;
   /** Whether there will be room soon. */
-  isHopeful: () => boolean;
+  isWorthWaiting: () => boolean;
 };
 
 /** Those who bring fresh deliveries to an endpoint queue, and wait for room in order of coming. */
@@ -18,21 +18,21 @@ export type WaitingRoom = {
 
 const mostMs = 2_000;
 
-export const waitingRoom = ({ nowMs, room, perSecond, isHopeful }: WaitingRoomDeps): WaitingRoom => {
+export const waitingRoom = ({ nowMs, room, perSecond, isWorthWaiting }: WaitingRoomDeps): WaitingRoom => {
   const waiting: { count: number; sinceMs: number; letIn: () => void }[] = [];
   const ahead = (): number => waiting.reduce((sum, { count }) => sum + count, 0);
   return {
     enter: (count, most) => {
       const wanted = Math.min(count, most);
       const isFree = waiting.length === 0 && room() >= wanted;
-      if (isFree || ahead() + count > perSecond() || !isHopeful()) return null;
+      if (isFree || ahead() + count > perSecond() || !isWorthWaiting()) return null;
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.push({ count: wanted, sinceMs: nowMs(), letIn: resolve });
       return promise;
     },
     admit: () => {
       let left = room();
-      const enough = isHopeful() ? nowMs() - mostMs : Number.POSITIVE_INFINITY;
+      const enough = isWorthWaiting() ? nowMs() - mostMs : Number.POSITIVE_INFINITY;
       for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
         if (first.count > left && first.sinceMs > enough) return;
         waiting.shift();

@@ -20,7 +20,7 @@ export type SendDeps = {
 };
 
 /** One request that was made: what to store, and whether the endpoint is gone for good, which no test tells. */
-export type Sent = { concluded: Concluded; isGone: boolean };
+export type Sent = { result: Concluded; isGone: boolean };
 
 export type SendWebhook = (endpoint: ReturnType<typeof prepare>, delivery: WebhookDeliveryRow) => Promise<Sent>;
 
@@ -143,7 +143,7 @@ const sentOf = (delivery: WebhookDeliveryRow, end: End, { at, now, random }: Cir
   const isGone = end.errorClass === "gone";
   const requests = delivery.attempt + 1;
   const nextAt = end.errorClass === null || isGone ? null : nextRequestAt(requests, now, end.askedFor, random);
-  const concluded: Concluded = {
+  const result: Concluded = {
     _id: delivery._id,
     status: end.errorClass === null ? "success" : nextAt === null ? "dead" : "failed",
     attempt: requests,
@@ -158,5 +158,5 @@ const sentOf = (delivery: WebhookDeliveryRow, end: End, { at, now, random }: Cir
       response_body_excerpt: end.excerpt,
     },
   };
-  return { concluded, isGone: isGone && delivery.event_type !== "webhook.test" };
+  return { result, isGone: isGone && delivery.event_type !== "webhook.test" };
 };

@@ -70,12 +70,9 @@ const test = async (deps: TestRequestsDeps, message: Msg): Promise<TestReply> =>
   if (found === null) return { outcome: "gone" };
   const endpoint = { ...found, timeout_ms: Math.min(found.timeout_ms, longestTestMs) };
   const delivery = deliveryOf(endpoint, written(testEvent(endpoint, deps.clock.now())), deps.clock.now());
-  const { concluded } = await deps.send(prepare(endpoint, deps.unseal), delivery);
-  await deps.keep(ended(delivery, concluded));
-  deps.log.info(
-    { app: found.app_id, endpoint: id, delivery: delivery._id, status: concluded.status },
-    "webhook.tested",
-  );
+  const { result } = await deps.send(prepare(endpoint, deps.unseal), delivery);
+  await deps.keep(ended(delivery, result));
+  deps.log.info({ app: found.app_id, endpoint: id, delivery: delivery._id, status: result.status }, "webhook.tested");
   return { outcome: "sent", delivery_id: delivery._id };
 };
 
@@ -92,11 +89,11 @@ const testEvent = ({ app_id: appId }: WebhookRow, now: Date): EventEnvelope => (
 /** A test is one request: one that failed is not tried again. */
 const ended = (
   delivery: WebhookDeliveryRow,
-  { made, ...concluded }: Awaited<ReturnType<SendWebhook>>["concluded"],
+  { made, ...result }: Awaited<ReturnType<SendWebhook>>["result"],
 ): WebhookDeliveryRow => ({
   ...delivery,
-  ...concluded,
-  status: concluded.status === "success" ? "success" : "dead",
+  ...result,
+  status: result.status === "success" ? "success" : "dead",
   due_at: null,
   attempts: [made],
 });

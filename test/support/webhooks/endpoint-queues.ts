@@ -23,7 +23,7 @@ const answered = { duration_ms: 1, error_class: null, error: null, response_body
 
 /** A request that the endpoint accepts. */
 export const succeed: SendWebhook = async (_endpoint, { _id, attempt }) => ({
-  concluded: {
+  result: {
     _id,
     attempt: attempt + 1,
     status: "success",
@@ -108,7 +108,7 @@ const started = (db: Db, holder: string, over: Partial<EndpointQueuesDeps>) => {
       stored.push(row.status);
       await deliveries.keep([row]);
     },
-    record: async (concluded) => deliveries.record([concluded]),
+    record: async (result) => deliveries.record([result]),
     suspensions: suspensionsOf(),
     unseal: () => "whsec_AAAA",
     recover: async () => expect.fail("nothing is to be recovered"),

@@ -142,8 +142,8 @@ describe("the queues of an endpoint", function () {
       const { queues: some, sent } = await aDispatcher({
         send: async (...given) => {
           if (url !== undefined) await work().rows.updateOne({ _id: endpoint._id }, { $set: { url } });
-          const { concluded } = await succeed(...given);
-          return { concluded: { ...concluded, status: "dead", delivered_at: null }, isGone: true };
+          const { result } = await succeed(...given);
+          return { result: { ...result, status: "dead", delivered_at: null }, isGone: true };
         },
       });
       await some.answer(endpoint._id);
@@ -159,8 +159,8 @@ describe("the queues of an endpoint", function () {
     const { queues: some, sent } = await aDispatcher({
       send: async (...given) => {
         await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew, $inc: { due_changes: 1 } });
-        const { concluded, ...rest } = await succeed(...given);
-        return { ...rest, concluded: { ...concluded, status: "failed", due_at: inAnHour, delivered_at: null } };
+        const { result, ...rest } = await succeed(...given);
+        return { ...rest, result: { ...result, status: "failed", due_at: inAnHour, delivered_at: null } };
       },
     });
     await some.answer(endpoint._id);

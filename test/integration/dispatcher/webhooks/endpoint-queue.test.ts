@@ -137,8 +137,8 @@ describe("endpoint queues", function () {
       },
       send: async (...given) => {
         await new Promise((resolve) => setTimeout(resolve, 400)); // so slow that what failed last is stored as waiting
-        const { concluded, ...rest } = await succeed(...given);
-        return { ...rest, concluded: { ...concluded, status: "failed", due_at: inAnHour, delivered_at: null } };
+        const { result, ...rest } = await succeed(...given);
+        return { ...rest, result: { ...result, status: "failed", due_at: inAnHour, delivered_at: null } };
       },
     });
     for (let i = 1; i <= 4; i++) {

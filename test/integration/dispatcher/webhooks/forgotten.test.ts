@@ -23,7 +23,7 @@ describe("an endpoint queue forgets nothing", function () {
       const delayMs = row.attempt === 0 ? delaysMs.get(row._id) : undefined;
       if (delayMs === undefined) return sent;
       const dueAt = new Date(Date.now() + delayMs);
-      return { ...sent, concluded: { ...sent.concluded, status: "failed", due_at: dueAt, delivered_at: null } };
+      return { ...sent, result: { ...sent.result, status: "failed", due_at: dueAt, delivered_at: null } };
     };
 
   it("of several retries while others are sent all the time", async () => {
