@@ -64,7 +64,7 @@ const checking = (deps: SidePartsDeps): Part => {
   const check = healthCheck({
     ...deps,
     failures: webhookFailures(db),
-    tell: mails.tell,
+    mail: mails.mail,
     announce: ({ _id, app_id: appId }) => announcer.changed(webhookCollection.name, _id, appId),
     isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
     setAside: countAside(deps.metrics.queue, "webhook health"),

@@ -7,15 +7,15 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { WebhookFailures } from "#core/storage/webhooks/failures.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Told } from "./owner-mails.ts";
+import type { Mailed } from "./owner-mails.ts";
 
 export type HealthCheckDeps = {
   failures: WebhookFailures;
-  /** Tells the owner. */
-  tell: (row: WebhookRow, notice: WebhookNotice) => Promise<Told>;
+  /** Mails the owner. */
+  mail: (row: WebhookRow, notice: WebhookNotice) => Promise<Mailed>;
   /** Publishes an endpoint hint. */
   publishHint: (endpointId: string) => Promise<unknown>;
-  /** Tells every process that an endpoint changed. */
+  /** Announces to every process that an endpoint changed. */
   announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
   /** Whether this process is the one that checks now. */
   isOurs: () => Promise<boolean>;
@@ -31,8 +31,8 @@ const pageRows = 100;
 const giveUpMs = 7 * 86_400_000;
 
 /**
- * Looks after endpoints that go on failing, once a minute, in one process: their owners are told at the change and after
- * 7 days; after 14 days they are disabled, and their owners told of that too. Source: spec 3.3, decisions 10.3.
+ * Looks after endpoints that go on failing, once a minute, in one process: their owners are mailed at the change and after
+ * 7 days; after 14 days they are disabled, and their owners mailed again. Source: spec 3.3, decisions 10.3.
  */
 export const healthCheck = (deps: HealthCheckDeps): Part => {
   const stopping = new AbortController();
@@ -58,12 +58,12 @@ export const healthCheck = (deps: HealthCheckDeps): Part => {
 /** One pass over every endpoint that fails; stops between endpoints when the program does. */
 export const pass = async (deps: HealthCheckDeps, stop: AbortSignal): Promise<void> => {
   const { failures, metrics, clock } = deps;
-  if (!(await deps.isOurs())) return metrics.webhookEndpoints.reset(); // another process tells it
-  const mail = { isAway: false };
+  if (!(await deps.isOurs())) return metrics.webhookEndpoints.reset(); // another process shows them
+  const server = { isAway: false };
   await eachRow(deps, "failing", stop, (row) =>
-    isToDisable(row, clock.now()) ? disable(deps, row) : notify(deps, row, mail),
+    isToDisable(row, clock.now()) ? disable(deps, row) : notify(deps, row, server),
   );
-  await eachRow(deps, "disabled", stop, (row) => notify(deps, row, mail));
+  await eachRow(deps, "disabled", stop, (row) => notify(deps, row, server));
   for (const [state, count] of Object.entries(await failures.states())) metrics.webhookEndpoints.set({ state }, count);
 };
 
@@ -88,7 +88,7 @@ const eachRow = async (
   } while (page.length === pageRows);
 };
 
-/** What waits for the endpoint is ended by its queue; the owner is told with the other disabled ones. */
+/** The endpoint's queue ends what waits for it; its owner is mailed with those of the other disabled ones. */
 const disable = async (deps: HealthCheckDeps, row: WebhookRow): Promise<void> => {
   const reason = disabledReasons.failing;
   const disabled = await deps.failures.disable(row, reason, deps.clock.now());
@@ -98,13 +98,13 @@ const disable = async (deps: HealthCheckDeps, row: WebhookRow): Promise<void> =>
   await deps.publishHint(row._id).catch(() => undefined); // it is due: the timer publishes its hint otherwise
 };
 
-/** Tells the owner what he has not been told. It is marked afterwards: a kill in between repeats it and loses nothing. */
-const notify = async (deps: HealthCheckDeps, row: WebhookRow, mail: { isAway: boolean }): Promise<void> => {
+/** Mails the owner the notice that is due. It is noted afterwards, so that a kill in between repeats a mail and loses none. */
+const notify = async (deps: HealthCheckDeps, row: WebhookRow, server: { isAway: boolean }): Promise<void> => {
   const notice = noticeDue(row, deps.clock.now());
-  if (notice === null || mail.isAway || !(await deps.isOurs())) return;
-  const told = await deps.tell(row, notice);
-  mail.isAway = told === "server_away";
-  if (told === "told" || isTooLate(row, deps.clock.now())) await deps.failures.told(row, notice);
+  if (notice === null || server.isAway || !(await deps.isOurs())) return;
+  const mailed = await deps.mail(row, notice);
+  server.isAway = mailed === "server_away";
+  if (mailed === "done" || isTooLate(row, deps.clock.now())) await deps.failures.told(row, notice);
 };
 
 /** A mailbox that takes nothing for a week after the endpoint was disabled is left alone. */

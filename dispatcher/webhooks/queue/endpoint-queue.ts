@@ -177,7 +177,7 @@ export class EndpointQueue {
     this.#pending.ended(item);
     this.#allowance.ended(this.#nowMs(), { beganMs, waiting: this.#pending.waiting });
     const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
-    if (item.row.event_type !== "webhook.test") this.#lease.tell(healthAfter(this.#lease.health, end));
+    if (item.row.event_type !== "webhook.test") this.#lease.note(healthAfter(this.#lease.health, end));
     if (dueAt !== null) this.#backlog.retryAt(dueAt);
     observe(endpoint.row, item.row, sent);
     void storeOutcome(this.#deps, item, sent).then(() => this.#pending.forget(item));

@@ -66,7 +66,7 @@ describe("the check of endpoints' health", () => {
     });
     const deps: HealthCheckDeps = {
       failures: webhookFailures(db),
-      tell: owner.tell,
+      mail: owner.mail,
       publishHint: async (id) => hinted.push(id),
       announce: ({ _id }) => void announced.push(_id),
       isOurs: async () => true,
@@ -89,7 +89,7 @@ describe("the check of endpoints' health", () => {
     smtp.log.page().map(({ body }) => (body === "" ? "" : (JSON.parse(body) as { subject: string }).subject));
   const textOf = (n: number) => (JSON.parse(smtp.log.page()[n]?.body ?? "{}") as { text: string }).text;
 
-  it("tells the owner at the change, after 7 days and when it disables after 14, each once", async () => {
+  it("mails the owner at the change, after 7 days and when it disables after 14, each once", async () => {
     const { deps, clock, hinted, announced } = given();
     await insert(aFailing({ description: "Orders" }));
     for (let hour = 0; hour <= 15 * 24; hour += 6) {
@@ -128,7 +128,7 @@ describe("the check of endpoints' health", () => {
     expect(text).to.not.include("t0psecret");
   });
 
-  it("tells the owner of an endpoint that said it is gone", async () => {
+  it("mails the owner of an endpoint that said it is gone", async () => {
     const { deps } = given();
     await insert(aWebhook({ status: "disabled", disabled_reason: "gone", last_failure_at: noon }));
     await pass(deps, never);
@@ -144,7 +144,7 @@ describe("the check of endpoints' health", () => {
     expect(subjects()).to.deep.equal([]);
   });
 
-  it("tells again of a new failure after a success", async () => {
+  it("mails again about a new failure after a success", async () => {
     const { deps } = given();
     await insert(aFailing());
     await pass(deps, never);
@@ -217,7 +217,7 @@ describe("the check of endpoints' health", () => {
     expect(lines.map(({ msg, endpoint }) => [msg, endpoint])).to.deep.include(["webhook_health.set_aside", "whk_1"]);
   });
 
-  it("logs what nobody is told, without a mail server and without an address", async () => {
+  it("logs what nobody is mailed, without a mail server and without an address", async () => {
     const without = given({}, { server: null });
     await insert(aFailing());
     await pass(without.deps, never);
@@ -225,8 +225,8 @@ describe("the check of endpoints' health", () => {
     const nobody = given({}, { recipient: async () => null });
     await webhookWork(db).rows.updateOne({}, { $set: { notified: null } });
     await pass(nobody.deps, never);
-    const told = [...without.lines, ...nobody.lines].map(({ msg, reason }) => [msg, reason]);
-    expect(told).to.deep.equal([
+    const logged = [...without.lines, ...nobody.lines].map(({ msg, reason }) => [msg, reason]);
+    expect(logged).to.deep.equal([
       ["owner_mails.off", undefined],
       ["webhook.owner_not_mailed", "no mail server is set"],
       ["webhook.owner_not_mailed", "the tenant has no contact address"],
@@ -258,7 +258,7 @@ describe("the check of endpoints' health", () => {
     expect(JSON.stringify(lines)).to.not.include("s3cret");
   });
 
-  it("leaves it to the process that holds the lease, and tells the states of all endpoints", async () => {
+  it("leaves it to the process that holds the lease, and shows the states of all endpoints", async () => {
     const { deps } = given();
     await insert(aFailing(), aWebhook({ _id: "whk_2" }), aWebhook({ _id: "whk_3" }));
     await pass(deps, never);
