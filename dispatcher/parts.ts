@@ -39,12 +39,12 @@ import { guardedClient } from "./net/guarded/client.ts";
 import { http2Pool } from "./net/http2/pool.ts";
 import { peopleParts } from "./people/parts.ts";
 import { webhookParts } from "./webhooks/parts.ts";
-import { leftEvents } from "./work/event-batches.ts";
 import { chunkHint, hints, messageHint } from "./work/hints.ts";
 import { planWorkers } from "./work/plan-workers.ts";
 import { streams } from "./work/streams.ts";
 import { suspensions } from "./work/suspensions.ts";
 import { timerSources } from "./work/timer-sources.ts";
+import { leftEvents } from "./work/unpublished-events.ts";
 
 /** What of the settings the parts need; `config/dispatcher.ts` describes each. */
 export type Settings = {

@@ -24,16 +24,16 @@ import type { GuardedClient } from "../net/guarded/client.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { observe } from "./health/observe.ts";
+import { sideParts } from "./health/part.ts";
 import { endpointStats } from "./health/stats.ts";
-import { endpointHint, eventBatch } from "./hints.ts";
-import { makeDue } from "./history/hand-over.ts";
 import { recoverPage } from "./history/recover.ts";
-import { holderNotices } from "./match/calls.ts";
 import { grouping } from "./match/group.ts";
 import { matchEvents } from "./match/match.ts";
-import { type EndpointQueues, type EndpointQueuesDeps, endpointQueues } from "./queue/queues.ts";
 import { sendWebhook } from "./send/send.ts";
-import { sideParts } from "./side-parts.ts";
+import { type EndpointQueues, type EndpointQueuesDeps, endpointQueues } from "./share/endpoint-queues.ts";
+import { endpointHint, eventBatch } from "./share/hints.ts";
+import { holderNotices } from "./share/holder-notices.ts";
+import { makeDue } from "./share/make-due.ts";
 
 export type WebhookPartsDeps = {
   db: Mongo["db"];

@@ -3,7 +3,7 @@ import { batchesOf } from "#core/domain/webhooks/body.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { EndpointQueues } from "../queue/queues.ts";
+import type { EndpointQueues } from "../share/endpoint-queues.ts";
 import { batchDeliveryOf } from "./delivery.ts";
 
 /** Source: decisions 10.1; 5 s at most, ours flushes sooner: JetStream holds the events meanwhile. */

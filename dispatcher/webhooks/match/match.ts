@@ -4,7 +4,7 @@ import type { HandlerContext, Settlement } from "#core/queue/jetstream/worker.ts
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { EndpointQueues } from "../queue/queues.ts";
+import type { EndpointQueues } from "../share/endpoint-queues.ts";
 import { deliveryOf, type Written, written } from "./delivery.ts";
 
 export type MatchDeps = {

@@ -1,6 +1,6 @@
 import { maxWebhookBytes } from "#core/domain/webhooks/body.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
-import { charactersOf, type PendingDeliveries } from "./items.ts";
+import { charactersOf, type PendingDeliveries } from "./pending-deliveries.ts";
 import type { ReadMemory } from "./read-memory.ts";
 
 export type BacklogDeps = {

@@ -2,12 +2,12 @@ import { healthAfter } from "#core/domain/webhooks/health.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { HeldWebhook } from "#core/storage/webhooks/webhooks.ts";
 import { disableGone } from "../health/disable-gone.ts";
+import { type Allowance, allowance } from "./allowance.ts";
 import { Backlog } from "./backlog.ts";
 import type { EndpointQueueDeps } from "./deps.ts";
 import { EndpointLease } from "./endpoint-lease.ts";
-import { freshItem, type Item, PendingDeliveries } from "./items.ts";
 import { type Pace, pace } from "./pace.ts";
-import { type Allowance, allowance } from "./room.ts";
+import { freshItem, type Item, PendingDeliveries } from "./pending-deliveries.ts";
 import { storeOutcome, storeWaiting } from "./store-item.ts";
 import { waitingRoom } from "./waiting-room.ts";
 

@@ -1,6 +1,6 @@
 import type { Concluded, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { Sent } from "../send/send.ts";
-import type { Item } from "./items.ts";
+import type { Item } from "./pending-deliveries.ts";
 
 export type StoreDeps = {
   /** Stores a delivery as it is; many share one write. */

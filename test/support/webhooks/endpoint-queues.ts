@@ -5,14 +5,14 @@ import { createLog } from "#core/runtime/process/log.ts";
 import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { makeDue } from "../../../dispatcher/webhooks/history/hand-over.ts";
 import { deliveryOf, written } from "../../../dispatcher/webhooks/match/delivery.ts";
+import type { SendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
 import {
   type EndpointQueues,
   type EndpointQueuesDeps,
   endpointQueues,
-} from "../../../dispatcher/webhooks/queue/queues.ts";
-import type { SendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
+} from "../../../dispatcher/webhooks/share/endpoint-queues.ts";
+import { makeDue } from "../../../dispatcher/webhooks/share/make-due.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { suspensionsOf } from "../rows/work.ts";
 import { testServers } from "../servers/servers.ts";

@@ -1,8 +1,8 @@
 import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { leaseMs } from "../../work/lease.ts";
-import type { EndpointQueueDeps } from "./deps.ts";
-import { EndpointQueue } from "./endpoint-queue.ts";
-import { readMemory } from "./read-memory.ts";
+import type { EndpointQueueDeps } from "../queue/deps.ts";
+import { EndpointQueue } from "../queue/endpoint-queue.ts";
+import { readMemory } from "../queue/read-memory.ts";
 
 export type QueueRegistryDeps = Omit<EndpointQueueDeps, "memory"> & {
   endpoints: Pick<WebhookWork, "take">;

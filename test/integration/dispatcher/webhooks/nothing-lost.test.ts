@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { EndpointQueues } from "../../../../dispatcher/webhooks/queue/queues.ts";
 import type { SendWebhook } from "../../../../dispatcher/webhooks/send/send.ts";
+import type { EndpointQueues } from "../../../../dispatcher/webhooks/share/endpoint-queues.ts";
 import { until } from "../../../support/until.ts";
 import { endpointQueueTests, share, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 

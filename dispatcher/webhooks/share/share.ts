@@ -1,12 +1,12 @@
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
-import { type MakeDueDeps, makeDue } from "../history/hand-over.ts";
+import { missed } from "../match/delivery.ts";
 import type { EndpointQueue } from "../queue/endpoint-queue.ts";
-import type { QueueRegistry } from "../queue/registry.ts";
 import type { StoreDeps } from "../queue/store-item.ts";
-import { missed } from "./delivery.ts";
-import { type Budget, budget } from "./memory.ts";
+import { type Budget, budget } from "./budget.ts";
+import { type MakeDueDeps, makeDue } from "./make-due.ts";
+import type { QueueRegistry } from "./registry.ts";
 
 export type ShareDeps = MakeDueDeps & Pick<StoreDeps, "keep"> & { suspensions: Pick<Suspensions, "has"> };
 

@@ -9,10 +9,10 @@ import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { endpointHint } from "../hints.ts";
-import { deliveryOf, written } from "../match/delivery.ts";
-import { prepare, type Unseal } from "./prepare.ts";
-import type { SendWebhook } from "./send.ts";
+import { deliveryOf, written } from "./match/delivery.ts";
+import { prepare, type Unseal } from "./send/prepare.ts";
+import type { SendWebhook } from "./send/send.ts";
+import { endpointHint } from "./share/hints.ts";
 
 export type TestRequestsDeps = {
   nats: Pick<Nats, "nc">;

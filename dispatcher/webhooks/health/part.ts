@@ -13,10 +13,10 @@ import { webhookFailures } from "#core/storage/webhooks/failures.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { namedLease } from "#core/storage/work/leases.ts";
-import { healthCheck } from "./health/check.ts";
-import { type OwnerMailsDeps, ownerMails } from "./health/owner-mails.ts";
-import type { EndpointQueues, EndpointQueuesDeps } from "./queue/queues.ts";
-import { type TestRequestsDeps, testRequests } from "./send/test-requests.ts";
+import type { EndpointQueues, EndpointQueuesDeps } from "../share/endpoint-queues.ts";
+import { type TestRequestsDeps, testRequests } from "../test-requests.ts";
+import { healthCheck } from "./check.ts";
+import { type OwnerMailsDeps, ownerMails } from "./owner-mails.ts";
 
 export type SidePartsDeps = Omit<TestRequestsDeps, "subject" | "find" | "keep"> & {
   db: Mongo["db"];

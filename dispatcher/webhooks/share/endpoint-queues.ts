@@ -3,8 +3,8 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
-import { type ShareDeps, type Sharing, sharing } from "../match/share.ts";
 import { type QueueRegistryDeps, queueRegistry } from "./registry.ts";
+import { type ShareDeps, type Sharing, sharing } from "./share.ts";
 
 export type EndpointQueuesDeps = QueueRegistryDeps &
   ShareDeps & {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { allowance } from "../../../../../dispatcher/webhooks/queue/room.ts";
+import { allowance } from "../../../../../dispatcher/webhooks/queue/allowance.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
 
 describe("the allowance of an endpoint", () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { budget } from "../../../../../dispatcher/webhooks/match/memory.ts";
 import { pace } from "../../../../../dispatcher/webhooks/queue/pace.ts";
+import { budget } from "../../../../../dispatcher/webhooks/share/budget.ts";
 
 describe("a budget", () => {
   it("lets things in while there is room, and the others when there is again, in order", async () => {
