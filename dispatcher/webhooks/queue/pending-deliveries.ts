@@ -25,8 +25,8 @@ export class PendingDeliveries {
   readonly #subjects = new Set<string>();
   readonly #known = new Map<string, Item>();
   #retriesUnderWay = 0;
-  /** What was forgotten since a read of the store began; undefined while there is none. */
-  #forgotten: Set<string> | undefined;
+  /** What was removed since a read of the store began; undefined while there is none. */
+  #removed: Set<string> | undefined;
   readonly #memory: Pick<ReadMemory, "add">;
 
   constructor(memory: Pick<ReadMemory, "add"> = readMemory()) {
@@ -39,7 +39,7 @@ export class PendingDeliveries {
   }
 
   /** Makes one known that is to be added once it is stored: a read of the store leaves it out. */
-  hold(item: Item): void {
+  expect(item: Item): void {
     this.#known.set(item.row._id, item);
   }
 
@@ -79,7 +79,7 @@ export class PendingDeliveries {
     return item;
   }
 
-  /** Its request has ended; it is known until it is forgotten. */
+  /** Its request has ended; it is known until it is removed. */
   ended(item: Item): void {
     this.#underWay.delete(item);
     if (item.row.attempt > 0) this.#retriesUnderWay--;
@@ -87,9 +87,9 @@ export class PendingDeliveries {
   }
 
   /** The store has what became of it. */
-  forget({ row }: Item): void {
+  remove({ row }: Item): void {
     this.#drop(row._id);
-    this.#forgotten?.add(row._id);
+    this.#removed?.add(row._id);
   }
 
   #drop(id: string): void {
@@ -102,12 +102,12 @@ export class PendingDeliveries {
    * were. One whose outcome was stored while they were read may still look due: it is left out.
    */
   async readFrom(read: () => Promise<WebhookDeliveryRow[]>, sinceMs: number, mostCharacters: number): Promise<number> {
-    const forgotten = new Set<string>();
-    this.#forgotten = forgotten;
+    const removed = new Set<string>();
+    this.#removed = removed;
     const found = await read().finally(() => {
-      this.#forgotten = undefined;
+      this.#removed = undefined;
     });
-    const rows = found.filter(({ _id }) => !this.#known.has(_id) && !forgotten.has(_id));
+    const rows = found.filter(({ _id }) => !this.#known.has(_id) && !removed.has(_id));
     const taken = within(rows, mostCharacters);
     for (const row of taken) this.add(storedItem(row, sinceMs));
     this.#memory.add(charactersOf(taken));

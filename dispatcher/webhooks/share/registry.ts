@@ -49,12 +49,12 @@ export const queueRegistry = (deps: QueueRegistryDeps): QueueRegistry => {
     const queue = new EndpointQueue({ ...deps, memory }, held);
     await queue.start();
     open.set(id, queue);
-    void queue.closed.promise.then(() => open.delete(id) && opening.delete(id));
+    void queue.closed.then(() => open.delete(id) && opening.delete(id));
     return queue;
   };
   const giveWay = (): void => {
     const beforeMs = nowMs() - turnMs;
-    for (const [id, queue] of open) if ((opening.get(id)?.sinceMs ?? 0) < beforeMs) queue.letGo();
+    for (const [id, queue] of open) if ((opening.get(id)?.sinceMs ?? 0) < beforeMs) queue.release();
   };
 
   return {
@@ -81,8 +81,8 @@ export const queueRegistry = (deps: QueueRegistryDeps): QueueRegistry => {
       isStopping = true;
       await Promise.allSettled([...opening.values()].map(({ queue }) => queue));
       const all = [...open.values()];
-      for (const queue of all) queue.letGo();
-      await Promise.all(all.map((queue) => queue.closed.promise));
+      for (const queue of all) queue.release();
+      await Promise.all(all.map((queue) => queue.closed));
     },
   };
 };

@@ -63,7 +63,7 @@ describe("pending deliveries", () => {
     queue.next();
     queue.ended(item);
     expect([queue.underWay, queue.get(item.row._id)]).to.deep.equal([0, item]);
-    queue.forget(item);
+    queue.remove(item);
     expect(queue.size).to.equal(0);
   });
 
@@ -87,7 +87,7 @@ describe("pending deliveries", () => {
       const usual = memory.page();
       await queue.readFrom(async () => rows, 0, 1_000);
       expect(memory.page()).to.be.below(usual);
-      for (const item of [queue.next(), queue.next()]) if (item !== null) queue.forget(item);
+      for (const item of [queue.next(), queue.next()]) if (item !== null) queue.remove(item);
       expect(memory.page()).to.be.below(usual);
       queue.dropWaiting();
       expect([memory.page(), queue.size]).to.deep.equal([usual, 0]);

@@ -1,0 +1,123 @@
+import { isShort, type QueueParts } from "./parts.ts";
+import type { Requests } from "./requests.ts";
+import type { Spill } from "./spill.ts";
+
+/** An idle queue is given back after so long: endpoints with some traffic stay. */
+const idleMs = 2_000;
+
+export type UpkeepDeps = QueueParts & {
+  spill: Spill;
+  requests: Requests;
+  /** Lets callers in that wait for room. */
+  admit: () => void;
+};
+
+/** Looks after all of an endpoint queue but its requests: the lease, a recovery, what is due in the store, and the end. */
+export class Upkeep {
+  readonly #parts: UpkeepDeps;
+  #isRunning = false;
+  #failures = 0;
+
+  constructor(parts: UpkeepDeps) {
+    this.#parts = parts;
+  }
+
+  /** Does what there is to do, one run at a time. Never rejects: what failed is tried again by the next call. */
+  async run(): Promise<void> {
+    const { deps, state, lease, requests, admit } = this.#parts;
+    if (this.#isRunning || state.isClosed) return;
+    this.#isRunning = true;
+    let isMore = false;
+    try {
+      isMore = await this.#runOnce();
+      this.#failures = 0;
+    } catch (err) {
+      if (this.#failures++ === 0) deps.log.warn({ err, endpoint: lease.row._id }, "webhook.lane_failed");
+    }
+    this.#isRunning = false;
+    admit();
+    if (isMore) setImmediate(() => void this.run());
+    else if (this.#failures === 0) requests.begin();
+  }
+
+  /** True when there is more to do at once. */
+  async #runOnce(): Promise<boolean> {
+    const { deps, lease, state, spill, backlog, pending } = this.#parts;
+    if (lease.mustRenew()) await this.#renew();
+    if (lease.isLost) return this.#abandon();
+    const { row } = lease;
+    const isDisabled = row.status === "disabled";
+    if (state.isReleased || lease.isResting()) spill.drain(); // also what a read brought in meanwhile
+    if (isDisabled && (await deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
+    const isRecovering = lease.isRecovering() && !isDisabled && !state.isReleased;
+    if (isRecovering) await this.#recover();
+    if (isShort(this.#parts)) await backlog.read(pending, deps.clock.now());
+    if (this.#isIdle() && !isRecovering) await this.#close();
+    return isRecovering;
+  }
+
+  async #renew(): Promise<void> {
+    const { deps, lease, state, requests, backlog } = this.#parts;
+    const before = await lease.renew();
+    state.isGone = false;
+    const { row } = lease;
+    if (row.rate_per_second !== before.rate_per_second) requests.changePace(row.rate_per_second);
+    if (row.due_changes !== before.due_changes) backlog.lookAnew();
+    if (row.status !== before.status) deps.announce(row);
+  }
+
+  async #recover(): Promise<void> {
+    const { deps, lease, backlog } = this.#parts;
+    await lease.renew({ recovery: await deps.recover(lease.row) });
+    backlog.grow();
+  }
+
+  #isIdle(): boolean {
+    const { state, pending, allowance, backlog } = this.#parts;
+    if (pending.size > 0) return false;
+    const isQuiet = allowance.quietMs(this.#nowMs()) >= idleMs;
+    return state.isReleased || (isQuiet && !(backlog.isBehind && state.isServing()));
+  }
+
+  /** Gives the endpoint back until its next delivery is due; keeps it when that is now, or when it became due meanwhile. */
+  #close(): Promise<void> {
+    const { lease, state, backlog } = this.#parts;
+    return state.whileClosing(async () => {
+      const nextAt = await this.#nextAt();
+      const isDue = nextAt !== null && nextAt.getTime() <= this.#nowMs() && !lease.isResting();
+      if ((state.isReleased || !isDue) && (await lease.settle(nextAt))) return this.#end();
+      await this.#renew();
+      backlog.lookAnew();
+    });
+  }
+
+  /** When a dispatcher has to look at the endpoint again; null when not before it is made due. */
+  async #nextAt(): Promise<Date | null> {
+    const { deps, lease } = this.#parts;
+    const { _id, paused, status } = lease.row;
+    if (paused || status === "disabled") return null;
+    return lease.isRecovering() ? deps.clock.now() : deps.deliveries.nextDueAt(_id);
+  }
+
+  /** Leaves the endpoint to the process that has taken it over: what is left, and results stored after that process looked. */
+  async #abandon(): Promise<boolean> {
+    const { deps, lease, spill, pending, backlog } = this.#parts;
+    await Promise.all(spill.drain().map(({ settle }) => settle.promise));
+    const isLast = pending.size === 0;
+    if (backlog.isBehind || isLast) await deps.makeDue(lease.row._id);
+    backlog.leave();
+    if (isLast) this.#end();
+    return false;
+  }
+
+  #end(): void {
+    const { state, requests, admit } = this.#parts;
+    state.end();
+    requests.stop();
+    admit();
+  }
+
+  #nowMs(): number {
+    return this.#parts.deps.clock.now().getTime();
+  }
+}
