@@ -10,8 +10,7 @@ import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { deliveryOf, written } from "./match/delivery.ts";
-import { prepare, type Unseal } from "./send/prepare.ts";
-import type { SendWebhook } from "./send/send.ts";
+import type { Sent, WebhookRequests } from "./send/send.ts";
 import { endpointHint } from "./share/hints.ts";
 
 export type TestRequestsDeps = {
@@ -19,8 +18,7 @@ export type TestRequestsDeps = {
   subject: string;
   find: (endpointId: string) => Promise<WebhookRow | null>;
   keep: (row: WebhookDeliveryRow) => Promise<unknown>;
-  send: SendWebhook;
-  unseal: Unseal;
+  requests: WebhookRequests;
   clock: Clock;
   log: Log;
 };
@@ -70,7 +68,7 @@ const test = async (deps: TestRequestsDeps, message: Msg): Promise<TestReply> =>
   if (found === null) return { outcome: "gone" };
   const endpoint = { ...found, timeout_ms: Math.min(found.timeout_ms, longestTestMs) };
   const delivery = deliveryOf(endpoint, written(testEvent(endpoint, deps.clock.now())), deps.clock.now());
-  const { result } = await deps.send(prepare(endpoint, deps.unseal), delivery);
+  const { result } = await deps.requests.send(deps.requests.prepare(endpoint), delivery);
   await deps.keep(ended(delivery, result));
   deps.log.info({ app: found.app_id, endpoint: id, delivery: delivery._id, status: result.status }, "webhook.tested");
   return { outcome: "sent", delivery_id: delivery._id };
@@ -87,10 +85,7 @@ const testEvent = ({ app_id: appId }: WebhookRow, now: Date): EventEnvelope => (
 });
 
 /** A test is one request: one that failed is not tried again. */
-const ended = (
-  delivery: WebhookDeliveryRow,
-  { made, ...result }: Awaited<ReturnType<SendWebhook>>["result"],
-): WebhookDeliveryRow => ({
+const ended = (delivery: WebhookDeliveryRow, { made, ...result }: Sent["result"]): WebhookDeliveryRow => ({
   ...delivery,
   ...result,
   status: result.status === "success" ? "success" : "dead",

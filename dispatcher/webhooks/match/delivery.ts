@@ -43,14 +43,6 @@ export const batchDeliveryOf = (
   };
 };
 
-/** What an event that a disabled endpoint would have got is kept as: `recover` finds it there. */
-export const missed = (row: WebhookDeliveryRow): WebhookDeliveryRow => ({
-  ...row,
-  status: "dead",
-  error: "endpoint disabled",
-  due_at: null,
-});
-
 const blank = (
   { _id, tenant_id, app_id }: Endpoint,
   { id, timestamp, now }: { id: string; timestamp: string; now: Date },

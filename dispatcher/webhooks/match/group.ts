@@ -1,8 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { batchesOf } from "#core/domain/webhooks/body.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { Deliveries } from "../history/deliveries.ts";
 import type { EndpointQueues } from "../share/endpoint-queues.ts";
 import { batchDeliveryOf } from "./delivery.ts";
 
@@ -14,9 +14,8 @@ const mostWaiting = 48;
 type Group = { endpoint: WebhookRow; events: EventEnvelope[]; waiting: number; end: PromiseWithResolvers<void> };
 
 export type GroupingDeps = {
-  share: EndpointQueues["share"];
-  /** Which of these events a stored batch of the endpoint holds. */
-  grouped: WebhookDeliveries["grouped"];
+  queues: Pick<EndpointQueues, "share">;
+  deliveries: Pick<Deliveries, "grouped">;
   clock: Clock;
 };
 
@@ -64,14 +63,14 @@ export const grouping = (deps: GroupingDeps) => {
   };
 };
 
-const store = async ({ share, grouped, clock }: GroupingDeps, { endpoint, events }: Group): Promise<void> => {
+const store = async ({ queues, deliveries, clock }: GroupingDeps, { endpoint, events }: Group): Promise<void> => {
   const once = [...new Map(events.map((event) => [event.id, event])).values()];
-  const known = await grouped(
+  const known = await deliveries.grouped(
     endpoint._id,
     once.map(({ id }) => id),
   );
   const fresh = once.filter(({ id }) => !known.has(id));
   const rows = batchesOf(fresh).map((batch) => batchDeliveryOf(endpoint, batch, clock.now()));
   const count = rows.length + (known.size > 0 ? 1 : 0); // who stored a known one may not have come to it
-  await share(endpoint, count, () => rows, { isStoredFirst: true });
+  await queues.share(endpoint, count, () => rows, { isStoredFirst: true });
 };

@@ -2,17 +2,17 @@ import type { Clock } from "#core/domain/clock.ts";
 import { passes } from "#core/domain/webhooks/filter.ts";
 import type { HandlerContext, Settlement } from "#core/queue/jetstream/worker.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { Directory } from "#core/storage/settings/directory.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { Deliveries } from "../history/deliveries.ts";
 import type { EndpointQueues } from "../share/endpoint-queues.ts";
 import { deliveryOf, type Written, written } from "./delivery.ts";
 
 export type MatchDeps = {
-  /** Every endpoint of an app. */
-  webhooksOf: (appId: string) => Promise<WebhookRow[]>;
-  /** Which deliveries are stored already. */
-  known: (ids: readonly string[]) => Promise<Set<string>>;
-  share: EndpointQueues["share"];
+  directory: Pick<Directory, "webhooksOf">;
+  deliveries: Pick<Deliveries, "known">;
+  queues: Pick<EndpointQueues, "share">;
   /** Gathers events of an endpoint that wants them grouped; resolves when they are stored. */
   group: (endpoint: WebhookRow, events: readonly EventEnvelope[]) => Promise<void>;
   clock: Clock;
@@ -25,7 +25,7 @@ export const matchEvents =
     const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
     await Promise.all(
       byApp.map(async ([app, of]) => {
-        const endpoints = await deps.webhooksOf(app);
+        const endpoints = await deps.directory.webhooksOf(app);
         if (endpoints.length > 0) await shareAll(deps, endpoints, { events: of, isRepeated });
       }),
     );
@@ -51,17 +51,17 @@ const shareAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch
       if (single.length === 0) return;
       const rows = () => single.map((event) => deliveryOf(endpoint, write(event), deps.clock.now()));
       const make = batch.isRepeated ? await unknown(deps, rows()) : rows;
-      await deps.share(endpoint, single.length, make);
+      await deps.queues.share(endpoint, single.length, make);
     }),
   );
 };
 
 /** Events that come again may have been stored the first time, with an outcome. */
 const unknown = async (
-  { known }: MatchDeps,
+  { deliveries }: MatchDeps,
   rows: readonly WebhookDeliveryRow[],
 ): Promise<() => WebhookDeliveryRow[]> => {
-  const stored = await known(rows.map(({ _id }) => _id));
+  const stored = await deliveries.known(rows.map(({ _id }) => _id));
   return () => rows.filter(({ _id }) => !stored.has(_id));
 };
 

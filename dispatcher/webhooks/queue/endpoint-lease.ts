@@ -9,12 +9,13 @@ import {
 } from "#core/storage/webhooks/webhooks.ts";
 import { leaseMs } from "../../work/lease.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
-import { type Prepared, prepare, type Unseal } from "../send/prepare.ts";
+import type { Prepared } from "../send/prepare.ts";
+import type { WebhookRequests } from "../send/send.ts";
 
 export type EndpointLeaseDeps = {
   endpoints: Pick<WebhookWork, "renew" | "settle">;
   suspensions: Pick<Suspensions, "has" | "defer">;
-  unseal: Unseal;
+  requests: Pick<WebhookRequests, "prepare">;
   clock: Clock;
 };
 
@@ -34,7 +35,7 @@ export class EndpointLease {
   constructor(deps: EndpointLeaseDeps, held: HeldWebhook) {
     this.#deps = deps;
     this.#held = held;
-    this.#endpoint = prepare(held.row, deps.unseal);
+    this.#endpoint = deps.requests.prepare(held.row);
     this.#health = healthOf(held.row);
     this.#renewedMs = this.#nowMs();
   }
@@ -101,7 +102,7 @@ export class EndpointLease {
 
   /** Extends the lease, writes the health that was noted, and reads the endpoint again. Answers the row as it was before. */
   async renew(more: Told = {}): Promise<WebhookRow> {
-    const { endpoints, clock, unseal } = this.#deps;
+    const { endpoints, clock, requests } = this.#deps;
     const before = this.#held.row;
     const notes = this.#takeNotes();
     this.#isStale = false;
@@ -118,7 +119,7 @@ export class EndpointLease {
     const isOurs = held.row.status === notes.status && held.row.failure_count === notes.failure_count;
     if (!isOurs) this.#health = healthOf(held.row); // somebody enabled or disabled it
     this.#held = held;
-    this.#endpoint = prepare(held.row, unseal);
+    this.#endpoint = requests.prepare(held.row);
     return before;
   }
 

@@ -141,7 +141,7 @@ export class EndpointQueue {
   async #storeFirst(item: Item): Promise<void> {
     const { pending, deps } = this.#parts;
     pending.expect(item);
-    if (await storeWaiting(deps, item)) this.#add(item);
+    if (await storeWaiting(deps.deliveries, item)) this.#add(item);
     else pending.remove(item);
   }
 

@@ -54,15 +54,15 @@ export class Requests {
     const { deps, lease, state, pending, backlog, allowance } = this.#parts;
     const { endpoint } = lease;
     const beganMs = this.#nowMs();
-    const sent = await deps.send(endpoint, item.row);
+    const sent = await deps.requests.send(endpoint, item.row);
     const { status, due_at: dueAt } = sent.result;
     pending.ended(item);
     allowance.ended(this.#nowMs(), { beganMs, waiting: pending.waiting });
     const end = { succeeded: status === "success", died: status === "dead", at: deps.clock.now() };
     if (item.row.event_type !== "webhook.test") lease.note(healthAfter(lease.health, end));
     if (dueAt !== null) backlog.retryAt(dueAt);
-    deps.observe(endpoint.row, item.row, sent);
-    void storeOutcome(deps, item, sent).then(() => pending.remove(item));
+    deps.health.observe(endpoint.row, item.row, sent);
+    void storeOutcome(deps.deliveries, item, sent).then(() => pending.remove(item));
     if (!sent.isGone) return this.begin();
     state.isGone = true;
     await disableGone(deps, endpoint.row);

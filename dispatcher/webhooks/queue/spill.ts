@@ -32,7 +32,7 @@ export class Spill {
   }
 
   async #store(item: Item): Promise<void> {
-    await storeWaiting(this.#parts.deps, item);
+    await storeWaiting(this.#parts.deps.deliveries, item);
     this.#parts.backlog.grow(); // a read that began before it was stored has missed it
   }
 }

@@ -63,12 +63,12 @@ export class Upkeep {
     const { row } = lease;
     if (row.rate_per_second !== before.rate_per_second) requests.changePace(row.rate_per_second);
     if (row.due_changes !== before.due_changes) backlog.lookAnew();
-    if (row.status !== before.status) deps.announce(row);
+    if (row.status !== before.status) deps.endpoints.announce(row);
   }
 
   async #recover(): Promise<void> {
     const { deps, lease, backlog } = this.#parts;
-    await lease.renew({ recovery: await deps.recover(lease.row) });
+    await lease.renew({ recovery: await deps.deliveries.recover(lease.row) });
     backlog.grow();
   }
 
@@ -104,7 +104,7 @@ export class Upkeep {
     const { deps, lease, spill, pending, backlog } = this.#parts;
     await Promise.all(spill.drain().map(({ settle }) => settle.promise));
     const isLast = pending.size === 0;
-    if (backlog.isBehind || isLast) await deps.makeDue(lease.row._id);
+    if (backlog.isBehind || isLast) await deps.endpoints.makeDue(lease.row._id);
     backlog.leave();
     if (isLast) this.#end();
     return false;

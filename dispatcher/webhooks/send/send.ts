@@ -9,6 +9,7 @@ import type { BodyTemplates, Rendered } from "#core/runtime/templates/body-templ
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import type { Concluded, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { GuardedClient, GuardedReply } from "../../net/guarded/client.ts";
 import type { Prepared, prepare } from "./prepare.ts";
 
@@ -23,6 +24,9 @@ export type SendDeps = {
 export type Sent = { result: Concluded; isGone: boolean };
 
 export type SendWebhook = (endpoint: ReturnType<typeof prepare>, delivery: WebhookDeliveryRow) => Promise<Sent>;
+
+/** Requests to endpoints: an endpoint is prepared once for many of them. */
+export type WebhookRequests = { prepare: (row: WebhookRow) => ReturnType<typeof prepare>; send: SendWebhook };
 
 /** Source: decisions 10.3. */
 const connectTimeoutMs = 3_000;

@@ -1,18 +1,16 @@
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
-import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
+import type { Deliveries } from "../history/deliveries.ts";
+import type { Endpoints } from "./endpoints.ts";
 import { type QueueRegistryDeps, queueRegistry } from "./registry.ts";
 import { type ShareDeps, type Sharing, sharing } from "./share.ts";
 
 export type EndpointQueuesDeps = QueueRegistryDeps &
   ShareDeps & {
-    endpoints: Pick<WebhookWork, "exists">;
-    deliveries: Pick<WebhookDeliveries, "removePage">;
+    endpoints: Pick<Endpoints, "exists" | "notifyHolder">;
+    deliveries: Pick<Deliveries, "removePage">;
     suspensions: Pick<Suspensions, "onResume">;
-    /** Asks whoever holds an endpoint to look at its deliveries. */
-    notifyHolder: (endpointId: string) => void;
   };
 
 /** The endpoints that this process holds. */
@@ -58,7 +56,7 @@ export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
       if (registry.isFull()) return { kind: "retry", delayMs: 1_000, reason: "all endpoint queues are taken" };
       const queue = await registry.queueOf(id);
       if (queue !== null) queue.nudge();
-      else if (await deps.endpoints.exists(id)) deps.notifyHolder(id);
+      else if (await deps.endpoints.exists(id)) deps.endpoints.notifyHolder(id);
       else if (!(await areRemoved(deps, id)))
         return { kind: "retry", delayMs: tickMs, reason: "there is more to remove" };
       return { kind: "done" };

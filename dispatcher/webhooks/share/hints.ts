@@ -1,24 +1,7 @@
 import { type Static, Type } from "typebox";
-import { type EventEnvelope, eventKinds } from "#core/schema/events/envelope.ts";
-import { Nullable } from "#core/schema/json/common.ts";
 import { parser } from "#core/schema/json/parser.ts";
 
-const Id = Type.String({ minLength: 1, maxLength: 64 });
-
-const EndpointHint = Type.Object({ endpoint_id: Id });
-
-const Event = Type.Object({
-  id: Id,
-  type: Type.Enum([...eventKinds]),
-  timestamp: Type.String({ format: "date-time" }),
-  app_id: Id,
-  subject_id: Nullable(Type.String()),
-  api_version: Type.Literal("1.0"),
-  data: Type.Record(Type.String(), Type.Unknown()),
-});
+const EndpointHint = Type.Object({ endpoint_id: Type.String({ minLength: 1, maxLength: 64 }) });
 
 /** Reads the body of an endpoint hint. */
 export const endpointHint: (input: unknown) => Static<typeof EndpointHint> = parser(EndpointHint);
-
-/** Reads a batch of events. */
-export const eventBatch: (input: unknown) => EventEnvelope[] = parser(Type.Array(Event, { maxItems: 1000 }));

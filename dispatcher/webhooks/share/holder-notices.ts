@@ -1,37 +1,25 @@
 import type { Nats } from "#core/queue/jetstream/connect.ts";
+import type { Subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 
-export type HolderNoticesDeps = {
-  nats: Pick<Nats, "nc">;
-  subject: string;
-  onNotice: (endpointId: string) => void;
-};
+export type HolderNoticesDeps = { nats: Pick<Nats, "nc">; subjects: Pick<Subjects, "newDeliveries"> };
 
-/**
- * Tells whichever process holds an endpoint's lease, over core NATS, that the endpoint has new deliveries. A notice that
- * is lost costs time and no delivery: a holder looks into the store before it gives the lease back.
- */
-export const holderNotices = ({
-  nats: { nc },
-  subject,
-  onNotice,
-}: HolderNoticesDeps): { notify: (endpointId: string) => void; part: Part } => {
+/** Hands each notice about new deliveries of an endpoint on; the endpoint's lease may be held here or elsewhere. */
+export const holderNotices = (
+  { nats: { nc }, subjects }: HolderNoticesDeps,
+  onNotice: (endpointId: string) => void,
+): Part => {
   let subscription: { unsubscribe: () => void } | undefined;
   return {
-    notify: (endpointId) => {
-      if (!nc.isClosed()) nc.publish(subject, endpointId);
+    name: "notices to lease holders",
+    start: async () => {
+      subscription = nc.subscribe(subjects.newDeliveries(), {
+        callback: (error, message) => {
+          if (error === null) onNotice(message.string());
+        },
+      });
+      await nc.flush();
     },
-    part: {
-      name: "notices to lease holders",
-      start: async () => {
-        subscription = nc.subscribe(subject, {
-          callback: (error, message) => {
-            if (error === null) onNotice(message.string());
-          },
-        });
-        await nc.flush();
-      },
-      stop: async () => subscription?.unsubscribe(),
-    },
+    stop: async () => subscription?.unsubscribe(),
   };
 };

@@ -1,11 +1,11 @@
-import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { leaseMs } from "../../work/lease.ts";
 import type { EndpointQueueDeps } from "../queue/deps.ts";
 import { EndpointQueue } from "../queue/endpoint-queue.ts";
 import { readMemory } from "../queue/read-memory.ts";
+import type { Endpoints } from "./endpoints.ts";
 
 export type QueueRegistryDeps = Omit<EndpointQueueDeps, "memory"> & {
-  endpoints: Pick<WebhookWork, "take">;
+  endpoints: Pick<Endpoints, "take">;
   /** Unique to this process. */
   holder: string;
 };

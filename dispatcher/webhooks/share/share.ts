@@ -1,14 +1,18 @@
+import { LRUCache } from "lru-cache";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
-import { missed } from "../match/delivery.ts";
+import type { Deliveries } from "../history/deliveries.ts";
 import type { EndpointQueue } from "../queue/endpoint-queue.ts";
-import type { StoreDeps } from "../queue/store-item.ts";
 import { type Budget, budget } from "./budget.ts";
-import { type MakeDueDeps, makeDue } from "./make-due.ts";
+import type { Endpoints } from "./endpoints.ts";
 import type { QueueRegistry } from "./registry.ts";
 
-export type ShareDeps = MakeDueDeps & Pick<StoreDeps, "keep"> & { suspensions: Pick<Suspensions, "has"> };
+export type ShareDeps = {
+  endpoints: Pick<Endpoints, "makeDue">;
+  deliveries: Pick<Deliveries, "keep">;
+  suspensions: Pick<Suspensions, "has">;
+};
 
 export type Sharing = {
   /**
@@ -34,15 +38,15 @@ const mostRemembered = 20_000;
 
 export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf" | "get">): Sharing => {
   const memory = budget(mostUnstored);
-  const stored = recently(mostRemembered);
+  const stored = new LRUCache<string, true>({ max: mostRemembered });
   let waiting = 0;
 
   const keepAll = async (rows: readonly WebhookDeliveryRow[]): Promise<void> => {
-    await Promise.all(rows.map(deps.keep));
-    for (const { _id } of rows) stored.add(_id);
+    await Promise.all(rows.map(deps.deliveries.keep));
+    for (const { _id } of rows) stored.set(_id, true);
   };
   const call = async (id: string): Promise<void> => {
-    if (registry.get(id)?.nudge() !== true) await makeDue(deps, id);
+    if (registry.get(id)?.nudge() !== true) await deps.endpoints.makeDue(id);
   };
   /** What finds no room waits in the store. */
   const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
@@ -64,7 +68,7 @@ export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf"
     const room = Math.max(0, queue?.room() ?? 0);
     const taken = [...there, ...others.slice(0, room)].map(async (row) => {
       await queue?.accept(row, isStoredFirst);
-      stored.add(row._id);
+      stored.set(row._id, true);
       free(1);
     });
     const left = others.slice(room);
@@ -110,15 +114,10 @@ const partition = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] =>
   all.filter((one) => !is(one)),
 ];
 
-/** The ids of the last `most` deliveries that were stored. */
-const recently = (most: number) => {
-  const ids = new Set<string>();
-  return {
-    has: (id: string): boolean => ids.has(id),
-    add: (id: string): void => {
-      ids.add(id);
-      const [oldest] = ids;
-      if (ids.size > most && oldest !== undefined) ids.delete(oldest);
-    },
-  };
-};
+/** What a disabled endpoint misses is stored like this: `recover` finds it there. */
+const missed = (row: WebhookDeliveryRow): WebhookDeliveryRow => ({
+  ...row,
+  status: "dead",
+  error: "endpoint disabled",
+  due_at: null,
+});

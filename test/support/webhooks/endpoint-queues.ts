@@ -5,14 +5,15 @@ import { createLog } from "#core/runtime/process/log.ts";
 import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import { sweepAfter } from "#core/storage/work/due.ts";
 import { deliveryOf, written } from "../../../dispatcher/webhooks/match/delivery.ts";
+import { prepare } from "../../../dispatcher/webhooks/send/prepare.ts";
 import type { SendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
 import {
   type EndpointQueues,
   type EndpointQueuesDeps,
   endpointQueues,
 } from "../../../dispatcher/webhooks/share/endpoint-queues.ts";
-import { makeDue } from "../../../dispatcher/webhooks/share/make-due.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { suspensionsOf } from "../rows/work.ts";
 import { testServers } from "../servers/servers.ts";
@@ -85,9 +86,9 @@ export const endpointQueueTests = (name: string) => {
         } as const;
         return deliveryOf(endpoint, written(makeEvent({ ...facts, subjectId })), clock.now());
       }),
-    /** The endpoint queues of a dispatcher; what it sent, stored and rang. */
-    aDispatcher: async (over: Partial<EndpointQueuesDeps> = {}) => {
-      const dispatcher = started(db, `h${running.length}`, over);
+    /** The endpoint queues of a dispatcher; what it sent and stored, and which endpoints it hinted at. */
+    aDispatcher: async (replaced: Replaced = {}) => {
+      const dispatcher = started(db, `h${running.length}`, replaced);
       await dispatcher.queues.start(AbortSignal.timeout(10_000));
       running.push(dispatcher.queues);
       return dispatcher;
@@ -95,36 +96,46 @@ export const endpointQueueTests = (name: string) => {
   };
 };
 
-const started = (db: Db, holder: string, over: Partial<EndpointQueuesDeps>) => {
-  const [sent, stored, hinted, called]: [string[], string[], string[], string[]] = [[], [], [], []];
-  const deliveries = webhookDeliveries(db);
+type Replaced = Partial<Pick<EndpointQueuesDeps, "clock"> & { send: SendWebhook }> & {
+  deliveries?: Partial<EndpointQueuesDeps["deliveries"]>;
+};
+
+const started = (db: Db, holder: string, { send = succeed, deliveries: replaced, clock: given = clock }: Replaced) => {
+  const [sent, stored, hinted, notified]: [string[], string[], string[], string[]] = [[], [], [], []];
+  const { keep, record, ...reads } = webhookDeliveries(db);
   const endpoints = webhookWork(db);
-  const publishHint = async (id: string) => hinted.push(id);
-  const send = over.send ?? succeed;
-  const some = endpointQueues({
-    endpoints,
-    deliveries,
-    keep: async (row) => {
-      stored.push(row.status);
-      await deliveries.keep([row]);
+  const queues = endpointQueues({
+    endpoints: {
+      ...endpoints,
+      makeDue: async (id) => {
+        await endpoints.wake([id], sweepAfter(clock.now()));
+        hinted.push(id);
+      },
+      notifyHolder: (id) => void notified.push(id),
+      announce: () => {},
     },
-    record: async (result) => deliveries.record([result]),
+    deliveries: {
+      ...reads,
+      keep: async (row) => {
+        stored.push(row.status);
+        await keep([row]);
+      },
+      record: (result) => record([result]),
+      recover: async () => expect.fail("nothing is to be recovered"),
+      ...replaced,
+    },
+    requests: {
+      prepare: (row) => prepare(row, () => "whsec_AAAA"),
+      send: (endpoint, delivery) => {
+        sent.push(delivery._id);
+        return send(endpoint, delivery);
+      },
+    },
+    health: { observe: () => {} },
     suspensions: suspensionsOf(),
-    unseal: () => "whsec_AAAA",
-    recover: async () => expect.fail("nothing is to be recovered"),
-    makeDue: (id) => makeDue({ endpoints, publishHint, clock }, id),
-    publishHint,
-    notifyHolder: (id) => called.push(id),
-    announce: () => {},
-    observe: () => {},
     holder,
     log: createLog({ program: "dispatcher", level: "fatal" }),
-    clock,
-    ...over,
-    send: (endpoint, delivery) => {
-      sent.push(delivery._id);
-      return send(endpoint, delivery);
-    },
+    clock: given,
   });
-  return { queues: some, sent, stored, hinted, called };
+  return { queues, sent, stored, hinted, notified };
 };

@@ -26,25 +26,25 @@ describe("the queues of an endpoint", function () {
       }
       return found;
     };
-    const { queues: some, sent } = await aDispatcher({ deliveries: { ...stored, nextDueAt } });
+    const { queues: some, sent } = await aDispatcher({ deliveries: { nextDueAt } });
     await some.answer(endpoint._id);
     await until(() => sent.length === 2, 15_000); // they look for the last time when nothing was sent for 2 s
     await isLetGo(endpoint);
     expect(await endpointNow(endpoint)).to.include({ due_at: null });
   });
 
-  it("leave an endpoint that another process holds to it: what comes is stored, and its holder is called", async () => {
+  it("leave an endpoint that another process holds to it: what comes is stored, and its holder is notified", async () => {
     const endpoint = await anEndpoint();
     const held = await work().take(endpoint._id, { holder: "other", now: clock.now(), leaseMs: 30_000 });
-    const { queues: some, sent, hinted, called } = await aDispatcher();
+    const { queues: some, sent, hinted, notified } = await aDispatcher();
     await share(some, endpoint, rowsFor(endpoint, 3));
     expect(hinted).to.deep.equal([endpoint._id]);
     await some.answer(endpoint._id);
-    expect(called).to.deep.equal([endpoint._id]);
+    expect(notified).to.deep.equal([endpoint._id]);
     expect(sent).to.deep.equal([]);
     expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(Array(3).fill("pending"));
     if (held === null) throw new Error("the endpoint was free");
-    expect(await work().settle(held, null, {})).to.equal(false); // it was woken
+    expect(await work().settle(held, null, {})).to.equal(false); // it was made due
   });
 
   it("take an endpoint over whose holder died, and shut the dead one out", async () => {

@@ -28,7 +28,7 @@ describe("endpoint queues", function () {
         return succeed(given, delivery);
       },
     });
-    const group = grouping({ share: some.share, grouped: deliveries().grouped, clock: { now: () => new Date() } });
+    const group = grouping({ queues: some, deliveries: deliveries(), clock: { now: () => new Date() } });
     const events = Array.from({ length: 160 }, (_, n) => anEvent(n));
     await group(endpoint, events.slice(0, 100));
     await group(endpoint, events.slice(0, 100)); // all of them again
@@ -78,7 +78,6 @@ describe("endpoint queues", function () {
     const stored = deliveries();
     const { queues: some, sent } = await aDispatcher({
       deliveries: {
-        ...stored,
         due: (id, what) => {
           limits.push(what.limit);
           return stored.due(id, what);
@@ -125,7 +124,6 @@ describe("endpoint queues", function () {
     const asked: string[] = [];
     const { queues: some } = await aDispatcher({
       deliveries: {
-        ...stored,
         due: (id, what) => {
           asked.push("due");
           return stored.due(id, what);

@@ -67,8 +67,10 @@ describe("the check of endpoints' health", () => {
     const deps: HealthCheckDeps = {
       failures: webhookFailures(db),
       mail: owner.mail,
-      publishHint: async (id) => hinted.push(id),
-      announce: ({ _id }) => void announced.push(_id),
+      endpoints: {
+        publishHint: async (id) => hinted.push(id),
+        announce: ({ _id }) => void announced.push(_id),
+      },
       isOurs: async () => true,
       metrics: webhookMetrics(new Registry()),
       setAside: () => void asides.push(clock.now()),

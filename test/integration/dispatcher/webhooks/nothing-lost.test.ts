@@ -54,7 +54,7 @@ describe("an endpoint queue forgets nothing", function () {
       if (isFirst) throw new Error("the store is away");
       return stored.due(id, what);
     };
-    const { queues: some, sent } = await aDispatcher({ deliveries: { ...stored, due } });
+    const { queues: some, sent } = await aDispatcher({ deliveries: { due } });
     await share(some, endpoint, rowsFor(endpoint, 1));
     await stored.keep([waiting]);
     some.nudge(endpoint._id);
@@ -84,7 +84,7 @@ describe("an endpoint queue forgets nothing", function () {
       if (isSlow) await goOn.promise;
       return stored.due(id, what);
     };
-    const { queues: some, sent } = await aDispatcher({ deliveries: { ...stored, due } });
+    const { queues: some, sent } = await aDispatcher({ deliveries: { due } });
     await share(some, endpoint, rowsFor(endpoint, 1)); // its queue is open
     await stored.keep(rowsFor(endpoint, 3));
     isSlow = true;
@@ -106,10 +106,12 @@ describe("an endpoint queue forgets nothing", function () {
     const endpoint = await anEndpoint({ recovery });
     const paging = Promise.withResolvers<void>();
     const { queues: some } = await aDispatcher({
-      recover: async (row) => {
-        paging.resolve();
-        if (row.recovery === null) throw new Error("there is none");
-        return row.recovery; // there is more
+      deliveries: {
+        recover: async (row) => {
+          paging.resolve();
+          if (row.recovery === null) throw new Error("there is none");
+          return row.recovery; // there is more
+        },
       },
     });
     await some.answer(endpoint._id);

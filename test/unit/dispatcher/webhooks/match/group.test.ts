@@ -14,17 +14,19 @@ const setUp = (storing: () => Promise<void> = async () => undefined) => {
   const kept: string[] = [];
   const shares: { count: number; isStoredFirst: boolean | undefined }[] = [];
   const group = grouping({
-    share: async ({ _id }, count, make, how) => {
-      shares.push({ count, isStoredFirst: how?.isStoredFirst });
-      await storing();
-      for (const { payload, event_ids = [] } of make()) {
-        const { events } = JSON.parse(payload) as { events: { id: string }[] }; // a batch's own text
-        expect(events.map(({ id }) => id)).to.deep.equal(event_ids);
-        kept.push(...event_ids);
-        stored.push({ endpoint: _id, events: events.length });
-      }
+    queues: {
+      share: async ({ _id }, count, make, how) => {
+        shares.push({ count, isStoredFirst: how?.isStoredFirst });
+        await storing();
+        for (const { payload, event_ids = [] } of make()) {
+          const { events } = JSON.parse(payload) as { events: { id: string }[] }; // a batch's own text
+          expect(events.map(({ id }) => id)).to.deep.equal(event_ids);
+          kept.push(...event_ids);
+          stored.push({ endpoint: _id, events: events.length });
+        }
+      },
     },
-    grouped: async (_endpoint, ids) => new Set(ids.filter((id) => kept.includes(id))),
+    deliveries: { grouped: async (_endpoint, ids) => new Set(ids.filter((id) => kept.includes(id))) },
     clock: { now: () => now },
   });
   return { stored, kept, shares, group };

@@ -59,9 +59,9 @@ const run = async (
   const shared: WebhookDeliveryRow[] = [];
   const grouped: { endpoint: string; events: number }[] = [];
   const settlement = await matchEvents({
-    webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app),
-    known: async () => new Set(known),
-    share: async (_endpoint, _count, make) => void shared.push(...make()),
+    directory: { webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app) },
+    deliveries: { known: async () => new Set(known) },
+    queues: { share: async (_endpoint, _count, make) => void shared.push(...make()) },
     group: async ({ _id }, some) => void grouped.push({ endpoint: _id, events: some.length }),
     clock: { now: () => now },
   })(events, { isRepeated });
