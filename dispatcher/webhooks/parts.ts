@@ -74,10 +74,7 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
   changes.on((collection, id) => {
     if (collection === webhookCollection.name || collection === "*") queues.refresh(id);
   });
-  watchWebhookLevels(metrics.registry, {
-    endpointQueues: () => queues.levels().held,
-    inFlight: () => queues.levels().inFlight,
-  });
+  watchWebhookLevels(metrics.registry, queues.levels);
   return {
     parts: [
       templates,

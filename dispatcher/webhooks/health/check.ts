@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
 import { disabledReasons, isToDisable, noticeDue, type WebhookNotice } from "#core/domain/webhooks/health.ts";
 import { isPassing } from "#core/queue/passing.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
@@ -7,6 +7,7 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { WebhookFailures } from "#core/storage/webhooks/failures.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { passes } from "../../work/passes.ts";
 import type { Mailed } from "./owner-mails.ts";
 
 export type HealthCheckDeps = {
@@ -28,32 +29,19 @@ export type HealthCheckDeps = {
 
 const everyMs = 60_000;
 const pageRows = 100;
-const giveUpMs = 7 * 86_400_000;
+const giveUpMs = 7 * dayMs;
 
 /**
  * Looks after endpoints that go on failing, once a minute, in one process: their owners are mailed at the change and after
  * 7 days; after 14 days they are disabled, and their owners mailed again. Source: spec 3.3, decisions 10.3.
  */
-export const healthCheck = (deps: HealthCheckDeps): Part => {
-  const stopping = new AbortController();
-  let loop: Promise<void> = Promise.resolve();
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await pass(deps, stopping.signal).catch((err: unknown) => deps.log.warn({ err }, "webhook_health.not_checked"));
-      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
-    }
-  };
-  return {
+export const healthCheck = (deps: HealthCheckDeps): Part =>
+  passes({
     name: "webhook health",
-    start: async () => {
-      loop = run();
-    },
-    stop: async () => {
-      stopping.abort();
-      await loop;
-    },
-  };
-};
+    everyMs,
+    pass: (stop) => pass(deps, stop),
+    onError: (err) => deps.log.warn({ err }, "webhook_health.not_checked"),
+  });
 
 /** One pass over every endpoint that fails; stops between endpoints when the program does. */
 export const pass = async (deps: HealthCheckDeps, stop: AbortSignal): Promise<void> => {

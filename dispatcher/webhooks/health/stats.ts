@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import { bucketMs, latencyBoundsMs, type WebhookStats, type WebhookStatsChange } from "#core/storage/webhooks/stats.ts";
+import { passes } from "../../work/passes.ts";
 
 /** One request to an endpoint, as it ended. */
 export type StatsSample = {
@@ -32,9 +32,7 @@ const writeRows = 500;
 const lastTries = 3;
 
 export const endpointStats = ({ rows, log, everyMs = 5_000 }: EndpointStatsDeps): EndpointStats => {
-  const stopping = new AbortController();
   const waiting = waitingChanges();
-  let loop: Promise<void> = Promise.resolve();
 
   const flush = async (): Promise<void> => {
     const { changes, dropped } = waiting.takeAll();
@@ -48,22 +46,13 @@ export const endpointStats = ({ rows, log, everyMs = 5_000 }: EndpointStatsDeps)
       }
     }
   };
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
-      await flush();
-    }
-  };
+  const flushing = passes({ name: "webhook stats", everyMs, pass: flush, onError: () => undefined });
   return {
-    name: "webhook stats",
+    ...flushing,
     add: waiting.add,
     flush,
-    start: async () => {
-      loop = run();
-    },
-    stop: async () => {
-      stopping.abort();
-      await loop;
+    stop: async (signal) => {
+      await flushing.stop(signal);
       for (let tries = 1; waiting.size() > 0 && tries <= lastTries; tries++) await flush();
     },
   };

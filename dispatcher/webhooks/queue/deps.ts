@@ -5,7 +5,12 @@ import type { Suspensions } from "../../work/suspensions.ts";
 import type { Observe } from "../health/observe.ts";
 import type { Deliveries } from "../history/deliveries.ts";
 import type { WebhookRequests } from "../send/send.ts";
+import type { Allowance } from "./allowance.ts";
+import type { Backlog } from "./backlog.ts";
+import type { EndpointLease } from "./endpoint-lease.ts";
+import type { PendingDeliveries } from "./pending-deliveries.ts";
 import type { ReadMemory } from "./read-memory.ts";
+import type { QueueState } from "./state.ts";
 
 /** What an endpoint queue uses. */
 export type EndpointQueueDeps = {
@@ -23,3 +28,18 @@ export type EndpointQueueDeps = {
   clock: Clock;
   log: Log;
 };
+
+/** What the parts of one endpoint queue share. */
+export type QueueParts = {
+  deps: EndpointQueueDeps;
+  nowMs: () => number;
+  lease: EndpointLease;
+  state: QueueState;
+  pending: PendingDeliveries;
+  backlog: Backlog;
+  allowance: Allowance;
+};
+
+/** Whether more of what is due in the store could be sent now. */
+export const isShort = ({ backlog, state, pending, lease }: QueueParts): boolean =>
+  backlog.isBehind && state.isServing() && pending.waiting < lease.row.max_in_flight;

@@ -2,14 +2,12 @@ import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { HeldWebhook } from "#core/storage/webhooks/webhooks.ts";
 import { allowance } from "./allowance.ts";
 import { Backlog } from "./backlog.ts";
-import type { EndpointQueueDeps } from "./deps.ts";
+import type { EndpointQueueDeps, QueueParts } from "./deps.ts";
 import { EndpointLease } from "./endpoint-lease.ts";
-import type { QueueParts } from "./parts.ts";
 import { freshItem, type Item, PendingDeliveries } from "./pending-deliveries.ts";
 import { Requests } from "./requests.ts";
-import { Spill } from "./spill.ts";
 import { QueueState } from "./state.ts";
-import { storeWaiting } from "./store-item.ts";
+import { Storing } from "./storing.ts";
 import { Upkeep } from "./upkeep.ts";
 import { waitingRoom } from "./waiting-room.ts";
 
@@ -21,36 +19,37 @@ import { waitingRoom } from "./waiting-room.ts";
 export class EndpointQueue {
   readonly tenantId: string;
   readonly #parts: QueueParts;
-  readonly #spill: Spill;
+  readonly #storing: Storing;
   readonly #requests: Requests;
   readonly #upkeep: Upkeep;
   readonly #waiting = waitingRoom({
-    nowMs: () => this.#nowMs(),
+    nowMs: () => this.#parts.nowMs(),
     room: () => this.room(),
     perSecond: () => this.#parts.allowance.perSecond(),
     isWorthWaiting: () => this.#isWorthWaiting(),
   });
 
   constructor(deps: EndpointQueueDeps, held: HeldWebhook) {
-    const nowMs = deps.clock.now().getTime();
+    const nowMs = () => deps.clock.now().getTime();
     const lease = new EndpointLease(deps, held);
     this.tenantId = held.row.tenant_id;
     this.#parts = {
       deps,
+      nowMs,
       lease,
       state: new QueueState(lease),
       pending: new PendingDeliveries(deps.memory),
-      backlog: new Backlog(deps, held.row._id, nowMs),
-      allowance: allowance(lease, nowMs),
+      backlog: new Backlog(deps, held.row._id, nowMs()),
+      allowance: allowance(lease, nowMs()),
     };
-    this.#spill = new Spill(this.#parts);
-    this.#requests = new Requests(this.#parts, {
-      onShort: () => void this.#upkeep.run(),
-      onGone: () => this.refresh(),
+    this.#storing = new Storing(this.#parts);
+    this.#requests = new Requests(this.#parts, this.#storing, {
+      short: () => void this.#upkeep.run(),
+      gone: () => this.refresh(),
     });
     this.#upkeep = new Upkeep({
       ...this.#parts,
-      spill: this.#spill,
+      storing: this.#storing,
       requests: this.#requests,
       admit: () => this.#waiting.admit(),
     });
@@ -92,7 +91,7 @@ export class EndpointQueue {
   accept(row: WebhookDeliveryRow, isStoredFirst = false): Promise<void> {
     const known = this.#parts.pending.get(row._id);
     if (known !== undefined) return known.storing ?? known.settle.promise;
-    const item = freshItem(row, this.#nowMs());
+    const item = freshItem(row, this.#parts.nowMs());
     if (isStoredFirst) void this.#storeFirst(item);
     else this.#add(item);
     return item.settle.promise;
@@ -108,7 +107,7 @@ export class EndpointQueue {
     const { backlog, state, lease } = this.#parts;
     backlog.lookAnew();
     void this.#upkeep.run();
-    return state.isOpen && !lease.isLost;
+    return state.phase === "open" && !lease.isLost;
   }
 
   /** The endpoint's configuration may have changed. */
@@ -120,15 +119,16 @@ export class EndpointQueue {
   /** Finishes what is under way and gives the endpoint back. */
   release(): void {
     this.#parts.state.isReleased = true;
-    this.#spill.drain();
+    this.#storing.drain();
     void this.#upkeep.run();
   }
 
   /** To be called every 100 ms or so. */
   tick(): void {
-    const nowMs = this.#nowMs();
-    this.#spill.storeOlder(nowMs - this.#parts.allowance.limitMs(nowMs));
-    this.#parts.backlog.tick(nowMs);
+    const { allowance, backlog, nowMs } = this.#parts;
+    const now = nowMs();
+    this.#storing.storeOlder(now - allowance.limitMs(now));
+    backlog.tick(now);
     this.#waiting.admit();
     void this.#upkeep.run();
   }
@@ -139,19 +139,14 @@ export class EndpointQueue {
   }
 
   async #storeFirst(item: Item): Promise<void> {
-    const { pending, deps } = this.#parts;
+    const { pending } = this.#parts;
     pending.expect(item);
-    if (await storeWaiting(deps.deliveries, item)) this.#add(item);
+    if (await this.#storing.storePending(item)) this.#add(item);
     else pending.remove(item);
   }
 
   #isWorthWaiting(): boolean {
-    const { state, allowance, backlog } = this.#parts;
-    const nowMs = this.#nowMs();
-    return state.isServing() && allowance.isWorthWaiting(nowMs, backlog.behindMs(nowMs));
-  }
-
-  #nowMs(): number {
-    return this.#parts.deps.clock.now().getTime();
+    const { state, allowance, backlog, nowMs } = this.#parts;
+    return state.isServing() && allowance.isWorthWaiting(nowMs(), backlog.behindMs(nowMs()));
   }
 }

@@ -1,36 +1,36 @@
 import { healthAfter } from "#core/domain/webhooks/health.ts";
 import { disableGone } from "../health/disable-gone.ts";
+import { isShort, type QueueParts } from "./deps.ts";
 import { type Pace, pace } from "./pace.ts";
-import { isShort, type QueueParts } from "./parts.ts";
 import type { Item } from "./pending-deliveries.ts";
-import { storeOutcome } from "./store-item.ts";
+import type { Storing } from "./storing.ts";
 
 /** Makes the requests of an endpoint queue: as many at once, and as many a second, as the endpoint admits. */
 export class Requests {
   readonly #parts: QueueParts;
-  readonly #onShort: () => void;
-  readonly #onGone: () => void;
+  readonly #storing: Storing;
+  readonly #on: { short: () => void; gone: () => void };
   #pace: Pace;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: QueueParts, { onShort, onGone }: { onShort: () => void; onGone: () => void }) {
+  constructor(parts: QueueParts, storing: Storing, on: { short: () => void; gone: () => void }) {
     this.#parts = parts;
-    this.#onShort = onShort;
-    this.#onGone = onGone;
+    this.#storing = storing;
+    this.#on = on;
     this.#pace = pace(parts.lease.row.rate_per_second);
   }
 
   /** Begins all requests that may begin now. */
   begin(): void {
-    const { state, pending, lease } = this.#parts;
+    const { state, pending, lease, nowMs } = this.#parts;
     while (state.isServing() && pending.waiting > 0 && pending.underWay < lease.row.max_in_flight) {
       if (!pending.hasNext()) break; // all that wait are of subjects that are under way
-      const waitMs = this.#pace.take(this.#nowMs());
+      const waitMs = this.#pace.take(nowMs());
       if (waitMs > 0) return this.#beginIn(waitMs);
       const item = pending.next();
       if (item !== null) void this.#make(item);
     }
-    if (isShort(this.#parts)) this.#onShort();
+    if (isShort(this.#parts)) this.#on.short();
   }
 
   /** The endpoint admits another number of requests a second. */
@@ -51,25 +51,21 @@ export class Requests {
 
   /** Makes one request, and notes and stores its result. */
   async #make(item: Item): Promise<void> {
-    const { deps, lease, state, pending, backlog, allowance } = this.#parts;
+    const { deps, lease, state, pending, backlog, allowance, nowMs } = this.#parts;
     const { endpoint } = lease;
-    const beganMs = this.#nowMs();
+    const beganMs = nowMs();
     const sent = await deps.requests.send(endpoint, item.row);
     const { status, due_at: dueAt } = sent.result;
     pending.ended(item);
-    allowance.ended(this.#nowMs(), { beganMs, waiting: pending.waiting });
+    allowance.ended(nowMs(), { beganMs, waiting: pending.waiting });
     const end = { succeeded: status === "success", died: status === "dead", at: deps.clock.now() };
     if (item.row.event_type !== "webhook.test") lease.note(healthAfter(lease.health, end));
     if (dueAt !== null) backlog.retryAt(dueAt);
     deps.health.observe(endpoint.row, item.row, sent);
-    void storeOutcome(deps.deliveries, item, sent).then(() => pending.remove(item));
+    void this.#storing.storeResult(item, sent);
     if (!sent.isGone) return this.begin();
     state.isGone = true;
     await disableGone(deps, endpoint.row);
-    this.#onGone();
-  }
-
-  #nowMs(): number {
-    return this.#parts.deps.clock.now().getTime();
+    this.#on.gone();
   }
 }

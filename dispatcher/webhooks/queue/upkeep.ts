@@ -1,12 +1,12 @@
-import { isShort, type QueueParts } from "./parts.ts";
+import { isShort, type QueueParts } from "./deps.ts";
 import type { Requests } from "./requests.ts";
-import type { Spill } from "./spill.ts";
+import type { Storing } from "./storing.ts";
 
 /** An idle queue is given back after so long: endpoints with some traffic stay. */
 const idleMs = 2_000;
 
 export type UpkeepDeps = QueueParts & {
-  spill: Spill;
+  storing: Storing;
   requests: Requests;
   /** Lets callers in that wait for room. */
   admit: () => void;
@@ -25,7 +25,7 @@ export class Upkeep {
   /** Does what there is to do, one run at a time. Never rejects: what failed is tried again by the next call. */
   async run(): Promise<void> {
     const { deps, state, lease, requests, admit } = this.#parts;
-    if (this.#isRunning || state.isClosed) return;
+    if (this.#isRunning || state.phase === "closed") return;
     this.#isRunning = true;
     let isMore = false;
     try {
@@ -42,12 +42,12 @@ export class Upkeep {
 
   /** True when there is more to do at once. */
   async #runOnce(): Promise<boolean> {
-    const { deps, lease, state, spill, backlog, pending } = this.#parts;
+    const { deps, lease, state, storing, backlog, pending } = this.#parts;
     if (lease.mustRenew()) await this.#renew();
     if (lease.isLost) return this.#abandon();
     const { row } = lease;
     const isDisabled = row.status === "disabled";
-    if (state.isReleased || lease.isResting()) spill.drain(); // also what a read brought in meanwhile
+    if (state.isReleased || lease.isResting()) storing.drain(); // also what a read brought in meanwhile
     if (isDisabled && (await deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
     const isRecovering = lease.isRecovering() && !isDisabled && !state.isReleased;
     if (isRecovering) await this.#recover();
@@ -73,22 +73,25 @@ export class Upkeep {
   }
 
   #isIdle(): boolean {
-    const { state, pending, allowance, backlog } = this.#parts;
+    const { state, pending, allowance, backlog, nowMs } = this.#parts;
     if (pending.size > 0) return false;
-    const isQuiet = allowance.quietMs(this.#nowMs()) >= idleMs;
+    const isQuiet = allowance.quietMs(nowMs()) >= idleMs;
     return state.isReleased || (isQuiet && !(backlog.isBehind && state.isServing()));
   }
 
   /** Gives the endpoint back until its next delivery is due; keeps it when that is now, or when it became due meanwhile. */
-  #close(): Promise<void> {
-    const { lease, state, backlog } = this.#parts;
-    return state.whileClosing(async () => {
+  async #close(): Promise<void> {
+    const { lease, state, backlog, nowMs } = this.#parts;
+    state.phase = "closing";
+    try {
       const nextAt = await this.#nextAt();
-      const isDue = nextAt !== null && nextAt.getTime() <= this.#nowMs() && !lease.isResting();
+      const isDue = nextAt !== null && nextAt.getTime() <= nowMs() && !lease.isResting();
       if ((state.isReleased || !isDue) && (await lease.settle(nextAt))) return this.#end();
       await this.#renew();
       backlog.lookAnew();
-    });
+    } finally {
+      if (state.phase === "closing") state.phase = "open";
+    }
   }
 
   /** When a dispatcher has to look at the endpoint again; null when not before it is made due. */
@@ -101,8 +104,8 @@ export class Upkeep {
 
   /** Leaves the endpoint to the process that has taken it over: what is left, and results stored after that process looked. */
   async #abandon(): Promise<boolean> {
-    const { deps, lease, spill, pending, backlog } = this.#parts;
-    await Promise.all(spill.drain().map(({ settle }) => settle.promise));
+    const { deps, lease, storing, pending, backlog } = this.#parts;
+    await Promise.all(storing.drain().map(({ settle }) => settle.promise));
     const isLast = pending.size === 0;
     if (backlog.isBehind || isLast) await deps.endpoints.makeDue(lease.row._id);
     backlog.leave();
@@ -115,9 +118,5 @@ export class Upkeep {
     state.end();
     requests.stop();
     admit();
-  }
-
-  #nowMs(): number {
-    return this.#parts.deps.clock.now().getTime();
   }
 }

@@ -1,10 +1,12 @@
+import { once } from "node:events";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
+import type { WebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
 import type { Deliveries } from "../history/deliveries.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { type QueueRegistryDeps, queueRegistry } from "./registry.ts";
-import { type ShareDeps, type Sharing, sharing } from "./share.ts";
+import { type Share, type ShareDeps, sharing } from "./share.ts";
 
 export type EndpointQueuesDeps = QueueRegistryDeps &
   ShareDeps & {
@@ -13,16 +15,16 @@ export type EndpointQueuesDeps = QueueRegistryDeps &
     suspensions: Pick<Suspensions, "onResume">;
   };
 
-/** The endpoints that this process holds. */
+/** The queues of the endpoints whose leases this process holds. */
 export type EndpointQueues = Part & {
-  share: Sharing["share"];
+  share: Share;
   /** Answers an endpoint hint: the endpoint has due deliveries, or is gone. */
   answer: (endpointId: string) => Promise<Settlement>;
-  /** Somebody has deliveries for an endpoint that may be held here. */
+  /** Another process has stored deliveries for an endpoint; its queue may be here. */
   nudge: (endpointId: string) => void;
   /** The configuration of an endpoint changed; `*` is any. */
   refresh: (endpointId: string) => void;
-  levels: () => { held: number; inFlight: number; unstored: number };
+  levels: WebhookLevels;
 };
 
 const tickMs = 100;
@@ -30,7 +32,6 @@ const pagesRemoved = 10; // in one answer to an endpoint hint
 
 export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
   const registry = queueRegistry(deps);
-  const { share, unstored } = sharing(deps, registry);
   deps.suspensions.onResume((tenantId) => {
     for (const queue of registry.all()) if (queue.tenantId === tenantId) queue.nudge();
   });
@@ -41,17 +42,17 @@ export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
       timer = setInterval(registry.tick, tickMs);
     },
     stop: async (signal) => {
-      await Promise.race([registry.closeAll(), aborted(signal)]);
+      await Promise.race([registry.closeAll(), signal.aborted || once(signal, "abort")]);
       clearInterval(timer);
     },
-    share,
+    share: sharing(deps, registry),
     answer: async (id) => {
-      const held = registry.get(id);
-      if (held?.nudge() === true) {
+      const open = registry.get(id);
+      if (open?.nudge() === true) {
         if (await deps.endpoints.exists(id)) return { kind: "done" };
-        held.refresh(); // it was deleted: the queue finds out and closes
+        open.refresh(); // it was deleted: the queue finds out and closes
       }
-      if (held !== undefined) return { kind: "retry", delayMs: tickMs, reason: "it is just being given back" };
+      if (open !== undefined) return { kind: "retry", delayMs: tickMs, reason: "it is just being given back" };
       registry.forgetElsewhere(id);
       if (registry.isFull()) return { kind: "retry", delayMs: 1_000, reason: "all endpoint queues are taken" };
       const queue = await registry.queueOf(id);
@@ -66,22 +67,12 @@ export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
       if (id === "*") for (const queue of registry.all()) queue.refresh();
       else registry.get(id)?.refresh();
     },
-    levels: () => {
-      const all = [...registry.all()];
-      return {
-        held: all.length,
-        inFlight: all.reduce((sum, queue) => sum + queue.underWay, 0),
-        unstored: unstored(),
-      };
+    levels: {
+      endpointQueues: () => registry.all().length,
+      inFlight: () => registry.all().reduce((sum, queue) => sum + queue.underWay, 0),
     },
   };
 };
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 
 /** An endpoint that was deleted leaves its deliveries behind. False when some are left: others' hints wait too. */
 const areRemoved = async ({ deliveries }: Pick<EndpointQueuesDeps, "deliveries">, id: string): Promise<boolean> => {

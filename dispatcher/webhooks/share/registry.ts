@@ -16,7 +16,7 @@ export type QueueRegistry = {
   queueOf: (endpointId: string) => Promise<EndpointQueue | null>;
   /** The queue of an endpoint when there is one. */
   get: (endpointId: string) => EndpointQueue | undefined;
-  all: () => IterableIterator<EndpointQueue>;
+  all: () => EndpointQueue[];
   isFull: () => boolean;
   /** Another process may have given the endpoint back. */
   forgetElsewhere: (endpointId: string) => void;
@@ -69,7 +69,7 @@ export const queueRegistry = (deps: QueueRegistryDeps): QueueRegistry => {
       return queue;
     },
     get: (id) => open.get(id),
-    all: () => open.values(),
+    all: () => [...open.values()],
     isFull: () => opening.size >= mostQueues,
     forgetElsewhere: (id) => void elsewhere.delete(id),
     tick: () => {

@@ -14,20 +14,16 @@ export type ShareDeps = {
   suspensions: Pick<Suspensions, "has">;
 };
 
-export type Sharing = {
-  /**
-   * Takes new deliveries of one endpoint, made when there is room for so many; resolves when all are stored. Those that
-   * are to be `isStoredFirst` are sent afterwards only.
-   */
-  share: (
-    endpoint: WebhookRow,
-    count: number,
-    make: () => readonly WebhookDeliveryRow[],
-    how?: { isStoredFirst: boolean },
-  ) => Promise<void>;
-  /** How many are in memory and not stored. */
-  unstored: () => number;
-};
+/**
+ * Takes new deliveries of one endpoint, made when there is room for so many; resolves when all are stored. Those that are
+ * to be `isStoredFirst` are sent afterwards only.
+ */
+export type Share = (
+  endpoint: WebhookRow,
+  count: number,
+  make: () => readonly WebhookDeliveryRow[],
+  how?: { isStoredFirst: boolean },
+) => Promise<void>;
 
 /** New deliveries in memory, over all endpoint queues: they are in JetStream too, which has them until they are stored. */
 const mostUnstored = 600;
@@ -36,7 +32,7 @@ const mostWaiting = 48;
 /** Deliveries whose storing is remembered, should their events be published twice. */
 const mostRemembered = 20_000;
 
-export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf" | "get">): Sharing => {
+export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf" | "get">): Share => {
   const memory = budget(mostUnstored);
   const stored = new LRUCache<string, true>({ max: mostRemembered });
   let waiting = 0;
@@ -45,26 +41,22 @@ export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf"
     await Promise.all(rows.map(deps.deliveries.keep));
     for (const { _id } of rows) stored.set(_id, true);
   };
-  const call = async (id: string): Promise<void> => {
+  const notify = async (id: string): Promise<void> => {
     if (registry.get(id)?.nudge() !== true) await deps.endpoints.makeDue(id);
   };
   /** What finds no room waits in the store. */
   const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
     if (rows.length === 0) return;
     await keepAll(rows);
-    await call(id);
+    await notify(id);
   };
   const whenRoom = (queue: EndpointQueue | null, count: number): Promise<void> | null => {
     const room = queue === null || waiting >= mostWaiting ? null : queue.whenRoom(count);
     if (room !== null) waiting++;
     return room?.finally(() => waiting--) ?? null;
   };
-  const place = async (
-    id: string,
-    queue: EndpointQueue | null,
-    { rows, free, isStoredFirst }: Arrived,
-  ): Promise<void> => {
-    const [there, others] = partition(rows, ({ _id }) => queue?.has(_id) === true); // published twice
+  const place = async (id: string, queue: EndpointQueue | null, { rows, free, isStoredFirst }: New): Promise<void> => {
+    const { there = [], others = [] } = Object.groupBy(rows, ({ _id }) => (queue?.has(_id) ? "there" : "others"));
     const room = Math.max(0, queue?.room() ?? 0);
     const taken = [...there, ...others.slice(0, room)].map(async (row) => {
       await queue?.accept(row, isStoredFirst);
@@ -75,28 +67,25 @@ export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf"
     await Promise.all([...taken, leave(id, left).then(() => free(left.length))]);
   };
 
-  return {
-    share: async (endpoint, count, make, { isStoredFirst } = { isStoredFirst: false }) => {
-      const isDisabled = endpoint.status === "disabled";
-      const { free, freeAll } = await entered(memory, count);
-      try {
-        const isResting = endpoint.paused || isDisabled || deps.suspensions.has(endpoint.tenant_id);
-        const queue = isResting ? null : await registry.queueOf(endpoint._id);
-        const room = whenRoom(queue, count);
-        if (room !== null) await room; // else what is free is taken before anybody else comes
-        const rows = make().filter(({ _id }) => !stored.has(_id));
-        await (isDisabled ? keepAll(rows.map(missed)) : place(endpoint._id, queue, { rows, free, isStoredFirst }));
-        if (rows.length < count && !isDisabled) await call(endpoint._id); // whoever stored the others may not have come to it
-      } finally {
-        freeAll();
-      }
-    },
-    unstored: memory.used,
+  return async (endpoint, count, make, { isStoredFirst } = { isStoredFirst: false }) => {
+    const isDisabled = endpoint.status === "disabled";
+    const { free, freeAll } = await entered(memory, count);
+    try {
+      const isResting = endpoint.paused || isDisabled || deps.suspensions.has(endpoint.tenant_id);
+      const queue = isResting ? null : await registry.queueOf(endpoint._id);
+      const room = whenRoom(queue, count);
+      if (room !== null) await room; // without a wait, room is used before anybody else's delivery comes
+      const rows = make().filter(({ _id }) => !stored.has(_id));
+      await (isDisabled ? keepAll(rows.map(missed)) : place(endpoint._id, queue, { rows, free, isStoredFirst }));
+      if (rows.length < count && !isDisabled) await notify(endpoint._id); // whoever stored the others may have been killed then
+    } finally {
+      freeAll();
+    }
   };
 };
 
-/** Deliveries, and what tells that so many of them are stored. */
-type Arrived = { rows: readonly WebhookDeliveryRow[]; free: (count: number) => void; isStoredFirst: boolean };
+/** New deliveries; `free` gives the room of so many back once they are stored. */
+type New = { rows: readonly WebhookDeliveryRow[]; free: (count: number) => void; isStoredFirst: boolean };
 
 /** Waits for room in memory, which is given back in parts. */
 const entered = async (memory: Budget, count: number) => {
@@ -108,11 +97,6 @@ const entered = async (memory: Budget, count: number) => {
   };
   return { free, freeAll: () => free(left) };
 };
-
-const partition = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => [
-  all.filter(is),
-  all.filter((one) => !is(one)),
-];
 
 /** What a disabled endpoint misses is stored like this: `recover` finds it there. */
 const missed = (row: WebhookDeliveryRow): WebhookDeliveryRow => ({

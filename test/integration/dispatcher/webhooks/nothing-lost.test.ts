@@ -134,7 +134,7 @@ describe("an endpoint queue forgets nothing", function () {
     });
     await deliveries().keep(rows);
     await some.answer(endpoint._id);
-    await until(() => some.levels().inFlight === 1);
+    await until(() => some.levels.inFlight() === 1);
     await share(some, endpoint, rows); // their events come again
     await work().rows.updateOne({ _id: endpoint._id }, { $set: { paused: true } });
     blocked.resolve();
