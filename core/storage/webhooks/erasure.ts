@@ -1,5 +1,5 @@
 import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
-import { erasedBody, erasedSubject, type Forgotten } from "../../domain/people/erased.ts";
+import { type DeletedPerson, erasedBody, erasedSubject } from "../../domain/people/erased.ts";
 import { peopleOf } from "../../domain/people/keys.ts";
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
 import { type EventBatchRow, eventBatchCollection } from "../events/batches.ts";
@@ -7,7 +7,7 @@ import { collectionOf, longAgo } from "../mongo/collection.ts";
 import { peopleIn, storedPeople, type WebhookDeliveryRow, webhookDeliveryCollection } from "./deliveries.ts";
 
 /** Whose traces are erased. `userId` marks what was erased until `isLast`, so that the next pass finds it. */
-export type Erasure = Forgotten & { appId: string; userId: string; isLast: boolean };
+export type Erasure = DeletedPerson & { appId: string; userId: string; isLast: boolean };
 
 export type WebhookErasure = ReturnType<typeof webhookErasure>;
 
@@ -105,7 +105,7 @@ const eraseBatches = async (rows: Collection<EventBatchRow>, { appId, ...who }: 
   }
 };
 
-const erasingText = (text: string, index: number, who: Forgotten): [string, string][] => {
+const erasingText = (text: string, index: number, who: DeletedPerson): [string, string][] => {
   const people = peopleOf(JSON.parse(text) as EventEnvelope); // sound: we wrote it
   const body = erasedBody({ text, people }, who);
   return body === null ? [] : [[`events.${index}.text`, body.text]];

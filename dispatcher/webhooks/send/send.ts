@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
 import { retryAfter } from "#core/domain/retry-after.ts";
 import { contentTypeOf } from "#core/domain/webhooks/body.ts";
 import { nextRequestAt } from "#core/domain/webhooks/retry.ts";
@@ -115,7 +116,8 @@ const headersOf = (
 const keysAt = (key: KeyObject, previous: Prepared["previous"], at: Date): [KeyObject, ...KeyObject[]] =>
   previous !== null && previous.expiresAt > at ? [key, previous.key] : [key];
 
-const longestRetryMs = 86_400_000; // decisions 10.3: `Retry-After` is honoured up to 24 h
+/** The longest wait that a `Retry-After` may ask for. Source: decisions 10.3. */
+const longestRetryMs = dayMs;
 
 const endOf = (reply: GuardedReply, now: Date): End => {
   if (reply.kind !== "answered") return failed(reply.errorClass, reply.reason);

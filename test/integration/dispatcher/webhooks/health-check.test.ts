@@ -4,6 +4,7 @@ import { type Db, MongoClient } from "mongodb";
 import pino from "pino";
 import { Registry } from "prom-client";
 import { SMTPServer } from "smtp-server";
+import { dayMs } from "#core/domain/durations.ts";
 import { webhookMetrics } from "#core/runtime/metrics/webhooks.ts";
 import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { webhookFailures } from "#core/storage/webhooks/failures.ts";
@@ -18,7 +19,6 @@ import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { handClock, noon } from "../../../support/rows/work.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 
-const dayMs = 86_400_000;
 const tls = selfSigned();
 const never = new AbortController().signal;
 

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { dayMs } from "#core/domain/durations.ts";
 import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { selfSigned } from "../../../../dev/simulators/certificate.ts";
@@ -10,7 +11,7 @@ import { testServers } from "../../../support/servers/servers.ts";
 import { type Sending, startSending } from "../../../support/system/sending.ts";
 import { until } from "../../../support/until.ts";
 
-const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+const daysAgo = (days: number) => new Date(Date.now() - days * dayMs);
 
 describe("a dispatcher that has a mail server", function () {
   this.timeout(60_000);

@@ -53,7 +53,7 @@ describe("a custom event", () => {
     expect(received({}).once).to.equal(false);
   });
 
-  it("has an id of its own each time: the sender may use his again after a day", () => {
+  it("has an id of its own each time: the sender may use theirs again after a day", () => {
     for (const given of [{}, { id: "1" }]) expect(made(given).id).not.to.equal(made(given).id);
   });
 
