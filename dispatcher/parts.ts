@@ -44,7 +44,7 @@ import { planWorkers } from "./work/plan-workers.ts";
 import { streams } from "./work/streams.ts";
 import { suspensions } from "./work/suspensions.ts";
 import { timerSources } from "./work/timer-sources.ts";
-import { leftEvents } from "./work/unpublished-events.ts";
+import { unpublishedEvents } from "./work/unpublished-events.ts";
 
 /** What of the settings the parts need; `config/dispatcher.ts` describes each. */
 export type Settings = {
@@ -84,7 +84,7 @@ export const parts = (made: Made): Part[] => {
   const sends = sending(made, shared);
   const { natsPrefix, natsReplicas } = made.config;
   const webhooks = webhookParts({ ...made, ...shared, natsPrefix, natsReplicas, mail: mailOf(made.config) });
-  const left = leftEvents({ ...made, ...shared });
+  const left = unpublishedEvents({ ...made, ...shared });
   const people = peopleParts({ ...made, db: mongo.db, events: eventPublisher(shared), metrics: metrics.queue });
   const sources = [
     ...timerSources({ db: mongo.db, hints: sends.hints, flush: sends.outbox.flush }),

@@ -100,10 +100,10 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
   };
 };
 
-/** Event batches in hand: one waits while its events are grouped, or while an endpoint hangs for the first time. */
+/** A batch of events waits while its events are grouped, or while an endpoint hangs for the first time. */
 const batchesAtOnce = 128;
 const hintsAtOnce = 64;
-/** Longer than what holds up an event batch: a second in memory, then a write. */
+/** Longer than a batch of events waits: a second in memory, then a write. */
 const handleTimeoutMs = 60_000;
 
 /** What gives endpoint queues their work: events, and hints that something is due. */

@@ -26,16 +26,16 @@ export type TestRequestsDeps = {
 /** What is answered to a request for a test. */
 export type TestReply = { outcome: "sent"; delivery_id: string } | { outcome: "gone" | "busy" | "failed" };
 
-const mostAtOnce = 32; // tests of hanging endpoints hold up no others before that
+const mostAtOnce = 32; // so many endpoints may hang without delaying other tests
 
 /**
- * Answers requests for tests of endpoints: each is answered by one process, when the endpoint has answered or failed to.
- * A test does not touch the endpoint's health, nor does its state matter.
+ * Answers requests for tests of endpoints. One process answers each, when the endpoint has answered or failed to. A test
+ * neither changes the endpoint's health nor depends on its state.
  */
 export const testRequests = (deps: TestRequestsDeps): Part => {
   const underWay = new Set<Promise<void>>();
   let subscription: Subscription | undefined;
-  const hear = (failure: Error | null, message: Msg): void => {
+  const onRequest = (failure: Error | null, message: Msg): void => {
     if (failure !== null) return;
     if (underWay.size >= mostAtOnce) return void message.respond(JSON.stringify({ outcome: "busy" }));
     const answering = answer(deps, message).finally(() => underWay.delete(answering));
@@ -44,7 +44,7 @@ export const testRequests = (deps: TestRequestsDeps): Part => {
   return {
     name: "webhook tests",
     start: async () => {
-      subscription = deps.nats.nc.subscribe(deps.subject, { queue: "dispatchers", callback: hear });
+      subscription = deps.nats.nc.subscribe(deps.subject, { queue: "dispatchers", callback: onRequest });
       await deps.nats.nc.flush();
     },
     stop: async () => {
@@ -84,7 +84,7 @@ const testEvent = ({ app_id: appId }: WebhookRow, now: Date): EventEnvelope => (
   data: eventTypes["webhook.test"].example,
 });
 
-/** A test is one request: one that failed is not tried again. */
+/** A test is one request, which is not tried again when it fails. */
 const ended = (delivery: WebhookDeliveryRow, { made, ...result }: Sent["result"]): WebhookDeliveryRow => ({
   ...delivery,
   ...result,

@@ -13,11 +13,11 @@ export const messageHint: (input: unknown) => Static<typeof MessageHint> = parse
 /** Reads the body of a hint to send a chunk. */
 export const chunkHint: (input: unknown) => Static<typeof ChunkHint> = parser(ChunkHint);
 
-/** Whose stream a hint goes to; `plan` is the one that the tenant was on. */
+/** Which stream a hint goes to; `plan` is the plan that the tenant was on. */
 type Route = { plan: string; tenant_id: string; traceparent?: string | null };
 
 export type Hints = {
-  /** Says that a message needs a turn; `cause` is what happened: the same cause rings once. */
+  /** Says that a message needs a turn. `cause` says what happened: the same cause is published once. */
   message: (of: Route & { message_id: string }, cause: string) => Promise<void>;
   /** Says that a chunk is to be sent. */
   chunk: (of: Route & { _id: string }, cause: string) => Promise<void>;
@@ -30,8 +30,8 @@ export type HintsDeps = {
 };
 
 /**
- * Publishes hints, to the stream of the plan that the tenant is on by now: the one it was on may be gone. One that
- * JetStream has no room for is rung again by the timer: refused or not, it is no error.
+ * Publishes hints to the stream of the plan that the tenant is on now, as the plan it was on may be gone. A hint that
+ * JetStream has no room for is no error: the timer publishes it again.
  */
 export const hints = ({ publisher, subjects, tenant }: HintsDeps): Hints => {
   const planOf = async ({ plan, tenant_id }: Route): Promise<string> => (await tenant(tenant_id))?.plan ?? plan;

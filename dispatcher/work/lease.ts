@@ -5,11 +5,11 @@ import type { DueWork } from "#core/storage/work/due.ts";
 export const leaseMs = 30_000;
 const extendEveryMs = 10_000;
 
-/** A lease as the work under it sees it. Both ask the clock, and so are right also before any timer could fire. */
+/** A lease as the work under it sees it. Both ask the clock, so that they are right before any timer could fire. */
 export type Lease = {
-  /** Whether another may have taken over by now. */
+  /** Whether another process may have taken over by now. */
   isLost: () => boolean;
-  /** Whether nothing new is to be begun: it is lost, or the work was told to stop. */
+  /** Whether nothing new is to be begun: it is lost, or the work is to stop. */
   isOver: () => boolean;
 };
 
@@ -25,7 +25,7 @@ export type LeaseDeps = {
 
 /**
  * Runs long work under a lease that is extended meanwhile. The lease counts from before the request that took or extended
- * it: a process that stood still, or whose MongoDB is away, finds out by the clock that it has run out.
+ * it, so that a process that stood still, or whose MongoDB is away, finds out by the clock that it has run out.
  */
 export const underLease = async <T>(deps: LeaseDeps, work: (lease: Lease) => Promise<T>): Promise<T> => {
   const { extend, stops, clock } = deps;
@@ -34,14 +34,14 @@ export const underLease = async <T>(deps: LeaseDeps, work: (lease: Lease) => Pro
   let isExtending = false;
 
   const extendNow = async (): Promise<void> => {
-    if (isExtending) return; // of two under way the older one could be written last
+    if (isExtending) return; // of two writes under way the older one could be made last
     isExtending = true;
     const now = clock.now();
     try {
       if (await extend(now)) untilMs = now.getTime() + leaseMs;
       else isTaken = true;
     } catch {
-      // unreachable is not lost, until the lease has run out
+      // the store is unreachable: the lease is ours until it has run out
     } finally {
       isExtending = false;
     }

@@ -21,7 +21,7 @@ export type HealthCheckDeps = {
   /** Whether this process is the one that checks now. */
   isOurs: () => Promise<boolean>;
   metrics: Pick<DispatcherMetrics, "webhookEndpoints">;
-  /** Counts an endpoint that could not be looked after. */
+  /** Counts an endpoint that could not be checked. */
   setAside: () => void;
   clock: Clock;
   log: Log;
@@ -32,7 +32,7 @@ const pageRows = 100;
 const giveUpMs = 7 * dayMs;
 
 /**
- * Looks after endpoints that go on failing, once a minute, in one process: their owners are mailed at the change and after
+ * Checks endpoints that go on failing, once a minute, in one process: their owners are mailed at the change and after
  * 7 days; after 14 days they are disabled, and their owners mailed again. Source: spec 3.3, decisions 10.3.
  */
 export const healthCheck = (deps: HealthCheckDeps): Part =>
@@ -55,7 +55,7 @@ export const pass = async (deps: HealthCheckDeps, stop: AbortSignal): Promise<vo
   for (const [state, count] of Object.entries(await failures.states())) metrics.webhookEndpoints.set({ state }, count);
 };
 
-/** One that cannot be looked after, although the stores answer, is passed over: the next pass comes to it again. */
+/** An endpoint that fails although the stores answer is set aside: the next pass comes to it again. */
 const eachRow = async (
   { failures, setAside, log }: HealthCheckDeps,
   status: "failing" | "disabled",
@@ -83,7 +83,7 @@ const disable = async (deps: HealthCheckDeps, row: WebhookRow): Promise<void> =>
   if (disabled === null) return; // it answered meanwhile, or its owner changed it
   deps.log.info({ tenant: row.tenant_id, app: row.app_id, endpoint: row._id, reason }, "webhook.disabled");
   deps.endpoints.announce(row);
-  await deps.endpoints.publishHint(row._id).catch(() => undefined); // it is due: the timer publishes its hint otherwise
+  await deps.endpoints.publishHint(row._id).catch(() => undefined); // it is due: otherwise the timer publishes its hint
 };
 
 /** Mails the owner the notice that is due. It is noted afterwards, so that a kill in between repeats a mail and loses none. */
@@ -95,6 +95,6 @@ const notify = async (deps: HealthCheckDeps, row: WebhookRow, server: { isAway: 
   if (mailed === "done" || isTooLate(row, deps.clock.now())) await deps.failures.told(row, notice);
 };
 
-/** A mailbox that takes nothing for a week after the endpoint was disabled is left alone. */
+/** No more mail is sent to a mailbox that takes none for a week after the endpoint was disabled. */
 const isTooLate = ({ status, updated_at: at }: WebhookRow, now: Date): boolean =>
   status === "disabled" && now.getTime() - at.getTime() > giveUpMs;

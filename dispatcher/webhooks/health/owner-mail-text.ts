@@ -9,7 +9,7 @@ export type OwnerMailFacts = {
   errorClass: WebhookErrorClass | null;
 };
 
-/** What an owner is told: what fails, since when and why, what comes next, and what to do. Holds no address beyond its host. */
+/** The mail to an owner: what fails, since when and why, what comes next, and what to do. Of an address it names the host only. */
 export const ownerMailText = (facts: OwnerMailFacts): { subject: string; text: string } => ({
   subject: `${subjects[facts.notice]}: ${nameOf(facts.row)} (${facts.app})`,
   text: [happened(facts), reason(facts), next(facts), remedy(facts)].flat().join("\n\n").concat("\n"),

@@ -12,7 +12,7 @@ import { ownerMailText } from "./owner-mail-text.ts";
 export type Mailed = "done" | "later" | "server_away";
 
 export type OwnerMailsDeps = {
-  /** Null: nobody is mailed. `url` may hold a password. */
+  /** Null: nobody is mailed. `url` may contain a password. */
   server: { url: string; from: string } | null;
   /** Address and name of the app's owner; null when there is none. */
   recipient: (tenantId: string) => Promise<string | null>;
@@ -81,7 +81,7 @@ const envelopeOf = (from: string, to: string) => ({
 /** Members of nodemailer's errors. */
 type MailError = { code?: string; responseCode?: number };
 
-/** A refusal of this one mail for good is final; a temporary one, or a server that is away, is not. */
+/** A permanent refusal of this mail ends the attempt; after a temporary one, or when the server is away, it is mailed later. */
 const failureOf = (error: unknown): { mailed: Mailed; code: string | null; status: number | null } => {
   const { code = null, responseCode: status = null } = error as MailError; // every member is optional
   const isOfMail = code === "EENVELOPE" || code === "EMESSAGE";

@@ -12,7 +12,7 @@ export type StatsSample = {
   at: Date;
 };
 
-/** Counts requests in memory and stores what changed every few seconds. What is not stored yet is lost with a kill. */
+/** Counts requests in memory and stores the changes every few seconds. A kill loses what is not stored yet. */
 export type EndpointStats = Part & {
   /** Never waits and never fails. */
   add: (endpointId: string, sample: StatsSample) => void;
@@ -58,7 +58,7 @@ export const endpointStats = ({ rows, log, everyMs = 5_000 }: EndpointStatsDeps)
   };
 };
 
-/** Counters that are not stored yet, one for each endpoint and bucket; requests beyond the bound are only counted. */
+/** Counters that are not stored yet, one for each endpoint and bucket; of requests beyond the bound only the number is kept. */
 const waitingChanges = () => {
   let waiting = new Map<string, WebhookStatsChange>();
   let dropped = 0;
@@ -104,13 +104,13 @@ const count = (change: WebhookStatsChange, { succeeded, errorClass, durationMs, 
   change.last_error = { class: errorClass, at };
 };
 
-/** Index of the first bound that is not exceeded; the last one takes the rest. */
+/** Index of the first bound that is not exceeded, or of the last bound. */
 const bucketOf = (durationMs: number): number => {
   const index = latencyBoundsMs.findIndex((bound) => durationMs <= bound);
   return index === -1 ? latencyBoundsMs.length - 1 : index;
 };
 
-/** Adds `older`, which could not be stored, to what came since. */
+/** Adds `older`, which could not be stored, to what was counted since. */
 const merge = (change: WebhookStatsChange, older: WebhookStatsChange): void => {
   change.requests += older.requests;
   change.succeeded += older.succeeded;

@@ -7,7 +7,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 
 type Endpoint = Pick<WebhookRow, "_id" | "tenant_id" | "app_id">;
 
-/** An event as it is sent to every endpoint that wants it: written as JSON once. */
+/** An event as every endpoint that wants it is sent it: its JSON is written once. */
 export type Written = { event: EventEnvelope; text: string; people: StoredPeople };
 
 export const written = (event: EventEnvelope): Written => ({
@@ -25,7 +25,7 @@ export const deliveryOf = (endpoint: Endpoint, { event, text, people }: Written,
   people,
 });
 
-/** The same for several events in one request. */
+/** A new delivery of several events in one request. */
 export const batchDeliveryOf = (
   endpoint: Endpoint,
   { envelope, text }: { envelope: BatchEnvelope; text: string },

@@ -6,9 +6,9 @@ import type { Deliveries } from "../history/deliveries.ts";
 import type { EndpointQueues } from "../share/endpoint-queues.ts";
 import { batchDeliveryOf } from "./delivery.ts";
 
-/** Source: decisions 10.1; 5 s at most, ours flushes sooner: JetStream holds the events meanwhile. */
+/** Source: decisions 10.1, 5 s at most. Ours is shorter, as JetStream keeps the events meanwhile. */
 const flush = { events: 100, ms: 1_000 };
-/** Of the event batches in hand, those that wait for company: the others' places stay free. */
+/** Event batches that may wait to be grouped; the other places for event batches stay free. */
 const mostWaiting = 48;
 
 type Group = { endpoint: WebhookRow; events: EventEnvelope[]; waiting: number; end: PromiseWithResolvers<void> };
@@ -21,13 +21,13 @@ export type GroupingDeps = {
 
 /**
  * Gathers events for endpoints that want them grouped, until there are enough, the first has waited long enough, or too
- * many wait. Who brings them waits until they are stored, so that nothing is lost with this process. A batch is stored
- * before it is sent, and an event that comes again is left to the batch that it was stored in: so it arrives again under
- * the same id, if at all.
+ * many wait. The caller waits until they are stored, so that no event is lost with this process. A batch is stored before
+ * it is sent, and an event that comes again is left to the batch that it was stored in: if it arrives again, then under
+ * the same id.
  */
 export const grouping = (deps: GroupingDeps) => {
   const groups = new Map<string, Group>(); // the oldest first
-  const storing = new Map<string, Promise<void>>(); // by endpoint: an event may come twice within a moment
+  const storing = new Map<string, Promise<void>>(); // by endpoint: an event may come again while it is being stored
   let waiting = 0;
 
   const close = (group: Group): void => {
@@ -71,6 +71,6 @@ const store = async ({ queues, deliveries, clock }: GroupingDeps, { endpoint, ev
   );
   const fresh = once.filter(({ id }) => !known.has(id));
   const rows = batchesOf(fresh).map((batch) => batchDeliveryOf(endpoint, batch, clock.now()));
-  const count = rows.length + (known.size > 0 ? 1 : 0); // who stored a known one may not have come to it
+  const count = rows.length + (known.size > 0 ? 1 : 0); // whoever stored a known one may have been killed before it notified anybody
   await queues.share(endpoint, count, () => rows, { isStoredFirst: true });
 };

@@ -18,7 +18,7 @@ export type MatchDeps = {
   clock: Clock;
 };
 
-/** Hands events to the endpoints that want them. Twice the same events make the same deliveries. */
+/** Shares events among the queues of the endpoints that want them. The same events always make the same deliveries. */
 export const matchEvents =
   (deps: MatchDeps) =>
   async (events: readonly EventEnvelope[], { isRepeated }: Pick<HandlerContext, "isRepeated">): Promise<Settlement> => {
@@ -56,7 +56,7 @@ const shareAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch
   );
 };
 
-/** Events that come again may have been stored the first time, with an outcome. */
+/** Leaves out deliveries that were stored when their events came the first time. */
 const unknown = async (
   { deliveries }: MatchDeps,
   rows: readonly WebhookDeliveryRow[],

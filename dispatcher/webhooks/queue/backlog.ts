@@ -47,7 +47,7 @@ export class Backlog {
     return !this.#isBehind && !this.#isReading;
   }
 
-  /** For how long it has been behind; a tick exact, and at least. */
+  /** For how long it has been behind at least; exact to a tick. */
   behindMs(nowMs: number): number {
     return nowMs - this.#levelMs;
   }
@@ -62,13 +62,13 @@ export class Backlog {
     this.#retryAtMs = Math.min(this.#retryAtMs, dueAt.getTime());
   }
 
-  /** Others may have stored something, due now or later. */
+  /** Another process may have stored deliveries, due now or later. */
   lookAnew(): void {
     this.#isBehind = true;
     this.#knowsRetries = false;
   }
 
-  /** Another looks after it now. */
+  /** Another process serves the endpoint now. */
   leave(): void {
     this.#isBehind = false;
   }
@@ -81,7 +81,7 @@ export class Backlog {
     this.lookAnew();
   }
 
-  /** Brings what is due into memory; what is stored while it reads, is read next time. */
+  /** Reads what is due into memory. What is stored while it reads is read the next time. */
   async read(pending: PendingDeliveries, now: Date): Promise<void> {
     this.#isBehind = false;
     this.#isReading = true;
@@ -97,14 +97,14 @@ export class Backlog {
     }
   }
 
-  /** Reads pages that grow as long as one follows the other soon. Answers how many it brought into memory. */
+  /** Reads a page, twice as large as the last one when it follows soon. Answers how many deliveries came into memory. */
   async #readPage(pending: PendingDeliveries, now: Date): Promise<number> {
     const isQuick = now.getTime() - this.#readMs < quickReadMs;
     this.#rows = isQuick ? Math.min(this.#rows * 2, pageRows.most) : pageRows.least;
     this.#readMs = now.getTime();
     const page = this.#memory.page();
     const fitting = Math.max(1, Math.floor(page / this.#characters));
-    const limit = Math.min(this.#rows, fitting) + pending.size; // those in memory may be read again
+    const limit = Math.min(this.#rows, fitting) + pending.size; // those in memory may be among what is read
     const due = (status: "pending" | "failed") => this.#deliveries.due(this.#endpointId, { status, now, limit });
     const read = async () => {
       const rows = alternating(await Promise.all([due("pending"), due("failed")])); // a part of both, should not all fit
@@ -115,13 +115,13 @@ export class Backlog {
   }
 
   async #learnRetries(now: Date): Promise<void> {
-    this.#knowsRetries = true; // before it asks: who stores something meanwhile says so
+    this.#knowsRetries = true; // before it asks: whoever stores something meanwhile notifies the queue
     const next = await this.#deliveries.nextDueAt(this.#endpointId, now);
     if (next !== null) this.retryAt(next);
   }
 }
 
-/** One of each in turn, and the rest of the longer. */
+/** Items of both in turn, then what is left of the longer. */
 const alternating = <T>([one, other]: [T[], T[]]): T[] => [
   ...one.flatMap((item, i) => [item, ...other.slice(i, i + 1)]),
   ...other.slice(one.length),

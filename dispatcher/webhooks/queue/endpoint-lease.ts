@@ -24,7 +24,7 @@ const renewMs = { standard: 10_000, success: 5_000, failure: 1_000 };
 /** The lease of this process on an endpoint, with the endpoint's configuration and its health, which is written now and then. */
 export class EndpointLease {
   readonly #deps: EndpointLeaseDeps;
-  #held: HeldWebhook;
+  #leased: HeldWebhook;
   #endpoint: Prepared | { row: WebhookRow; problem: string };
   #health: WebhookHealth;
   #isLost = false;
@@ -32,16 +32,16 @@ export class EndpointLease {
   #unwritten: { sinceMs: number; failure: boolean } | null = null;
   #renewedMs: number;
 
-  constructor(deps: EndpointLeaseDeps, held: HeldWebhook) {
+  constructor(deps: EndpointLeaseDeps, leased: HeldWebhook) {
     this.#deps = deps;
-    this.#held = held;
-    this.#endpoint = deps.requests.prepare(held.row);
-    this.#health = healthOf(held.row);
+    this.#leased = leased;
+    this.#endpoint = deps.requests.prepare(leased.row);
+    this.#health = healthOf(leased.row);
     this.#renewedMs = this.#nowMs();
   }
 
   get row(): WebhookRow {
-    return this.#held.row;
+    return this.#leased.row;
   }
 
   get endpoint(): Prepared | { row: WebhookRow; problem: string } {
@@ -70,15 +70,15 @@ export class EndpointLease {
 
   /** Whether the lease is certainly still ours: a process that stood still for long finds out here. */
   mayBegin(): boolean {
-    return !this.#isLost && this.#nowMs() < this.#held.until.getTime();
+    return !this.#isLost && this.#nowMs() < this.#leased.until.getTime();
   }
 
-  /** An endpoint that answered last may be given more at once. */
+  /** Whether the endpoint answered last, so that it may be given more at once. */
   isTrusted(): boolean {
     return this.#health.failure_count === 0 && this.#health.last_success_at !== null;
   }
 
-  /** Its configuration may have changed. */
+  /** The endpoint's configuration may have changed: it is read again with the next renewal. */
   expire(): void {
     this.#isStale = true;
   }
@@ -103,23 +103,23 @@ export class EndpointLease {
   /** Extends the lease, writes the health that was noted, and reads the endpoint again. Answers the row as it was before. */
   async renew(more: Told = {}): Promise<WebhookRow> {
     const { endpoints, clock, requests } = this.#deps;
-    const before = this.#held.row;
+    const before = this.#leased.row;
     const notes = this.#takeNotes();
     this.#isStale = false;
-    const renewing = endpoints.renew(this.#held, { ...notes, ...more }, { now: clock.now(), leaseMs });
-    const held = await renewing.catch((error: unknown) => {
+    const renewing = endpoints.renew(this.#leased, { ...notes, ...more }, { now: clock.now(), leaseMs });
+    const leased = await renewing.catch((error: unknown) => {
       this.#isStale = true;
       throw error;
     });
     this.#renewedMs = this.#nowMs();
-    if (held === null) {
+    if (leased === null) {
       this.#isLost = true;
       return before;
     }
-    const isOurs = held.row.status === notes.status && held.row.failure_count === notes.failure_count;
-    if (!isOurs) this.#health = healthOf(held.row); // somebody enabled or disabled it
-    this.#held = held;
-    this.#endpoint = requests.prepare(held.row);
+    const isOurs = leased.row.status === notes.status && leased.row.failure_count === notes.failure_count;
+    if (!isOurs) this.#health = healthOf(leased.row); // somebody enabled or disabled it
+    this.#leased = leased;
+    this.#endpoint = requests.prepare(leased.row);
     return before;
   }
 
@@ -127,9 +127,9 @@ export class EndpointLease {
   settle(dueAt: Date | null): Promise<boolean> {
     const { endpoints, suspensions } = this.#deps;
     const { tenant_id: tenantId } = this.row;
-    if (dueAt === null || !suspensions.has(tenantId)) return endpoints.settle(this.#held, dueAt, this.#takeNotes());
+    if (dueAt === null || !suspensions.has(tenantId)) return endpoints.settle(this.#leased, dueAt, this.#takeNotes());
     return suspensions.defer(tenantId, (until) =>
-      endpoints.settle(this.#held, until, { ...this.#takeNotes(), suspended_tenant: tenantId }),
+      endpoints.settle(this.#leased, until, { ...this.#takeNotes(), suspended_tenant: tenantId }),
     );
   }
 

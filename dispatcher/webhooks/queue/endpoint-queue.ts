@@ -4,7 +4,7 @@ import { allowance } from "./allowance.ts";
 import { Backlog } from "./backlog.ts";
 import type { EndpointQueueDeps, QueueParts } from "./deps.ts";
 import { EndpointLease } from "./endpoint-lease.ts";
-import { freshItem, type Item, PendingDeliveries } from "./pending-deliveries.ts";
+import { type Item, newItem, PendingDeliveries } from "./pending-deliveries.ts";
 import { Requests } from "./requests.ts";
 import { QueueState } from "./state.ts";
 import { Storing } from "./storing.ts";
@@ -29,17 +29,17 @@ export class EndpointQueue {
     isWorthWaiting: () => this.#isWorthWaiting(),
   });
 
-  constructor(deps: EndpointQueueDeps, held: HeldWebhook) {
+  constructor(deps: EndpointQueueDeps, leased: HeldWebhook) {
     const nowMs = () => deps.clock.now().getTime();
-    const lease = new EndpointLease(deps, held);
-    this.tenantId = held.row.tenant_id;
+    const lease = new EndpointLease(deps, leased);
+    this.tenantId = leased.row.tenant_id;
     this.#parts = {
       deps,
       nowMs,
       lease,
       state: new QueueState(lease),
       pending: new PendingDeliveries(deps.memory),
-      backlog: new Backlog(deps, held.row._id, nowMs()),
+      backlog: new Backlog(deps, leased.row._id, nowMs()),
       allowance: allowance(lease, nowMs()),
     };
     this.#storing = new Storing(this.#parts);
@@ -91,7 +91,7 @@ export class EndpointQueue {
   accept(row: WebhookDeliveryRow, isStoredFirst = false): Promise<void> {
     const known = this.#parts.pending.get(row._id);
     if (known !== undefined) return known.storing ?? known.settle.promise;
-    const item = freshItem(row, this.#parts.nowMs());
+    const item = newItem(row, this.#parts.nowMs());
     if (isStoredFirst) void this.#storeFirst(item);
     else this.#add(item);
     return item.settle.promise;

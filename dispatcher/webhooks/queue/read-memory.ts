@@ -1,6 +1,6 @@
 /**
- * What endpoint queues have read of the store and have in memory, over all endpoint queues, in characters of bodies (one byte each, or two).
- * Nobody waits for room, which an endpoint queue whose endpoint hangs might hold: all endpoint queues read less at a time instead.
+ * Memory for what all endpoint queues have read of the store, in characters of bodies (one or two bytes each). Nobody waits
+ * for it, as a queue whose endpoint hangs might keep it: when it is used up, all queues read less at a time.
  */
 export type ReadMemory = {
   add: (characters: number) => void;

@@ -47,7 +47,7 @@ export class Upkeep {
     if (lease.isLost) return this.#abandon();
     const { row } = lease;
     const isDisabled = row.status === "disabled";
-    if (state.isReleased || lease.isResting()) storing.drain(); // also what a read brought in meanwhile
+    if (state.isReleased || lease.isResting()) storing.drain(); // also what was read meanwhile
     if (isDisabled && (await deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
     const isRecovering = lease.isRecovering() && !isDisabled && !state.isReleased;
     if (isRecovering) await this.#recover();

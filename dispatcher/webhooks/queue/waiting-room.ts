@@ -2,17 +2,17 @@ export type WaitingRoomDeps = {
   nowMs: () => number;
   /** How many deliveries would be taken now. */
   room: () => number;
-  /** How many may be expected to be taken within a second. */
+  /** How many will probably be taken within a second. */
   perSecond: () => number;
   /** Whether there will be room soon. */
   isWorthWaiting: () => boolean;
 };
 
-/** Those who bring fresh deliveries to an endpoint queue, and wait for room in order of coming. */
+/** Callers that have new deliveries for an endpoint queue and wait for room, in the order in which they came. */
 export type WaitingRoom = {
-  /** Resolves when there is room for so many, or for `most` of more. Null when there is, or it is not worth waiting for. */
+  /** Resolves when there is room for `count` deliveries, or for `most` when that is less. Null: there is room, or waiting is not worth it. */
   enter: (count: number, most: number) => Promise<void> | null;
-  /** To be called often: lets in those for whom there is room, and those who have waited enough. */
+  /** Lets in callers for whom there is room, and those who have waited long enough. To be called often. */
   admit: () => void;
 };
 

@@ -21,7 +21,7 @@ export type SendDeps = {
   random: Random;
 };
 
-/** One request that was made: what to store, and whether the endpoint is gone for good, which no test tells. */
+/** A request that was made: what to store, and whether the endpoint is gone for good, which a test never decides. */
 export type Sent = { result: Concluded; isGone: boolean };
 
 export type SendWebhook = (endpoint: ReturnType<typeof prepare>, delivery: WebhookDeliveryRow) => Promise<Sent>;
@@ -85,7 +85,7 @@ const failed = (errorClass: WebhookErrorClass, error: string): End => ({
 
 const configuration = (problem: string): End => failed("configuration", problem);
 
-/** A fault of ours must not end the process that others' deliveries are in. */
+/** A fault of ours must not end the process, which has deliveries of others in memory. */
 const notMade = (error: unknown): End =>
   configuration(`the request could not be made: ${error instanceof Error ? error.name : "unknown"}`);
 
@@ -122,7 +122,7 @@ const longestRetryMs = dayMs;
 const endOf = (reply: GuardedReply, now: Date): End => {
   if (reply.kind !== "answered") return failed(reply.errorClass, reply.reason);
   const { status, broken } = reply;
-  const refused = classOf(status); // said before the body, whatever becomes of that
+  const refused = classOf(status); // the status counts, whatever becomes of the body
   return {
     status,
     excerpt: excerptOf(reply.body),
@@ -140,7 +140,7 @@ const classOf = (status: number): WebhookErrorClass | null => {
   return status >= 500 ? "server_error" : "client_error";
 };
 
-/** The database keeps no NUL. */
+/** Without NUL, which the database does not store. */
 const excerptOf = (body: Buffer): string => body.toString("utf8").replaceAll("\0", "").slice(0, 1000);
 
 type Circumstances = { at: Date; now: Date; random: Random };

@@ -74,7 +74,7 @@ export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
   };
 };
 
-/** An endpoint that was deleted leaves its deliveries behind. False when some are left: others' hints wait too. */
+/** Removes deliveries of an endpoint that was deleted. False when some are left: hints of others must not wait for them. */
 const areRemoved = async ({ deliveries }: Pick<EndpointQueuesDeps, "deliveries">, id: string): Promise<boolean> => {
   for (let page = 0; page < pagesRemoved; page++) if ((await deliveries.removePage(id)) === 0) return true;
   return false;

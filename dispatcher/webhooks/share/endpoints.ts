@@ -18,7 +18,7 @@ export type EndpointsDeps = {
 
 export type Endpoints = ReturnType<typeof endpointWork>;
 
-/** Endpoints in the store, and what other processes are told about them. */
+/** Endpoints in the store, and how other processes are notified about them. */
 export const endpointWork = ({ db, nats: { nc }, publisher, subjects, announcer, clock }: EndpointsDeps) => {
   const work = webhookWork(db);
   const publishHint = (id: string): Promise<unknown> => publisher.publish(subjects.webhook(id), { endpoint_id: id });

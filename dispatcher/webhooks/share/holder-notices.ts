@@ -4,7 +4,7 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 
 export type HolderNoticesDeps = { nats: Pick<Nats, "nc">; subjects: Pick<Subjects, "newDeliveries"> };
 
-/** Hands each notice about new deliveries of an endpoint on; the endpoint's lease may be held here or elsewhere. */
+/** Passes on each notice that an endpoint has new deliveries; any process may hold the endpoint's lease. */
 export const holderNotices = (
   { nats: { nc }, subjects }: HolderNoticesDeps,
   onNotice: (endpointId: string) => void,

@@ -12,23 +12,23 @@ export type QueueRegistryDeps = Omit<EndpointQueueDeps, "memory"> & {
 
 /** The endpoint queues of this process by their endpoint. */
 export type QueueRegistry = {
-  /** The queue of an endpoint, opened when need be; null when another process holds it, or there are too many. */
+  /** The queue of an endpoint, opened if need be; null when another process holds the lease, or too many are open. */
   queueOf: (endpointId: string) => Promise<EndpointQueue | null>;
   /** The queue of an endpoint when there is one. */
   get: (endpointId: string) => EndpointQueue | undefined;
   all: () => EndpointQueue[];
   isFull: () => boolean;
-  /** Another process may have given the endpoint back. */
+  /** Asks for the lease next time: another process may have given it back. */
   forgetElsewhere: (endpointId: string) => void;
   /** To be called every 100 ms or so. */
   tick: () => void;
-  /** Opens no more and waits until none is left: every one finishes what is under way. */
+  /** Opens no more queues, and waits until each has finished what is under way and has ended. */
   closeAll: () => Promise<void>;
 };
 
 const mostQueues = 1_000;
-const elsewhereMs = 1_000; // so long an endpoint that another process holds is not asked for again
-/** When all endpoint queues are taken, those that were held longer give way: their due deliveries call for them again. */
+const elsewhereMs = 1_000; // for so long a lease that another process holds is not asked for again
+/** When all queues are taken, those that have been open for longer are ended: what is due of them has them opened again. */
 const turnMs = 20_000;
 
 export const queueRegistry = (deps: QueueRegistryDeps): QueueRegistry => {
@@ -40,19 +40,19 @@ export const queueRegistry = (deps: QueueRegistryDeps): QueueRegistry => {
   const nowMs = (): number => deps.clock.now().getTime();
 
   const take = async (id: string): Promise<EndpointQueue | null> => {
-    const held = await deps.endpoints.take(id, { holder: deps.holder, now: deps.clock.now(), leaseMs });
-    if (held === null) {
+    const leased = await deps.endpoints.take(id, { holder: deps.holder, now: deps.clock.now(), leaseMs });
+    if (leased === null) {
       elsewhere.set(id, nowMs() + elsewhereMs);
       opening.delete(id);
       return null;
     }
-    const queue = new EndpointQueue({ ...deps, memory }, held);
+    const queue = new EndpointQueue({ ...deps, memory }, leased);
     await queue.start();
     open.set(id, queue);
     void queue.closed.then(() => open.delete(id) && opening.delete(id));
     return queue;
   };
-  const giveWay = (): void => {
+  const endOldest = (): void => {
     const beforeMs = nowMs() - turnMs;
     for (const [id, queue] of open) if ((opening.get(id)?.sinceMs ?? 0) < beforeMs) queue.release();
   };
@@ -74,7 +74,7 @@ export const queueRegistry = (deps: QueueRegistryDeps): QueueRegistry => {
     forgetElsewhere: (id) => void elsewhere.delete(id),
     tick: () => {
       for (const queue of open.values()) queue.tick();
-      if (opening.size >= mostQueues) giveWay();
+      if (opening.size >= mostQueues) endOldest();
       if (elsewhere.size > mostQueues) elsewhere.clear();
     },
     closeAll: async () => {

@@ -15,8 +15,9 @@ export type ShareDeps = {
 };
 
 /**
- * Takes new deliveries of one endpoint, made when there is room for so many; resolves when all are stored. Those that are
- * to be `isStoredFirst` are sent afterwards only.
+ * Shares `count` new deliveries of one endpoint, which are made when there is memory for them: with the endpoint's queue
+ * in this process, or through the store with another process. Resolves when all are stored. Those that are
+ * `isStoredFirst` are sent only after they are stored.
  */
 export type Share = (
   endpoint: WebhookRow,
@@ -25,11 +26,11 @@ export type Share = (
   how?: { isStoredFirst: boolean },
 ) => Promise<void>;
 
-/** New deliveries in memory, over all endpoint queues: they are in JetStream too, which has them until they are stored. */
+/** New deliveries in memory, over all endpoint queues. JetStream keeps their events until they are stored. */
 const mostUnstored = 600;
 /** Callers that wait for room in an endpoint queue, over all queues: callers for other endpoints must not wait behind them. */
 const mostWaiting = 48;
-/** Deliveries whose storing is remembered, should their events be published twice. */
+/** So many stored deliveries are remembered, as their events may be published twice. */
 const mostRemembered = 20_000;
 
 export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf" | "get">): Share => {
@@ -44,7 +45,7 @@ export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf"
   const notify = async (id: string): Promise<void> => {
     if (registry.get(id)?.nudge() !== true) await deps.endpoints.makeDue(id);
   };
-  /** What finds no room waits in the store. */
+  /** Leaves deliveries that find no room to the store, from where they are sent later. */
   const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
     if (rows.length === 0) return;
     await keepAll(rows);
@@ -77,7 +78,7 @@ export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf"
       if (room !== null) await room; // without a wait, room is used before anybody else's delivery comes
       const rows = make().filter(({ _id }) => !stored.has(_id));
       await (isDisabled ? keepAll(rows.map(missed)) : place(endpoint._id, queue, { rows, free, isStoredFirst }));
-      if (rows.length < count && !isDisabled) await notify(endpoint._id); // whoever stored the others may have been killed then
+      if (rows.length < count && !isDisabled) await notify(endpoint._id); // whoever stored the others may have been killed before it notified anybody
     } finally {
       freeAll();
     }
@@ -87,7 +88,7 @@ export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf"
 /** New deliveries; `free` gives the room of so many back once they are stored. */
 type New = { rows: readonly WebhookDeliveryRow[]; free: (count: number) => void; isStoredFirst: boolean };
 
-/** Waits for room in memory, which is given back in parts. */
+/** Waits for memory, which is given back in parts. */
 const entered = async (memory: Budget, count: number) => {
   await memory.enter(count);
   let left = count;

@@ -33,9 +33,9 @@ describe("the queues of an endpoint", function () {
     expect(await endpointNow(endpoint)).to.include({ due_at: null });
   });
 
-  it("leave an endpoint that another process holds to it: what comes is stored, and its holder is notified", async () => {
+  it("leave an endpoint to the process that holds its lease: what comes is stored, and its holder is notified", async () => {
     const endpoint = await anEndpoint();
-    const held = await work().take(endpoint._id, { holder: "other", now: clock.now(), leaseMs: 30_000 });
+    const leased = await work().take(endpoint._id, { holder: "other", now: clock.now(), leaseMs: 30_000 });
     const { queues: some, sent, hinted, notified } = await aDispatcher();
     await share(some, endpoint, rowsFor(endpoint, 3));
     expect(hinted).to.deep.equal([endpoint._id]);
@@ -43,8 +43,8 @@ describe("the queues of an endpoint", function () {
     expect(notified).to.deep.equal([endpoint._id]);
     expect(sent).to.deep.equal([]);
     expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(Array(3).fill("pending"));
-    if (held === null) throw new Error("the endpoint was free");
-    expect(await work().settle(held, null, {})).to.equal(false); // it was made due
+    if (leased === null) throw new Error("the endpoint was free");
+    expect(await work().settle(leased, null, {})).to.equal(false); // it was made due
   });
 
   it("take an endpoint over whose holder died, and shut the dead one out", async () => {
@@ -152,7 +152,7 @@ describe("the queues of an endpoint", function () {
       expect(await endpointNow(endpoint)).to.include({ status });
     });
 
-  it("count failures anew when the owner says so, although nothing but the count tells it", async () => {
+  it("count failures anew when the owner says so, although nothing but the count shows it", async () => {
     const endpoint = await anEndpoint({ failure_count: 3, streak_since: new Date() });
     await deliveries().keep(rowsFor(endpoint, 1));
     const inAnHour = new Date(Date.now() + 3_600_000);
@@ -171,10 +171,10 @@ describe("the queues of an endpoint", function () {
 
   it("do not give an endpoint back with a count that began anew meanwhile", async () => {
     const endpoint = await anEndpoint({ failure_count: 3, streak_since: new Date() });
-    const held = await work().take(endpoint._id, { holder: "h", now: clock.now(), leaseMs: 30_000 });
-    if (held === null) throw new Error("the endpoint was free");
+    const leased = await work().take(endpoint._id, { holder: "h", now: clock.now(), leaseMs: 30_000 });
+    if (leased === null) throw new Error("the endpoint was free");
     await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew });
-    expect(await work().settle(held, null, { failure_count: 4 })).to.equal(false);
+    expect(await work().settle(leased, null, { failure_count: 4 })).to.equal(false);
     expect(await endpointNow(endpoint)).to.include({ failure_count: 0 });
   });
 

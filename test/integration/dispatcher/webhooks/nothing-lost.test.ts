@@ -6,14 +6,15 @@ import type { EndpointQueues } from "../../../../dispatcher/webhooks/share/endpo
 import { until } from "../../../support/until.ts";
 import { endpointQueueTests, share, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
-describe("an endpoint queue forgets nothing", function () {
+describe("an endpoint queue loses nothing", function () {
   this.timeout(60_000);
-  const { work, endpointNow, deliveries, isLetGo, anEndpoint, rowsFor, aDispatcher } = endpointQueueTests("forgotten");
+  const { work, endpointNow, deliveries, isLetGo, anEndpoint, rowsFor, aDispatcher } =
+    endpointQueueTests("nothing_lost");
 
-  /** Shares a delivery each quarter of a second, so that the queue is never quiet, until something holds. */
-  const busyUntil = async (some: EndpointQueues, endpoint: WebhookRow, holds: () => boolean): Promise<void> => {
+  /** Shares a delivery each quarter of a second, so that the queue is never quiet, until something is so. */
+  const busyUntil = async (some: EndpointQueues, endpoint: WebhookRow, isSo: () => boolean): Promise<void> => {
     const busy = setInterval(() => void share(some, endpoint, rowsFor(endpoint, 1)), 250);
-    await until(holds, 20_000).finally(() => clearInterval(busy));
+    await until(isSo, 20_000).finally(() => clearInterval(busy));
   };
   /** The first request of these fails, to be tried again so much later. */
   const failFirst =
@@ -62,7 +63,7 @@ describe("an endpoint queue forgets nothing", function () {
     expect(failures).to.be.above(0);
   });
 
-  it("of a delivery that was stored by one who was killed before he called", async () => {
+  it("of a delivery that a process stored before it was killed, without notifying anybody", async () => {
     const endpoint = await anEndpoint();
     const { queues: some, sent } = await aDispatcher();
     await share(some, endpoint, rowsFor(endpoint, 1)); // now it has looked
@@ -73,7 +74,7 @@ describe("an endpoint queue forgets nothing", function () {
     await busyUntil(some, endpoint, () => sent.includes(waiting._id));
   });
 
-  it("and ends when it is told to while it looks into the store", async () => {
+  it("and ends when it is released while it looks into the store", async () => {
     const endpoint = await anEndpoint();
     const stored = deliveries();
     const looking = Promise.withResolvers<void>();

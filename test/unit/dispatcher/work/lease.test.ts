@@ -71,7 +71,7 @@ describe("work under a lease", () => {
     expect(isLost).to.equal(true);
   });
 
-  it("is over, but not lost, when the work is told to stop", async () => {
+  it("is over, but not lost, when the work is to stop", async () => {
     const stops = [running, AbortSignal.abort()];
     expect(await seen({ stops }, (lease) => [lease.isLost(), lease.isOver()])).to.deep.equal([false, true]);
   });

@@ -33,7 +33,7 @@ const setUp = (storing: () => Promise<void> = async () => undefined) => {
 };
 
 describe("grouping", () => {
-  it("stores events together once there are a hundred", async () => {
+  it("stores events in one delivery once there are a hundred", async () => {
     const { stored, group } = setUp();
     await Promise.all([group(aWebhook(), Array.from({ length: 99 }, anEvent)), group(aWebhook(), [anEvent()])]);
     expect(stored).to.deep.equal([{ endpoint: "whk_1", events: 100 }]);

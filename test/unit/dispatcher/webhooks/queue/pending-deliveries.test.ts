@@ -27,7 +27,7 @@ describe("pending deliveries", () => {
     expect([queue.next(), queue.next(), queue.next()]).to.deep.equal([a, b, null]);
   });
 
-  it("holds a subject's next delivery back until the one before has ended", () => {
+  it("gives no other delivery of a subject until the one before has ended", () => {
     const subject = "usr_1" as unknown as null; // the builder's default is null
     const [a, b, c] = [anItem("a", { subject }), anItem("b", { subject }), anItem("c")];
     const queue = queueOf(a, b, c);
@@ -49,7 +49,7 @@ describe("pending deliveries", () => {
     expect([queue.next(), queue.next(), queue.next()]).to.not.include(null);
   });
 
-  it("gives out what waited too long and is not stored, and forgets it", () => {
+  it("gives out what waited too long and is not stored, and removes it", () => {
     const [old, young, stored] = [anItem("a"), anItem("b", { sinceMs: 500 }), anItem("c", { stored: true })];
     const queue = queueOf(old, young, stored);
     expect(queue.takeUnstored(100)).to.deep.equal([old]);
@@ -82,7 +82,7 @@ describe("pending deliveries", () => {
       expect(queue.waiting).to.equal(5);
     });
 
-    it("counts what is in memory until it is forgotten, however that comes about", async () => {
+    it("counts what is in memory until it is removed, in whatever way", async () => {
       const { memory, queue } = setUp();
       const usual = memory.page();
       await queue.readFrom(async () => rows, 0, 1_000);

@@ -56,7 +56,7 @@ describe("the waiting room of an endpoint queue", () => {
     expect(inside).to.deep.equal(["a", "b", "c"]);
   });
 
-  it("lets in who brings more than it ever has room for, when all of it is free", async () => {
+  it("lets in a caller with more than it ever has room for, when all of it is free", async () => {
     const { state, inside, enter, admit } = aRoom();
     state.perSecond = 2_000;
     await enter("a", 1_000);
