@@ -1,8 +1,7 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
+import type { Db } from "mongodb";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
@@ -16,7 +15,7 @@ import {
 } from "../../../dispatcher/webhooks/share/endpoint-queues.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { suspensionsOf } from "../rows/work.ts";
-import { testServers } from "../servers/servers.ts";
+import { testDatabase } from "../servers/database.ts";
 import { until } from "../until.ts";
 
 const clock = { now: () => new Date() };
@@ -41,33 +40,22 @@ export const share = (some: EndpointQueues, endpoint: WebhookRow, rows: readonly
 
 /** EndpointQueues on a real database of their own, with requests that always succeed. To be made inside of a `describe`. */
 export const endpointQueueTests = (name: string) => {
-  let mongo: MongoClient;
-  let db: Db;
+  const db = testDatabase(name);
   let made = 0;
   let running: EndpointQueues[] = [];
 
-  before(async () => {
-    const { mongodbUrl } = await testServers();
-    mongo = await MongoClient.connect(mongodbUrl);
-    db = mongo.db(`test_${name}_${process.pid}`);
-    await ensureIndexes(db);
-  });
   afterEach(async () => {
     await Promise.all(running.map((one) => one.stop(AbortSignal.timeout(10_000))));
     running = [];
   });
-  after(async () => {
-    await db.dropDatabase();
-    await mongo.close();
-  });
 
-  const work = () => webhookWork(db);
+  const work = () => webhookWork(db());
   const endpointNow = ({ _id }: WebhookRow) => work().rows.findOne({ _id });
   return {
     work,
     endpointNow,
-    deliveries: () => webhookDeliveries(db),
-    deliveriesOf: ({ _id }: WebhookRow) => webhookDeliveries(db).rows.find({ endpoint_id: _id }).toArray(),
+    deliveries: () => webhookDeliveries(db()),
+    deliveriesOf: ({ _id }: WebhookRow) => webhookDeliveries(db()).rows.find({ endpoint_id: _id }).toArray(),
     /** Waits until an endpoint was given back: it is kept for 2 s after its last request. */
     isLetGo: (endpoint: WebhookRow) => until(async () => (await endpointNow(endpoint))?.lease === null, 20_000),
     anEndpoint: async (over: Partial<WebhookRow> = {}): Promise<WebhookRow> => {
@@ -88,7 +76,7 @@ export const endpointQueueTests = (name: string) => {
       }),
     /** The endpoint queues of a dispatcher; what it sent and stored, and which endpoints it hinted at. */
     aDispatcher: async (replaced: Replaced = {}) => {
-      const dispatcher = started(db, `h${running.length}`, replaced);
+      const dispatcher = started(db(), `h${running.length}`, replaced);
       await dispatcher.queues.start(AbortSignal.timeout(10_000));
       running.push(dispatcher.queues);
       return dispatcher;

@@ -1,12 +1,10 @@
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import pino from "pino";
 import { Registry } from "prom-client";
 import { SMTPServer } from "smtp-server";
 import { dayMs } from "#core/domain/durations.ts";
 import { webhookMetrics } from "#core/runtime/metrics/webhooks.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { webhookFailures } from "#core/storage/webhooks/failures.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { selfSigned } from "../../../../dev/simulators/certificate.ts";
@@ -17,7 +15,7 @@ import { type OwnerMailsDeps, ownerMails } from "../../../../dispatcher/webhooks
 import { planOf } from "../../../support/queries/plans.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { handClock, noon } from "../../../support/rows/work.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 
 const tls = selfSigned();
 const never = new AbortController().signal;
@@ -26,28 +24,15 @@ const aFailing = (over: Partial<WebhookRow> = {}): WebhookRow =>
   aWebhook({ status: "failing", failing_since: noon, last_failure_at: noon, failure_count: 10, ...over });
 
 describe("the check of endpoints' health", () => {
-  let client: MongoClient;
-  let db: Db;
+  const db = testDatabase("webhook_health", [webhookCollection]);
   let smtp: Simulator;
-
-  before(async function () {
-    this.timeout(60_000);
-    client = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = client.db(`test_webhook_health_${process.pid}`);
-    await ensureIndexes(db, [webhookCollection]);
-  });
 
   beforeEach(async () => {
     smtp = await startSmtp({ port: 0, tls });
-    await webhookWork(db).rows.deleteMany({});
+    await webhookWork(db()).rows.deleteMany({});
   });
 
   afterEach(() => smtp.stop());
-
-  after(async () => {
-    await db.dropDatabase();
-    await client.close();
-  });
 
   const given = (over: Partial<HealthCheckDeps> = {}, mails: Partial<OwnerMailsDeps> = {}) => {
     const clock = handClock();
@@ -65,7 +50,7 @@ describe("the check of endpoints' health", () => {
       ...mails,
     });
     const deps: HealthCheckDeps = {
-      failures: webhookFailures(db),
+      failures: webhookFailures(db()),
       mail: owner.mail,
       endpoints: {
         publishHint: async (id) => hinted.push(id),
@@ -82,11 +67,11 @@ describe("the check of endpoints' health", () => {
   };
 
   const stored = async (id = "whk_1") => {
-    const row = await webhookWork(db).rows.findOne({ _id: id });
+    const row = await webhookWork(db()).rows.findOne({ _id: id });
     if (row === null) throw new Error("there is no such endpoint");
     return row;
   };
-  const insert = (...rows: WebhookRow[]) => webhookWork(db).rows.insertMany(rows);
+  const insert = (...rows: WebhookRow[]) => webhookWork(db()).rows.insertMany(rows);
   const subjects = () =>
     smtp.log.page().map(({ body }) => (body === "" ? "" : (JSON.parse(body) as { subject: string }).subject));
   const textOf = (n: number) => (JSON.parse(smtp.log.page()[n]?.body ?? "{}") as { text: string }).text;
@@ -150,9 +135,9 @@ describe("the check of endpoints' health", () => {
     const { deps } = given();
     await insert(aFailing());
     await pass(deps, never);
-    await webhookWork(db).rows.updateOne({}, { $set: { status: "active", failing_since: null, notified: null } });
+    await webhookWork(db()).rows.updateOne({}, { $set: { status: "active", failing_since: null, notified: null } });
     await pass(deps, never);
-    await webhookWork(db).rows.updateOne({}, { $set: { status: "failing", failing_since: noon } });
+    await webhookWork(db()).rows.updateOne({}, { $set: { status: "failing", failing_since: noon } });
     await pass(deps, never);
     expect(subjects()).to.have.length(2);
   });
@@ -205,10 +190,10 @@ describe("the check of endpoints' health", () => {
   it("goes on to others when one endpoint cannot be looked after, which is counted", async () => {
     const { deps, asides, lines } = given({
       failures: {
-        ...webhookFailures(db),
+        ...webhookFailures(db()),
         told: async (row, notice) => {
           if (row._id === "whk_1") throw new TypeError("no");
-          await webhookFailures(db).told(row, notice);
+          await webhookFailures(db()).told(row, notice);
         },
       },
     });
@@ -225,7 +210,7 @@ describe("the check of endpoints' health", () => {
     await pass(without.deps, never);
     await pass(without.deps, never);
     const nobody = given({}, { recipient: async () => null });
-    await webhookWork(db).rows.updateOne({}, { $set: { notified: null } });
+    await webhookWork(db()).rows.updateOne({}, { $set: { notified: null } });
     await pass(nobody.deps, never);
     const logged = [...without.lines, ...nobody.lines].map(({ msg, reason }) => [msg, reason]);
     expect(logged).to.deep.equal([
@@ -287,7 +272,7 @@ describe("the check of endpoints' health", () => {
       sort: { _id: 1 },
       limit: 100,
     };
-    const { scans } = await planOf(db, query);
+    const { scans } = await planOf(db(), query);
     expect(scans).to.deep.equal([]);
   }).timeout(20_000);
 });

@@ -1,8 +1,6 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { suspension } from "#core/storage/tenants/suspension.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
@@ -10,7 +8,7 @@ import { type Suspensions, suspensions } from "../../../../dispatcher/work/suspe
 import { aTenant } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { aChunk, aMessage } from "../../../support/rows/work.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 
 /** So often they are read without an announcement: what comes sooner came by one. */
@@ -18,37 +16,27 @@ const readByItselfMs = 10_000;
 
 describe("the suspensions of tenants", function () {
   this.timeout(60_000);
-  let mongo: MongoClient;
-  let db: Db;
+  const db = testDatabase("suspensions");
   let started: ReturnType<typeof suspensions>[] = [];
   let announce: (collection: string, id: string) => void;
 
-  before(async () => {
-    mongo = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = mongo.db(`test_suspensions_${process.pid}`);
-    await ensureIndexes(db);
-  });
   afterEach(async () => {
     for (const one of started) await one.stop(AbortSignal.timeout(1_000));
     started = [];
   });
-  after(async () => {
-    await db.dropDatabase();
-    await mongo.close();
-  });
 
   const aTenantRow = async (over: Partial<TenantRow> = {}): Promise<string> => {
     const row = aTenant(over);
-    await db.collection<TenantRow>(tenantCollection.name).insertOne(row);
+    await db().collection<TenantRow>(tenantCollection.name).insertOne(row);
     return row._id;
   };
   const suspend = (id: string, suspended: boolean) =>
-    db.collection<TenantRow>(tenantCollection.name).updateOne({ _id: id }, { $set: { suspended } });
+    db().collection<TenantRow>(tenantCollection.name).updateOne({ _id: id }, { $set: { suspended } });
   const start = async (over: Partial<Parameters<typeof suspensions>[0]> = {}): Promise<Suspensions> => {
     const listeners: (typeof announce)[] = [];
     announce = (collection, id) => listeners.forEach((listen) => listen(collection, id));
     const one = suspensions({
-      suspension: suspension(db),
+      suspension: suspension(db()),
       changes: { on: (listener) => void listeners.push(listener) },
       onError: (error) => expect.fail(String(error)),
       clock: { now: () => new Date() },
@@ -62,16 +50,16 @@ describe("the suspensions of tenants", function () {
   const deferredFor = async (tenantId: string) => {
     const id = tenantId.slice(-8);
     const wait = { tenant_id: tenantId, suspended_tenant: tenantId, due_at: new Date(Date.now() + 60_000) };
-    const messages = db.collection<MessageRow>(messageCollection.name);
+    const messages = db().collection<MessageRow>(messageCollection.name);
     await messages.insertOne(aMessage({ _id: `msg_${id}`, ...wait }));
     await messages.insertOne(aMessage({ _id: `msg_${id}_ended`, ...wait, due_at: null, status: "completed" }));
-    await chunks(db).rows.insertOne(aChunk({ _id: `chk_${id}`, ...wait }));
-    await webhookWork(db).rows.insertOne(aWebhook({ _id: `whk_${id}`, ...wait }));
+    await chunks(db()).rows.insertOne(aChunk({ _id: `chk_${id}`, ...wait }));
+    await webhookWork(db()).rows.insertOne(aWebhook({ _id: `whk_${id}`, ...wait }));
     const read = () =>
       Promise.all([
         messages.findOne({ _id: `msg_${id}` }),
-        chunks(db).rows.findOne({ _id: `chk_${id}` }),
-        webhookWork(db).rows.findOne({ _id: `whk_${id}` }),
+        chunks(db()).rows.findOne({ _id: `chk_${id}` }),
+        webhookWork(db()).rows.findOne({ _id: `whk_${id}` }),
       ]);
     return {
       isReleased: async () =>
