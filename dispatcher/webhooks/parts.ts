@@ -1,61 +1,42 @@
-import type { Random } from "#core/domain/backoff.ts";
-import type { Clock } from "#core/domain/clock.ts";
-import type { Announcer } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
-import type { Publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { worker } from "#core/queue/jetstream/worker.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
 import { eventStream, webhookStream } from "#core/queue/topology.ts";
-import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
-import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import type { Log } from "#core/runtime/process/log.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
-import type { Mongo } from "#core/storage/mongo/connect.ts";
 import type { Changes, Directory } from "#core/storage/settings/directory.ts";
 import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
-import type { GuardedClient } from "../net/guarded/client.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { observe } from "./health/observe.ts";
-import { healthPart } from "./health/part.ts";
+import { type HealthPartDeps, healthPart } from "./health/part.ts";
 import { endpointStats } from "./health/stats.ts";
 import { type Deliveries, storedDeliveries } from "./history/deliveries.ts";
 import { eventBatch } from "./match/event-batch.ts";
 import { grouping } from "./match/group.ts";
 import { matchEvents } from "./match/match.ts";
-import { prepare } from "./send/prepare.ts";
-import { sendWebhook } from "./send/send.ts";
+import { prepare, type Unseal } from "./send/prepare.ts";
+import { type SendDeps, sendWebhook } from "./send/send.ts";
 import { type EndpointQueues, endpointQueues } from "./share/endpoint-queues.ts";
-import { endpointWork } from "./share/endpoints.ts";
+import { type EndpointsDeps, endpointWork } from "./share/endpoints.ts";
 import { endpointHint } from "./share/hints.ts";
 import { holderNotices } from "./share/holder-notices.ts";
 import { testRequests } from "./test-requests.ts";
 
-export type WebhookPartsDeps = {
-  db: Mongo["db"];
+/** What webhooks use of the program; `natsPrefix` names its streams. */
+export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "templates" | "endpoints"> & {
   nats: Nats;
-  publisher: Publisher;
   subjects: Subjects;
   natsPrefix: string;
   natsReplicas: number;
   directory: Pick<Directory, "webhooksOf">;
   suspensions: Suspensions;
   changes: Changes;
-  announcer: Announcer;
-  client: GuardedClient;
-  unseal: KeyRing["open"];
-  holder: string;
-  /** The server that takes mails to owners; null: nobody is mailed. */
-  mail: { url: string; from: string } | null;
-  metrics: Metrics<"dispatcher">;
-  log: Log;
-  clock: Clock;
-  random: Random;
+  unseal: Unseal;
 };
 
 /** What a dispatcher runs for webhooks, in the order in which it starts. docs/decisions/0041 names the steps of an event. */

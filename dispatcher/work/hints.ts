@@ -36,15 +36,15 @@ export type HintsDeps = {
 export const hints = ({ publisher, subjects, tenant }: HintsDeps): Hints => {
   const planOf = async ({ plan, tenant_id }: Route): Promise<string> => (await tenant(tenant_id))?.plan ?? plan;
   return {
-    message: async ({ message_id, traceparent, ...route }, cause) => {
-      const id = `${message_id}:${cause}`;
-      const subject = subjects.plan(await planOf(route), route.tenant_id);
-      await publisher.publish(subject, { message_id }, { id, traceparent });
+    message: async (of, cause) => {
+      const { message_id, traceparent, tenant_id } = of;
+      const subject = subjects.plan(await planOf(of), tenant_id);
+      await publisher.publish(subject, { message_id }, { id: `${message_id}:${cause}`, traceparent });
     },
-    chunk: async ({ _id, traceparent, ...route }, cause) => {
-      const id = `${_id}:${cause}`;
-      const subject = subjects.deliver(await planOf(route), route.tenant_id);
-      await publisher.publish(subject, { chunk_id: _id }, { id, traceparent });
+    chunk: async (of, cause) => {
+      const { _id, traceparent, tenant_id } = of;
+      const subject = subjects.deliver(await planOf(of), tenant_id);
+      await publisher.publish(subject, { chunk_id: _id }, { id: `${_id}:${cause}`, traceparent });
     },
   };
 };
