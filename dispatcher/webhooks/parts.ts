@@ -3,7 +3,7 @@ import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { worker } from "#core/queue/jetstream/worker.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
-import { eventStream, webhookStream } from "#core/queue/topology.ts";
+import { eventStream, type StreamSpec, webhookStream } from "#core/queue/topology.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
@@ -90,25 +90,27 @@ const handleTimeoutMs = 60_000;
 /** What gives endpoint queues their work: events, and hints that something is due. */
 const workers = (deps: WebhookPartsDeps, deliveries: Deliveries, queues: EndpointQueues): Part[] => {
   const { nats, natsPrefix, natsReplicas, metrics, log } = deps;
-  const common = { nats, timeoutMs: handleTimeoutMs, log, metrics: metrics.queue };
-  const [events, hints] = [eventStream(natsPrefix), webhookStream(natsPrefix)];
+  const on = (spec: StreamSpec) => ({
+    nats,
+    timeoutMs: handleTimeoutMs,
+    log,
+    metrics: metrics.queue,
+    stream: spec.stream.name,
+    repair: () => ensureStream(nats.jsm, spec, natsReplicas),
+  });
   const group = grouping({ ...deps, deliveries, queues });
   return [
     worker({
-      ...common,
+      ...on(eventStream(natsPrefix)),
       name: "webhook events",
-      stream: events.stream.name,
-      repair: () => ensureStream(nats.jsm, events, natsReplicas),
       consumer: "webhooks",
       concurrency: batchesAtOnce,
       parse: eventBatch,
       handle: matchEvents({ ...deps, deliveries, queues, group }),
     }),
     worker({
-      ...common,
+      ...on(webhookStream(natsPrefix)),
       name: "webhook hints",
-      stream: hints.stream.name,
-      repair: () => ensureStream(nats.jsm, hints, natsReplicas),
       consumer: "doorbells",
       concurrency: hintsAtOnce,
       parse: endpointHint,

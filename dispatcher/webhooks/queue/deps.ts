@@ -16,7 +16,7 @@ import type { QueueState } from "./state.ts";
 export type EndpointQueueDeps = {
   endpoints: Pick<WebhookWork, "renew" | "settle" | "disable"> & {
     /** Leaves an endpoint to another process. */
-    makeDue: (endpointId: string) => Promise<void>;
+    makeDueAndHint: (endpointId: string) => Promise<void>;
     announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
   };
   deliveries: Pick<Deliveries, "keep" | "record" | "due" | "nextDueAt" | "buryPage" | "recover">;

@@ -107,7 +107,7 @@ export class Upkeep {
     const { deps, lease, storing, pending, backlog } = this.#parts;
     await Promise.all(storing.drain().map(({ settle }) => settle.promise));
     const isLast = pending.size === 0;
-    if (backlog.isBehind || isLast) await deps.endpoints.makeDue(lease.row._id);
+    if (backlog.isBehind || isLast) await deps.endpoints.makeDueAndHint(lease.row._id);
     backlog.leave();
     if (isLast) this.#end();
     return false;

@@ -26,7 +26,7 @@ export const endpointWork = ({ db, nats: { nc }, publisher, subjects, announcer,
     ...work,
     publishHint,
     /** Has a dispatcher look at an endpoint: as soon as the hint arrives, or after the sweep interval when it is lost. */
-    makeDue: async (id: string): Promise<void> => {
+    makeDueAndHint: async (id: string): Promise<void> => {
       await work.wake([id], sweepAfter(clock.now()));
       await publishHint(id);
     },

@@ -9,7 +9,7 @@ import type { Endpoints } from "./endpoints.ts";
 import type { QueueRegistry } from "./registry.ts";
 
 export type ShareDeps = {
-  endpoints: Pick<Endpoints, "makeDue">;
+  endpoints: Pick<Endpoints, "makeDueAndHint">;
   deliveries: Pick<Deliveries, "keep">;
   suspensions: Pick<Suspensions, "has">;
 };
@@ -43,7 +43,7 @@ export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf"
     for (const { _id } of rows) stored.set(_id, true);
   };
   const notify = async (id: string): Promise<void> => {
-    if (registry.get(id)?.nudge() !== true) await deps.endpoints.makeDue(id);
+    if (registry.get(id)?.nudge() !== true) await deps.endpoints.makeDueAndHint(id);
   };
   /** Leaves deliveries that find no room to the store, from where they are sent later. */
   const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {

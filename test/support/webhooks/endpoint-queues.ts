@@ -95,7 +95,7 @@ const started = (db: Db, holder: string, { send = succeed, deliveries: replaced,
   const queues = endpointQueues({
     endpoints: {
       ...endpoints,
-      makeDue: async (id) => {
+      makeDueAndHint: async (id) => {
         await endpoints.wake([id], sweepAfter(clock.now()));
         hinted.push(id);
       },
