@@ -5,7 +5,7 @@ import type { DueWork } from "#core/storage/work/due.ts";
 export const leaseMs = 30_000;
 const extendEveryMs = 10_000;
 
-/** A lease as the work under it sees it. Both ask the clock, so that they are right before any timer could fire. */
+/** A lease as the work under it sees it. Both ask the clock: after a standstill a timer would fire too late. */
 export type Lease = {
   /** Whether another process may have taken over by now. */
   isLost: () => boolean;

@@ -7,7 +7,7 @@ import { eventBatches } from "#core/storage/events/batches.ts";
 
 export type UnpublishedEventsDeps = EventPublisherDeps & { db: Db; log: Log; metrics: Metrics<"dispatcher"> };
 
-/** Publishes the events that an apiserver stored and was killed before it published them. */
+/** Publishes the events that an apiserver stored and could not publish. */
 export const unpublishedEvents = ({ db, log, metrics, ...queue }: UnpublishedEventsDeps) => {
   const batches = eventBatches(db);
   const part = batchOutbox({ batches, events: eventPublisher(queue), log, metrics: metrics.queue });

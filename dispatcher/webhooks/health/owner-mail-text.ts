@@ -9,7 +9,7 @@ export type OwnerMailFacts = {
   errorClass: WebhookErrorClass | null;
 };
 
-/** The mail to an owner: what fails, since when and why, what comes next, and what to do. Of an address it names the host only. */
+/** The mail to an owner: what fails, since when and why, what comes next, what to do. It names no more than an address's host. */
 export const ownerMailText = (facts: OwnerMailFacts): { subject: string; text: string } => ({
   subject: `${subjects[facts.notice]}: ${nameOf(facts.row)} (${facts.app})`,
   text: [happened(facts), reason(facts), next(facts), remedy(facts)].flat().join("\n\n").concat("\n"),

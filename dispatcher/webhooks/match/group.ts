@@ -71,6 +71,7 @@ const store = async ({ queues, deliveries, clock }: GroupingDeps, { endpoint, ev
   );
   const fresh = once.filter(({ id }) => !known.has(id));
   const rows = batchesOf(fresh).map((batch) => batchDeliveryOf(endpoint, batch, clock.now()));
-  const count = rows.length + (known.size > 0 ? 1 : 0); // whoever stored a known one may have been killed before it notified anybody
+  // one more than there are, when some are known: whoever stored those may have been killed before it notified anybody
+  const count = rows.length + (known.size > 0 ? 1 : 0);
   await queues.share(endpoint, count, () => rows, { isStoredFirst: true });
 };

@@ -18,15 +18,15 @@ export class Backlog {
   readonly #endpointId: string;
   #isBehind = true;
   #isReading = false;
-  /** When nothing due was left last, ms. */
+  /** When the store had nothing due for the last time, ms. */
   #levelMs: number;
   /** When the next retry that we know of is due. */
   #retryAtMs = never;
-  /** The store has no other retries. */
+  /** Whether all retries in the store are known. */
   #knowsRetries = false;
   #readMs = 0;
   #rows = pageRows.least;
-  /** Of a body, as the last page had them; at first what the largest has. */
+  /** Mean size of a body on the last page; before, the largest that there may be. */
   #characters = maxWebhookBytes;
   readonly #memory: ReadMemory;
 
@@ -107,7 +107,7 @@ export class Backlog {
     const limit = Math.min(this.#rows, fitting) + pending.size; // those in memory may be among what is read
     const due = (status: "pending" | "failed") => this.#deliveries.due(this.#endpointId, { status, now, limit });
     const read = async () => {
-      const rows = alternating(await Promise.all([due("pending"), due("failed")])); // a part of both, should not all fit
+      const rows = alternating(await Promise.all([due("pending"), due("failed")])); // in turn, should not all fit
       if (rows.length > 0) this.#characters = Math.max(1, charactersOf(rows) / rows.length);
       return rows;
     };

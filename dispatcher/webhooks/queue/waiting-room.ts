@@ -10,7 +10,7 @@ export type WaitingRoomDeps = {
 
 /** Callers that have new deliveries for an endpoint queue and wait for room, in the order in which they came. */
 export type WaitingRoom = {
-  /** Resolves when there is room for `count` deliveries, or for `most` when that is less. Null: there is room, or waiting is not worth it. */
+  /** Resolves when there is room for `count` deliveries, at most `most`. Null when there is, or waiting is not worth it. */
   enter: (count: number, most: number) => Promise<void> | null;
   /** Lets in callers for whom there is room, and those who have waited long enough. To be called often. */
   admit: () => void;

@@ -75,10 +75,11 @@ export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf"
       const isResting = endpoint.paused || isDisabled || deps.suspensions.has(endpoint.tenant_id);
       const queue = isResting ? null : await registry.queueOf(endpoint._id);
       const room = whenRoom(queue, count);
-      if (room !== null) await room; // without a wait, room is used before anybody else's delivery comes
+      if (room !== null) await room; // else nothing is awaited: the room that there is must not be given to others
       const rows = make().filter(({ _id }) => !stored.has(_id));
       await (isDisabled ? keepAll(rows.map(missed)) : place(endpoint._id, queue, { rows, free, isStoredFirst }));
-      if (rows.length < count && !isDisabled) await notify(endpoint._id); // whoever stored the others may have been killed before it notified anybody
+      // whoever stored the others may have been killed before it notified anybody
+      if (rows.length < count && !isDisabled) await notify(endpoint._id);
     } finally {
       freeAll();
     }

@@ -35,8 +35,11 @@ export const succeed: SendWebhook = async (_endpoint, { _id, attempt }) => ({
 });
 
 /** Shares deliveries that are made already. */
-export const share = (some: EndpointQueues, endpoint: WebhookRow, rows: readonly WebhookDeliveryRow[]): Promise<void> =>
-  some.share(endpoint, rows.length, () => rows);
+export const share = (
+  queues: EndpointQueues,
+  endpoint: WebhookRow,
+  rows: readonly WebhookDeliveryRow[],
+): Promise<void> => queues.share(endpoint, rows.length, () => rows);
 
 /** EndpointQueues on a real database of their own, with requests that always succeed. To be made inside of a `describe`. */
 export const endpointQueueTests = (name: string) => {
@@ -57,7 +60,7 @@ export const endpointQueueTests = (name: string) => {
     deliveries: () => webhookDeliveries(db()),
     deliveriesOf: ({ _id }: WebhookRow) => webhookDeliveries(db()).rows.find({ endpoint_id: _id }).toArray(),
     /** Waits until an endpoint was given back: it is kept for 2 s after its last request. */
-    isLetGo: (endpoint: WebhookRow) => until(async () => (await endpointNow(endpoint))?.lease === null, 20_000),
+    isGivenBack: (endpoint: WebhookRow) => until(async () => (await endpointNow(endpoint))?.lease === null, 20_000),
     anEndpoint: async (over: Partial<WebhookRow> = {}): Promise<WebhookRow> => {
       const row = aWebhook({ _id: `whk_${++made}`, last_success_at: new Date(), ...over });
       await work().rows.insertOne({ ...row });

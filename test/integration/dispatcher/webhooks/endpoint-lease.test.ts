@@ -8,7 +8,7 @@ const clock = { now: () => new Date() };
 
 describe("the queues of an endpoint", function () {
   this.timeout(60_000);
-  const { work, endpointNow, deliveries, deliveriesOf, isLetGo, anEndpoint, rowsFor, aDispatcher } =
+  const { work, endpointNow, deliveries, deliveriesOf, isGivenBack, anEndpoint, rowsFor, aDispatcher } =
     endpointQueueTests("leases");
 
   it("notice a delivery that is stored after they looked for the last time", async () => {
@@ -26,20 +26,20 @@ describe("the queues of an endpoint", function () {
       }
       return found;
     };
-    const { queues: some, sent } = await aDispatcher({ deliveries: { nextDueAt } });
-    await some.answer(endpoint._id);
+    const { queues, sent } = await aDispatcher({ deliveries: { nextDueAt } });
+    await queues.answer(endpoint._id);
     await until(() => sent.length === 2, 15_000); // they look for the last time when nothing was sent for 2 s
-    await isLetGo(endpoint);
+    await isGivenBack(endpoint);
     expect(await endpointNow(endpoint)).to.include({ due_at: null });
   });
 
   it("leave an endpoint to the process that holds its lease: what comes is stored, and its holder is notified", async () => {
     const endpoint = await anEndpoint();
     const leased = await work().take(endpoint._id, { holder: "other", now: clock.now(), leaseMs: 30_000 });
-    const { queues: some, sent, hinted, notified } = await aDispatcher();
-    await share(some, endpoint, rowsFor(endpoint, 3));
+    const { queues, sent, hinted, notified } = await aDispatcher();
+    await share(queues, endpoint, rowsFor(endpoint, 3));
     expect(hinted).to.deep.equal([endpoint._id]);
-    await some.answer(endpoint._id);
+    await queues.answer(endpoint._id);
     expect(notified).to.deep.equal([endpoint._id]);
     expect(sent).to.deep.equal([]);
     expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(Array(3).fill("pending"));
@@ -52,8 +52,8 @@ describe("the queues of an endpoint", function () {
     await deliveries().keep(rowsFor(endpoint, 1));
     const ago = new Date(Date.now() - 31_000);
     const dead = await work().take(endpoint._id, { holder: "dead", now: ago, leaseMs: 30_000 });
-    const { queues: some, sent } = await aDispatcher();
-    await some.answer(endpoint._id);
+    const { queues, sent } = await aDispatcher();
+    await queues.answer(endpoint._id);
     await until(() => sent.length === 1);
     if (dead === null) throw new Error("the endpoint was free");
     expect(await work().settle(dead, null, {})).to.equal(false);
@@ -64,12 +64,12 @@ describe("the queues of an endpoint", function () {
     const endpoint = await anEndpoint();
     let shiftMs = 0;
     const shifted = { now: () => new Date(Date.now() + shiftMs) };
-    const { queues: some, sent } = await aDispatcher({ clock: shifted });
-    await share(some, endpoint, rowsFor(endpoint, 1));
+    const { queues, sent } = await aDispatcher({ clock: shifted });
+    await share(queues, endpoint, rowsFor(endpoint, 1));
     const other = { holder: "other", now: new Date(Date.now() + 31_000), leaseMs: 60_000 };
     expect(await work().take(endpoint._id, other)).to.not.equal(null);
     shiftMs = 31_000;
-    await share(some, endpoint, rowsFor(endpoint, 4));
+    await share(queues, endpoint, rowsFor(endpoint, 4));
     expect(sent).to.have.length(1);
     expect((await deliveriesOf(endpoint)).filter(({ status }) => status === "pending")).to.have.length(4);
   });
@@ -78,32 +78,32 @@ describe("the queues of an endpoint", function () {
     const endpoint = await anEndpoint();
     let shiftMs = 0;
     const shifted = { now: () => new Date(Date.now() + shiftMs) };
-    const { queues: some, hinted } = await aDispatcher({ clock: shifted });
-    await share(some, endpoint, rowsFor(endpoint, 1));
+    const { queues, hinted } = await aDispatcher({ clock: shifted });
+    await share(queues, endpoint, rowsFor(endpoint, 1));
     const now = new Date(Date.now() + 31_000);
     const other = await work().take(endpoint._id, { holder: "other", now, leaseMs: 30_000 });
     if (other === null) throw new Error("the lease had run out");
     expect(await work().settle(other, null, {})).to.equal(true); // it found nothing to do, and looks no more by itself
     shiftMs = 31_000;
-    await share(some, endpoint, rowsFor(endpoint, 3));
+    await share(queues, endpoint, rowsFor(endpoint, 3));
     await until(() => hinted.includes(endpoint._id));
     expect((await endpointNow(endpoint))?.due_at).to.be.instanceOf(Date);
-    await until(async () => (await some.answer(endpoint._id)).kind === "done");
+    await until(async () => (await queues.answer(endpoint._id)).kind === "done");
     await until(async () => (await deliveriesOf(endpoint)).every(({ status }) => status === "success"));
   });
 
   it("finish what is under way when they stop, and leave the rest due", async () => {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 50));
-    const { queues: some, sent } = await aDispatcher({
+    const { queues, sent } = await aDispatcher({
       send: async (...given) => {
         await new Promise((resolve) => setTimeout(resolve, 300)); // a slow endpoint
         return succeed(...given);
       },
     });
-    await some.answer(endpoint._id);
+    await queues.answer(endpoint._id);
     await until(() => sent.length >= 10);
-    await some.stop(AbortSignal.timeout(10_000));
+    await queues.stop(AbortSignal.timeout(10_000));
     const after = await endpointNow(endpoint);
     expect(after?.lease).to.equal(null);
     expect(after?.due_at).to.be.instanceOf(Date);
@@ -115,15 +115,15 @@ describe("the queues of an endpoint", function () {
   it("do not enable an endpoint that somebody disabled meanwhile, and end what waits for it", async () => {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 30));
-    const { queues: some } = await aDispatcher({
+    const { queues } = await aDispatcher({
       send: async (...given) => {
         await work().rows.updateOne({ _id: endpoint._id }, { $set: { status: "disabled" } });
-        some.refresh(endpoint._id);
+        queues.refresh(endpoint._id);
         return succeed(...given);
       },
     });
-    await some.answer(endpoint._id);
-    await isLetGo(endpoint);
+    await queues.answer(endpoint._id);
+    await isGivenBack(endpoint);
     expect(await endpointNow(endpoint)).to.include({ status: "disabled", due_at: null });
     expect((await deliveriesOf(endpoint)).filter(({ due_at }) => due_at !== null)).to.deep.equal([]);
   });
@@ -139,15 +139,15 @@ describe("the queues of an endpoint", function () {
     it(what, async () => {
       const endpoint = await anEndpoint();
       await deliveries().keep(rowsFor(endpoint, 1));
-      const { queues: some, sent } = await aDispatcher({
+      const { queues, sent } = await aDispatcher({
         send: async (...given) => {
           if (url !== undefined) await work().rows.updateOne({ _id: endpoint._id }, { $set: { url } });
           const { result } = await succeed(...given);
           return { result: { ...result, status: "dead", delivered_at: null }, isGone: true };
         },
       });
-      await some.answer(endpoint._id);
-      await isLetGo(endpoint);
+      await queues.answer(endpoint._id);
+      await isGivenBack(endpoint);
       expect(sent).to.have.length(1);
       expect(await endpointNow(endpoint)).to.include({ status });
     });
@@ -156,15 +156,15 @@ describe("the queues of an endpoint", function () {
     const endpoint = await anEndpoint({ failure_count: 3, streak_since: new Date() });
     await deliveries().keep(rowsFor(endpoint, 1));
     const inAnHour = new Date(Date.now() + 3_600_000);
-    const { queues: some, sent } = await aDispatcher({
+    const { queues, sent } = await aDispatcher({
       send: async (...given) => {
         await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew, $inc: { due_changes: 1 } });
         const { result, ...rest } = await succeed(...given);
         return { ...rest, result: { ...result, status: "failed", due_at: inAnHour, delivered_at: null } };
       },
     });
-    await some.answer(endpoint._id);
-    await isLetGo(endpoint);
+    await queues.answer(endpoint._id);
+    await isGivenBack(endpoint);
     expect(sent).to.have.length(1);
     expect(await endpointNow(endpoint)).to.include({ status: "active", failure_count: 0, streak_since: null });
   });
@@ -181,13 +181,13 @@ describe("the queues of an endpoint", function () {
   it("store the outcome of a delivery that another process has stored as waiting meanwhile", async () => {
     const endpoint = await anEndpoint();
     const rows = rowsFor(endpoint, 2);
-    const { queues: some } = await aDispatcher({
+    const { queues } = await aDispatcher({
       send: async (...given) => {
         await deliveries().keep(rows);
         return succeed(...given);
       },
     });
-    await share(some, endpoint, rows);
+    await share(queues, endpoint, rows);
     expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(["success", "success"]);
   });
 });

@@ -8,12 +8,12 @@ import { endpointQueueTests, share, succeed } from "../../../support/webhooks/en
 
 describe("an endpoint queue loses nothing", function () {
   this.timeout(60_000);
-  const { work, endpointNow, deliveries, isLetGo, anEndpoint, rowsFor, aDispatcher } =
+  const { work, endpointNow, deliveries, isGivenBack, anEndpoint, rowsFor, aDispatcher } =
     endpointQueueTests("nothing_lost");
 
   /** Shares a delivery each quarter of a second, so that the queue is never quiet, until something is so. */
-  const busyUntil = async (some: EndpointQueues, endpoint: WebhookRow, isSo: () => boolean): Promise<void> => {
-    const busy = setInterval(() => void share(some, endpoint, rowsFor(endpoint, 1)), 250);
+  const busyUntil = async (queues: EndpointQueues, endpoint: WebhookRow, isSo: () => boolean): Promise<void> => {
+    const busy = setInterval(() => void share(queues, endpoint, rowsFor(endpoint, 1)), 250);
     await until(isSo, 20_000).finally(() => clearInterval(busy));
   };
   /** The first request of these fails, to be tried again so much later. */
@@ -31,18 +31,18 @@ describe("an endpoint queue loses nothing", function () {
     const endpoint = await anEndpoint();
     const rows = rowsFor(endpoint, 3);
     const delaysMs = new Map(rows.map(({ _id }, i) => [_id, 1_000 * (i + 1)]));
-    const { queues: some, sent } = await aDispatcher({ send: failFirst(delaysMs) });
-    await share(some, endpoint, rows);
+    const { queues, sent } = await aDispatcher({ send: failFirst(delaysMs) });
+    await share(queues, endpoint, rows);
     const times = (id: string): number => sent.filter((one) => one === id).length;
-    await busyUntil(some, endpoint, () => rows.every(({ _id }) => times(_id) === 2));
+    await busyUntil(queues, endpoint, () => rows.every(({ _id }) => times(_id) === 2));
   });
 
   it("of what waited when it was opened, though it is due only later", async () => {
     const endpoint = await anEndpoint();
     const [later] = rowsFor(endpoint, 1) as [WebhookDeliveryRow];
     await deliveries().keep([{ ...later, status: "failed", attempt: 1, due_at: new Date(Date.now() + 2_000) }]);
-    const { queues: some, sent } = await aDispatcher();
-    await busyUntil(some, endpoint, () => sent.includes(later._id));
+    const { queues, sent } = await aDispatcher();
+    await busyUntil(queues, endpoint, () => sent.includes(later._id));
   });
 
   it("when a look into the store failed", async () => {
@@ -55,23 +55,23 @@ describe("an endpoint queue loses nothing", function () {
       if (isFirst) throw new Error("the store is away");
       return stored.due(id, what);
     };
-    const { queues: some, sent } = await aDispatcher({ deliveries: { due } });
-    await share(some, endpoint, rowsFor(endpoint, 1));
+    const { queues, sent } = await aDispatcher({ deliveries: { due } });
+    await share(queues, endpoint, rowsFor(endpoint, 1));
     await stored.keep([waiting]);
-    some.nudge(endpoint._id);
-    await busyUntil(some, endpoint, () => sent.includes(waiting._id));
+    queues.nudge(endpoint._id);
+    await busyUntil(queues, endpoint, () => sent.includes(waiting._id));
     expect(failures).to.be.above(0);
   });
 
   it("of a delivery that a process stored before it was killed, without notifying anybody", async () => {
     const endpoint = await anEndpoint();
-    const { queues: some, sent } = await aDispatcher();
-    await share(some, endpoint, rowsFor(endpoint, 1)); // now it has looked
+    const { queues, sent } = await aDispatcher();
+    await share(queues, endpoint, rowsFor(endpoint, 1)); // now it has looked
     await until(() => sent.length === 1);
     const [waiting] = rowsFor(endpoint, 1) as [WebhookDeliveryRow];
     await deliveries().keep([waiting]);
-    await some.share(endpoint, 1, () => []); // its event comes again
-    await busyUntil(some, endpoint, () => sent.includes(waiting._id));
+    await queues.share(endpoint, 1, () => []); // its event comes again
+    await busyUntil(queues, endpoint, () => sent.includes(waiting._id));
   });
 
   it("and ends when it is released while it looks into the store", async () => {
@@ -85,13 +85,13 @@ describe("an endpoint queue loses nothing", function () {
       if (isSlow) await goOn.promise;
       return stored.due(id, what);
     };
-    const { queues: some, sent } = await aDispatcher({ deliveries: { due } });
-    await share(some, endpoint, rowsFor(endpoint, 1)); // its queue is open
+    const { queues, sent } = await aDispatcher({ deliveries: { due } });
+    await share(queues, endpoint, rowsFor(endpoint, 1)); // its queue is open
     await stored.keep(rowsFor(endpoint, 3));
     isSlow = true;
-    some.nudge(endpoint._id);
+    queues.nudge(endpoint._id);
     await looking.promise;
-    const stopping = some.stop(AbortSignal.timeout(20_000));
+    const stopping = queues.stop(AbortSignal.timeout(20_000));
     goOn.resolve();
     await stopping;
     const row = await endpointNow(endpoint);
@@ -106,7 +106,7 @@ describe("an endpoint queue loses nothing", function () {
     const recovery = { id: "rec_1", kind: "recover", status: null, event_type: null, ...window, ...progress } as const;
     const endpoint = await anEndpoint({ recovery });
     const paging = Promise.withResolvers<void>();
-    const { queues: some } = await aDispatcher({
+    const { queues } = await aDispatcher({
       deliveries: {
         recover: async (row) => {
           paging.resolve();
@@ -115,9 +115,9 @@ describe("an endpoint queue loses nothing", function () {
         },
       },
     });
-    await some.answer(endpoint._id);
+    await queues.answer(endpoint._id);
     await paging.promise;
-    await some.stop(AbortSignal.timeout(20_000));
+    await queues.stop(AbortSignal.timeout(20_000));
     const row = await endpointNow(endpoint);
     expect([row?.lease, row?.recovery?.completed_at]).to.deep.equal([null, null]);
     expect(row?.due_at).to.be.an.instanceOf(Date);
@@ -127,19 +127,19 @@ describe("an endpoint queue loses nothing", function () {
     const endpoint = await anEndpoint({ max_in_flight: 1 });
     const blocked = Promise.withResolvers<void>();
     const rows = rowsFor(endpoint, 3);
-    const { queues: some, sent } = await aDispatcher({
+    const { queues, sent } = await aDispatcher({
       send: async (...request) => {
         await blocked.promise;
         return succeed(...request);
       },
     });
     await deliveries().keep(rows);
-    await some.answer(endpoint._id);
-    await until(() => some.levels.inFlight() === 1);
-    await share(some, endpoint, rows); // their events come again
+    await queues.answer(endpoint._id);
+    await until(() => queues.levels.inFlight() === 1);
+    await share(queues, endpoint, rows); // their events come again
     await work().rows.updateOne({ _id: endpoint._id }, { $set: { paused: true } });
     blocked.resolve();
-    await isLetGo(endpoint);
+    await isGivenBack(endpoint);
     expect(sent.length).to.be.above(0);
   });
 });
