@@ -5,7 +5,7 @@ import { Backlog } from "./backlog.ts";
 import type { EndpointQueueDeps, QueueParts } from "./deps.ts";
 import { EndpointLease } from "./endpoint-lease.ts";
 import { type Item, newItem, PendingDeliveries } from "./pending-deliveries.ts";
-import { Requests } from "./requests.ts";
+import { Requests } from "./sending.ts";
 import { QueueState } from "./state.ts";
 import { Storing } from "./storing.ts";
 import { Upkeep } from "./upkeep.ts";

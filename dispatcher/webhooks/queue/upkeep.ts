@@ -1,5 +1,5 @@
 import { isShort, type QueueParts } from "./deps.ts";
-import type { Requests } from "./requests.ts";
+import type { Requests } from "./sending.ts";
 import type { Storing } from "./storing.ts";
 
 /** An idle queue is given back after so long: endpoints with some traffic stay. */
