@@ -5,7 +5,7 @@ import { Backlog } from "./backlog.ts";
 import type { EndpointQueueDeps, QueueParts } from "./deps.ts";
 import { EndpointLease } from "./endpoint-lease.ts";
 import { type Item, newItem, PendingDeliveries } from "./pending-deliveries.ts";
-import { Requests } from "./sending.ts";
+import { Sending } from "./sending.ts";
 import { QueueState } from "./state.ts";
 import { Storing } from "./storing.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -20,7 +20,7 @@ export class EndpointQueue {
   readonly tenantId: string;
   readonly #parts: QueueParts;
   readonly #storing: Storing;
-  readonly #requests: Requests;
+  readonly #sending: Sending;
   readonly #upkeep: Upkeep;
   readonly #waiting = waitingRoom({
     nowMs: () => this.#parts.nowMs(),
@@ -43,14 +43,14 @@ export class EndpointQueue {
       allowance: allowance(lease, nowMs()),
     };
     this.#storing = new Storing(this.#parts);
-    this.#requests = new Requests(this.#parts, this.#storing, {
+    this.#sending = new Sending(this.#parts, this.#storing, {
       short: () => void this.#upkeep.run(),
       gone: () => this.refresh(),
     });
     this.#upkeep = new Upkeep({
       ...this.#parts,
       storing: this.#storing,
-      requests: this.#requests,
+      sending: this.#sending,
       admit: () => this.#waiting.admit(),
     });
   }
@@ -135,7 +135,7 @@ export class EndpointQueue {
 
   #add(item: Item): void {
     this.#parts.pending.add(item);
-    this.#requests.begin();
+    this.#sending.begin();
   }
 
   async #storeFirst(item: Item): Promise<void> {

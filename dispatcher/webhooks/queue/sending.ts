@@ -6,7 +6,7 @@ import type { Item } from "./pending-deliveries.ts";
 import type { Storing } from "./storing.ts";
 
 /** Makes the requests of an endpoint queue: as many at once, and as many a second, as the endpoint admits. */
-export class Requests {
+export class Sending {
   readonly #parts: QueueParts;
   readonly #storing: Storing;
   readonly #on: { short: () => void; gone: () => void };

@@ -1,5 +1,5 @@
 import { isShort, type QueueParts } from "./deps.ts";
-import type { Requests } from "./sending.ts";
+import type { Sending } from "./sending.ts";
 import type { Storing } from "./storing.ts";
 
 /** An idle queue is given back after so long: endpoints with some traffic stay. */
@@ -7,7 +7,7 @@ const idleMs = 2_000;
 
 export type UpkeepDeps = QueueParts & {
   storing: Storing;
-  requests: Requests;
+  sending: Sending;
   /** Lets callers in that wait for room. */
   admit: () => void;
 };
@@ -24,7 +24,7 @@ export class Upkeep {
 
   /** Does what there is to do, one run at a time. Never rejects: what failed is tried again by the next call. */
   async run(): Promise<void> {
-    const { deps, state, lease, requests, admit } = this.#parts;
+    const { deps, state, lease, sending, admit } = this.#parts;
     if (this.#isRunning || state.phase === "closed") return;
     this.#isRunning = true;
     let isMore = false;
@@ -37,7 +37,7 @@ export class Upkeep {
     this.#isRunning = false;
     admit();
     if (isMore) setImmediate(() => void this.run());
-    else if (this.#failures === 0) requests.begin();
+    else if (this.#failures === 0) sending.begin();
   }
 
   /** True when there is more to do at once. */
@@ -57,11 +57,11 @@ export class Upkeep {
   }
 
   async #renew(): Promise<void> {
-    const { deps, lease, state, requests, backlog } = this.#parts;
+    const { deps, lease, state, sending, backlog } = this.#parts;
     const before = await lease.renew();
     state.isGone = false;
     const { row } = lease;
-    if (row.rate_per_second !== before.rate_per_second) requests.changePace(row.rate_per_second);
+    if (row.rate_per_second !== before.rate_per_second) sending.changePace(row.rate_per_second);
     if (row.due_changes !== before.due_changes) backlog.lookAnew();
     if (row.status !== before.status) deps.endpoints.announce(row);
   }
@@ -114,9 +114,9 @@ export class Upkeep {
   }
 
   #end(): void {
-    const { state, requests, admit } = this.#parts;
+    const { state, sending, admit } = this.#parts;
     state.end();
-    requests.stop();
+    sending.stop();
     admit();
   }
 }
