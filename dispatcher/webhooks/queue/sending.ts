@@ -1,7 +1,7 @@
 import { healthAfter } from "#core/domain/webhooks/health.ts";
 import { disableGone } from "../health/disable-gone.ts";
+import { type Pace, pace } from "../send/pace.ts";
 import { isShort, type QueueParts } from "./deps.ts";
-import { type Pace, pace } from "./pace.ts";
 import type { Item } from "./pending-deliveries.ts";
 import type { Storing } from "./storing.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { pace } from "../../../../../dispatcher/webhooks/queue/pace.ts";
+import { pace } from "../../../../../dispatcher/webhooks/send/pace.ts";
 
 describe("a pace", () => {
   it("sets no limit when there is none", () => {
