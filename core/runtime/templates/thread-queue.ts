@@ -89,7 +89,7 @@ const isQuick =
   };
 
 /** A queue from which each key gives one item in turn. */
-const fairQueue = <T>(): FairQueue<T> => {
+const fairQueue = <T>() => {
   const lists = new Map<string, T[]>();
   let size = 0;
   const listOf = (key: string): T[] => {
@@ -110,16 +110,9 @@ const fairQueue = <T>(): FairQueue<T> => {
     return taken;
   };
   return {
-    add: (key, item) => void listOf(key).push(item),
-    putBack: (key, item) => void listOf(key).unshift(item),
+    add: (key: string, item: T) => void listOf(key).push(item),
+    putBack: (key: string, item: T) => void listOf(key).unshift(item),
     take,
     size: () => size,
   };
-};
-
-type FairQueue<T> = {
-  add: (key: string, item: T) => void;
-  putBack: (key: string, item: T) => void;
-  take: (most: number) => T[];
-  size: () => number;
 };
