@@ -24,7 +24,6 @@ import { type SendDeps, sendWebhook } from "./send/send.ts";
 import { type EndpointQueues, endpointQueues } from "./share/endpoint-queues.ts";
 import { type EndpointsDeps, endpointWork } from "./share/endpoints.ts";
 import { endpointHint } from "./share/hints.ts";
-import { holderNotices } from "./share/holder-notices.ts";
 import { testRequests } from "./test-requests.ts";
 
 /** What webhooks use of the program; `natsPrefix` names its streams. */
@@ -60,7 +59,6 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
     parts: [
       templates,
       stats,
-      holderNotices(deps, queues.nudge),
       queues,
       testRequests({
         ...deps,

@@ -10,7 +10,7 @@ import { type Share, type ShareDeps, sharing } from "./share.ts";
 
 export type EndpointQueuesDeps = QueueRegistryDeps &
   ShareDeps & {
-    endpoints: Pick<Endpoints, "exists" | "notifyHolder">;
+    endpoints: Pick<Endpoints, "exists" | "notifyHolder" | "onNotice">;
     deliveries: Pick<Deliveries, "removePage">;
     suspensions: Pick<Suspensions, "onResume">;
   };
@@ -20,8 +20,6 @@ export type EndpointQueues = Part & {
   share: Share;
   /** Answers an endpoint hint: the endpoint has due deliveries, or is gone. */
   answer: (endpointId: string) => Promise<Settlement>;
-  /** Another process has stored deliveries for an endpoint; its queue may be here. */
-  nudge: (endpointId: string) => void;
   /** The configuration of an endpoint changed; `*` is any. */
   refresh: (endpointId: string) => void;
   levels: WebhookLevels;
@@ -36,14 +34,17 @@ export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
     for (const queue of registry.all()) if (queue.tenantId === tenantId) queue.nudge();
   });
   let timer: NodeJS.Timeout | undefined;
+  let endNotices: (() => void) | undefined;
   return {
     name: "webhook endpoint queues",
     start: async () => {
+      endNotices = await deps.endpoints.onNotice((id) => registry.get(id)?.nudge());
       timer = setInterval(registry.tick, tickMs);
     },
     stop: async (signal) => {
       await Promise.race([registry.closeAll(), signal.aborted || once(signal, "abort")]);
       clearInterval(timer);
+      endNotices?.();
     },
     share: sharing(deps, registry),
     answer: async (id) => {
@@ -62,7 +63,6 @@ export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
         return { kind: "retry", delayMs: tickMs, reason: "there is more to remove" };
       return { kind: "done" };
     },
-    nudge: (id) => void registry.get(id)?.nudge(),
     refresh: (id) => {
       if (id === "*") for (const queue of registry.all()) queue.refresh();
       else registry.get(id)?.refresh();

@@ -37,6 +37,16 @@ export const endpointWork = ({ db, nats: { nc }, publisher, subjects, announcer,
     notifyHolder: (id: string): void => {
       if (!nc.isClosed()) nc.publish(subjects.newDeliveries(), id);
     },
+    /** Calls the listener for each such notice, whichever process holds the lease. The answer ends that. */
+    onNotice: async (listener: (endpointId: string) => void): Promise<() => void> => {
+      const subscription = nc.subscribe(subjects.newDeliveries(), {
+        callback: (error, message) => {
+          if (error === null) listener(message.string());
+        },
+      });
+      await nc.flush();
+      return () => subscription.unsubscribe();
+    },
     /** Announces to every process that an endpoint changed. */
     announce: ({ _id, app_id: appId }: Pick<WebhookRow, "_id" | "app_id">): void =>
       announcer.changed(webhookCollection.name, _id, appId),

@@ -95,6 +95,7 @@ const started = (db: Db, holder: string, { send = succeed, deliveries: replaced,
   const [sent, stored, hinted, notified]: [string[], string[], string[], string[]] = [[], [], [], []];
   const { keep, record, ...reads } = webhookDeliveries(db);
   const endpoints = webhookWork(db);
+  let notify: (endpointId: string) => void = () => {};
   const queues = endpointQueues({
     endpoints: {
       ...endpoints,
@@ -103,6 +104,10 @@ const started = (db: Db, holder: string, { send = succeed, deliveries: replaced,
         hinted.push(id);
       },
       notifyHolder: (id) => void notified.push(id),
+      onNotice: async (listener) => {
+        notify = listener;
+        return () => {};
+      },
       announce: () => {},
     },
     deliveries: {
@@ -128,5 +133,5 @@ const started = (db: Db, holder: string, { send = succeed, deliveries: replaced,
     log: createLog({ program: "dispatcher", level: "fatal" }),
     clock: given,
   });
-  return { queues, sent, stored, hinted, notified };
+  return { queues, sent, stored, hinted, notified, notify: (id: string) => notify(id) };
 };

@@ -55,10 +55,10 @@ describe("an endpoint queue loses nothing", function () {
       if (isFirst) throw new Error("the store is away");
       return stored.due(id, what);
     };
-    const { queues, sent } = await aDispatcher({ deliveries: { due } });
+    const { queues, sent, notify } = await aDispatcher({ deliveries: { due } });
     await share(queues, endpoint, rowsFor(endpoint, 1));
     await stored.keep([waiting]);
-    queues.nudge(endpoint._id);
+    notify(endpoint._id);
     await busyUntil(queues, endpoint, () => sent.includes(waiting._id));
     expect(failures).to.be.above(0);
   });
@@ -85,11 +85,11 @@ describe("an endpoint queue loses nothing", function () {
       if (isSlow) await goOn.promise;
       return stored.due(id, what);
     };
-    const { queues, sent } = await aDispatcher({ deliveries: { due } });
+    const { queues, sent, notify } = await aDispatcher({ deliveries: { due } });
     await share(queues, endpoint, rowsFor(endpoint, 1)); // its queue is open
     await stored.keep(rowsFor(endpoint, 3));
     isSlow = true;
-    queues.nudge(endpoint._id);
+    notify(endpoint._id);
     await looking.promise;
     const stopping = queues.stop(AbortSignal.timeout(20_000));
     goOn.resolve();
