@@ -39,12 +39,12 @@ import { guardedClient } from "./net/guarded/client.ts";
 import { http2Pool } from "./net/http2/pool.ts";
 import { peopleParts } from "./people/parts.ts";
 import { webhookParts } from "./webhooks/parts.ts";
-import { leftEvents } from "./work/event-batches.ts";
 import { chunkHint, hints, messageHint } from "./work/hints.ts";
-import { lanes } from "./work/plan-workers.ts";
+import { planWorkers } from "./work/plan-workers.ts";
 import { streams } from "./work/streams.ts";
 import { suspensions } from "./work/suspensions.ts";
 import { timerSources } from "./work/timer-sources.ts";
+import { unpublishedEvents } from "./work/unpublished-events.ts";
 
 /** What of the settings the parts need; `config/dispatcher.ts` describes each. */
 export type Settings = {
@@ -84,7 +84,7 @@ export const parts = (made: Made): Part[] => {
   const sends = sending(made, shared);
   const { natsPrefix, natsReplicas } = made.config;
   const webhooks = webhookParts({ ...made, ...shared, natsPrefix, natsReplicas, mail: mailOf(made.config) });
-  const left = leftEvents({ ...made, ...shared });
+  const left = unpublishedEvents({ ...made, ...shared });
   const people = peopleParts({ ...made, db: mongo.db, events: eventPublisher(shared), metrics: metrics.queue });
   const sources = [
     ...timerSources({ db: mongo.db, hints: sends.hints, flush: sends.outbox.flush }),
@@ -101,7 +101,7 @@ export const parts = (made: Made): Part[] => {
     left.part,
     ...people.parts,
     accountsPart(sends.accounts, shared.client),
-    workLanes(made, sends.pipeline, shared.changes.on),
+    workersOfPlans(made, sends.pipeline, shared.changes.on),
     ...webhooks.parts,
     purging(made),
     timers({ sources, holder, clock, log, db: mongo.db, metrics: metrics.queue }),
@@ -249,10 +249,10 @@ const turnsAtOnce = 32;
 /** Longer than the slowest chunk that keeps its lease: 500 mails at one a second. */
 const workTimeoutMs = 900_000;
 
-const workLanes = (
+const workersOfPlans = (
   { config, mongo, nats, log, metrics }: Made,
   steps: Pipeline,
-  onChange: Parameters<typeof lanes>[0]["onChange"],
+  onChange: Parameters<typeof planWorkers>[0]["onChange"],
 ): Part => {
   const streamOf = (plan: string, backlogPerTenant: number) =>
     planStream(config.natsPrefix, { name: plan, backlogPerTenant });
@@ -285,7 +285,7 @@ const workLanes = (
       }),
     ];
   };
-  return lanes({
+  return planWorkers({
     plans: async () => (await plansOf(mongo).find().toArray()).map(({ _id }) => _id),
     open,
     onChange,

@@ -4,7 +4,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
-import { type Hold, holding } from "../work/lease.ts";
+import { type Lease, underLease } from "../work/lease.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { Delivered, Work } from "./deliver.ts";
 
@@ -21,8 +21,8 @@ export type ChunkDeps = {
   recipientsOfRetries: (chunkId: string) => Promise<string[]>;
   message: (id: string) => Promise<MessageRow | null>;
   app: (id: string) => Promise<AppRow | null>;
-  deliver: (work: Work, hold: Hold) => Promise<Delivered>;
-  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered, hold: Hold) => Promise<boolean>;
+  deliver: (work: Work, hold: Lease) => Promise<Delivered>;
+  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered, hold: Lease) => Promise<boolean>;
   count: (messageId: string, fresh: readonly DeliveryRow[]) => Promise<void>;
   /** Rings the message's hint: there may be room for its next chunk, or it may be complete. */
   ring: (
@@ -60,7 +60,7 @@ const run = async (deps: ChunkDeps, taken: ChunkRow): Promise<Settlement> => {
   const chunk = await withoutRetried(deps, taken);
   const extend = (now: Date) => deps.extend(chunk, now);
   const { delivered, complete } = await suspensions.during(chunk.tenant_id, (suspended) =>
-    holding({ taken, extend, stops: [deps.stopping, suspended], clock: deps.clock }, (hold) =>
+    underLease({ taken, extend, stops: [deps.stopping, suspended], clock: deps.clock }, (hold) =>
       send(deps, { chunk, message, app }, hold),
     ),
   );
@@ -69,7 +69,7 @@ const run = async (deps: ChunkDeps, taken: ChunkRow): Promise<Settlement> => {
   return finish(deps, chunk, message.traceparent);
 };
 
-const send = async (deps: ChunkDeps, work: Work, hold: Hold): Promise<{ delivered: Delivered; complete: boolean }> => {
+const send = async (deps: ChunkDeps, work: Work, hold: Lease): Promise<{ delivered: Delivered; complete: boolean }> => {
   const delivered = await deps.deliver(work, hold);
   const complete = await deps.followUp(work, delivered, hold);
   await deps.count(work.message._id, delivered.fresh);
@@ -87,7 +87,7 @@ const again = async (deps: ChunkDeps, chunk: ChunkRow, inMs: number): Promise<Se
 };
 
 const held = async (deps: ChunkDeps, chunk: ChunkRow): Promise<Settlement> => {
-  await deps.suspensions.hold(chunk.tenant_id, (dueAt) => deps.hold(chunk, dueAt));
+  await deps.suspensions.defer(chunk.tenant_id, (dueAt) => deps.hold(chunk, dueAt));
   return done;
 };
 

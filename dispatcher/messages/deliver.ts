@@ -14,7 +14,7 @@ import type { MessageRow } from "#core/storage/messages/messages.ts";
 import type { Gone } from "#core/storage/people/invalidated.ts";
 import type { AccountBreakers } from "../channels/account-breakers.ts";
 import type { InvalidationGuard } from "../channels/invalidation-guard.ts";
-import type { Hold } from "../work/lease.ts";
+import type { Lease } from "../work/lease.ts";
 import { type Attempt, conclude, deliveryIdOf, expire, type SuppressionReason, suppress } from "./delivery-row.ts";
 import type { Recorded } from "./record.ts";
 import { type Again, nextTry } from "./retry.ts";
@@ -78,7 +78,7 @@ const defaultTtlSeconds = 259_200; // 3 days. Source: decisions 7.7
  */
 export const deliver =
   (deps: DeliverDeps) =>
-  async (work: Work, { isOver }: Pick<Hold, "isOver">): Promise<Delivered> => {
+  async (work: Work, { isOver }: Pick<Lease, "isOver">): Promise<Delivered> => {
     const { chunk, message, app } = work;
     const ids = new Map(chunk.recipients.map((id) => [id, deliveryIdOf(chunk.message_id, id)]));
     const [stored, subscriptions, sender] = await Promise.all([

@@ -19,7 +19,7 @@ import { languages } from "#core/storage/people/languages.ts";
 import type { Senders } from "../channels/registry.ts";
 import type { Hints } from "../work/hints.ts";
 import { leaseMs } from "../work/lease.ts";
-import { patiently } from "../work/repeat-write.ts";
+import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { runChunk } from "./chunk.ts";
 import { deliver } from "./deliver.ts";
@@ -82,8 +82,8 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
         app: directory.app,
         suspensions: deps.suspensions,
         advance: move,
-        rest: (...given) => patiently(leaseMs, () => messages.rest(...given)),
-        hold: (...given) => patiently(leaseMs, () => messages.suspend(...given)),
+        rest: (...given) => repeatWrite(leaseMs, () => messages.rest(...given)),
+        hold: (...given) => repeatWrite(leaseMs, () => messages.suspend(...given)),
         complete: complete(ends),
         fail: fail(ends),
         stopping,
@@ -94,8 +94,8 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
       take: (id, now) => send.chunks.take(id, hold(now)),
       extend: (chunk, now) => send.chunks.extend(chunk, now, leaseMs),
       end: send.chunks.end,
-      giveBack: (...given) => patiently(leaseMs, () => send.chunks.giveBack(...given)),
-      hold: (...given) => patiently(leaseMs, () => send.chunks.suspend(...given)),
+      giveBack: (...given) => repeatWrite(leaseMs, () => send.chunks.giveBack(...given)),
+      hold: (...given) => repeatWrite(leaseMs, () => send.chunks.suspend(...given)),
       suspensions: deps.suspensions,
       recipientsOfRetries: send.chunks.recipientsOfRetries,
       message: messages.content,
@@ -114,7 +114,7 @@ export const pipeline = (deps: PipelineDeps): Pipeline => {
 const sending = (deps: PipelineDeps) => {
   const people = audience(deps.db);
   const stored = deliveries(deps.db);
-  const store = (rows: readonly DeliveryRow[]) => patiently(storeForMs, () => stored.record(rows));
+  const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => stored.record(rows));
   return {
     audience: people,
     chunks: chunks(deps.db),

@@ -3,7 +3,7 @@ import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
-import { type Hold, holding } from "../work/lease.ts";
+import { type Lease, underLease } from "../work/lease.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { Advance } from "./turn.ts";
 
@@ -13,7 +13,7 @@ export type PlanDeps = {
   needsTurn: (id: string, now: Date) => Promise<boolean>;
   app: (id: string) => Promise<AppRow | null>;
   suspensions: Suspensions;
-  advance: (message: MessageRow, app: AppRow, hold: Hold) => Promise<Advance>;
+  advance: (message: MessageRow, app: AppRow, hold: Lease) => Promise<Advance>;
   rest: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
   /** Gives it back until its tenant may send again. */
   hold: (message: MessageRow, dueAt: Date, planned: boolean) => Promise<boolean>;
@@ -70,7 +70,7 @@ const begin = async (deps: PlanDeps, message: MessageRow, now: Date): Promise<vo
 const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<void> => {
   const extend = (now: Date) => deps.extend(message, now);
   const advance = await deps.suspensions.during(message.tenant_id, (suspended) =>
-    holding({ taken: message, extend, stops: [deps.stopping, suspended], clock: deps.clock }, (hold) =>
+    underLease({ taken: message, extend, stops: [deps.stopping, suspended], clock: deps.clock }, (hold) =>
       deps.advance(message, app, hold),
     ),
   );
@@ -87,7 +87,7 @@ const turn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promise<v
 };
 
 const hold = ({ hold: giveBack, suspensions }: PlanDeps, message: MessageRow, planned: boolean): Promise<boolean> =>
-  suspensions.hold(message.tenant_id, (dueAt) => giveBack(message, dueAt, planned));
+  suspensions.defer(message.tenant_id, (dueAt) => giveBack(message, dueAt, planned));
 
 const rest = (
   { rest: giveBack, clock }: PlanDeps,

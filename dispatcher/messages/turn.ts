@@ -5,7 +5,7 @@ import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import { noWork } from "#core/storage/work/due.ts";
-import type { Hold } from "../work/lease.ts";
+import type { Lease } from "../work/lease.ts";
 import { isScanned, nextPiece, type Piece, resolvePieces, type SurveyDeps } from "./audience.ts";
 import type { Delivered, Work } from "./deliver.ts";
 
@@ -31,8 +31,8 @@ export type AdvanceDeps = SurveyDeps & {
   };
   /** Rings a chunk's hint. */
   ring: (chunk: ChunkRow, traceparent: string | null) => Promise<void>;
-  deliver: (work: Work, hold: Hold) => Promise<Delivered>;
-  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered, hold: Hold) => Promise<boolean>;
+  deliver: (work: Work, hold: Lease) => Promise<Delivered>;
+  followUp: (work: Pick<Work, "chunk" | "message">, delivered: Delivered, hold: Lease) => Promise<boolean>;
   count: (messageId: string, fresh: readonly DeliveryRow[]) => Promise<void>;
   /** Chunks of one message that may be queued or under way at once. */
   openChunks: number;
@@ -44,7 +44,7 @@ const sweepMs = 10_000; // a chunk whose hint was lost is rung again after this 
 /** Moves a message on, as far as its share of the queue allows. */
 export const advance =
   (deps: AdvanceDeps) =>
-  async (message: MessageRow, app: AppRow, hold: Hold): Promise<Advance> => {
+  async (message: MessageRow, app: AppRow, hold: Lease): Promise<Advance> => {
     const turn = { message, app, hold };
     if (message.planned) return go(deps, message, null);
     if (message.fence === 1) return begin(deps, turn); // nobody had it before
@@ -55,7 +55,7 @@ export const advance =
     return (await deps.chunks.isBegun(message._id)) ? go(deps, planned(message), null) : begin(deps, turn);
   };
 
-type Turn = { message: MessageRow; app: AppRow; hold: Hold };
+type Turn = { message: MessageRow; app: AppRow; hold: Lease };
 
 /** The first turn: an audience of one chunk's size is sent here and now, a larger one is cut into chunks. */
 const begin = async (deps: AdvanceDeps, turn: Turn): Promise<Advance> => {

@@ -11,7 +11,7 @@ export type TimerSourcesDeps = {
   flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown>;
 };
 
-/** What is handled when its time has come: messages (also those with unpublished events) and chunks. */
+/** Messages (also those with unpublished events) and chunks: their hints are published when they are due. */
 export const timerSources = ({ db, hints, flush }: TimerSourcesDeps): AnyTimerSource[] => [
   timerSource<MessageRow>({
     name: "messages",
@@ -32,5 +32,5 @@ export const timerSources = ({ db, hints, flush }: TimerSourcesDeps): AnyTimerSo
   }),
 ];
 
-/** Each due time has one hint, however many processes see it. */
+/** Of each due time one hint is published, however many processes see it. */
 const causeOf = ({ due_at }: { due_at: Date | null }): string => `due:${due_at?.getTime()}`;

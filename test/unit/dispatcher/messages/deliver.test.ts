@@ -3,7 +3,7 @@ import { NotBegun, type Outcome } from "#core/domain/messages/outcome.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import { type DeliverDeps, deliver } from "../../../../dispatcher/messages/deliver.ts";
 import { deliveryIdOf } from "../../../../dispatcher/messages/delivery-row.ts";
-import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
+import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
 
 const given = (
   change: Partial<DeliverDeps> = {},
@@ -62,7 +62,7 @@ const storedDelivery = (subscriptionId: string): DeliveryRow => ({
 describe("deliver", () => {
   it("sends to each recipient once", async () => {
     const { run, sent } = given();
-    await run(work(["sub_1", "sub_2", "sub_3"]), aHold());
+    await run(work(["sub_1", "sub_2", "sub_3"]), aLease());
     expect(sent).to.deep.equal(["sub_1", "sub_2", "sub_3"]);
   });
 
@@ -71,13 +71,13 @@ describe("deliver", () => {
     const load: DeliverDeps["load"] = async (ids) =>
       ids.map((id) => aSubscription({ _id: id, token: tokens[id] ?? "" }));
     const { run, sent } = given({ load });
-    await run(work(Object.keys(tokens)), aHold());
+    await run(work(Object.keys(tokens)), aLease());
     expect(sent).to.deep.equal(["sub_2", "sub_4", "sub_1", "sub_3"]);
   });
 
   it("does not send again to those whom an interrupted run reached, and still counts them as stored", async () => {
     const { run, sent } = given({ existing: async () => [storedDelivery("sub_1")] });
-    const delivered = await run(work(["sub_1", "sub_2"], aMessage(), { fence: 2 }), aHold());
+    const delivered = await run(work(["sub_1", "sub_2"], aMessage(), { fence: 2 }), aLease());
     expect(sent).to.deep.equal(["sub_2"]);
     expect(delivered.stored.map((row) => row.subscription_id)).to.deep.equal(["sub_1", "sub_2"]);
     expect(delivered.fresh.map((row) => row.subscription_id)).to.deep.equal(["sub_2"]);
@@ -88,7 +88,7 @@ describe("deliver", () => {
     const load: DeliverDeps["load"] = async (ids) =>
       ids.map((id) => aSubscription({ _id: id, language: speaks[id] ?? null }));
     const { run, languages } = given({ load });
-    await run(work(["sub_1", "sub_2", "sub_3"]), aHold());
+    await run(work(["sub_1", "sub_2", "sub_3"]), aLease());
     expect(languages).to.deep.equal(["de", "fr"]);
   });
 
@@ -106,10 +106,10 @@ describe("deliver", () => {
     ];
     const ids = rows.map(({ _id }) => _id);
     const plain = given({ load: async () => rows, languages });
-    await plain.run(work(ids), aHold());
+    await plain.run(work(ids), aLease());
     expect([asked, plain.languages]).to.deep.equal([[], ["de", null]]);
     const translated = given({ load: async () => rows, languages });
-    await translated.run(work(ids, aMessage({ content: { contents: { en: "Hi", it: "Ciao" } } })), aHold());
+    await translated.run(work(ids, aMessage({ content: { contents: { en: "Hi", it: "Ciao" } } })), aLease());
     expect([asked, translated.languages]).to.deep.equal([[["usr_2", "usr_4"]], ["de", "it", null]]);
   });
 
@@ -132,7 +132,7 @@ describe("deliver", () => {
   for (const { it: what, row, reason, message } of gates) {
     it(`suppresses ${what} at the moment of sending`, async () => {
       const { run, sent } = given({ load: async () => [aSubscription(row)] });
-      const { stored } = await run(work(["sub_1"], aMessage(message)), aHold());
+      const { stored } = await run(work(["sub_1"], aMessage(message)), aLease());
       expect(sent).to.deep.equal([]);
       expect(stored[0]).to.include({ status: "suppressed", suppression_reason: reason });
     });
@@ -141,7 +141,7 @@ describe("deliver", () => {
   it("reaches an unsubscribed mail address when the message may include them", async () => {
     const row = aSubscription({ channel: "email", status: "unsubscribed", token: "a@b.example" });
     const { run, sent } = given({ load: async () => [row] });
-    await run(work(["sub_1"], aMessage({ options: { include_unsubscribed: true } })), aHold());
+    await run(work(["sub_1"], aMessage({ options: { include_unsubscribed: true } })), aLease());
     expect(sent).to.deep.equal(["sub_1"]);
   });
 
@@ -153,7 +153,7 @@ describe("deliver", () => {
       providerCode: null,
       reason: "busy",
     }));
-    const delivered = await run(work(["sub_1"]), aHold());
+    const delivered = await run(work(["sub_1"]), aLease());
     expect(delivered.stored).to.deep.equal([]);
     expect(delivered.again.map(({ subscriptionId }) => subscriptionId)).to.deep.equal(["sub_1"]);
   });
@@ -161,7 +161,7 @@ describe("deliver", () => {
   it("expires recipients of a retry whose ttl has passed, without calling the provider", async () => {
     const { run, sent } = given();
     const chunk = aChunk({ attempt: 1, dispatched_at: new Date(noon.getTime() - 61_000) });
-    const delivered = await run({ chunk, message: aMessage({ options: { ttl: 60 } }), app: anApp() }, aHold());
+    const delivered = await run({ chunk, message: aMessage({ options: { ttl: 60 } }), app: anApp() }, aLease());
     expect(sent).to.deep.equal([]);
     expect(delivered.stored[0]).to.include({ status: "expired", error_code: "EXPIRED", attempts: 1 });
   });
@@ -173,7 +173,7 @@ describe("deliver", () => {
       providerCode: "410",
       reason: "gone",
     }));
-    const { invalid } = await run(work(["sub_1"]), aHold());
+    const { invalid } = await run(work(["sub_1"]), aLease());
     expect(invalid.map(({ _id }) => _id)).to.deep.equal(["sub_1"]);
   });
 
@@ -184,7 +184,7 @@ describe("deliver", () => {
       providerCode: "550",
       reason: "no",
     }));
-    const { invalid, doubted, stored } = await run(work(["sub_1", "sub_2"]), aHold());
+    const { invalid, doubted, stored } = await run(work(["sub_1", "sub_2"]), aLease());
     expect(invalid).to.deep.equal([]);
     expect(doubted).to.equal(2);
     expect(stored.map(({ status }) => status)).to.deep.equal(["failed", "failed"]);
@@ -195,7 +195,7 @@ describe("deliver", () => {
     const gone = { ...storedDelivery("sub_1"), ...failed };
     const changed = { ...gone, _id: "dlv_2", subscription_id: "sub_2", address_masked: "•••bbbbbbbb" };
     const { run, sent } = given({ existing: async () => [gone, changed, storedDelivery("sub_3")] });
-    const { invalid } = await run(work(["sub_1", "sub_2", "sub_3"], aMessage(), { fence: 2 }), aHold());
+    const { invalid } = await run(work(["sub_1", "sub_2", "sub_3"], aMessage(), { fence: 2 }), aLease());
     expect(invalid).to.deep.equal([{ _id: "sub_1", token: "a".repeat(64), since: noon }]);
     expect(sent).to.deep.equal([]);
   });
@@ -207,7 +207,7 @@ describe("deliver", () => {
       return { kind: "sent", providerId: null };
     });
     const ids = Array.from({ length: 200 }, (_, n) => `sub_${n}`);
-    const delivered = await run(work(ids), aHold({ isOver: () => isOver }));
+    const delivered = await run(work(ids), aLease({ isOver: () => isOver }));
     expect(delivered.halted).to.equal(true);
     expect(delivered.stored).to.have.length(sent.length);
     expect(sent.length).to.be.below(ids.length);
@@ -225,7 +225,7 @@ describe("deliver", () => {
       hasReached: () => true,
       believes: () => true,
     });
-    const delivered = await given({ sender }).run(work(["sub_1"]), aHold({ isOver: () => isOver }));
+    const delivered = await given({ sender }).run(work(["sub_1"]), aLease({ isOver: () => isOver }));
     expect(delivered).to.deep.equal({ stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: true });
   });
 });

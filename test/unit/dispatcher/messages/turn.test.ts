@@ -4,7 +4,7 @@ import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { Delivered } from "../../../../dispatcher/messages/deliver.ts";
 import { type AdvanceDeps, advance } from "../../../../dispatcher/messages/turn.ts";
-import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
+import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
 
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `sub_${String(n).padStart(5, "0")}`);
 const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
@@ -47,8 +47,8 @@ const given = (audience: string[], change: Partial<AdvanceDeps> = {}, chunks: Pa
     did,
     kept,
     delivered,
-    all: (message = aMessage()) => advance(deps)(message, anApp(), aHold()),
-    explicit: (fence = 1) => advance(deps)({ ...explicit, fence }, anApp(), aHold()),
+    all: (message = aMessage()) => advance(deps)(message, anApp(), aLease()),
+    explicit: (fence = 1) => advance(deps)({ ...explicit, fence }, anApp(), aLease()),
   };
 };
 

@@ -1,32 +1,32 @@
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { type ReadMemory, readMemory } from "./read-memory.ts";
 
-/** A delivery in the hands of a lane. */
+/** A delivery that an endpoint queue has in memory. */
 export type Item = {
   row: WebhookDeliveryRow;
   /** When it came into memory, ms. */
   sinceMs: number;
-  /** Under way to the store, or there; undefined while it is only in memory. */
+  /** The write that stores it; undefined while it is only in memory. */
   storing: Promise<void> | undefined;
-  /** Tells who offered it that the store has it; does nothing for what was read from there. */
+  /** Resolves once the store has it: for the caller that gave it. Nobody waits for what was read from the store. */
   settle: PromiseWithResolvers<void>;
-  /** Of its body, when it was read from the store. */
+  /** Size of its body, when it was read from the store. */
   readCharacters?: number;
 };
 
 /**
- * The deliveries that a lane has in memory: those that wait, those that are being sent, and those whose outcome is being
- * stored. Decides which is next.
+ * The deliveries that an endpoint queue has in memory: those that wait, those that are being sent, and those whose result
+ * is being stored. Decides which is next.
  */
-export class LaneQueue {
+export class PendingDeliveries {
   readonly #firsts: Item[] = [];
   readonly #retries: Item[] = [];
   readonly #underWay = new Set<Item>();
   readonly #subjects = new Set<string>();
   readonly #known = new Map<string, Item>();
   #retriesUnderWay = 0;
-  /** What was forgotten since a read of the store began; undefined while there is none. */
-  #forgotten: Set<string> | undefined;
+  /** What was removed since a read of the store began; undefined while there is none. */
+  #removed: Set<string> | undefined;
   readonly #memory: Pick<ReadMemory, "add">;
 
   constructor(memory: Pick<ReadMemory, "add"> = readMemory()) {
@@ -38,8 +38,8 @@ export class LaneQueue {
     (item.row.attempt === 0 ? this.#firsts : this.#retries).push(item);
   }
 
-  /** Makes one known that is to be added once it is stored: a read of the store leaves it out. */
-  hold(item: Item): void {
+  /** Makes a delivery known that is added once it is stored, so that a read of the store leaves it out. */
+  expect(item: Item): void {
     this.#known.set(item.row._id, item);
   }
 
@@ -55,7 +55,7 @@ export class LaneQueue {
     return this.#underWay.size;
   }
 
-  /** All that is in memory, what is being stored included. */
+  /** All that are in memory, also those that are being stored. */
   get size(): number {
     return this.#known.size;
   }
@@ -79,17 +79,17 @@ export class LaneQueue {
     return item;
   }
 
-  /** Its request has ended; it is known until it is forgotten. */
+  /** Its request has ended; it stays known until it is removed. */
   ended(item: Item): void {
     this.#underWay.delete(item);
     if (item.row.attempt > 0) this.#retriesUnderWay--;
     if (item.row.subject_id !== null) this.#subjects.delete(item.row.subject_id);
   }
 
-  /** The store has what became of it. */
-  forget({ row }: Item): void {
+  /** The store has its result. */
+  remove({ row }: Item): void {
     this.#drop(row._id);
-    this.#forgotten?.add(row._id);
+    this.#removed?.add(row._id);
   }
 
   #drop(id: string): void {
@@ -98,23 +98,23 @@ export class LaneQueue {
   }
 
   /**
-   * Reads deliveries of the store and takes in those that are not in memory, up to so many characters; how many there
-   * were. One whose outcome was stored while they were read may still look due: it is left out.
+   * Reads deliveries of the store and adds those that are not in memory, up to so many characters; answers how many. A
+   * delivery whose result was stored during the read may still look due: it is left out.
    */
   async readFrom(read: () => Promise<WebhookDeliveryRow[]>, sinceMs: number, mostCharacters: number): Promise<number> {
-    const forgotten = new Set<string>();
-    this.#forgotten = forgotten;
+    const removed = new Set<string>();
+    this.#removed = removed;
     const found = await read().finally(() => {
-      this.#forgotten = undefined;
+      this.#removed = undefined;
     });
-    const rows = found.filter(({ _id }) => !this.#known.has(_id) && !forgotten.has(_id));
+    const rows = found.filter(({ _id }) => !this.#known.has(_id) && !removed.has(_id));
     const taken = within(rows, mostCharacters);
     for (const row of taken) this.add(storedItem(row, sinceMs));
     this.#memory.add(charactersOf(taken));
     return taken.length;
   }
 
-  /** Takes out what waits and is not in the store. */
+  /** Takes out what waits since an instant or longer and is not in the store. */
   takeUnstored(sinceMs: number): Item[] {
     const isOld = (item: Item): boolean => item.storing === undefined && item.sinceMs <= sinceMs;
     const old = this.#firsts.filter(isOld);
@@ -125,12 +125,12 @@ export class LaneQueue {
     return old;
   }
 
-  /** What is being sent and is not in the store. */
+  /** What is being sent since an instant or longer and is not in the store. */
   unstoredUnderWay(sinceMs: number): Item[] {
     return [...this.#underWay].filter((item) => item.storing === undefined && item.sinceMs <= sinceMs);
   }
 
-  /** Forgets what was read from the store and waits: it is there. */
+  /** Removes what waits and is in the store. */
   dropWaiting(): void {
     for (const list of [this.#firsts, this.#retries]) {
       for (const { row } of list) this.#drop(row._id);
@@ -152,22 +152,22 @@ export class LaneQueue {
   }
 }
 
-/** What is fresh is only in memory. */
-export const freshItem = (row: WebhookDeliveryRow, sinceMs: number): Item => ({
+/** A new delivery, which is only in memory. */
+export const newItem = (row: WebhookDeliveryRow, sinceMs: number): Item => ({
   row,
   sinceMs,
   storing: undefined,
   settle: Promise.withResolvers<void>(),
 });
 
-/** What is read from the store has nobody who waits for it. */
+/** A delivery that was read from the store; nobody waits for it to be stored. */
 const storedItem = (row: WebhookDeliveryRow, sinceMs: number): Item => {
   const settle = Promise.withResolvers<void>();
   settle.promise.catch(() => undefined);
   return { row, sinceMs, storing: Promise.resolve(), settle, readCharacters: row.payload.length };
 };
 
-/** The first of them that have so many characters together; one at least. */
+/** The first of them, at least one, that have so many characters in all. */
 const within = (rows: readonly WebhookDeliveryRow[], mostCharacters: number): WebhookDeliveryRow[] => {
   let left = mostCharacters;
   return rows.filter(({ payload }, i) => (left -= payload.length) >= 0 || i === 0);

@@ -1,6 +1,6 @@
-/** Lets at most `most` things be in memory; who brings more waits, in order of coming. */
+/** Lets at most `most` things into memory; callers that have more wait in the order in which they came. */
 export type Budget = {
-  /** Waits for room for `count` things (more than `most` may come in alone). Bounded by its callers, who each wait. */
+  /** Waits for room for `count` things; more than `most` may enter alone. Its callers bound what waits, as each waits. */
   enter: (count: number) => Promise<void>;
   leave: (count: number) => void;
   used: () => number;

@@ -9,18 +9,16 @@ import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { doorbell } from "../hints.ts";
-import { deliveryOf, written } from "../match/delivery.ts";
-import { prepare, type Unseal } from "./prepare.ts";
-import type { SendWebhook } from "./send.ts";
+import { deliveryOf, written } from "./match/delivery.ts";
+import type { Sent, WebhookRequests } from "./send/send.ts";
+import { endpointHint } from "./share/hints.ts";
 
 export type TestRequestsDeps = {
   nats: Pick<Nats, "nc">;
   subject: string;
   find: (endpointId: string) => Promise<WebhookRow | null>;
   keep: (row: WebhookDeliveryRow) => Promise<unknown>;
-  send: SendWebhook;
-  unseal: Unseal;
+  requests: WebhookRequests;
   clock: Clock;
   log: Log;
 };
@@ -28,16 +26,16 @@ export type TestRequestsDeps = {
 /** What is answered to a request for a test. */
 export type TestReply = { outcome: "sent"; delivery_id: string } | { outcome: "gone" | "busy" | "failed" };
 
-const mostAtOnce = 32; // tests of hanging endpoints hold up no others before that
+const mostAtOnce = 32; // so many endpoints may hang without delaying other tests
 
 /**
- * Answers requests for tests of endpoints: each is answered by one process, when the endpoint has answered or failed to.
- * A test does not touch the endpoint's health, nor does its state matter.
+ * Answers requests for tests of endpoints. One process answers each, when the endpoint has answered or failed to. A test
+ * neither changes the endpoint's health nor depends on its state.
  */
 export const testRequests = (deps: TestRequestsDeps): Part => {
   const underWay = new Set<Promise<void>>();
   let subscription: Subscription | undefined;
-  const hear = (failure: Error | null, message: Msg): void => {
+  const onRequest = (failure: Error | null, message: Msg): void => {
     if (failure !== null) return;
     if (underWay.size >= mostAtOnce) return void message.respond(JSON.stringify({ outcome: "busy" }));
     const answering = answer(deps, message).finally(() => underWay.delete(answering));
@@ -46,7 +44,7 @@ export const testRequests = (deps: TestRequestsDeps): Part => {
   return {
     name: "webhook tests",
     start: async () => {
-      subscription = deps.nats.nc.subscribe(deps.subject, { queue: "dispatchers", callback: hear });
+      subscription = deps.nats.nc.subscribe(deps.subject, { queue: "dispatchers", callback: onRequest });
       await deps.nats.nc.flush();
     },
     stop: async () => {
@@ -65,17 +63,14 @@ const answer = async (deps: TestRequestsDeps, message: Msg): Promise<void> => {
 };
 
 const test = async (deps: TestRequestsDeps, message: Msg): Promise<TestReply> => {
-  const { endpoint_id: id } = doorbell(message.json());
+  const { endpoint_id: id } = endpointHint(message.json());
   const found = await deps.find(id);
   if (found === null) return { outcome: "gone" };
   const endpoint = { ...found, timeout_ms: Math.min(found.timeout_ms, longestTestMs) };
   const delivery = deliveryOf(endpoint, written(testEvent(endpoint, deps.clock.now())), deps.clock.now());
-  const { concluded } = await deps.send(prepare(endpoint, deps.unseal), delivery);
-  await deps.keep(ended(delivery, concluded));
-  deps.log.info(
-    { app: found.app_id, endpoint: id, delivery: delivery._id, status: concluded.status },
-    "webhook.tested",
-  );
+  const { result } = await deps.requests.send(deps.requests.prepare(endpoint), delivery);
+  await deps.keep(ended(delivery, result));
+  deps.log.info({ app: found.app_id, endpoint: id, delivery: delivery._id, status: result.status }, "webhook.tested");
   return { outcome: "sent", delivery_id: delivery._id };
 };
 
@@ -89,14 +84,11 @@ const testEvent = ({ app_id: appId }: WebhookRow, now: Date): EventEnvelope => (
   data: eventTypes["webhook.test"].example,
 });
 
-/** A test is one request: one that failed is not tried again. */
-const ended = (
-  delivery: WebhookDeliveryRow,
-  { made, ...concluded }: Awaited<ReturnType<SendWebhook>>["concluded"],
-): WebhookDeliveryRow => ({
+/** A test is one request, which is not tried again when it fails. */
+const ended = (delivery: WebhookDeliveryRow, { made, ...result }: Sent["result"]): WebhookDeliveryRow => ({
   ...delivery,
-  ...concluded,
-  status: concluded.status === "success" ? "success" : "dead",
+  ...result,
+  status: result.status === "success" ? "success" : "dead",
   due_at: null,
   attempts: [made],
 });

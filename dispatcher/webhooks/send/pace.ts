@@ -4,7 +4,7 @@ export type Pace = {
   take: (nowMs: number) => number;
 };
 
-const burstMs = 100; // so much of the pace may be caught up at once: timers are late by a few ms
+const burstMs = 100; // so much delay may be made up for at once: timers are late by a few ms
 
 /** A virtual clock (GCRA): each request moves it on by one gap. */
 export const pace = (perSecond: number | null): Pace => {

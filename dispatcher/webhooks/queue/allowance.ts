@@ -1,32 +1,32 @@
-import type { Tenure } from "./endpoint-lease.ts";
+import type { EndpointLease } from "./endpoint-lease.ts";
 
-/** How much an endpoint is given at once, and for how long: by how it has answered so far. */
-export type Patience = {
-  /** A request has ended that began then; so many deliveries still wait. */
+/** How many deliveries an endpoint may have in memory, and for how long: by how it has answered so far. */
+export type Allowance = {
+  /** Takes note of a request that has ended; `waiting` deliveries still wait. */
   ended: (nowMs: number, { beganMs, waiting }: { beganMs: number; waiting: number }) => void;
-  /** Since the last one ended, ms. */
+  /** How long ago the last request ended, ms. */
   quietMs: (nowMs: number) => number;
   /** How many it answers in a second, as far as is known. */
   perSecond: () => number;
   /** Deliveries in memory at once. */
   room: () => number;
-  /** So long a delivery may be in memory only, ms. */
+  /** How long a delivery may be in memory only, ms. */
   limitMs: (nowMs: number) => number;
-  /** Whether it can be waited for, when it has been behind for so long: it answers. */
-  isHopeful: (nowMs: number, behindMs: number) => boolean;
+  /** Whether callers should wait for room although the queue has been behind for so long: the endpoint answers. */
+  isWorthWaiting: (nowMs: number, behindMs: number) => boolean;
 };
 
-/** What an endpoint that answers is given at most; it is given what it answers in a second. */
+/** Most deliveries of an endpoint that answers; it is given as many as it answers in a second. */
 const mostRoom = 600;
-/** What it is thought to answer in a second at first. */
+/** What an endpoint is assumed to answer in a second at first. */
 const firstPerSecond = 50;
-/** While an endpoint answers, what waits does so for its turn; once it is silent, it may hang. */
+/** While an endpoint answers, deliveries wait for their turn; once it has fallen silent, it may hang. */
 const limitMs = { answering: 2_000, silent: 500, untrusted: 250 };
-/** So much is looked at to know it: less the first time, when all that comes at once waits for it. */
+/** The rate is measured over so much: less the first time, when everything that comes waits for the measurement. */
 const windows = { firstRequests: 40, ms: 1_000 };
 
-/** An endpoint that failed last, or never answered, is given no more than it may have under way. */
-export const patience = (endpoint: Pick<Tenure, "isTrusted" | "row">, beganMs: number): Patience => {
+/** The allowance of an endpoint. One that failed last, or never answered, is given no more than it may have under way. */
+export const allowance = (endpoint: Pick<EndpointLease, "isTrusted" | "row">, beganMs: number): Allowance => {
   let lastMs = beganMs;
   let perSecond = firstPerSecond;
   let isFirst = true;
@@ -57,7 +57,7 @@ export const patience = (endpoint: Pick<Tenure, "isTrusted" | "row">, beganMs: n
       if (!endpoint.isTrusted()) return limitMs.untrusted;
       return isAnswering(nowMs) ? limitMs.answering : limitMs.silent;
     },
-    isHopeful: (nowMs, behindMs) => isAnswering(nowMs) && behindMs < limitMs.answering,
+    isWorthWaiting: (nowMs, behindMs) => isAnswering(nowMs) && behindMs < limitMs.answering,
   };
 };
 

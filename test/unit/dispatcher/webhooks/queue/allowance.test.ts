@@ -1,19 +1,19 @@
 import { expect } from "chai";
-import { patience } from "../../../../../dispatcher/webhooks/queue/room.ts";
+import { allowance } from "../../../../../dispatcher/webhooks/queue/allowance.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
 
-describe("the patience with an endpoint", () => {
+describe("the allowance of an endpoint", () => {
   const row = aWebhook({ max_in_flight: 20 });
-  const trusted = (isTrusted = true) => patience({ row, isTrusted: () => isTrusted }, 0);
+  const trusted = (isTrusted = true) => allowance({ row, isTrusted: () => isTrusted }, 0);
 
   /** Requests that end one after another, each after so long. */
-  const requests = (of: ReturnType<typeof patience>, everyMs: number, tookMs: number, waiting: number) => {
+  const requests = (of: ReturnType<typeof allowance>, everyMs: number, tookMs: number, waiting: number) => {
     for (let nowMs = everyMs; nowMs <= 2_000; nowMs += everyMs) of.ended(nowMs, { beganMs: nowMs - tookMs, waiting });
   };
 
   it("gives one that failed last, or never answered, what it may have under way, for a quarter of a second", () => {
     const given = trusted(false);
-    expect([given.room(), given.limitMs(0), given.isHopeful(0, 0)]).to.deep.equal([20, 250, false]);
+    expect([given.room(), given.limitMs(0), given.isWorthWaiting(0, 0)]).to.deep.equal([20, 250, false]);
   });
 
   it("gives a busy one what it answers in a second, within bounds", () => {
@@ -45,9 +45,9 @@ describe("the patience with an endpoint", () => {
   it("waits for one that answers, unless it has been behind for long", () => {
     const given = trusted();
     given.ended(1_000, { beganMs: 990, waiting: 1 });
-    expect(given.isHopeful(1_499, 1_999)).to.equal(true);
-    expect(given.isHopeful(1_499, 2_000)).to.equal(false);
-    expect(given.isHopeful(1_500, 0), "it is silent").to.equal(false);
+    expect(given.isWorthWaiting(1_499, 1_999)).to.equal(true);
+    expect(given.isWorthWaiting(1_499, 2_000)).to.equal(false);
+    expect(given.isWorthWaiting(1_500, 0), "it is silent").to.equal(false);
     expect([given.limitMs(1_499), given.limitMs(1_500)]).to.deep.equal([2_000, 500]);
   });
 });

@@ -1,11 +1,9 @@
-import { type Static, Type } from "typebox";
+import { Type } from "typebox";
 import { type EventEnvelope, eventKinds } from "#core/schema/events/envelope.ts";
 import { Nullable } from "#core/schema/json/common.ts";
 import { parser } from "#core/schema/json/parser.ts";
 
 const Id = Type.String({ minLength: 1, maxLength: 64 });
-
-const Doorbell = Type.Object({ endpoint_id: Id });
 
 const Event = Type.Object({
   id: Id,
@@ -16,9 +14,6 @@ const Event = Type.Object({
   api_version: Type.Literal("1.0"),
   data: Type.Record(Type.String(), Type.Unknown()),
 });
-
-/** Reads the body of a doorbell. */
-export const doorbell: (input: unknown) => Static<typeof Doorbell> = parser(Doorbell);
 
 /** Reads a batch of events. */
 export const eventBatch: (input: unknown) => EventEnvelope[] = parser(Type.Array(Event, { maxItems: 1000 }));

@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { budget } from "../../../../../dispatcher/webhooks/match/memory.ts";
-import { pace } from "../../../../../dispatcher/webhooks/queue/pace.ts";
+import { budget } from "../../../../../dispatcher/webhooks/share/budget.ts";
 
 describe("a budget", () => {
   it("lets things in while there is room, and the others when there is again, in order", async () => {
@@ -23,18 +22,5 @@ describe("a budget", () => {
     const memory = budget(10);
     await memory.enter(50);
     expect(memory.used()).to.equal(50);
-  });
-});
-
-describe("a pace", () => {
-  it("sets no limit when there is none", () => {
-    expect(pace(null).take(0)).to.equal(0);
-  });
-
-  it("spreads turns evenly and says how long to wait", () => {
-    const turns = pace(10);
-    const begun = Array.from({ length: 1000 }, (_, ms) => turns.take(10_000 + ms)).filter((waitMs) => waitMs === 0);
-    expect(begun.length).to.be.within(10, 12);
-    expect(turns.take(11_000)).to.be.within(0, 100);
   });
 });

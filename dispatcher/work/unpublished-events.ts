@@ -5,10 +5,10 @@ import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { eventBatches } from "#core/storage/events/batches.ts";
 
-export type EventBatchesDeps = EventPublisherDeps & { db: Db; log: Log; metrics: Metrics<"dispatcher"> };
+export type UnpublishedEventsDeps = EventPublisherDeps & { db: Db; log: Log; metrics: Metrics<"dispatcher"> };
 
-/** Publishes the events that an apiserver stored and did not get to publish. */
-export const leftEvents = ({ db, log, metrics, ...queue }: EventBatchesDeps) => {
+/** Publishes the events that an apiserver stored and could not publish. */
+export const unpublishedEvents = ({ db, log, metrics, ...queue }: UnpublishedEventsDeps) => {
   const batches = eventBatches(db);
   const part = batchOutbox({ batches, events: eventPublisher(queue), log, metrics: metrics.queue });
   return { part, timer: eventBatchTimer(batches, part) };

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { deliveryOf, written } from "../../../../../dispatcher/webhooks/match/delivery.ts";
-import { type Item, LaneQueue } from "../../../../../dispatcher/webhooks/queue/items.ts";
+import { type Item, PendingDeliveries } from "../../../../../dispatcher/webhooks/queue/pending-deliveries.ts";
 import { readMemory } from "../../../../../dispatcher/webhooks/queue/read-memory.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
 
@@ -14,20 +14,20 @@ const anItem = (name: string, { subject = null, attempt = 0, stored = false, sin
   return { row: { ...row, attempt }, sinceMs, storing: stored ? Promise.resolve() : undefined, settle };
 };
 
-const queueOf = (...items: Item[]): LaneQueue => {
-  const queue = new LaneQueue();
+const queueOf = (...items: Item[]): PendingDeliveries => {
+  const queue = new PendingDeliveries();
   for (const item of items) queue.add(item);
   return queue;
 };
 
-describe("a lane's queue", () => {
+describe("pending deliveries", () => {
   it("gives deliveries in the order in which they came", () => {
     const [a, b] = [anItem("a"), anItem("b")];
     const queue = queueOf(a, b);
     expect([queue.next(), queue.next(), queue.next()]).to.deep.equal([a, b, null]);
   });
 
-  it("holds a subject's next delivery back until the one before has ended", () => {
+  it("gives no other delivery of a subject until the one before has ended", () => {
     const subject = "usr_1" as unknown as null; // the builder's default is null
     const [a, b, c] = [anItem("a", { subject }), anItem("b", { subject }), anItem("c")];
     const queue = queueOf(a, b, c);
@@ -49,7 +49,7 @@ describe("a lane's queue", () => {
     expect([queue.next(), queue.next(), queue.next()]).to.not.include(null);
   });
 
-  it("gives out what waited too long and is not stored, and forgets it", () => {
+  it("gives out what waited too long and is not stored, and removes it", () => {
     const [old, young, stored] = [anItem("a"), anItem("b", { sinceMs: 500 }), anItem("c", { stored: true })];
     const queue = queueOf(old, young, stored);
     expect(queue.takeUnstored(100)).to.deep.equal([old]);
@@ -63,7 +63,7 @@ describe("a lane's queue", () => {
     queue.next();
     queue.ended(item);
     expect([queue.underWay, queue.get(item.row._id)]).to.deep.equal([0, item]);
-    queue.forget(item);
+    queue.remove(item);
     expect(queue.size).to.equal(0);
   });
 
@@ -71,7 +71,7 @@ describe("a lane's queue", () => {
     const rows = Array.from({ length: 5 }, (_, n) => ({ ...anItem(`s${n}`).row, payload: "x".repeat(100) }));
     const setUp = () => {
       const memory = readMemory(250);
-      return { memory, queue: new LaneQueue(memory) };
+      return { memory, queue: new PendingDeliveries(memory) };
     };
 
     it("takes as many as it may have characters, one at least, and the others later", async () => {
@@ -82,12 +82,12 @@ describe("a lane's queue", () => {
       expect(queue.waiting).to.equal(5);
     });
 
-    it("counts what is in memory until it is forgotten, however that comes about", async () => {
+    it("counts what is in memory until it is removed, in whatever way", async () => {
       const { memory, queue } = setUp();
       const usual = memory.page();
       await queue.readFrom(async () => rows, 0, 1_000);
       expect(memory.page()).to.be.below(usual);
-      for (const item of [queue.next(), queue.next()]) if (item !== null) queue.forget(item);
+      for (const item of [queue.next(), queue.next()]) if (item !== null) queue.remove(item);
       expect(memory.page()).to.be.below(usual);
       queue.dropWaiting();
       expect([memory.page(), queue.size]).to.deep.equal([usual, 0]);
