@@ -2,6 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { NotFound } from "#core/errors.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { Directory } from "#core/storage/directory.ts";
 import type { DeliveryList } from "#core/storage/messages/delivery-list.ts";
 import type { MessageRow, Messages } from "#core/storage/messages/messages.ts";
 import type { Targets } from "#core/storage/messages/targets.ts";
@@ -10,7 +11,6 @@ import type { Audience, SubscriptionCounts } from "#core/storage/people/subscrip
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow, Users } from "#core/storage/people/users.ts";
 import { cached } from "#core/storage/settings/cached.ts";
-import type { Directory } from "#core/storage/settings/directory.ts";
 import type { Removals } from "#core/storage/work/removals.ts";
 import type { Caller } from "./access/caller.ts";
 import { publishEvents } from "./events/publish.ts";

@@ -61,7 +61,7 @@ export const refuse = ([first, ...rest]: readonly FieldError[]): void => {
   if (first !== undefined) throw new ValidationError([first, ...rest]);
 };
 
-/** A thing that does not exist, or exists for another tenant: the two are never told apart. */
+/** A thing that does not exist, or exists for another tenant: callers never learn which. */
 export class NotFound extends AppError {
   constructor(resource: string, options?: ErrorOptions) {
     super("HS_NOT_FOUND", `${resource} not found`, { resource }, options);
@@ -74,6 +74,12 @@ export class Unavailable extends AppError {
     super("HS_UNAVAILABLE", `${what} is not available`, { retry_after_seconds: 1 }, options);
   }
 }
+
+/** For `catch`, where what a store cannot take now is made good later: false when it is away; any other error is thrown. */
+export const falseWhenAway = (error: unknown): false => {
+  if (error instanceof Unavailable) return false;
+  throw error;
+};
 
 /** Shorthand for the one-member case of {@link ValidationError}. */
 export const invalid = (field: string, message: string, details: ErrorDetails = {}): ValidationError =>

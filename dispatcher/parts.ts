@@ -5,15 +5,15 @@ import { messageParts } from "./messages/parts.ts";
 import { peopleParts } from "./people/parts.ts";
 import { type Made, platform, stores } from "./platform.ts";
 import { webhookParts } from "./webhooks/parts.ts";
-import { leftEvents } from "./work/event-batches.ts";
 import { streams } from "./work/streams.ts";
+import { unpublishedEvents } from "./work/unpublished-events.ts";
 
 /** Everything that a dispatcher runs, in the order of starting, but for its health server. */
 export const parts = (made: Made): Part[] => {
   const shared = platform(made);
   const rooms = [
     messageParts(shared),
-    one(leftEvents(shared)),
+    one(unpublishedEvents(shared)),
     peopleParts({ ...shared, metrics: shared.metrics.queue }),
     one(webhookParts(shared)),
     cleanUpParts(shared),

@@ -12,10 +12,10 @@ import { type Check, healthServer } from "#core/runtime/process/health-server.ts
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { directory } from "#core/storage/directory.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
-import { openDatabase } from "#core/storage/mongo/open.ts";
-import { directory } from "#core/storage/settings/directory.ts";
-import { suspension } from "#core/storage/tenants/suspension.ts";
+import { openDatabase } from "#core/storage/open.ts";
+import { suspension } from "#core/storage/suspension.ts";
 import { guardedClient } from "./net/guarded/client.ts";
 import { http2Pool } from "./net/http2/pool.ts";
 import { suspensions } from "./work/suspensions.ts";

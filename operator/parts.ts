@@ -14,7 +14,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
-import { openDatabase } from "#core/storage/mongo/open.ts";
+import { openDatabase } from "#core/storage/open.ts";
 import { eventRecorder } from "./engine/events.ts";
 import { fencedClient, termFence } from "./engine/fence.ts";
 import { holderName } from "./engine/leader.ts";

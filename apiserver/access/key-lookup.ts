@@ -1,8 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { type ApiKeyRow, type ApiKeys, apiKeyCollection } from "#core/storage/api-keys/api-keys.ts";
 import type { RevokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
+import type { Changes } from "#core/storage/directory.ts";
 import { cached } from "#core/storage/settings/cached.ts";
-import type { Changes } from "#core/storage/settings/directory.ts";
 
 export type KeyLookupDeps = {
   keys: Pick<ApiKeys, "findByHash">;

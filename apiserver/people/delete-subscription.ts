@@ -1,7 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { subscriptionRemoval } from "#core/storage/people/removal.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
-import { type RemovalRow, type Removals, subscriptionRemoval } from "#core/storage/work/removals.ts";
+import { type RemovalRow, type Removals } from "#core/storage/work/removals.ts";
 
 export type DeleteSubscriptionDeps = {
   removals: Pick<Removals, "begin">;

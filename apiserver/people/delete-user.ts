@@ -1,7 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { userRemoval } from "#core/storage/people/removal.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow, Users } from "#core/storage/people/users.ts";
-import { type RemovalRow, type Removals, userRemoval } from "#core/storage/work/removals.ts";
+import { type RemovalRow, type Removals } from "#core/storage/work/removals.ts";
 
 export type DeleteUserDeps = {
   removals: Pick<Removals, "begin">;

@@ -6,7 +6,7 @@ import { isAway, type Publisher, publisher } from "#core/queue/jetstream/publish
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { Changes } from "#core/storage/settings/directory.ts";
+import type { Changes } from "#core/storage/directory.ts";
 
 export type LateNatsDeps = {
   /** Resolves when NATS is there, however long that takes. */

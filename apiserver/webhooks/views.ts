@@ -1,3 +1,4 @@
+import { timeOf } from "#core/domain/clock.ts";
 import type {
   Recovery,
   Webhook,
@@ -5,7 +6,6 @@ import type {
   WebhookDelivery,
   WebhookDeliveryDetail,
 } from "#core/schema/webhooks/webhook.ts";
-import { timeOf } from "#core/storage/messages/view.ts";
 import type { AttemptRow, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { ListedDelivery } from "#core/storage/webhooks/history.ts";
 import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts";

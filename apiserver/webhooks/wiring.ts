@@ -48,7 +48,7 @@ export const webhookWiring = (deps: WebhookWiringDeps): WebhookUseCases => {
     stats: webhookStats(db),
     announce: ({ _id, app_id: appId }) => nats.changed(webhookCollection.name, _id, appId),
     ring: doorbell({ ...deps, publisher: nats }),
-    wake: webhookWork(db).wake,
+    wake: webhookWork(db).makeDue,
     askForTest: (id, timeoutMs) => nats.ask(subjects.webhookTests(), { endpoint_id: id }, timeoutMs),
     addressProblem: guard.problemOf,
     reachProblem: addressLookup(deps),

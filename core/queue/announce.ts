@@ -1,12 +1,12 @@
 import type { Part } from "../runtime/process/lifecycle.ts";
-import type { Changes } from "../storage/settings/directory.ts";
+import type { Changes } from "../storage/directory.ts";
 import type { Nats } from "./jetstream/connect.ts";
 import type { Subjects } from "./subjects.ts";
 
 export type Announcer = {
   /**
-   * Tells every process that a configuration document changed, and of which app it is or was where that is known. Best
-   * effort: caches expire within 60 s anyway.
+   * Announces to every process that a configuration document changed, and of which app it is or was where that is known.
+   * Best effort: caches expire within 60 s anyway.
    */
   changed: (collection: string, id: string, appId?: string) => void;
 };
@@ -26,12 +26,12 @@ export const announcer = ({
 });
 
 /**
- * Hears the announcements. After the connection was lost it calls with `("*", "*")`, since any number may have been
+ * Calls its listeners for each announcement, and with `("*", "*")` after the connection was lost: any number may have been
  * missed.
  */
 export const changes = ({ nats, subjects }: ChangesDeps): Part & Changes => {
   const listeners: Parameters<Changes["on"]>[0][] = [];
-  const tell: (typeof listeners)[number] = (...change) => {
+  const announce: (typeof listeners)[number] = (...change) => {
     for (const listener of listeners) listener(...change);
   };
   let undo: (() => void)[] = [];
@@ -42,10 +42,10 @@ export const changes = ({ nats, subjects }: ChangesDeps): Part & Changes => {
       const subscription = nats.nc.subscribe(subjects.allConfig(), {
         callback: (error, message) => {
           const change = error === null ? read(message.string()) : null;
-          if (change !== null) tell(change.collection, change.id, change.appId);
+          if (change !== null) announce(change.collection, change.id, change.appId);
         },
       });
-      undo = [nats.onReconnect(() => tell("*", "*")), () => subscription.unsubscribe()];
+      undo = [nats.onReconnect(() => announce("*", "*")), () => subscription.unsubscribe()];
       await nats.nc.flush();
     },
     stop: async () => {

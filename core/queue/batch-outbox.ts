@@ -1,4 +1,4 @@
-import { Unavailable } from "../errors.ts";
+import { falseWhenAway } from "../errors.ts";
 import { later } from "../runtime/batching/later.ts";
 import type { QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { Part } from "../runtime/process/lifecycle.ts";
@@ -34,7 +34,7 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
   });
   const publish: BatchOutbox["publish"] = async (row, others) => {
     const own = others.size === 0 ? row.events : row.events.filter(({ id }) => !others.has(id));
-    const isPublished = await taken(events.publishTexts(row.tenant_id, own, row.traceparent));
+    const isPublished = await events.publishTexts(row.tenant_id, own, row.traceparent).catch(falseWhenAway);
     metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, own.length);
     if (isPublished) return done.add(row._id);
     if (row.change !== undefined) await batches.confirm(row._id); // it was made, or nobody would publish it
@@ -55,21 +55,12 @@ export const batchOutbox = ({ batches, events, log, metrics }: BatchOutboxDeps):
   };
 };
 
-const taken = async (publishing: Promise<boolean>): Promise<boolean> => {
-  try {
-    return await publishing;
-  } catch (error) {
-    if (error instanceof Unavailable) return false;
-    throw error;
-  }
-};
-
-/** Rings for batches that were not removed in time. Eight are read at a time, of up to 3 MB each. */
+/** Publishes batches that were not removed in time. Eight are read at a time, of up to 3 MB each. */
 export const eventBatchTimer = (batches: Pick<EventBatches, "rows">, { resume }: BatchOutbox): AnyTimerSource =>
   timerSource<EventBatchRow>({
     name: "event batches",
     collection: batches.rows,
     select: [],
-    ring: ({ _id }) => resume(_id),
+    handle: ({ _id }) => resume(_id),
     atOnce: 8,
   });

@@ -1,132 +1,125 @@
-import type { AnyBulkWriteOperation, Collection, Filter, UpdateFilter } from "mongodb";
+import type { AnyBulkWriteOperation, Collection } from "mongodb";
 import type { Clock } from "../domain/clock.ts";
+import { sweepMs } from "../domain/durations.ts";
 import type { QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
+import { sweepAfter } from "../storage/work/due.ts";
 import type { Leasable } from "../storage/work/leases.ts";
-import { isPassing } from "./passing.ts";
+import { isPassing } from "./jetstream/passing.ts";
 
-export type RingDeps = {
+export type HandleDeps = {
   clock: Clock;
   log: Log;
   metrics: QueueMetrics;
-  /** Counts documents that could not be rung. */
+  /** Counts documents that could not be handled. */
   setAside: (times: number) => void;
 };
 
-export type RingSource<Row extends Leasable> = {
+export type DueSource<Row extends Leasable> = {
   name: string;
   collection: Collection<Row>;
-  ring: (row: Row, signal?: AbortSignal) => Promise<unknown>;
+  handle: (row: Row, signal?: AbortSignal) => Promise<unknown>;
   atOnce?: number;
 };
 
 /**
- * Rings documents that are due, and moves them on by 10 s in case a hint is lost. One that cannot be rung although the
- * stores answer is set aside: it says why, is rung again ever more rarely, and the others go on.
+ * Handles documents that are due, and has them due again 10 s later in case a hint is lost. One that fails although the
+ * stores answer is set aside: it says why, is handled again ever more rarely, and the others go on.
  * @throws the error of a store that is away; no further document was begun then
  */
-export const ringPage = async <Row extends Leasable>(
-  source: RingSource<Row>,
-  rows: readonly Row[],
-  deps: RingDeps,
+export const handlePage = async <Row extends Leasable>(
+  source: DueSource<Row>,
+  page: readonly Row[],
+  deps: HandleDeps,
   stop: AbortSignal,
 ): Promise<void> => {
-  const { name, collection } = source;
-  const { rung, faults, away } = await ringEach(source, rows, stop);
-  for (const { due_at } of rung)
+  const { name } = source;
+  const { handled, faults, away } = await handleEach(source, page, stop);
+  for (const { due_at } of handled)
     if (due_at) deps.metrics.timerLagSeconds.observe({ source: name }, secondsSince(due_at, deps.clock));
-  deps.metrics.timersRung.inc({ source: name }, rung.length);
-  const isThere = rung.length > 0; // then a store that seems to be away may be so for that document alone
-  await moveOn(collection, isThere ? [...rung, ...away.map(({ row }) => row)] : [], deps.clock);
-  await clear(collection, rung);
-  await putAside(source, faults, deps);
+  deps.metrics.timersHandled.inc({ source: name }, handled.length);
+  const rows = source.collection as unknown as Rows; // the driver's types cannot see that Row has the members of Leasable
+  const isThere = handled.length > 0; // then a store that seems to be away may be so for that document alone
+  await moveOn(rows, isThere ? [...handled, ...away.map(({ row }) => row)] : [], deps.clock);
+  await clear(rows, handled);
+  await putAside(rows, faults, name, deps);
   if (away[0] !== undefined) throw away[0].error;
 };
 
 const inFlight = 64; // hints being published
-const ringAgainMs = 10_000;
 const mostAsideMs = 600_000;
 const reasonCharacters = 500;
 
-type Failed<Row> = { row: Row; error: unknown };
-type Rung<Row> = { rung: Row[]; faults: Failed<Row>[]; away: Failed<Row>[] };
+type Rows = Collection<Leasable>;
+type Failed<Row = Leasable> = { row: Row; error: unknown };
+type Handled<Row> = { handled: Row[]; faults: Failed<Row>[]; away: Failed<Row>[] };
 
 /** Begins no more once a store is away, or the program stops. Never rejects. */
-const ringEach = async <Row extends Leasable>(
-  { ring, atOnce = inFlight }: RingSource<Row>,
-  rows: readonly Row[],
+const handleEach = async <Row extends Leasable>(
+  { handle, atOnce = inFlight }: DueSource<Row>,
+  page: readonly Row[],
   stop: AbortSignal,
-): Promise<Rung<Row>> => {
-  const result: Rung<Row> = { rung: [], faults: [], away: [] };
-  const left = rows.values();
+): Promise<Handled<Row>> => {
+  const result: Handled<Row> = { handled: [], faults: [], away: [] };
+  const left = page.values();
   const work = async (): Promise<void> => {
     for (const row of left) {
       if (stop.aborted || result.away.length > 0) return;
       try {
-        await ring(row, stop);
-        result.rung.push(row);
+        await handle(row, stop);
+        result.handled.push(row);
       } catch (error) {
         if (!stop.aborted) (isPassing(error) ? result.away : result.faults).push({ row, error });
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, rows.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(atOnce, page.length) }, work));
   return result;
 };
 
 /** A document that was taken or settled meanwhile has another `due_at` by now and keeps it. */
-const moveOn = async <Row extends Leasable>(
-  collection: Collection<Row>,
-  rows: readonly Row[],
-  clock: Clock,
-): Promise<void> => {
-  if (rows.length === 0) return;
-  const now = clock.now();
-  const again = new Date(now.getTime() + ringAgainMs);
-  const latest = rows.reduce((last, { due_at }) => (due_at !== null && due_at > last ? due_at : last), longAgo);
-  const filter = { ...these(rows), due_at: { $gt: longAgo, $lte: latest } } as Filter<Row>; // sound: Row has the members of Leasable
-  await collection.updateMany(filter, { $set: { due_at: again } } as unknown as UpdateFilter<Row>);
+const moveOn = async (rows: Rows, page: readonly Leasable[], clock: Clock): Promise<void> => {
+  if (page.length === 0) return;
+  const latest = page.reduce((last, { due_at }) => (due_at !== null && due_at > last ? due_at : last), longAgo);
+  const stillDue = { ...these(page), due_at: { $gt: longAgo, $lte: latest } };
+  await rows.updateMany(stillDue, { $set: { due_at: sweepAfter(clock.now()) } });
 };
 
 /** What was set aside works again. */
-const clear = async <Row extends Leasable>(collection: Collection<Row>, rung: readonly Row[]): Promise<void> => {
-  const healed = rung.filter(({ set_aside: aside }) => aside !== undefined);
-  if (healed.length === 0) return;
-  await collection.updateMany(
-    these(healed) as Filter<Row>, // sound: as above
-    { $unset: { set_aside: "" } } as unknown as UpdateFilter<Row>,
-  );
+const clear = async (rows: Rows, handled: readonly Leasable[]): Promise<void> => {
+  const healed = handled.filter(({ set_aside: aside }) => aside !== undefined);
+  if (healed.length > 0) await rows.updateMany(these(healed), { $unset: { set_aside: "" } });
 };
 
-const putAside = async <Row extends Leasable>(
-  { name, collection }: RingSource<Row>,
-  faults: readonly Failed<Row>[],
-  { clock, log, setAside }: RingDeps,
+const putAside = async (
+  rows: Rows,
+  faults: readonly Failed[],
+  source: string,
+  { clock, log, setAside }: HandleDeps,
 ): Promise<void> => {
   if (faults.length === 0) return;
   const now = clock.now();
   for (const { row, error: err } of faults)
-    log.error({ source: name, document: row._id, failures: failuresOf(row), err }, "document.set_aside");
+    log.error({ source, document: row._id, failures: failuresOf(row), err }, "document.set_aside");
   setAside(faults.length);
-  await collection.bulkWrite(
+  await rows.bulkWrite(
     faults.flatMap((fault) => asides(fault, now)),
     { ordered: false },
   );
 };
 
-/** It says why, and is due after 10 s, doubling to 10 minutes; whoever holds it at this moment decides when it is due. */
-const asides = <Row extends Leasable>({ row, error }: Failed<Row>, now: Date): AnyBulkWriteOperation<Row>[] => {
+/** It says why, and is due after 10 s, doubling to 10 minutes; the holder of a lease decides when it is due. */
+const asides = ({ row, error }: Failed, now: Date): AnyBulkWriteOperation<Leasable>[] => {
   const failures = failuresOf(row);
-  const at = new Date(now.getTime() + Math.min(ringAgainMs * 2 ** (failures - 1), mostAsideMs));
+  const at = new Date(now.getTime() + Math.min(sweepMs * 2 ** (failures - 1), mostAsideMs));
   const reason = String(error).slice(0, reasonCharacters);
   const aside = { reason, failures, since: row.set_aside?.since ?? now };
   const isFree = { $or: [{ lease: null }, { "lease.until": { $lte: now } }] };
-  const due = { _id: row._id, due_at: { $gt: longAgo, $lt: at }, ...isFree } as unknown as Filter<Row>; // sound: as above
-  const mark = { _id: row._id } as Filter<Row>; // sound: as above
+  const due = { _id: row._id, due_at: { $gt: longAgo, $lt: at }, ...isFree };
   return [
-    { updateOne: { filter: mark, update: { $set: { set_aside: aside } } as unknown as UpdateFilter<Row> } },
-    { updateOne: { filter: due, update: { $set: { due_at: at } } as unknown as UpdateFilter<Row> } },
+    { updateOne: { filter: { _id: row._id }, update: { $set: { set_aside: aside } } } },
+    { updateOne: { filter: due, update: { $set: { due_at: at } } } },
   ];
 };
 

@@ -3,13 +3,13 @@ import { maxEventBytes, textWithin } from "../domain/events/text.ts";
 import { mapBounded } from "../runtime/batching/bounded.ts";
 import { gather } from "../runtime/batching/gather.ts";
 import type { EventEnvelope, EventKind } from "../schema/events/envelope.ts";
+import { isOfOne } from "./jetstream/passing.ts";
 import type { Publisher } from "./jetstream/publish.ts";
-import { isOfOne } from "./passing.ts";
 import type { Subjects } from "./subjects.ts";
 
 export type EventPublisher = {
   /**
-   * Publishes events of a tenant, as many as fit together. False when the stream, or this tenant's share of it, had no
+   * Publishes events of a tenant, as many in a message as fit. False when the stream, or this tenant's share of it, had no
    * room for some: publish all again later; consumers know an event by its id.
    * @throws Unavailable when JetStream is away
    */
@@ -50,9 +50,9 @@ export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): Eve
   };
 };
 
-const together = { most: 200, inFlight: 1 }; // callers whose events go out at once
+const batched = { most: 200, inFlight: 1 }; // callers whose events go out at once
 
-/** Publishes what callers of one tenant have at the same moment together, so that many share a message of the stream. */
+/** Publishes the events of several callers of one tenant at once, so that many share a message of the stream. */
 export const gatheredEvents = (events: EventPublisher): EventPublisher => {
   const publish = gather({
     write: async (callers: readonly { tenantId: string; batch: readonly EventEnvelope[] }[]) => {
@@ -64,7 +64,7 @@ export const gatheredEvents = (events: EventPublisher): EventPublisher => {
       const isPublished = new Map(published);
       return callers.map(({ tenantId }) => isPublished.get(tenantId) === true);
     },
-    ...together,
+    ...batched,
     isOfOne,
   });
   return { publish: (tenantId, batch) => publish({ tenantId, batch }) };

@@ -1,5 +1,5 @@
 import type { Collection, Filter, UpdateFilter } from "mongodb";
-import { Unavailable } from "../errors.ts";
+import { falseWhenAway } from "../errors.ts";
 import { later } from "../runtime/batching/later.ts";
 import type { QueueMetrics } from "../runtime/metrics/queue.ts";
 import type { Part } from "../runtime/process/lifecycle.ts";
@@ -14,7 +14,7 @@ export type WithOutbox = Leasable & { tenant_id: string; outbox: OutboxEvent[] }
 export type Outbox = Part & {
   /**
    * Publishes a document's events, then has them cleared. False when JetStream is away, or has no room for the tenant's:
-   * they stay in the document, whose `due_at` brings it back.
+   * they stay in the document, which is due again.
    */
   flush: (row: Pick<WithOutbox, "_id" | "tenant_id" | "outbox"> & { traceparent?: string | null }) => Promise<boolean>;
 };
@@ -47,7 +47,7 @@ export const outbox = <Row extends WithOutbox>({ rows, events, done, log, metric
     stop: published.stop,
     flush: async (row) => {
       if (row.outbox.length === 0) return true;
-      const isPublished = await publish(events, row);
+      const isPublished = await events.publish(row.tenant_id, row.outbox, row.traceparent).catch(falseWhenAway);
       metrics.outboxEvents.inc({ outcome: isPublished ? "published" : "kept" }, row.outbox.length);
       if (isPublished) await published.add({ id: row._id, events: row.outbox.map((event) => event.id) });
       return isPublished;
@@ -57,15 +57,6 @@ export const outbox = <Row extends WithOutbox>({ rows, events, done, log, metric
 
 /** A document, and those of its events that are to be cleared. */
 type Published = { id: string; events: readonly string[] };
-
-const publish = async (events: EventPublisher, row: Parameters<Outbox["flush"]>[0]): Promise<boolean> => {
-  try {
-    return await events.publish(row.tenant_id, row.outbox, row.traceparent);
-  } catch (error) {
-    if (error instanceof Unavailable) return false;
-    throw error;
-  }
-};
 
 /**
  * One write for documents whose only event was published and that need no further turn, which most are; two more for the

@@ -5,7 +5,7 @@
  * - `<prefix>.events.<tenant>`: events happened (a batch of one tenant's).
  * - `<prefix>.webhooks.<endpoint>`: a doorbell: this endpoint has due deliveries.
  * - `<prefix>.webhook-tests`: a request that an endpoint be tested now (core NATS, answered by a dispatcher).
- * - `<prefix>.lanes`: whoever holds this endpoint has new deliveries for it (core NATS).
+ * - `<prefix>.lanes`: the holder of this endpoint's lease has new deliveries for it (core NATS).
  * - `<prefix>.config.<collection>.<id>`: a configuration document changed (core NATS, not stored).
  */
 export const subjects = (prefix: string) => ({
@@ -14,7 +14,7 @@ export const subjects = (prefix: string) => ({
   events: (tenantId: string): string => `${prefix}.events.${tenantId}`,
   webhook: (endpointId: string): string => `${prefix}.webhooks.${endpointId}`,
   webhookTests: (): string => `${prefix}.webhook-tests`,
-  lanes: (): string => `${prefix}.lanes`,
+  newDeliveries: (): string => `${prefix}.lanes`,
   config: (collection: string, id: string): string => `${prefix}.config.${collection}.${id}`,
   allConfig: (): string => `${prefix}.config.>`,
 });

@@ -7,20 +7,20 @@ import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
 import { readWithin, type Within } from "../storage/mongo/read-within.ts";
 import { type Leasable, type NamedLease, namedLease } from "../storage/work/leases.ts";
-import { type RingDeps, ringPage } from "./due-page.ts";
+import { type HandleDeps, handlePage } from "./due-page.ts";
 
 /** Documents whose `due_at` is watched. */
 export type TimerSource<Row extends Leasable> = {
   name: string;
   collection: Collection<Row>;
-  /** Members that `ring` needs, beside `_id`, `fence` and `due_at`. */
+  /** Members that `handle` needs, beside `_id`, `fence` and `due_at`. */
   select: readonly (keyof Row & string)[];
   /**
-   * Publishes one document's hint. A refusal (the stream is full) counts as rung: it is rung again in 10 s. One that
-   * throws although the stores answer is set aside.
+   * Publishes one document's hint, or does what is due of it. A refusal (the stream is full) counts as handled: the
+   * document is due again in 10 s. One that throws although the stores answer is set aside.
    */
-  ring: (row: Row, signal?: AbortSignal) => Promise<unknown>;
-  /** Documents that are rung at a time; 64 when left out. For those of which `ring` reads more. */
+  handle: (row: Row, signal?: AbortSignal) => Promise<unknown>;
+  /** Documents that are handled at a time; 64 when left out. For those of which `handle` reads more. */
   atOnce?: number;
 };
 
@@ -43,8 +43,8 @@ export type TimersDeps = {
 };
 
 /**
- * Rings the hint of every document whose `due_at` has passed, every 500 ms, oldest first, and moves `due_at` on by 10 s
- * in case the hint is lost. Serves timers, retries, the expiry of leases and the sweep alike (docs/decisions/0001).
+ * Handles every document whose `due_at` has passed, every 500 ms, oldest first, and has it due again 10 s later in case
+ * its hint is lost. Serves timers, retries, the expiry of leases and the sweep alike (docs/decisions/0001).
  * Of all processes that run it, one at a time serves a source.
  */
 export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly AnyTimerSource[] }): Part => {
@@ -63,7 +63,7 @@ export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly An
 };
 
 const stepMs = 500;
-const leaseMs = 3_000; // when the process that held a source is killed, another begins after so long
+const leaseMs = 3_000; // when the process that serves a source is killed, another begins after so long
 const pageRows = 1_000;
 const pageBytes = 16_000_000; // a user has up to 1.5 MB
 const failureMs = { first: 500, most: 5_000 };
@@ -75,13 +75,13 @@ const watch = async <Row extends Leasable>(
 ): Promise<void> => {
   const { db, holder, clock, log, metrics } = deps;
   const setAside = countAside(metrics, source.name);
-  metrics.timersRung.inc({ source: source.name }, 0); // as counterFromZero has it
-  const lease = keep(namedLease(db, { name: `timers/${source.name}`, holder, leaseMs, clock }), clock);
+  metrics.timersHandled.inc({ source: source.name }, 0); // as counterFromZero has it
+  const lease = kept(namedLease(db, { name: `timers/${source.name}`, holder, leaseMs, clock }), clock);
   let failures = 0;
   while (!stop.aborted) {
     const beganMs = clock.now().getTime();
     try {
-      if (await lease.isOurs()) await ringAllDue(source, { ...deps, setAside }, { lease, stop });
+      if (await lease.isOurs()) await handleAllDue(source, { ...deps, setAside }, { lease, stop });
       if (failures > 0) log.info({ source: source.name, failures }, "timers.back");
       failures = 0;
     } catch (err) {
@@ -98,29 +98,29 @@ const watch = async <Row extends Leasable>(
 type Kept = { isOurs: () => Promise<boolean>; release: () => Promise<void> };
 
 /** Takes the lease when it can be had, and extends it when half of its time is gone. */
-const keep = (lease: NamedLease, clock: Clock): Kept => {
+const kept = (lease: NamedLease, clock: Clock): Kept => {
   let untilMs = 0;
   return {
     isOurs: async () => {
       const nowMs = clock.now().getTime();
       if (nowMs < untilMs - leaseMs / 2) return true;
-      const isHeld = (nowMs < untilMs && (await lease.extend())) || (await lease.take()) !== null;
-      untilMs = isHeld ? nowMs + leaseMs : 0;
-      return isHeld;
+      const isOurs = (nowMs < untilMs && (await lease.extend())) || (await lease.take()) !== null;
+      untilMs = isOurs ? nowMs + leaseMs : 0;
+      return isOurs;
     },
     release: () => lease.release(),
   };
 };
 
-const ringAllDue = async <Row extends Leasable>(
+const handleAllDue = async <Row extends Leasable>(
   source: TimerSource<Row>,
-  deps: RingDeps,
+  deps: HandleDeps,
   { lease, stop }: { lease: Kept; stop: AbortSignal },
 ): Promise<void> => {
   let isMore = true;
   while (isMore && !stop.aborted && (await lease.isOurs())) {
     const { rows, isWhole } = await oldestDue(source, deps.clock);
-    if (rows.length > 0) await ringPage(source, rows, deps, stop);
+    if (rows.length > 0) await handlePage(source, rows, deps, stop);
     isMore = !isWhole || rows.length === pageRows;
   }
 };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
-import { isPassing } from "#core/queue/passing.ts";
+import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";

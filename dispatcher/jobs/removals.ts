@@ -1,20 +1,16 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Apps } from "#core/storage/apps/apps.ts";
-import type { AppData } from "#core/storage/apps/data.ts";
+import type { StoredData } from "#core/storage/data.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
-import type { Users } from "#core/storage/people/users.ts";
-import type { WebhookErasure } from "#core/storage/webhooks/erasure.ts";
 import type { RemovalRow, Removals } from "#core/storage/work/removals.ts";
 
 export type RemoveDeps = {
   removals: Pick<Removals, "take" | "extend" | "rest" | "end">;
-  users: Pick<Users, "remove">;
-  subscriptions: Pick<Subscriptions, "remove" | "removeOfUser">;
+  subscriptions: Pick<Subscriptions, "remove">;
   /** Whether an app is really gone. */
   apps: Pick<Apps, "find">;
-  history: WebhookErasure;
-  data: AppData;
+  data: StoredData;
   /** Publishes the events of a removal; false when that must wait. */
   flush: (row: RemovalRow) => Promise<boolean>;
   /** How long an app is removed at a time; 20 s when left out. */
@@ -92,26 +88,19 @@ const pass = async (deps: RemoveDeps, row: RemovalRow, signal: AbortSignal): Pro
 
 /** Removes what a kill left, and what was registered meanwhile. */
 const removeRest = async (
-  { users, subscriptions }: RemoveDeps,
+  { subscriptions, data }: RemoveDeps,
   { kind, _id, tenant_id, app_id }: RemovalRow,
 ): Promise<void> => {
   if (kind === "subscription") await subscriptions.remove(tenant_id, _id);
-  if (kind !== "user") return;
-  await users.remove(tenant_id, _id);
-  await subscriptions.removeOfUser(tenant_id, app_id, _id);
+  if (kind === "user") await data.removePerson({ tenantId: tenant_id, appId: app_id, userId: _id });
 };
 
 /** How many deliveries, or messages of an app, must wait for a later pass. */
-const forget = async ({ history, data, clock }: RemoveDeps, row: RemovalRow, signal: AbortSignal): Promise<number> => {
-  if (row.kind === "app") {
-    await history.removeOfApp(row.app_id, signal);
-    return data.remove(row.app_id, clock.now(), signal);
-  }
+const forget = async ({ data, clock }: RemoveDeps, row: RemovalRow, signal: AbortSignal): Promise<number> => {
+  if (row.kind === "app") return data.removeApp(row.app_id, clock.now(), signal);
   if (row.kind !== "user") return 0;
-  const { app_id: appId, _id: userId, removed_at: at, passes } = row;
-  const erasure = { appId, userId, keys: new Set(row.keys), at, isLast: passes > 0 };
-  await history.eraseWaiting(erasure);
-  return history.erase(erasure, signal);
+  const { tenant_id: tenantId, app_id: appId, _id: userId, removed_at: at, passes } = row;
+  return data.erasePerson({ tenantId, appId, userId, keys: new Set(row.keys), at, isLast: passes > 0 }, signal);
 };
 
 const settle = async ({ removals, clock }: RemoveDeps, row: RemovalRow, passed: Passed): Promise<void> => {

@@ -2,8 +2,9 @@ import { reachOf } from "#core/channels/content.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached, Wanted } from "#core/storage/messages/audience.ts";
-import { type ChunkRow, chunkSize, type Stretch } from "#core/storage/messages/chunks.ts";
+import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
+import { type Stretch } from "#core/storage/people/subscription-counts.ts";
 
 /** A part of the audience that is not a chunk yet: recipients of one channel, and where the scan stands after them. */
 export type Piece = {

@@ -1,8 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
+import type { Directory } from "#core/storage/directory.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
-import type { Directory } from "#core/storage/settings/directory.ts";
 import type { Hints } from "../work/hints.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { whileAllowed } from "./lease.ts";
@@ -73,5 +73,5 @@ const giveBack = async ({ chunks, clock }: ChunkDeps, chunk: ChunkRow, inMs: num
 };
 
 const defer = async ({ chunks, suspensions }: ChunkDeps, chunk: ChunkRow): Promise<void> => {
-  await suspensions.hold(chunk.tenant_id, (dueAt) => chunks.defer(chunk, dueAt));
+  await suspensions.defer(chunk.tenant_id, (dueAt) => chunks.defer(chunk, dueAt));
 };

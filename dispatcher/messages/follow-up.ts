@@ -5,7 +5,7 @@ import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Gone } from "#core/storage/people/invalidated.ts";
-import type { Hold } from "../work/lease.ts";
+import type { Lease } from "../work/lease.ts";
 import type { Delivered, Work } from "./delivery/deliver.ts";
 import { retryChunks } from "./delivery/retry.ts";
 
@@ -26,7 +26,7 @@ export const followUp =
   async (
     { chunk, message }: Pick<Work, "chunk" | "message">,
     delivered: Delivered,
-    { isLost }: Pick<Hold, "isLost">,
+    { isLost }: Pick<Lease, "isLost">,
   ): Promise<boolean> => {
     const now = deps.clock.now();
     if (!isLost()) await deps.chunks.keep(retryChunks(chunk, delivered.again, now));

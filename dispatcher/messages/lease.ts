@@ -1,6 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { DueWork } from "#core/storage/work/due.ts";
-import { type Hold, holding } from "../work/lease.ts";
+import { type Lease, underLease } from "../work/lease.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 
 export type WhileDeps = { suspensions: Pick<Suspensions, "during">; stopping: AbortSignal; clock: Clock };
@@ -11,8 +11,8 @@ type Leased = { taken: Pick<DueWork, "lease"> & { tenant_id: string }; extend: (
 export const whileAllowed = <T>(
   { suspensions, stopping, clock }: WhileDeps,
   { taken, extend }: Leased,
-  work: (lease: Hold) => Promise<T>,
+  work: (lease: Lease) => Promise<T>,
 ): Promise<T> =>
   suspensions.during(taken.tenant_id, (suspended) =>
-    holding({ taken, extend, stops: [stopping, suspended], clock }, work),
+    underLease({ taken, extend, stops: [stopping, suspended], clock }, work),
   );

@@ -2,22 +2,22 @@ import type { EventPublisher } from "#core/queue/events.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { Publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { planStream } from "#core/queue/jetstream/topology.ts";
 import { worker } from "#core/queue/jetstream/worker.ts";
 import { outbox } from "#core/queue/outbox.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { AnyTimerSource } from "#core/queue/timers.ts";
-import { planStream } from "#core/queue/topology.ts";
 import { watchLevels } from "#core/runtime/metrics/dispatcher.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Changes } from "#core/storage/directory.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
-import type { Changes } from "#core/storage/settings/directory.ts";
 import { type AccountsDeps, accountOpener } from "../channels/accounts.ts";
 import { type Senders, senders } from "../channels/registry.ts";
 import { chunkHint, hints, messageHint } from "../work/hints.ts";
-import { lanes } from "../work/plan-workers.ts";
+import { planWorkers } from "../work/plan-workers.ts";
 import { timerSources } from "../work/timer-sources.ts";
 import { unsavedWindow } from "./delivery/window.ts";
 import { type Pipeline, type PipelineDeps, pipeline } from "./pipeline.ts";
@@ -117,7 +117,7 @@ const workers = ({ config, db, nats, log, metrics, changes }: MessagePartsDeps, 
       }),
     ];
   };
-  return lanes({
+  return planWorkers({
     plans: async () => (await plans.find().toArray()).map(({ _id }) => _id),
     open,
     onChange: changes.on,

@@ -6,6 +6,7 @@ import type { EventPublisher } from "#core/queue/events.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import type { Directory } from "#core/storage/directory.ts";
 import { audience } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
@@ -14,11 +15,10 @@ import { usage } from "#core/storage/messages/usage.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { invalidated } from "#core/storage/people/invalidated.ts";
 import { languages } from "#core/storage/people/languages.ts";
-import type { Directory } from "#core/storage/settings/directory.ts";
 import type { Senders } from "../channels/registry.ts";
 import type { Hints } from "../work/hints.ts";
 import { leaseMs } from "../work/lease.ts";
-import { patiently } from "../work/repeat-write.ts";
+import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { runChunk } from "./chunk.ts";
 import { changesOf } from "./counts.ts";
@@ -77,14 +77,14 @@ const stores = ({ db, holder }: PipelineDeps) => {
       take: (id: string, now: Date) => messages.take(id, lease(now)),
       extend: (message: MessageRow, now: Date) => messages.extend(message, now, leaseMs),
       rest: repeated(messages.rest),
-      defer: repeated(messages.hold),
+      defer: repeated(messages.suspend),
     },
     chunks: {
       ...parts,
       take: (id: string, now: Date) => parts.take(id, lease(now)),
       extend: (chunk: ChunkRow, now: Date) => parts.extend(chunk, now, leaseMs),
       giveBack: repeated(parts.giveBack),
-      defer: repeated(parts.hold),
+      defer: repeated(parts.suspend),
     },
   };
 };
@@ -95,7 +95,7 @@ type Joined = PipelineDeps & ReturnType<typeof stores>;
 const repeated =
   <Given extends unknown[], T>(write: (...given: Given) => Promise<T>) =>
   (...given: Given): Promise<T> =>
-    patiently(leaseMs, () => write(...given));
+    repeatWrite(leaseMs, () => write(...given));
 
 /** A hint that JetStream could not take is no failure: its document is due again soon. */
 const quiet = (hints: Hints): Hints => ({
@@ -112,7 +112,7 @@ const falseWhenAway = (error: unknown): false => {
 const sending = (deps: Joined): Send => {
   const { db, events, audience: people, chunks: parts, messages, clock } = deps;
   const stored = deliveries(db);
-  const store = (rows: readonly DeliveryRow[]) => patiently(storeForMs, () => stored.record(rows));
+  const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => stored.record(rows));
   const record = recorder({ store, writers: 2 }); // 2: while one batch is stored the other half of the window is being sent
   return send({
     deliver: observed(

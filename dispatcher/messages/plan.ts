@@ -1,8 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { Directory } from "#core/storage/directory.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
-import type { Directory } from "#core/storage/settings/directory.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { Finish } from "./finish.ts";
 import { whileAllowed } from "./lease.ts";
@@ -81,7 +81,7 @@ const giveTurn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promi
 };
 
 const defer = async ({ messages, suspensions }: PlanDeps, message: MessageRow, planned: boolean): Promise<void> => {
-  await suspensions.hold(message.tenant_id, (dueAt) => messages.defer(message, dueAt, planned));
+  await suspensions.defer(message.tenant_id, (dueAt) => messages.defer(message, dueAt, planned));
 };
 
 const rest = (

@@ -4,14 +4,14 @@ import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Counts, MessageRow } from "#core/storage/messages/messages.ts";
-import type { Hold } from "../work/lease.ts";
+import type { Lease } from "../work/lease.ts";
 import { changesOf } from "./counts.ts";
 import type { Delivered, Work } from "./delivery/deliver.ts";
 
 export type SendDeps = {
-  deliver: (work: Work, lease: Hold) => Promise<Delivered>;
+  deliver: (work: Work, lease: Lease) => Promise<Delivered>;
   /** False when the events could not be published now. */
-  followUp: (work: Work, delivered: Delivered, lease: Hold) => Promise<boolean>;
+  followUp: (work: Work, delivered: Delivered, lease: Lease) => Promise<boolean>;
   chunks: { recipientsOfRetries: (chunkId: string) => Promise<string[]> };
   messages: { count: (messageId: string, counts: Counts, now: Date) => Promise<void> };
   clock: Clock;
@@ -33,7 +33,7 @@ export type Batch = {
  */
 export type Sent = { kind: "sent" | "halted" | "unpublished"; stored: DeliveryRow[]; hasRetries: boolean };
 
-export type Send = (batch: Batch, lease: Hold) => Promise<Sent>;
+export type Send = (batch: Batch, lease: Lease) => Promise<Sent>;
 
 /** Sends chunks: delivers each, does what follows from it, and counts what was stored. Safe to run twice. */
 export const send =

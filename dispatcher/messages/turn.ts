@@ -6,7 +6,7 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import type { Hints } from "../work/hints.ts";
-import type { Hold } from "../work/lease.ts";
+import type { Lease } from "../work/lease.ts";
 import { type AudienceDeps, isScanned, nextPiece, type Piece, resolvePieces } from "./audience.ts";
 import type { Send } from "./send.ts";
 
@@ -19,7 +19,7 @@ export type TurnResult =
   | { kind: "under_way"; planned: boolean }
   | { kind: "halted" };
 
-export type Turn = (message: MessageRow, app: AppRow, lease: Hold) => Promise<TurnResult>;
+export type Turn = (message: MessageRow, app: AppRow, lease: Lease) => Promise<TurnResult>;
 
 export type TurnDeps = {
   audience: AudienceDeps;
@@ -47,7 +47,7 @@ export const turn =
     return (await deps.chunks.isBegun(message._id)) ? go(deps, planned(message), null) : begin(deps, first);
   };
 
-type First = { message: MessageRow; app: AppRow; lease: Hold };
+type First = { message: MessageRow; app: AppRow; lease: Lease };
 
 /** The first turn: an audience of one chunk's size is sent here and now, a larger one is cut into chunks. */
 const begin = async (deps: TurnDeps, first: First): Promise<TurnResult> => {

@@ -1,6 +1,6 @@
 import { Unavailable } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
-import { isOfOne } from "#core/queue/passing.ts";
+import { isOfOne } from "#core/queue/jetstream/passing.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import { userUpdated } from "#core/storage/people/events.ts";
@@ -8,7 +8,7 @@ import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow, Users } from "#core/storage/people/users.ts";
 
 export type ChangesDeps = {
-  users: Pick<Users, "told">;
+  users: Pick<Users, "forgetChanges">;
   subscriptions: Pick<Subscriptions, "ofUsers" | "nameOwner">;
   events: EventPublisher;
 };
@@ -45,7 +45,7 @@ const publishAll = async (
     }),
   );
   const done = published.flat();
-  if (done.length > 0) await users.told(done);
+  if (done.length > 0) await users.forgetChanges(done);
   return changed.map(() => undefined);
 };
 

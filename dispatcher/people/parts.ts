@@ -7,11 +7,10 @@ import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { apps } from "#core/storage/apps/apps.ts";
-import { appData } from "#core/storage/apps/data.ts";
+import { storedData } from "#core/storage/data.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
-import { webhookErasure } from "#core/storage/webhooks/erasure.ts";
 import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
 import { finishRemoval } from "../jobs/removals.ts";
 import { publishChanges } from "./outbox.ts";
@@ -39,11 +38,9 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
   const finish = finishRemoval({
     ...deps,
     removals: gone,
-    users: people,
     subscriptions: devices,
     apps: apps(deps.db),
-    history: webhookErasure(deps.db),
-    data: appData(deps.db),
+    data: storedData(deps.db),
     flush: ofRemovals.flush,
   });
   return {
@@ -53,7 +50,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
         name: "users",
         collection: people.rows,
         select: userMembers,
-        ring: async (row) => {
+        handle: async (row) => {
           if ((await ofUsers.flush(row)) && row.changed.length > 0) await tell(row);
         },
       }),
@@ -61,13 +58,13 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
         name: "subscriptions",
         collection: devices.rows,
         select: ["tenant_id", "outbox"],
-        ring: ofSubscriptions.flush,
+        handle: ofSubscriptions.flush,
       }),
       timerSource<RemovalRow>({
         name: "removals",
         collection: gone.rows,
         select: [],
-        ring: ({ _id }, signal) => finish(_id, signal),
+        handle: ({ _id }, signal) => finish(_id, signal),
       }),
     ],
   };

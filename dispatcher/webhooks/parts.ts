@@ -1,160 +1,118 @@
-import type { Random } from "#core/domain/backoff.ts";
-import type { Clock } from "#core/domain/clock.ts";
-import type { Announcer } from "#core/queue/announce.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
-import type { Publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { eventStream, type StreamSpec, webhookStream } from "#core/queue/jetstream/topology.ts";
 import { worker } from "#core/queue/jetstream/worker.ts";
-import { isOfOne } from "#core/queue/passing.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
-import { eventStream, webhookStream } from "#core/queue/topology.ts";
-import { gather } from "#core/runtime/batching/gather.ts";
-import type { Metrics } from "#core/runtime/metrics/registry.ts";
-import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import type { Log } from "#core/runtime/process/log.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
-import type { Mongo } from "#core/storage/mongo/connect.ts";
-import type { Changes, Directory } from "#core/storage/settings/directory.ts";
-import { type Concluded, type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import type { Changes, Directory } from "#core/storage/directory.ts";
+import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
-import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import type { GuardedClient } from "../net/guarded/client.ts";
-import { patiently } from "../work/repeat-write.ts";
+import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { observe } from "./health/observe.ts";
+import { type HealthPartDeps, healthPart } from "./health/part.ts";
 import { endpointStats } from "./health/stats.ts";
-import { doorbell, eventBatch } from "./hints.ts";
-import { handOver } from "./history/hand-over.ts";
-import { recoverPage } from "./history/recover.ts";
-import { calls } from "./match/calls.ts";
+import { type Deliveries, storedDeliveries } from "./history/deliveries.ts";
+import { eventBatch } from "./match/event-batch.ts";
 import { grouping } from "./match/group.ts";
 import { matchEvents } from "./match/match.ts";
-import { type Lanes, type LanesDeps, lanes } from "./queue/queues.ts";
-import { sendWebhook } from "./send/send.ts";
-import { sideParts } from "./side-parts.ts";
+import { prepare, type Unseal } from "./send/prepare.ts";
+import { type SendDeps, sendWebhook } from "./send/send.ts";
+import { type EndpointQueues, endpointQueues } from "./share/endpoint-queues.ts";
+import { type EndpointsDeps, endpointWork } from "./share/endpoints.ts";
+import { endpointHint } from "./share/hints.ts";
+import { testRequests } from "./test-requests.ts";
 
-export type WebhookPartsDeps = {
-  db: Mongo["db"];
+/** What webhooks use of the program; `natsPrefix` names its streams. */
+export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "templates" | "endpoints"> & {
   nats: Nats;
-  publisher: Publisher;
   subjects: Subjects;
   natsPrefix: string;
   natsReplicas: number;
   directory: Pick<Directory, "webhooksOf">;
   suspensions: Suspensions;
   changes: Changes;
-  announcer: Announcer;
-  client: GuardedClient;
-  unseal: KeyRing["open"];
-  holder: string;
-  /** The server that takes mails to owners; null: nobody is mailed. */
-  mail: { url: string; from: string } | null;
-  metrics: Metrics<"dispatcher">;
-  log: Log;
-  clock: Clock;
-  random: Random;
+  unseal: Unseal;
 };
 
-/** Event batches in hand: one waits while its events are grouped, or while an endpoint hangs for the first time. */
-const matchersAtOnce = 128;
-const doorbellsAtOnce = 64;
-/** Longer than what holds up an event batch: a second in memory, then a write. */
-const handleTimeoutMs = 60_000;
-/** Longer than any outage that a program should outlive: what was sent and cannot be stored would be sent again. */
-const storeForMs = 600_000;
-
-/** What a dispatcher runs for webhooks: in the order in which they start. */
+/** What a dispatcher runs for webhooks, in the order in which it starts. docs/decisions/0041 names the steps of an event. */
 export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: AnyTimerSource } => {
-  const { publisher, subjects } = deps;
-  const ring = (endpointId: string): Promise<unknown> =>
-    publisher.publish(subjects.webhook(endpointId), { endpoint_id: endpointId });
-  const { held, parts } = serving(deps, ring);
-  const timer = timerSource<WebhookRow>({
-    name: "webhooks",
-    collection: webhookWork(deps.db).rows,
-    select: [],
-    ring: ({ _id }) => ring(_id),
-  });
-  return { parts: [...parts, ...workers(deps, held)], timer };
-};
-
-/** The lanes and what they need. */
-const serving = (deps: WebhookPartsDeps, ring: LanesDeps["ring"]): { held: Lanes; parts: Part[] } => {
-  const { nats, subjects, log, clock } = deps;
-  const endpoints = webhookWork(deps.db);
-  const deliveries = webhookDeliveries(deps.db);
+  const { db, metrics, changes } = deps;
+  const endpoints = endpointWork(deps);
+  const deliveries = storedDeliveries(deps);
   const templates = bodyTemplates();
-  const send = sendWebhook({ ...deps, templates });
-  const stats = endpointStats({ rows: webhookStats(deps.db), log });
-  const caller = calls({ nats, subject: subjects.lanes(), hear: (id) => held.nudge(id) });
-  const held: Lanes = lanes({
-    ...deps,
-    ...writers(deliveries),
-    endpoints,
-    deliveries,
-    ring,
-    callHolder: caller.call,
-    handOver: (id) => handOver({ endpoints, ring, clock }, id),
-    send,
-    recover: (row) => recoverPage({ db: deps.db, clock }, row),
-    announce: ({ _id, app_id: appId }) => deps.announcer.changed(webhookCollection.name, _id, appId),
-    observe: observe({ ...deps, stats }),
+  const requests = {
+    prepare: (row: WebhookRow) => prepare(row, deps.unseal),
+    send: sendWebhook({ ...deps, templates }),
+  };
+  const stats = endpointStats({ rows: webhookStats(db), log: deps.log });
+  const health = { observe: observe({ ...deps, stats }) };
+  const queues = endpointQueues({ ...deps, endpoints, deliveries, requests, health });
+  changes.on((collection, id) => {
+    if (collection === webhookCollection.name || collection === "*") queues.refresh(id);
   });
-  deps.changes.on((collection, id) => {
-    if (collection === webhookCollection.name || collection === "*") held.refresh(id);
-  });
-  return { held, parts: [templates, stats, caller.part, held, ...sideParts({ ...deps, ring, send }, held)] };
+  watchWebhookLevels(metrics.registry, queues.levels);
+  return {
+    parts: [
+      templates,
+      stats,
+      queues,
+      testRequests({
+        ...deps,
+        requests,
+        subject: deps.subjects.webhookTests(),
+        find: (id) => endpoints.rows.findOne({ _id: id }),
+        keep: (row) => webhookDeliveries(db).keep([row]),
+      }),
+      healthPart({ ...deps, endpoints }),
+      ...workers(deps, deliveries, queues),
+    ],
+    timer: timerSource<WebhookRow>({
+      name: "webhooks",
+      collection: endpoints.rows,
+      select: [],
+      handle: ({ _id }) => endpoints.publishHint(_id),
+    }),
+  };
 };
 
-/** What brings lanes their work. */
-const workers = (deps: WebhookPartsDeps, held: Lanes): Part[] => {
-  const { db, nats, natsPrefix, natsReplicas, directory, metrics, log, clock } = deps;
-  const common = { nats, timeoutMs: handleTimeoutMs, log, metrics: metrics.queue };
-  const [events, doorbells] = [eventStream(natsPrefix), webhookStream(natsPrefix)];
+/** A batch of events waits while its events are grouped, or while an endpoint hangs for the first time. */
+const batchesAtOnce = 128;
+const hintsAtOnce = 64;
+/** Longer than a batch of events waits: a second in memory, then a write. */
+const handleTimeoutMs = 60_000;
+
+/** What gives endpoint queues their work: events, and hints that something is due. */
+const workers = (deps: WebhookPartsDeps, deliveries: Deliveries, queues: EndpointQueues): Part[] => {
+  const { nats, natsPrefix, natsReplicas, metrics, log } = deps;
+  const on = (spec: StreamSpec) => ({
+    nats,
+    timeoutMs: handleTimeoutMs,
+    log,
+    metrics: metrics.queue,
+    stream: spec.stream.name,
+    repair: () => ensureStream(nats.jsm, spec, natsReplicas),
+  });
+  const group = grouping({ ...deps, deliveries, queues });
   return [
     worker({
-      ...common,
+      ...on(eventStream(natsPrefix)),
       name: "webhook events",
-      stream: events.stream.name,
-      repair: () => ensureStream(nats.jsm, events, natsReplicas),
       consumer: "webhooks",
-      concurrency: matchersAtOnce,
+      concurrency: batchesAtOnce,
       parse: eventBatch,
-      handle: matchEvents({
-        webhooksOf: directory.webhooksOf,
-        known: webhookDeliveries(db).known,
-        offer: held.offer,
-        group: grouping({ offer: held.offer, grouped: webhookDeliveries(db).grouped, clock }),
-        clock,
-      }),
+      handle: matchEvents({ ...deps, deliveries, queues, group }),
     }),
     worker({
-      ...common,
-      name: "webhook doorbells",
-      stream: doorbells.stream.name,
-      repair: () => ensureStream(nats.jsm, doorbells, natsReplicas),
+      ...on(webhookStream(natsPrefix)),
+      name: "webhook hints",
       consumer: "doorbells",
-      concurrency: doorbellsAtOnce,
-      parse: doorbell,
-      handle: ({ endpoint_id }) => held.answer(endpoint_id),
+      concurrency: hintsAtOnce,
+      parse: endpointHint,
+      handle: ({ endpoint_id }) => queues.answer(endpoint_id),
     }),
   ];
 };
-
-/** What was sent is stored a moment later, with more of it: a command costs as much as ten deliveries in it. */
-const shared = { inFlight: 2, lingerMs: 20, isOfOne };
-
-/** Writes of deliveries: those that come while others are being written share a command. */
-const writers = (deliveries: ReturnType<typeof webhookDeliveries>) => ({
-  keep: gather<WebhookDeliveryRow, void>({ write: voids(deliveries.keep), most: 500, ...shared }),
-  record: gather<Concluded, void>({ write: voids(deliveries.record), most: 100, ...shared }),
-});
-
-const voids =
-  <T>(write: (items: readonly T[]) => Promise<void>) =>
-  async (items: readonly T[]): Promise<void[]> => {
-    await patiently(storeForMs, () => write(items));
-    return items.map(() => undefined);
-  };

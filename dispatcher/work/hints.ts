@@ -13,14 +13,14 @@ export const messageHint: (input: unknown) => Static<typeof MessageHint> = parse
 /** Reads the body of a hint to send a chunk. */
 export const chunkHint: (input: unknown) => Static<typeof ChunkHint> = parser(ChunkHint);
 
-/** Whose stream a hint goes to; `plan` is the one that the tenant was on. */
-type Lane = { plan: string; tenant_id: string; traceparent?: string | null };
+/** Which stream a hint goes to; `plan` is the plan that the tenant was on. */
+type Route = { plan: string; tenant_id: string; traceparent?: string | null };
 
 export type Hints = {
-  /** Says that a message needs a turn; `cause` is what happened: the same cause rings once. */
-  message: (of: Lane & { message_id: string }, cause: string) => Promise<void>;
+  /** Says that a message needs a turn. `cause` says what happened: the same cause is published once. */
+  message: (of: Route & { message_id: string }, cause: string) => Promise<void>;
   /** Says that a chunk is to be sent. */
-  chunk: (of: Lane & { _id: string }, cause: string) => Promise<void>;
+  chunk: (of: Route & { _id: string }, cause: string) => Promise<void>;
 };
 
 export type HintsDeps = {
@@ -30,21 +30,21 @@ export type HintsDeps = {
 };
 
 /**
- * Publishes hints, to the stream of the plan that the tenant is on by now: the one it was on may be gone. One that
- * JetStream has no room for is rung again by the timer: refused or not, it is no error.
+ * Publishes hints to the stream of the plan that the tenant is on now, as the plan it was on may be gone. A hint that
+ * JetStream has no room for is no error: the timer publishes it again.
  */
 export const hints = ({ publisher, subjects, tenant }: HintsDeps): Hints => {
-  const planOf = async ({ plan, tenant_id }: Lane): Promise<string> => (await tenant(tenant_id))?.plan ?? plan;
+  const planOf = async ({ plan, tenant_id }: Route): Promise<string> => (await tenant(tenant_id))?.plan ?? plan;
   return {
-    message: async ({ message_id, traceparent, ...lane }, cause) => {
-      const id = `${message_id}:${cause}`;
-      const subject = subjects.plan(await planOf(lane), lane.tenant_id);
-      await publisher.publish(subject, { message_id }, { id, traceparent });
+    message: async (of, cause) => {
+      const { message_id, traceparent, tenant_id } = of;
+      const subject = subjects.plan(await planOf(of), tenant_id);
+      await publisher.publish(subject, { message_id }, { id: `${message_id}:${cause}`, traceparent });
     },
-    chunk: async ({ _id, traceparent, ...lane }, cause) => {
-      const id = `${_id}:${cause}`;
-      const subject = subjects.deliver(await planOf(lane), lane.tenant_id);
-      await publisher.publish(subject, { chunk_id: _id }, { id, traceparent });
+    chunk: async (of, cause) => {
+      const { _id, traceparent, tenant_id } = of;
+      const subject = subjects.deliver(await planOf(of), tenant_id);
+      await publisher.publish(subject, { chunk_id: _id }, { id: `${_id}:${cause}`, traceparent });
     },
   };
 };

@@ -5,15 +5,15 @@ import type { DueWork } from "#core/storage/work/due.ts";
 export const leaseMs = 30_000;
 const extendEveryMs = 10_000;
 
-/** A lease as the work under it sees it. Both ask the clock, and so are right also before any timer could fire. */
-export type Hold = {
-  /** Whether another may have taken over by now. */
+/** A lease as the work under it sees it. Both ask the clock: after a standstill a timer would fire too late. */
+export type Lease = {
+  /** Whether another process may have taken over by now. */
   isLost: () => boolean;
-  /** Whether nothing new is to be begun: it is lost, or the work was told to stop. */
+  /** Whether nothing new is to be begun: it is lost, or the work is to stop. */
   isOver: () => boolean;
 };
 
-export type HoldDeps = {
+export type LeaseDeps = {
   /** The document as it was taken. */
   taken: Pick<DueWork, "lease">;
   /** Extends the lease to `leaseMs` after `now`; false when another holder has taken over. */
@@ -25,23 +25,23 @@ export type HoldDeps = {
 
 /**
  * Runs long work under a lease that is extended meanwhile. The lease counts from before the request that took or extended
- * it: a process that stood still, or whose MongoDB is away, finds out by the clock that it has run out.
+ * it, so that a process that stood still, or whose MongoDB is away, finds out by the clock that it has run out.
  */
-export const holding = async <T>(deps: HoldDeps, work: (hold: Hold) => Promise<T>): Promise<T> => {
+export const underLease = async <T>(deps: LeaseDeps, work: (lease: Lease) => Promise<T>): Promise<T> => {
   const { extend, stops, clock } = deps;
   let untilMs = deps.taken.lease?.until.getTime() ?? 0;
   let isTaken = false;
   let isExtending = false;
 
   const extendNow = async (): Promise<void> => {
-    if (isExtending) return; // of two under way the older one could be written last
+    if (isExtending) return; // of two writes under way the older one could be made last
     isExtending = true;
     const now = clock.now();
     try {
       if (await extend(now)) untilMs = now.getTime() + leaseMs;
       else isTaken = true;
     } catch {
-      // unreachable is not lost, until the lease has run out
+      // the store is unreachable: the lease is ours until it has run out
     } finally {
       isExtending = false;
     }

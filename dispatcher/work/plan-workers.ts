@@ -1,11 +1,11 @@
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 
-export type LanesDeps = {
+export type PlanWorkersDeps = {
   /** Names of the plans that exist. */
   plans: () => Promise<string[]>;
   /** The workers that serve one plan's stream. */
   open: (plan: string) => Part[];
-  /** Calls back when configuration changed; the ids are the documents' own. */
+  /** The listener is called with the name of a collection whose configuration changed. */
   onChange: (listen: (collection: string) => void) => void;
   /** Plans are read again this often, in case an announcement was lost. */
   everyMs: number;
@@ -14,10 +14,10 @@ export type LanesDeps = {
   onError: (error: unknown) => void;
 };
 
-/** Keeps workers running for the stream of every plan, also of one that is made while the program runs. */
-export const lanes = ({ plans, open, onChange, everyMs, retryMs = 5_000, onError }: LanesDeps): Part => {
+/** Runs workers for the stream of every plan, also of plans that are made while the program runs. */
+export const planWorkers = ({ plans, open, onChange, everyMs, retryMs = 5_000, onError }: PlanWorkersDeps): Part => {
   const opened = new Map<string, Part[]>();
-  /** Workers that take nothing new: they finish what they have in hand, and nobody waits for it but the program's stop. */
+  /** Workers that take no new work and finish what they have; only the stop of the program waits for them. */
   const closing = new Set<Promise<void>>();
   const stop = new AbortController();
   const graceIsOver = new AbortController();
@@ -54,7 +54,7 @@ export const lanes = ({ plans, open, onChange, everyMs, retryMs = 5_000, onError
   };
 
   return {
-    name: "lanes",
+    name: "plan workers",
     start: async (signal) => {
       await read(signal);
       onChange((collection) => {

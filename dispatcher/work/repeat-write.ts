@@ -4,7 +4,7 @@ import { isUnreachable } from "#core/storage/mongo/connect.ts";
 const pauseMs = { first: 100, most: 1_000 };
 
 /** Repeats a write that may be made twice for as long as the database is away, but not beyond `mostMs`. */
-export const patiently = async <T>(mostMs: number, write: () => Promise<T>): Promise<T> => {
+export const repeatWrite = async <T>(mostMs: number, write: () => Promise<T>): Promise<T> => {
   const endsAtMs = performance.now() + mostMs;
   for (let pause = pauseMs.first; ; pause = Math.min(pause * 2, pauseMs.most)) {
     try {

@@ -1,13 +1,13 @@
+import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { isAway } from "#core/queue/jetstream/publish.ts";
 import { type Ensured, ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream, webhookStream } from "#core/queue/topology.ts";
+import { eventStream, webhookStream } from "#core/queue/jetstream/topology.ts";
 import { untilReached } from "#core/runtime/process/awaited.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { Made } from "../platform.ts";
 
 export type StreamsDeps = {
-  /** Makes the streams what their source says, each by one call. */
+  /** Each makes one stream what its source says. */
   ensure: readonly (() => Promise<Ensured>)[];
   everyMs?: number;
   log: Log;
@@ -15,15 +15,21 @@ export type StreamsDeps = {
 
 const drainMs = 5_000;
 
-/** The streams that all tenants share; those of plans are the operator's. */
-export const streams = ({ nats, config, log }: Pick<Made, "nats" | "config" | "log">): Part => {
+export type SharedStreamsDeps = {
+  nats: Pick<Nats, "jsm">;
+  config: { natsPrefix: string; natsReplicas: number };
+  log: Log;
+};
+
+/** Makes the streams that all tenants share; the operator makes those of plans. */
+export const streams = ({ nats, config, log }: SharedStreamsDeps): Part => {
   const specs = [eventStream(config.natsPrefix), webhookStream(config.natsPrefix)];
   return streamsPart({ ensure: specs.map((spec) => () => ensureStream(nats.jsm, spec, config.natsReplicas)), log });
 };
 
 /**
- * Makes the streams of all tenants before anything uses them. One that holds more of a subject than its source allows, as
- * after an upgrade, is looked at again until it does not: nothing of it is dropped.
+ * Makes streams before anything uses them. A stream that has more messages of a subject than its source allows, as after
+ * an upgrade, is looked at again until it has drained: no message is dropped.
  */
 export const streamsPart = ({ ensure, everyMs = drainMs, log }: StreamsDeps): Part => {
   let timer: NodeJS.Timeout | undefined;

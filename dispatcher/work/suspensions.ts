@@ -1,17 +1,17 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import type { Changes } from "#core/storage/settings/directory.ts";
-import type { Suspension } from "#core/storage/tenants/suspension.ts";
+import type { Changes } from "#core/storage/directory.ts";
+import type { Suspension } from "#core/storage/suspension.ts";
 import { tenantCollection } from "#core/storage/tenants/tenants.ts";
 
-/** Which tenants may not send now, known without asking. */
+/** Which tenants may not send now; answered from memory. */
 export type Suspensions = {
   has: (tenantId: string) => boolean;
-  /** Runs work that is told to stop, by its signal, when the tenant is suspended meanwhile. */
+  /** Runs work whose signal aborts when the tenant is suspended meanwhile. */
   during: <T>(tenantId: string, work: (suspended: AbortSignal) => Promise<T>) => Promise<T>;
-  /** Gives a document back until the tenant may send again, as it may have become just now. */
-  hold: <T>(tenantId: string, giveBack: (dueAt: Date) => Promise<T>) => Promise<T>;
-  /** Calls back when a tenant may send again. */
+  /** Gives a document back until the tenant may send again. A suspension that ended meanwhile releases it at once. */
+  defer: <T>(tenantId: string, giveBack: (dueAt: Date) => Promise<T>) => Promise<T>;
+  /** The listener is called when a tenant may send again. */
   onResume: (listener: (tenantId: string) => void) => void;
 };
 
@@ -23,10 +23,10 @@ export type SuspensionsDeps = {
 };
 
 const readEveryMs = 10_000; // in case an announcement was lost
-/** What is held is looked at so often, should nobody have released it: whoever was to do so may have been killed. */
-const heldMs = 60_000;
+/** A deferred document is looked at after so long, should the process that was to release it have been killed. */
+const deferredMs = 60_000;
 
-/** Follows the suspensions of tenants: each announced change is in effect as soon as it has been read. */
+/** Follows the suspensions of tenants: an announced change takes effect as soon as it has been read. */
 export const suspensions = ({ suspension, changes, onError, clock }: SuspensionsDeps): Part & Suspensions => {
   const running = new Map<string, Set<AbortController>>();
   const listeners: ((tenantId: string) => void)[] = [];
@@ -58,8 +58,8 @@ export const suspensions = ({ suspension, changes, onError, clock }: Suspensions
     stop: async () => clearInterval(timer),
     has: (tenantId) => known.has(tenantId),
     onResume: (listener) => void listeners.push(listener),
-    hold: async (tenantId, giveBack) => {
-      const given = await giveBack(new Date(clock.now().getTime() + heldMs));
+    defer: async (tenantId, giveBack) => {
+      const given = await giveBack(new Date(clock.now().getTime() + deferredMs));
       if (!known.has(tenantId)) await release(tenantId);
       return given;
     },

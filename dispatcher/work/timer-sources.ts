@@ -11,13 +11,13 @@ export type TimerSourcesDeps = {
   flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown>;
 };
 
-/** What is rung when its time has come: messages (also those with unpublished events) and chunks. */
+/** Messages (also those with unpublished events) and chunks: their hints are published when they are due. */
 export const timerSources = ({ db, hints, flush }: TimerSourcesDeps): AnyTimerSource[] => [
   timerSource<MessageRow>({
     name: "messages",
     collection: collectionOf<MessageRow>(db, messageCollection),
     select: ["status", "plan", "tenant_id", "outbox", "traceparent"],
-    ring: async (row) => {
+    handle: async (row) => {
       await flush(row);
       if (row.status === "queued" || row.status === "processing") {
         await hints.message({ ...row, message_id: row._id }, causeOf(row));
@@ -28,9 +28,9 @@ export const timerSources = ({ db, hints, flush }: TimerSourcesDeps): AnyTimerSo
     name: "chunks",
     collection: collectionOf<ChunkRow>(db, chunkCollection),
     select: ["plan", "tenant_id"],
-    ring: (row) => hints.chunk(row, causeOf(row)),
+    handle: (row) => hints.chunk(row, causeOf(row)),
   }),
 ];
 
-/** Each due time rings once, however many processes see it. */
+/** Of each due time one hint is published, however many processes see it. */
 const causeOf = ({ due_at }: { due_at: Date | null }): string => `due:${due_at?.getTime()}`;

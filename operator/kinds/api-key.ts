@@ -23,7 +23,7 @@ export type ApiKeyDeps = Common &
   KeySecretDeps & {
     keys: ManagedRows<ApiKeyRow>;
     store: Pick<Store<ApiKey>, "by">;
-    tenants: Pick<Tenants, "holding">;
+    tenants: Pick<Tenants, "withNamespaces">;
     newToken: () => string;
   };
 
@@ -41,7 +41,7 @@ export const apiKeyHandler = (deps: ApiKeyDeps): Handler<ApiKey> => {
   const record = records({ ...deps, ...kind });
   return {
     reconcile: async (key, signal) => {
-      const [tenant] = await tenants.holding([key.metadata.namespace ?? ""]);
+      const [tenant] = await tenants.withNamespaces([key.metadata.namespace ?? ""]);
       if (tenant === undefined) return refusal(noTenant(key));
       const stand = await record.look(key, ofTenant(tenant));
       const apps = await appsOf(deps, key, tenant._id);

@@ -20,7 +20,7 @@ import { type MayWrite, type Place, type Records, records } from "../records/rec
 
 export type AppDeps = Common & {
   apps: Apps;
-  tenants: Pick<Tenants, "holding">;
+  tenants: Pick<Tenants, "withNamespaces">;
   plans: Pick<Plans, "find">;
   secrets: Pick<Secrets, "read">;
   ring: KeyRing;
@@ -47,7 +47,7 @@ export const appHandler = (deps: AppDeps): Handler<App> => {
   });
   return {
     reconcile: async (app, signal) => {
-      const [tenant] = await tenants.holding([app.metadata.namespace ?? ""]);
+      const [tenant] = await tenants.withNamespaces([app.metadata.namespace ?? ""]);
       if (tenant === undefined) return refusal(noTenant(app));
       const stand = await record.look(app, ofTenant(tenant));
       if (stand.kind === "write") return apply(deps, record, { app, tenant, stand }, signal);

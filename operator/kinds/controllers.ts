@@ -8,7 +8,7 @@ import { liveActivityTypeResource } from "#core/schema/live-activities/resource.
 import { planResource } from "#core/schema/plans/resource.ts";
 import { tenantResource } from "#core/schema/tenants/resource.ts";
 import { webhookResource } from "#core/schema/webhooks/resource.ts";
-import type { Changes } from "#core/storage/settings/directory.ts";
+import type { Changes } from "#core/storage/directory.ts";
 import { type Controller, controller } from "../engine/controller.ts";
 import type { Tell } from "../engine/events.ts";
 import { controllerMetrics, restartsAtZero } from "../engine/metrics.ts";

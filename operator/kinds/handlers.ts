@@ -7,8 +7,8 @@ import { Unavailable } from "#core/errors.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import type { StreamSpec } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
-import type { StreamSpec } from "#core/queue/topology.ts";
 import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
 import type { Resolve } from "#core/runtime/http/resolve.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
@@ -146,7 +146,7 @@ const countOtherEndpoints = (db: Db) => (appId: string, exceptId: string) =>
 const traffic = ({ db, clock }: HandlerDeps, doorbell: (endpointId: string) => Promise<void>) => ({
   lastHour: webhookStats(db).lastHour,
   wake: async (endpointId: string): Promise<void> => {
-    await webhookWork(db).wake([endpointId], clock.now());
+    await webhookWork(db).makeDue([endpointId], clock.now());
     await doorbell(endpointId);
   },
   doorbell,

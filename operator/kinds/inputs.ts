@@ -22,7 +22,7 @@ export type InputsDeps = AppRefDeps & {
   apps: Pick<ManagedRows<AppRow>, "find">;
   keys: Pick<ManagedRows<ApiKeyRow>, "find">;
   webhooks: Pick<ManagedRows<WebhookRow>, "find">;
-  tenants: Pick<Tenants, "holding">;
+  tenants: Pick<Tenants, "withNamespaces">;
   /** Metadata of every Secret. */
   secretStore: Pick<Store<KubeObject>, "get">;
   lastHour: (endpointId: string, now: Date) => Promise<HealthWindow>;
@@ -54,7 +54,7 @@ export const sparing = <H extends Readers>(handlers: H, deps: InputsDeps): H => 
  */
 const inputs = (deps: InputsDeps) => {
   const { apps, keys, webhooks, tenants, lastHour, clock } = deps;
-  const ownerOf = ({ metadata }: Resource) => tenants.holding([metadata.namespace ?? ""]);
+  const ownerOf = ({ metadata }: Resource) => tenants.withNamespaces([metadata.namespace ?? ""]);
   const secretsOf = (resource: Resource, names: readonly string[]): (readonly string[] | null)[] =>
     names.map((name) => versionOf(deps.secretStore.get(keyFrom(resource.metadata.namespace, name))));
   return {

@@ -1,5 +1,5 @@
 import type { Ensured } from "#core/queue/jetstream/streams.ts";
-import { planStream, type StreamSpec } from "#core/queue/topology.ts";
+import { planStream, type StreamSpec } from "#core/queue/jetstream/topology.ts";
 import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
 import { type PlanRow, type Plans, planCollection } from "#core/storage/plans/plans.ts";
 import type { Tenants } from "#core/storage/tenants/tenants.ts";

@@ -75,7 +75,7 @@ const removeLate = async ({ apps, removeKeys }: TenantDeps, id: string): Promise
 
 /** Who claims the tenant's namespaces, in Kubernetes and in the documents. */
 const shares = async ({ tenants, store }: TenantDeps, tenant: Tenant): Promise<ReturnType<typeof sharesOf>> => {
-  const rows = await tenants.holding(tenant.spec.namespaces);
+  const rows = await tenants.withNamespaces(tenant.spec.namespaces);
   const claims = tenant.spec.namespaces.flatMap((namespace) => store.by("namespace", namespace));
   const rivals = new Map(claims.filter(isClaiming).map(byUid));
   rivals.delete(tenant.metadata.uid);

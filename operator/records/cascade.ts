@@ -2,11 +2,12 @@ import type { Db } from "mongodb";
 import { apiKeyCollection, apiKeys } from "#core/storage/api-keys/api-keys.ts";
 import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { apps } from "#core/storage/apps/apps.ts";
+import { appRemoval } from "#core/storage/apps/removal.ts";
 import { liveActivityTypeCollection } from "#core/storage/live-activities/types.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
 import type { Fence } from "#core/storage/settings/managed.ts";
 import { webhookCollection } from "#core/storage/webhooks/webhooks.ts";
-import { appRemoval, removals } from "#core/storage/work/removals.ts";
+import { removals } from "#core/storage/work/removals.ts";
 import type { Announce } from "./common.ts";
 
 export type CascadeDeps = {

@@ -3,7 +3,7 @@ import type { Tenants } from "#core/storage/tenants/tenants.ts";
 import type { Resource } from "../kube/objects.ts";
 import { type Common } from "./common.ts";
 
-export type HolderDeps = Pick<Common, "announce"> & { tenants: Pick<Tenants, "holding"> };
+export type HolderDeps = Pick<Common, "announce"> & { tenants: Pick<Tenants, "withNamespaces"> };
 
 export type Made<Row extends ManagedRow> = {
   rows: Pick<ManagedRows<Row>, "remove">;
@@ -22,7 +22,7 @@ export const requireHolder = async <Row extends ManagedRow>(
   { metadata: { namespace = "", uid } }: Resource,
   { rows, collection, id, tenantId }: Made<Row>,
 ): Promise<void> => {
-  const [holder] = await tenants.holding([namespace]);
+  const [holder] = await tenants.withNamespaces([namespace]);
   if (holder?._id === tenantId) return;
   if (await rows.remove(id, uid)) announce(collection, id);
   throw new Error(`${collection} ${id}: the namespace changed hands while it was made`);

@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig } from "#config/dispatcher.ts";
 import { OperatorConfig } from "#config/operator.ts";
-import { eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
+import { eventStream, planStream, webhookStream } from "#core/queue/jetstream/topology.ts";
 import { loadConfig } from "#core/runtime/process/config.ts";
 import { allResources } from "#core/schema/kubernetes/all.ts";
 import { rootDir } from "../../dev/paths.ts";

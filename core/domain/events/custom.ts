@@ -2,17 +2,18 @@ import type { CustomEvent, EventsAccepted } from "../../schema/events/custom.ts"
 import { customEventLimits } from "../../schema/events/custom.ts";
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
 import { noReferences } from "../../schema/events/refs.ts";
+import { dayMs } from "../durations.ts";
 import { derivedId, ulid } from "../ids.ts";
 import { makeEvent } from "./make.ts";
 
 export type Judged =
-  /** `once`: of all events that have it, the first of a day counts; false when each does. */
+  /** Of all events with the same `once`, only the first of a day counts; false: each event counts. */
   | { kind: "event"; event: EventEnvelope; once: string | false }
   | { kind: "refused"; error: Omit<EventsAccepted["errors"][number], "index"> };
 
 /**
- * Makes the `event.received` of a custom event that came now, or says why its time is refused. Its id is new each time:
- * a sender's id may be used again after a day, and receivers remember ours for longer. Source: decisions 8.2 ("clock
+ * Makes the `event.received` of a custom event that arrived now, or says why its time is refused. The id is new each time:
+ * a sender may use their id again after a day, and receivers remember ours for longer. Source: decisions 8.2 ("clock
  * skew") and 11.
  */
 export const receive = (given: CustomEvent, appId: string, now: Date): Judged => {
@@ -32,7 +33,6 @@ export const receive = (given: CustomEvent, appId: string, now: Date): Judged =>
 };
 
 const minuteMs = 60_000;
-const dayMs = 86_400_000;
 
 const tooEarly: Judged = {
   kind: "refused",

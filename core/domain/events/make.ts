@@ -8,13 +8,13 @@ export type EventFacts = {
   subjectId: string | null;
   data: Record<string, unknown>;
   at: Date;
-  /** Ids of what the event follows from: making it twice gives the same id, and it is delivered once. */
+  /** Ids from which the event follows: made twice it has the same id, so that it is delivered once. */
   from: readonly string[];
 };
 
 /**
- * Makes the envelope of an event, cut to what a webhook may carry, which says when its data was cut: documents keep it, and JetStream takes no more than
- * 1 MiB. Source of its members: decisions 10.1.
+ * Makes the envelope of an event, cut to what a webhook may carry; it says when its data was cut. It is cut here because
+ * documents keep it and JetStream takes no more than 1 MiB. Source of its members: decisions 10.1.
  */
 export const makeEvent = ({ kind, appId, subjectId, data, at, from }: EventFacts): EventEnvelope =>
   bounded({

@@ -2,7 +2,7 @@ import { eventTypes } from "../../schema/events/catalogue.ts";
 import type { EventEnvelope, EventKind } from "../../schema/events/envelope.ts";
 import { makeEvent } from "./make.ts";
 
-/** A made-up event of a kind, about an app: what an endpoint would be sent. The same arguments give the same event. */
+/** An invented event of a kind, as an endpoint would be sent it. The same arguments give the same event. */
 export const sampleEvent = (kind: EventKind, appId: string, now: Date): EventEnvelope => {
   const { example, subject } = eventTypes[kind];
   const data = { ...example, ...("app_id" in example && { app_id: appId }) };

@@ -7,8 +7,8 @@ export const maxEventBytes = 65_536;
 /**
  * The JSON of an event: at most `most` bytes, without halves of surrogate pairs, which some receivers refuse. When it
  * would be too large, the largest members of `data` are left out until the rest fits without its texts; then the longest
- * texts are cut to one length, but for the references, which are ids. `"truncated": true` tells it. The same event always
- * gives the same bytes.
+ * texts are cut to one length, except references, which are ids. A cut event has `"truncated": true`. The same event
+ * always gives the same bytes.
  */
 export const textWithin = (event: EventEnvelope, most: number = maxEventBytes): string => {
   try {
@@ -23,7 +23,7 @@ export const textWithin = (event: EventEnvelope, most: number = maxEventBytes): 
 /** An event whose JSON is at most {@link maxEventBytes}: itself, or cut as {@link textWithin} cuts it. */
 export const bounded = (event: EventEnvelope): EventEnvelope => cutEvent(event, textWithin(event));
 
-/** The event that a text of it tells: itself, unless the text was cut. */
+/** The event as a text of it says: itself, unless the text was cut. */
 export const cutEvent = (event: EventEnvelope, text: string): EventEnvelope =>
   text.endsWith(cutMark) ? (JSON.parse(text) as EventEnvelope) : event; // sound: it was just written
 
@@ -93,7 +93,7 @@ const textLengths = (value: unknown): number[] => {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textLengths) : [];
 };
 
-/** The length to which texts are to be cut so that together they have at most `room` characters. */
+/** The length to which texts are to be cut so that they have at most `room` characters in all. */
 const level = (lengths: readonly number[], room: number): number => {
   let left = room;
   for (const [i, length] of lengths.toSorted((a, b) => a - b).entries()) {
@@ -118,7 +118,7 @@ const longestFitting = (top: number, isFitting: (length: number) => boolean): nu
 const shortened = (data: Data, most: number): Data =>
   Object.fromEntries(Object.entries(data).map(([name, value]) => [name, member(name, value, most)]));
 
-/** A reference stays whole: cut, it would name nobody, or somebody else. */
+/** A reference is never cut: it would name nobody, or somebody else. */
 const member = (name: string, value: unknown, most: number): unknown =>
   isReference(name) ? value : shorten(value, most);
 

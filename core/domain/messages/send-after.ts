@@ -1,6 +1,7 @@
-const day = 86_400_000;
-const oldest = day; // ms; what is later than this is more likely a mistake than a delay. Source: decisions 7.7
-const furthest = 365 * day;
+import { dayMs } from "../durations.ts";
+
+const oldest = dayMs; // what is later than this is more likely a mistake than a delay. Source: decisions 7.7
+const furthest = 365 * dayMs;
 
 /** When a message is due by its `send_after`: null = now. No offset means UTC. */
 export const dueAtOf = (sendAfter: string | undefined, now: Date): { at: Date | null } | { problem: string } => {

@@ -1,17 +1,17 @@
 import type { BatchEnvelope, EventEnvelope } from "../../schema/events/envelope.ts";
 import { peopleOf, personKey } from "./keys.ts";
 
-/** Who is forgotten: the keys of `peopleOf`, and when he was deleted. */
-export type Forgotten = { keys: ReadonlySet<string>; at: Date };
+/** A person who was deleted: their keys, as `peopleOf` makes them, and the instant of the deletion. */
+export type DeletedPerson = { keys: ReadonlySet<string>; at: Date };
 
-/** The body of a webhook, and whom it is about; a text that was cut may not name them all. */
+/** The body of a webhook, and the keys of the people it is about; a text that was cut may not name them all. */
 export type Body = { text: string; people: readonly string[] };
 
 /**
- * A body without what it tells of a person: each event about him keeps its kind and time, and says that it is erased; a
- * batch keeps its other events. Null when nothing of it is about him. What is erased already stays the same.
+ * A body without what it says about a deleted person: each event about them keeps its kind and time, and says that it is
+ * erased; a batch keeps its other events. Null when nothing in it is about them. An erased event stays as it is.
  */
-export const erasedBody = ({ text, people }: Body, who: Forgotten): Body | null => {
+export const erasedBody = ({ text, people }: Body, who: DeletedPerson): Body | null => {
   const envelope = JSON.parse(text) as EventEnvelope | BatchEnvelope; // sound: we wrote it
   if (!("events" in envelope)) {
     return isAbout(envelope, people, who) ? { text: JSON.stringify(erased(envelope, who)), people: [] } : null;
@@ -22,19 +22,19 @@ export const erasedBody = ({ text, people }: Body, who: Forgotten): Body | null 
   return { text: JSON.stringify({ ...envelope, events }), people: [...new Set(events.flatMap(peopleOf))] };
 };
 
-/** An id that the app gave the person is no subject any more; ours tells nobody who he was. */
-export const erasedSubject = (subject: string | null, { keys }: Forgotten): string | null =>
+/** A subject that is an id which the app gave the person is removed; an id of ours names nobody outside and stays. */
+export const erasedSubject = (subject: string | null, { keys }: DeletedPerson): string | null =>
   subject !== null && keys.has(personKey("external_id", subject)) ? null : subject;
 
-const erased = (event: EventEnvelope, who: Forgotten): EventEnvelope & { erased: true } => ({
+const erased = (event: EventEnvelope, who: DeletedPerson): EventEnvelope & { erased: true } => ({
   ...event,
   subject_id: erasedSubject(event.subject_id, who),
   data: {},
   erased: true,
 });
 
-/** Ids that the app gave may be another's after the deletion; ours never are. */
-const isAbout = ({ timestamp }: EventEnvelope, people: readonly string[], { keys, at }: Forgotten): boolean => {
+/** After the deletion an id that the app gave may be another person's; an id of ours never is. */
+const isAbout = ({ timestamp }: EventEnvelope, people: readonly string[], { keys, at }: DeletedPerson): boolean => {
   const named = people.filter((key) => keys.has(key));
   return named.some((key) => isOurs(key)) || (named.length > 0 && Date.parse(timestamp) <= at.getTime());
 };

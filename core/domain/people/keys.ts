@@ -1,12 +1,12 @@
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
 
-/** Keys that one event may be found by. */
+/** Most keys of one event. */
 const mostKeys = 4_000;
 
 /**
- * Whom an event is about: our ids (`usr_…`, and `sub_…` of a message's target or where no user is named) and
- * `<label>:<id>` of the ids that its app gave (`external_id:…` and aliases), of mail addresses (`email:…`) and phone
- * numbers (`phone:…`). Each once.
+ * Keys of the people that an event is about, each once: our ids (`usr_…`; `sub_…` of a message's target, or where no user
+ * is named), and `<label>:<id>` for ids that the app gave (`external_id:…` and aliases), mail addresses (`email:…`) and
+ * phone numbers (`phone:…`).
  */
 export const peopleOf = ({ subject_id: subject, data }: Pick<EventEnvelope, "subject_id" | "data">): string[] => {
   const shapes = [data, ...objectsOf(data["subscriptions"])];
@@ -26,7 +26,7 @@ const idsOf = ({ id, user_id: user, merged_user_id: merged }: Shape): unknown[] 
 
 const isUserId = (id: unknown): id is string => typeof id === "string" && id.startsWith("usr_");
 
-/** What a message's target names. */
+/** Keys of the people that a message's target names. */
 const targetKeys = (given: unknown): string[] =>
   objectsOf([given]).flatMap((target) => [
     ...named("external_id", target["include_external_ids"]),

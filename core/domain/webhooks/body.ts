@@ -5,7 +5,7 @@ import { derivedIdAt } from "../ids.ts";
 /** Largest body of a webhook. Source: spec part 8. */
 export const maxWebhookBytes = maxEventBytes;
 
-/** `Content-Type` of a request: JSON, unless a template says otherwise. Source of its charset: RFC 2046 4.1.2, ASCII without. */
+/** `Content-Type` of a request: JSON, unless a template writes text. Source: RFC 2046 4.1.2, text without a charset is ASCII. */
 export const contentTypeOf = (template: string | null, contentType: "application/json" | "text/plain"): string =>
   template === null || contentType === "application/json" ? "application/json" : "text/plain; charset=utf-8";
 
@@ -16,8 +16,8 @@ export const maxBatchEvents = 100;
 export const webhookText = (event: EventEnvelope): string => textWithin(event);
 
 /**
- * Events of one app as the requests that bring them, in order: at most 100 events and 65,536 bytes each. An event that
- * fits into none goes alone, cut like that of {@link webhookText}.
+ * The batches in which events of one app are sent, in order: at most 100 events and 65,536 bytes each. An event that is
+ * larger is sent alone, cut like {@link webhookText}.
  */
 export const batchesOf = (events: readonly EventEnvelope[]): { envelope: BatchEnvelope; text: string }[] => {
   const groups: Sized[][] = [];

@@ -12,22 +12,22 @@ export const failedConditions = (filters: WebhookFilters | null, event: EventEnv
   if (filters === null || passes(filters, event)) return [];
   const { match, conditions } = filters;
   if (match === "any") return conditions;
-  return conditions.filter((condition) => holds(condition, event) === (match === "none"));
+  return conditions.filter((condition) => isTrue(condition, event) === (match === "none"));
 };
 
 /** Whether an endpoint with these filters is sent an event. */
 export const passes = (filters: WebhookFilters | null, event: EventEnvelope): boolean => {
   if (filters === null) return true;
   const { match, conditions } = filters;
-  if (match === "all") return conditions.every((condition) => holds(condition, event));
-  return conditions.some((condition) => holds(condition, event)) === (match === "any");
+  if (match === "all") return conditions.every((condition) => isTrue(condition, event));
+  return conditions.some((condition) => isTrue(condition, event)) === (match === "any");
 };
 
 /**
  * Whether one condition is true. A missing value, and null is one, makes positive ops false and `neq`, `not_in`,
  * `not_contains`, `not_exists` true. Source: decisions 7.6.
  */
-const holds = ({ field, op, value }: FilterCondition, event: EventEnvelope): boolean => {
+const isTrue = ({ field, op, value }: FilterCondition, event: EventEnvelope): boolean => {
   const found = valueAt(field, event);
   switch (op) {
     case "eq":

@@ -1,3 +1,5 @@
+import { dayMs } from "../durations.ts";
+
 /** How an endpoint is doing. Source of the states: spec 3.3, decisions 10.3. */
 export type WebhookHealth = {
   status: "active" | "failing" | "disabled";
@@ -37,10 +39,10 @@ export const healthAfter = (health: WebhookHealth, { succeeded, died, at }: Webh
   };
 };
 
-/** Why the service disables an endpoint of itself. */
+/** Reasons for which the service itself disables an endpoint. */
 export const disabledReasons = { gone: "gone", failing: "failing for 14 days" } as const;
 
-/** What an endpoint's owner is told: at the change to failing, after a week of it, and when the service disabled it. */
+/** What an endpoint's owner is mailed about: the change to failing, a week of it, and that the service disabled it. */
 export type WebhookNotice = "failing" | "week" | "disabled";
 
 /** What of an endpoint decides what is done about a failure that goes on. */
@@ -50,7 +52,6 @@ export type WebhookFailure = Pick<WebhookHealth, "status" | "failing_since"> & {
   notified: WebhookNotice | null;
 };
 
-const dayMs = 86_400_000;
 /** Source: spec 3.3. */
 const failingFor = { weekMs: 7 * dayMs, tooLongMs: 14 * dayMs };
 
@@ -64,7 +65,7 @@ export const isToDisable = (row: WebhookFailure, now: Date): boolean => {
   return row.status === "failing" && at !== null && at <= now;
 };
 
-/** What its owner has not been told yet; what a later notice says need not be said before. */
+/** The notice that the owner has not had yet; null when none is due. A later notice replaces those before it. */
 export const noticeDue = (row: WebhookFailure, now: Date): WebhookNotice | null => {
   const wanted = noticeOf(row, now);
   return wanted === row.notified || (wanted === "failing" && row.notified !== null) ? null : wanted;

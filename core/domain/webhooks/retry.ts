@@ -3,18 +3,18 @@ import type { Random } from "../backoff.ts";
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Between the requests of one delivery: seven in all. Source: decisions 10.3. */
+/** Waits between the requests of one delivery, which are seven. Source: decisions 10.3. */
 const gapsMs = [minute, 5 * minute, 20 * minute, 80 * minute, 6 * hour, 24 * hour];
 
-/** No wait is longer, whatever the endpoint asks for or chance adds. */
+/** The longest wait, whatever the endpoint asks for and the jitter adds. */
 const longestMs = 24 * hour;
 
 /** Requests that one delivery may take. */
 export const maxWebhookRequests = gapsMs.length + 1;
 
 /**
- * When to try again after `requests` failed ones: the schedule with 0 to 10 % of chance added, or what the endpoint asked
- * for with `Retry-After` when that is later; null after the last one.
+ * When to try again after `requests` failed requests: the schedule with 0 to 10 % of jitter added, or what the endpoint
+ * asked for with `Retry-After` when that is later; null after the last request.
  */
 export const nextRequestAt = (requests: number, now: Date, retryAfter: Date | null, random: Random): Date | null => {
   const gapMs = gapsMs[requests - 1];

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 
 export type SignatureInput = {
-  /** Of the current secret first, of the previous one after it while it is valid. */
+  /** The key of the current secret, then that of the previous one while it is valid. */
   keys: readonly [KeyObject, ...KeyObject[]];
   eventId: string;
   at: Date;
@@ -24,6 +24,6 @@ export const signatureHeaders = ({ keys, eventId, at, body }: SignatureInput): R
   };
 };
 
-/** The key of a secret: `whsec_` and its base64. Made once for many requests: that costs four times a signature. */
+/** The key of a secret (`whsec_` and base64). Made once for many requests, as it costs four times as much as a signature. */
 export const signingKey = (secret: string): KeyObject =>
   createSecretKey(Buffer.from(secret.replace(/^whsec_/, ""), "base64"));

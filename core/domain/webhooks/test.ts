@@ -1,2 +1,2 @@
-/** A test of an endpoint takes no longer, whatever the endpoint's own timeout: the caller is answered within 30 s. */
+/** The longest timeout of a test, whatever the endpoint's own: the caller is answered within 30 s. */
 export const longestTestMs = 25_000;

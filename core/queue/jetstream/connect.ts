@@ -21,7 +21,7 @@ export type Nats = {
 /** How long JetStream may take to acknowledge a publication. */
 const publishMs = 2_000;
 
-/** Connects to NATS, waiting for as long as it is away, and reconnects for ever. `url` may name several servers. */
+/** Connects to NATS, waiting for as long as it is away, and reconnects without end. `url` may name several servers. */
 export const connectNats = async ({ url, name, credentials, log }: NatsOptions): Promise<Nats> => {
   const waiting = setTimeout(() => log?.warn({ url: maskPasswords(url) }, "nats.awaited"), 3_000);
   const nc = await connect({
@@ -55,7 +55,7 @@ export type NatsOptions = {
   name: string;
   /** Content of a .creds file. */
   credentials?: string | undefined;
-  /** Is told when NATS is waited for, lost and back. */
+  /** Gets a line when NATS is waited for, lost and back. */
   log?: Log;
 };
 

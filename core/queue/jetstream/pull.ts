@@ -36,7 +36,7 @@ export class Puller {
   #isRepairing = false;
   /** Number of the latest request: a status of an older one is ignored. */
   #request = 0;
-  /** Messages that the latest request may still bring. */
+  /** Messages that may still come by the latest request. */
   #left = 0;
   #failures = 0;
   /** The latest request's end or the next one's begin. */

@@ -1,6 +1,6 @@
 import type { JetStreamManager } from "@nats-io/jetstream";
 
-/** What a stream holds and may hold. */
+/** What is in a stream, and how much may be. */
 export type StreamLevel = {
   name: string;
   messages: number;

@@ -5,7 +5,7 @@ import {
   type JetStreamManager,
   type StreamConfig,
 } from "@nats-io/jetstream";
-import type { StreamSpec } from "../topology.ts";
+import type { StreamSpec } from "./topology.ts";
 
 /** `draining`: more waits for a subject than its source allows; nothing of it is dropped, and no more is taken. */
 export type Ensured = "created" | "updated" | "unchanged" | "draining";

@@ -1,11 +1,11 @@
 import { countAside, type QueueMetrics } from "../../runtime/metrics/queue.ts";
 import { lateMs, type Part } from "../../runtime/process/lifecycle.ts";
 import type { Log } from "../../runtime/process/log.ts";
-import { isPassing } from "../passing.ts";
-import { ackWaitMs } from "../topology.ts";
 import type { Nats } from "./connect.ts";
 import type { Hint } from "./hint.ts";
+import { isPassing } from "./passing.ts";
 import { Puller } from "./pull.ts";
+import { ackWaitMs } from "./topology.ts";
 
 /** What becomes of a hint: it is done, it comes again later, or it is given up. */
 export type Settlement =
@@ -33,7 +33,7 @@ export type WorkerOptions<T> = {
   /** Handlers that run at the same time; nothing is fetched ahead of them. */
   concurrency: number;
   timeoutMs: number;
-  /** How often JetStream is told of messages in hand; default 10 s, a third of `ackWaitMs`, so that two may be lost. */
+  /** How often JetStream hears of messages in hand; default 10 s, a third of `ackWaitMs`, so that two may be lost. */
   heartbeatMs?: number;
   /** Makes the stream and its consumer again, should they be gone while there is work for them. */
   repair?: () => Promise<unknown>;
@@ -168,13 +168,13 @@ const settle = (hint: Hint, settlement: Settlement): void => {
     case "done":
       return hint.ack();
     case "retry":
-      return hint.nak(Math.max(1, settlement.delayMs)); // 0 would mean: at once, for ever
+      return hint.nak(Math.max(1, settlement.delayMs)); // 0 would mean: at once, without end
     case "drop":
       return hint.term(settlement.reason);
   }
 };
 
-/** Tells JetStream of hints in hand; not of a handler past its time, so that another process gets its hint. */
+/** Reports hints in hand to JetStream; not that of a handler past its time, so that another process gets it. */
 const keepAlive = (jobs: ReadonlySet<Job>, timeoutMs: number): void => {
   for (const { hint, startedMs } of jobs) if (Date.now() - startedMs <= timeoutMs) hint.working();
 };

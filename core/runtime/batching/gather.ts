@@ -5,17 +5,17 @@ export type GatherOptions<T, R> = {
   most: number;
   /** Writes under way at most. */
   inFlight: number;
-  /** So long the first item waits for company; 0 when left out. For writes that nobody waits for. */
+  /** So long the first item waits for others; 0 when left out. For writes that nobody waits for. */
   lingerMs?: number;
   /**
-   * Whether an error may be one item's own: then each is written by itself, so that one which cannot be written holds up
-   * no other. `write` must be safe to repeat. Left out: the error is that of all.
+   * Whether an error may be one item's own: then each is written by itself, so that no other fails with it. `write` must
+   * be safe to repeat. Left out: the error is that of all.
    */
   isOfOne?: (error: unknown) => boolean;
 };
 
 /**
- * Writes items one by one while there is room, and those that come meanwhile together: nobody waits for company, and
+ * Writes an item at once while there is room, and those that come meanwhile in one batch: nobody waits for others, and
  * under load many share one command. Its queue is bounded by its callers, who each wait.
  */
 export const gather = <T, R>({

@@ -1,12 +1,12 @@
 export type LaterOptions<T> = {
   write: (items: readonly T[]) => Promise<void>;
-  /** How long an item waits for company. */
+  /** How long an item waits for others. */
   everyMs: number;
   /** Items in one write at most. */
   most: number;
   /** Beyond so many waiting items, adding one waits for the write under way. */
   waitingAtMost: number;
-  /** Is told of a write that failed; its items are given up. */
+  /** Called for a write that failed; its items are given up. */
   onError: (err: unknown, items: number) => void;
 };
 
@@ -16,11 +16,11 @@ export type Later<T> = {
   stop: (signal: AbortSignal) => Promise<void>;
 };
 
-/** Collects items whose writing is not urgent and writes them together, one write at a time. */
+/** Collects items whose writing is not urgent and writes them in batches, one at a time. */
 export const later = <T>({ write, everyMs, most, waitingAtMost, onError }: LaterOptions<T>): Later<T> => {
   const waiting: T[] = [];
   let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> | undefined; // one at a time, so that a slow store holds up `add`, not memory
+  let writing: Promise<void> | undefined; // one at a time, so that `add` waits for a slow store, and memory does not grow
 
   const writeAll = async (signal?: AbortSignal): Promise<void> => {
     for (; waiting.length > 0; signal?.throwIfAborted()) {

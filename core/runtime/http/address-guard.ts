@@ -22,7 +22,7 @@ export const standardPorts: readonly number[] = [443, 8443];
 /**
  * Judges addresses that users give (webhooks, push endpoints): https only, usual ports only, no private, local or
  * reserved network. A name is judged twice: as it is written, and by every address that it leads to.
- * @throws RangeError when `allow` holds what is no range
+ * @throws RangeError when a member of `allow` is no range
  */
 export const addressGuard = ({ allow, ports = standardPorts }: AddressGuardOptions): AddressGuard => {
   const allowed = ranges(allow);

@@ -3,17 +3,17 @@ import type { Resolve } from "./resolve.ts";
 
 export type LookupDeps = { guard: Pick<AddressGuard, "outsideProblemOf" | "mayConnect">; resolve: Resolve };
 
-const patienceMs = 2_000;
+const limitMs = 2_000;
 
 /**
  * Why an address cannot be reached although the guard would let it be tried: it may lead into the operator's own ranges
- * only, and its name does not lead there now. Null for all others, and for a name of which nothing is told: it may come.
+ * only, and its name does not lead there now. Null for all others, and for a name without an address: it may get one.
  */
 export const addressLookup =
   ({ guard, resolve }: LookupDeps) =>
   async (url: URL): Promise<string | null> => {
     const problem = guard.outsideProblemOf(url);
     if (problem === null) return null;
-    const addresses = await resolve(hostOf(url), AbortSignal.timeout(patienceMs)).catch(() => []);
+    const addresses = await resolve(hostOf(url), AbortSignal.timeout(limitMs)).catch(() => []);
     return addresses.every((address) => guard.mayConnect(address, url)) ? null : problem;
   };

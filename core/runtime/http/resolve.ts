@@ -1,6 +1,6 @@
 import { Resolver } from "node:dns/promises";
 
-/** Every address of a name; none when it has none. Rejects when no name server tells, or when `signal` aborts. */
+/** Every address of a name; none when it has none. Rejects when no name server answers, or when `signal` aborts. */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
 
 export type DnsOptions = {
@@ -15,19 +15,19 @@ export type DnsOptions = {
 export const dns =
   ({ servers }: DnsOptions = {}): Resolve =>
   async (host, signal) => {
-    const resolver = new Resolver(patience);
+    const resolver = new Resolver(limits);
     if (servers !== undefined) resolver.setServers(servers);
     const stop = (): void => resolver.cancel();
     signal.addEventListener("abort", stop, { once: true });
     const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
     signal.removeEventListener("abort", stop);
     const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
-    const untold = answers.find((answer) => answer.status === "rejected" && !saysNone(answer.reason));
-    if (addresses.length === 0 && untold?.status === "rejected") throw untold.reason;
+    const unanswered = answers.find((answer) => answer.status === "rejected" && !saysNone(answer.reason));
+    if (addresses.length === 0 && unanswered?.status === "rejected") throw unanswered.reason;
     return addresses;
   };
 
-const patience = { timeout: 1_000, tries: 2 }; // within the 3 s of a connection
+const limits = { timeout: 1_000, tries: 2 }; // within the 3 s of a connection
 
 /** A name server said that there is no such name, or no address of this family. */
 const saysNone = (error: unknown): boolean =>

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import { type Check, outcome } from "../process/health-server.ts";
+import { type Check, outcomesOf } from "../process/health-server.ts";
 
 /** Declares `herald_dependency_up`: with each scrape everything is asked at once, for at most a second. */
 export const watchDependencies = (registry: Registry, checks: Readonly<Record<string, Check>>): void => {
@@ -9,10 +9,7 @@ export const watchDependencies = (registry: Registry, checks: Readonly<Record<st
     labelNames: ["dependency"],
     registers: [],
     collect: async (): Promise<void> => {
-      const asked = Object.entries(checks).map(
-        async ([dependency, check]) => [dependency, (await outcome(check)) === "ok"] as const,
-      );
-      for (const [dependency, isUp] of await Promise.all(asked)) up.set({ dependency }, Number(isUp));
+      for (const [dependency, outcome] of await outcomesOf(checks)) up.set({ dependency }, Number(outcome === "ok"));
     },
   });
   registry.registerMetric(up);

@@ -9,7 +9,7 @@ export const operatorMetrics = (registry: Registry) => ({
   ...apiMetrics(registry),
 });
 
-// controller-runtime v0.21 pkg/internal/controller/metrics: the part of its 35 buckets that tells our reconciles apart
+// controller-runtime v0.21 pkg/internal/controller/metrics: those of its 35 buckets among which our reconciles differ
 const reconcileBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const queueBuckets = [0.001, 0.01, 0.1, 1, 10, 100, 1_000]; // client-go: powers of ten; ours start at 1 ms
 

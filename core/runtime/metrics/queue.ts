@@ -17,7 +17,7 @@ export const queueMetrics = (registry: Registry) => {
       name: "herald_queue_handle_duration_seconds",
       help: "from the start of a message's handler to its settlement",
       labelNames: ["consumer"] as const,
-      buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 15, 60, 300], // a doorbell takes ms; a chunk to a slow provider minutes
+      buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 15, 60, 300], // an endpoint hint takes ms; a chunk to a slow provider minutes
       registers,
     }),
     inFlight: new Gauge({
@@ -32,15 +32,15 @@ export const queueMetrics = (registry: Registry) => {
       labelNames: ["consumer"] as const,
       registers,
     }),
-    timersRung: new Counter({
+    timersHandled: new Counter({
       name: "herald_timers_rung_total",
-      help: "documents whose time had come and whose hint was rung",
+      help: "documents that were handled when their time had come",
       labelNames: ["source"] as const,
       registers,
     }),
     timerLagSeconds: new Histogram({
       name: "herald_timers_lag_seconds",
-      help: "from a document's due time to the ringing of its hint",
+      help: "from a document's due time to its handling",
       labelNames: ["source"] as const,
       buckets: [0.1, 0.25, 0.5, 0.75, 1, 1.5, 3, 10, 60], // the promise is p99 <= 1.5 s, the loop's step 0.5 s
       registers,

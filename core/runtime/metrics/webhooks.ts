@@ -39,18 +39,18 @@ export const webhookMetrics = (registry: Registry) => {
 /** What is read when it is asked for, rather than kept. */
 export type WebhookLevels = {
   /** Endpoints whose lease this process holds. */
-  lanes: () => number;
+  endpointQueues: () => number;
   /** Requests that have begun and not ended. */
   inFlight: () => number;
 };
 
 /** Declares the gauges of a dispatcher that runs. */
 export const watchWebhookLevels = (registry: Registry, levels: WebhookLevels): void => {
-  const lanes: Gauge = new Gauge({
+  const endpointQueues: Gauge = new Gauge({
     name: "herald_webhook_lanes",
     help: "endpoints that this process holds and sends to",
     registers: [],
-    collect: (): void => lanes.set(levels.lanes()),
+    collect: (): void => endpointQueues.set(levels.endpointQueues()),
   });
   const inFlight: Gauge = new Gauge({
     name: "herald_webhook_requests_in_flight",
@@ -58,6 +58,6 @@ export const watchWebhookLevels = (registry: Registry, levels: WebhookLevels): v
     registers: [],
     collect: (): void => inFlight.set(levels.inFlight()),
   });
-  registry.registerMetric(lanes);
+  registry.registerMetric(endpointQueues);
   registry.registerMetric(inFlight);
 };

@@ -10,7 +10,7 @@ export type AwaitedOptions = {
 };
 
 const pauseMs = 1_000;
-const tellEveryMs = 60_000;
+const logEveryMs = 60_000;
 
 /**
  * Makes a call until the store can be reached, however long that takes, and says so: `STORE.awaited` at once and each
@@ -21,17 +21,17 @@ export const untilReached = async <T>(
   { store, isAway, log }: AwaitedOptions,
   signal: AbortSignal,
 ): Promise<T> => {
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let loggedMs = Number.NEGATIVE_INFINITY;
   for (;;) {
     try {
       const result = await call();
-      if (toldMs !== Number.NEGATIVE_INFINITY) log.info(`${store}.reached`);
+      if (loggedMs !== Number.NEGATIVE_INFINITY) log.info(`${store}.reached`);
       return result;
     } catch (err) {
       if (!isAway(err)) throw err;
-      if (performance.now() - toldMs >= tellEveryMs) {
+      if (performance.now() - loggedMs >= logEveryMs) {
         log.warn({ err }, `${store}.awaited`);
-        toldMs = performance.now();
+        loggedMs = performance.now();
       }
     }
     await sleep(pauseMs, undefined, { signal });

@@ -22,7 +22,7 @@ export type ConfigProblem = { key: string; message: string };
 
 /**
  * Reads a program's settings from its environment, checks them all and freezes them. `<KEY>_FILE` names a file that
- * holds the value (mounted Secrets); an empty variable counts as absent. Lists are separated by commas.
+ * has the value (mounted Secrets); an empty variable counts as absent. Lists are separated by commas.
  * @throws ConfigError naming every bad key
  */
 export const loadConfig = <S extends ConfigSchema>(schema: S, env: NodeJS.ProcessEnv): Readonly<Static<S>> => {

@@ -30,7 +30,7 @@ export type HealthOptions = Asked & { host: string; port: number };
 type Asked = {
   /** What the program cannot work without. */
   checks: Record<string, Check>;
-  /** What it can do without for a while: told, but not decisive. */
+  /** What it can do without for a while: reported, but not decisive. */
   optional?: Record<string, Check>;
   registry: Registry;
 };
@@ -57,17 +57,19 @@ const answer = async (request: IncomingMessage, { checks, optional = {}, registr
 const readiness = async (checks: Record<string, Check>, optional: Record<string, Check>): Promise<Reply> => {
   const [needed, useful] = await Promise.all([outcomesOf(checks), outcomesOf(optional)]);
   const isReady = needed.every(([, result]) => result === "ok");
-  const told = Object.fromEntries([...needed, ...useful]);
-  return json(isReady ? 200 : 503, { status: isReady ? "ok" : "unavailable", checks: told });
+  const status = isReady ? "ok" : "unavailable";
+  return json(isReady ? 200 : 503, { status, checks: Object.fromEntries([...needed, ...useful]) });
 };
 
-const outcomesOf = (checks: Record<string, Check>): Promise<[name: string, result: string][]> =>
+type Outcome = "ok" | "timeout" | "failed";
+
+/** Makes every check once, all at the same time. `failed` says no more: an error's text could name hosts and users. */
+export const outcomesOf = (checks: Readonly<Record<string, Check>>): Promise<[name: string, outcome: Outcome][]> =>
   Promise.all(
-    Object.entries(checks).map(async ([name, check]): Promise<[string, string]> => [name, await outcome(check)]),
+    Object.entries(checks).map(async ([name, check]): Promise<[string, Outcome]> => [name, await outcome(check)]),
   );
 
-/** Asks once: `ok`, `timeout` after a second, or `failed`: an error's text could name hosts and users. */
-export const outcome = async (check: Check): Promise<"ok" | "timeout" | "failed"> => {
+const outcome = async (check: Check): Promise<Outcome> => {
   const signal = AbortSignal.timeout(checkMs);
   const { promise: late, resolve } = Promise.withResolvers<"timeout">();
   signal.addEventListener("abort", () => resolve("timeout"), { once: true });

@@ -15,7 +15,7 @@ export type KeyRing = {
   derive: (purpose: string) => Buffer;
 };
 
-/** A ring that cannot be read, or a secret that cannot be opened with it. Holds no key and no secret. */
+/** A key ring that cannot be read, or a secret that cannot be opened with it. Names no key and no secret. */
 export class KeyRingError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -28,7 +28,7 @@ const nonceBytes = 12; // NIST SP 800-38D, 5.2.1.1: recommended for GCM
 const tagBytes = 16;
 const maxKeys = 1_000;
 
-/** Reads a ring: lines or a comma list of `kid:base64(32 bytes)`, AES-256-GCM. The first key writes, all read. */
+/** Reads a key ring: lines or a comma list of `kid:base64(32 bytes)`, AES-256-GCM. The first key writes, all read. */
 export const keyRing = (text: string): KeyRing => {
   const keys = readKeys(text);
   const [first] = keys;

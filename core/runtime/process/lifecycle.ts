@@ -3,7 +3,7 @@ import type { Log } from "./log.ts";
 /** A part of a program that has a beginning and an end. */
 export type Part = {
   name: string;
-  /** Resolves when the part works; `signal` aborts when the program is told to stop meanwhile. */
+  /** Resolves when the part works; `signal` aborts when the program is to stop meanwhile. */
   start: (signal: AbortSignal) => Promise<void>;
   /** Takes no new work and finishes what is in hand; what is left when `signal` aborts is given up. */
   stop: (signal: AbortSignal) => Promise<void>;
@@ -21,14 +21,14 @@ export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions):
   try {
     const isUp = await startAll(parts, started, ending.signal);
     if (isUp) log.info({ parts: started.length }, "program.started");
-    if (isUp && work !== undefined) ending.end(await Promise.race([ending.told, work(ending.signal)]));
-    await ending.told;
+    if (isUp && work !== undefined) ending.end(await Promise.race([ending.code, work(ending.signal)]));
+    await ending.code;
   } catch (err) {
     log.error({ err }, "program.start_failed");
     ending.end(1);
   }
   const isClean = await stopAll(started.reverse(), graceMs, log);
-  const code = isClean ? await ending.told : 1;
+  const code = isClean ? await ending.code : 1;
   log.info({ code }, "program.stopped");
   ending.forget();
   return code;
@@ -59,7 +59,7 @@ const startAll = async (parts: ProgramOptions["parts"], started: Part[], signal:
   }
 };
 
-/** Gives one part after another, and null after the last; also null when the program is told to stop meanwhile. */
+/** Gives one part after another, and null after the last; also null when the program is to stop meanwhile. */
 const oneAfterAnother = (parts: ProgramOptions["parts"], signal: AbortSignal): (() => Promise<Part | null>) => {
   const iterator = Symbol.asyncIterator in parts ? parts[Symbol.asyncIterator]() : parts[Symbol.iterator]();
   const { promise: aborted, resolve } = Promise.withResolvers<null>();
@@ -71,7 +71,7 @@ const oneAfterAnother = (parts: ProgramOptions["parts"], signal: AbortSignal): (
   return () => Promise.race([next(), aborted]);
 };
 
-/** After the grace each part still has this long to heed its signal, and all of them together the second. */
+/** After the grace a part still has `part` to heed its signal, and all parts have `all` in sum. */
 export const lateMs = { part: 1_000, all: 4_000 }; // the chart has a pod killed 5 s after the grace
 
 /** A part that outlasts the grace is left behind; those that come after it are stopped all the same. */
@@ -101,20 +101,20 @@ const within = async (graceEndsAtMs: number, stopping: Promise<void>): Promise<v
   await Promise.race([stopping, over]).finally(() => clearTimeout(timer));
 };
 
-type Ending = { told: Promise<number>; signal: AbortSignal; end: (code: number) => void; forget: () => void };
+type Ending = { code: Promise<number>; signal: AbortSignal; end: (code: number) => void; forget: () => void };
 
 const watchForEnd = (log: Log): Ending => {
   const controller = new AbortController();
-  const { promise: told, resolve } = Promise.withResolvers<number>();
-  const end = (code: number): void => {
-    resolve(code);
+  const { promise: code, resolve } = Promise.withResolvers<number>();
+  const end = (endCode: number): void => {
+    resolve(endCode);
     controller.abort(new Error("the program is stopping"));
   };
-  let isTold = false;
+  let isStopping = false;
   const onSignal = (name: NodeJS.Signals): void => {
-    log.info({ signal: name }, isTold ? "program.killed" : "program.stopping");
-    if (isTold) process.exit(1);
-    isTold = true;
+    log.info({ signal: name }, isStopping ? "program.killed" : "program.stopping");
+    if (isStopping) process.exit(1);
+    isStopping = true;
     end(0);
   };
   const onCrash = (err: unknown): void => {
@@ -127,7 +127,7 @@ const watchForEnd = (log: Log): Ending => {
     uncaughtException: onCrash,
     unhandledRejection: onCrash,
   });
-  return { told, signal: controller.signal, end, forget };
+  return { code, signal: controller.signal, end, forget };
 };
 
 type Listener = ((name: NodeJS.Signals) => void) | ((error: unknown) => void);

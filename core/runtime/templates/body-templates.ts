@@ -1,8 +1,9 @@
+import { LRUCache } from "lru-cache";
 import type { BatchEnvelope, EventEnvelope } from "../../schema/events/envelope.ts";
 import type { Part } from "../process/lifecycle.ts";
 import type { BodyContentType, Rendered } from "./engine.ts";
 import { templateLimits } from "./limits.ts";
-import { templateLane } from "./thread-queue.ts";
+import { type SlowTemplates, threadQueue } from "./thread-queue.ts";
 
 export type { Rendered } from "./engine.ts";
 
@@ -15,7 +16,7 @@ export type BodyTemplates = Part & {
   ) => Promise<Rendered>;
 };
 
-/** Within this a render keeps nobody waiting; what takes longer is done again, by the thread for slow templates. */
+/** A render that takes longer is ended and done again by the thread for slow templates. */
 const quickMs = 10;
 
 /**
@@ -23,15 +24,14 @@ const quickMs = 10;
  * is slow. Source: decisions 10.5.
  */
 export const bodyTemplates = (): BodyTemplates => {
-  const slowOnes = slowTemplates();
-  const quick = templateLane({ limitMs: quickMs, slackMs: 90, most: 100, hasSpare: true, shunned: slowOnes });
-  const nothing = { has: () => false, add: () => undefined };
-  const slow = templateLane({
+  const none = { has: () => false, add: () => undefined };
+  const quick = threadQueue({ limitMs: quickMs, slackMs: 90, most: 100, hasSpare: true, slowOnes: slowTemplates() });
+  const slow = threadQueue({
     limitMs: templateLimits.renderMs,
     slackMs: 100,
     most: 1,
     hasSpare: false,
-    shunned: nothing,
+    slowOnes: none,
   });
   return {
     name: "body templates",
@@ -50,23 +50,22 @@ export const bodyTemplates = (): BodyTemplates => {
 
 const tooSlow = { code: "TEMPLATE_RENDER" as const, message: `takes longer than ${templateLimits.renderMs} ms` };
 
-const firstMs = 1_000; // then it is tried again: the machine may have been busy, or its events large
+const firstMs = 1_000; // then it is tried again as a quick one: the machine may have been busy, or the events large
 const longestMs = 60_000;
 const mostSlow = 200;
 
-/** Templates that were too slow: each time they are remembered for twice as long, unless they were not for a while. */
-const slowTemplates = (): { has: (template: string) => boolean; add: (template: string) => void } => {
-  const slow = new Map<string, { untilMs: number; forMs: number }>();
+/** Templates that were too slow. Each time they are remembered for twice as long, from the start after a quiet while. */
+const slowTemplates = (): SlowTemplates => {
+  const slow = new LRUCache<string, { untilMs: number; forMs: number }>({ max: mostSlow });
   return {
-    has: (template) => (slow.get(template)?.untilMs ?? 0) > performance.now(),
+    has: (template) => (slow.peek(template)?.untilMs ?? 0) > performance.now(),
     add: (template) => {
       const nowMs = performance.now();
-      const before = slow.get(template);
+      const before = slow.peek(template);
       if (before !== undefined && before.untilMs > nowMs) return;
-      const forMs = before !== undefined && nowMs - before.untilMs < longestMs ? before.forMs * 2 : firstMs;
-      slow.delete(template);
-      slow.set(template, { untilMs: nowMs + Math.min(forMs, longestMs), forMs: Math.min(forMs, longestMs) });
-      for (const oldest of slow.keys()) if (slow.size > mostSlow) slow.delete(oldest);
+      const isRecent = before !== undefined && nowMs - before.untilMs < longestMs;
+      const forMs = isRecent ? Math.min(before.forMs * 2, longestMs) : firstMs;
+      slow.set(template, { untilMs: nowMs + forMs, forMs });
     },
   };
 };

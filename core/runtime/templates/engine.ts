@@ -8,6 +8,7 @@ import {
   type Template,
   tags,
 } from "liquidjs";
+import { LRUCache } from "lru-cache";
 import { templateLimits } from "./limits.ts";
 
 export type BodyContentType = "application/json" | "text/plain";
@@ -15,13 +16,13 @@ export type BodyContentType = "application/json" | "text/plain";
 export type TemplateError = { code: "TEMPLATE_SYNTAX" | "TEMPLATE_RENDER" | "INVALID_JSON"; message: string };
 
 /**
- * The body, or why there is none. A message tells places in the template, never what is in the event; `output` is what
- * was written and is not what it should be.
+ * The body, or why there is none. A message names places in the template, never what is in the event; `output` is what
+ * was written, when that is not what it should be.
  */
 export type Rendered = { body: string } | { error: TemplateError; output?: string };
 
 export type TemplateEngine = {
-  /** `overtime` when it takes more of a processor's time than `limitMs`; looked at between two steps of the template. */
+  /** `overtime` when it takes more processor time than `limitMs`, which is checked between two steps of the template. */
   render: (template: string, contentType: BodyContentType, envelope: object, limitMs: number) => Rendered | "overtime";
 };
 
@@ -65,7 +66,7 @@ export const templateProblem = (template: string): string | null => {
 const usableTags =
   "# assign break capture case comment continue cycle decrement echo for if increment liquid raw unless";
 
-/** Those that look at an expression in a text, or draw by lot, or search in more than linear time are left out. */
+/** Left out are filters that evaluate an expression in a text, choose at random, or search in more than linear time. */
 const usableFilters = `abs append at_least at_most base64_decode base64_encode capitalize ceil compact concat date
   date_to_xmlschema default divided_by downcase escape escape_once find first floor group_by has hmac_sha256 join last
   lstrip map minus modulo newline_to_br normalize_whitespace plus prepend push reject remove remove_first remove_last
@@ -97,7 +98,7 @@ const sandbox = (): Liquid => {
 const contextOf = (liquid: Liquid, envelope: object, limitMs: number): Context => {
   const context = new Context(envelope, liquid.options, { sync: true }, { liquid });
   const begun = process.threadCpuUsage();
-  let lookAtMs = performance.now() + limitMs; // before that it cannot be over
+  let lookAtMs = performance.now() + limitMs; // the limit cannot be reached before
   context.renderLimit.check = (nowMs) => {
     if (nowMs < lookAtMs) return;
     const { user, system } = process.threadCpuUsage(begun);
@@ -110,7 +111,7 @@ const contextOf = (liquid: Liquid, envelope: object, limitMs: number): Context =
 
 type Filter = Extract<FilterImplOptions, (...values: never[]) => unknown>;
 
-/** A filter that is given no more than its output could hold: some join lists before they count their size. */
+/** Limits what a filter is given: some filters join lists before they count the size of the output. */
 const guarded = (filter: FilterImplOptions | undefined): Filter => {
   if (typeof filter !== "function") throw new Error("no such filter");
   return function (...values) {
@@ -204,32 +205,16 @@ const syntaxMessage = (error: unknown): string => {
   return `must have at most ${templateLimits.characters} characters`;
 };
 
-const cacheLimits = { templates: 500, characters: 200_000 }; // a parsed one takes up to 300 times its text
+const cacheLimits = {
+  max: 500,
+  maxSize: 200_000, // characters: a parsed template takes up to 300 times its text
+  sizeCalculation: (_parsed: unknown, { length }: string) => Math.max(length, 1),
+};
 
 type Parse = (template: string) => Template[];
 
-/** Keeps what was parsed last. */
+/** Keeps the parsed templates that were used last. */
 const cached = (parse: Parse): Parse => {
-  const kept = new Map<string, Template[]>();
-  let characters = 0;
-  const keep = (template: string, parsed: Template[]): void => {
-    kept.set(template, parsed);
-    characters += template.length;
-    for (const oldest of kept.keys()) {
-      if (kept.size <= cacheLimits.templates && characters <= cacheLimits.characters) return;
-      kept.delete(oldest);
-      characters -= oldest.length;
-    }
-  };
-  return (template) => {
-    const known = kept.get(template);
-    if (known !== undefined) {
-      kept.delete(template);
-      kept.set(template, known); // the last used stands last
-      return known;
-    }
-    const parsed = parse(template);
-    keep(template, parsed);
-    return parsed;
-  };
+  const parsed = new LRUCache<string, Template[]>({ ...cacheLimits, memoMethod: parse });
+  return (template) => parsed.memo(template);
 };

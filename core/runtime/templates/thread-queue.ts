@@ -2,31 +2,33 @@ import type { Rendered } from "./engine.ts";
 import { type ThreadOptions, templateThreads } from "./threads.ts";
 import type { RenderJob, RenderResults } from "./worker.ts";
 
-export type TemplateLane = {
-  /** `overtime` when it took longer than the limit, or was given up with its thread. Never rejects. */
+export type ThreadQueue = {
+  /** `overtime` when it took longer than the limit, or was ended with its thread. Never rejects. */
   render: (job: RenderJob) => Promise<RenderResults[number]>;
   stop: () => Promise<void>;
 };
 
-export type LaneOptions = Pick<ThreadOptions, "limitMs" | "slackMs" | "hasSpare"> & {
+export type ThreadQueueOptions = Pick<ThreadOptions, "limitMs" | "slackMs" | "hasSpare"> & {
   /** Renders handed over at once, at most. */
   most: number;
-  /** Templates that are not rendered here; each that takes too long is added. */
-  shunned: { has: (template: string) => boolean; add: (template: string) => void };
+  slowOnes: SlowTemplates;
 };
+
+/** Templates that a queue does not render: it adds each that takes too long. */
+export type SlowTemplates = { has: (template: string) => boolean; add: (template: string) => void };
 
 /** Most renders that wait. Source: the requests that a dispatcher makes at once are fewer. */
 const mostWaiting = 20_000;
 
-/** Renders in a thread of its own, templates in turn; the thread starts with the first render. */
-export const templateLane = ({ most, shunned, ...options }: LaneOptions): TemplateLane => {
+/** Renders in a thread of its own, one template after another in turn; the thread starts with the first render. */
+export const threadQueue = ({ most, slowOnes, ...options }: ThreadQueueOptions): ThreadQueue => {
   const queue = fairQueue<Waiting>();
   let inHand: Waiting[] = [];
   let isStopped = false;
 
   const next = (): void => {
     if (inHand.length > 0 || isStopped) return;
-    while (inHand.length === 0 && queue.size() > 0) inHand = queue.take(most).filter(isWelcome(shunned));
+    while (inHand.length === 0 && queue.size() > 0) inHand = queue.take(most).filter(isQuick(slowOnes));
     if (inHand.length === 0) return;
     threads.post(inHand.map(({ job }) => job));
   };
@@ -34,12 +36,12 @@ export const templateLane = ({ most, shunned, ...options }: LaneOptions): Templa
     const [done, rest] = [inHand.slice(0, results.length), inHand.slice(results.length)];
     for (const [i, { job, resolve }] of done.entries()) {
       const result = results[i] ?? "overtime";
-      if (result === "overtime") shunned.add(job.template);
+      if (result === "overtime") slowOnes.add(job.template);
       resolve(result);
     }
     again(rest);
   };
-  /** The thread is lost: by the render at `culprit`, or because it did not start. */
+  /** The thread has ended: because of the render at `culprit`, or because it did not start. */
   const giveUp = (culprit: number): void => {
     const [lost, stuck] = [inHand, inHand[culprit]];
     if (stuck === undefined) {
@@ -47,7 +49,7 @@ export const templateLane = ({ most, shunned, ...options }: LaneOptions): Templa
       for (const { resolve } of lost) resolve(unavailable);
       return next();
     }
-    shunned.add(stuck.job.template);
+    slowOnes.add(stuck.job.template);
     stuck.resolve("overtime");
     again(lost.filter((waiting) => waiting !== stuck));
   };
@@ -75,19 +77,19 @@ export const templateLane = ({ most, shunned, ...options }: LaneOptions): Templa
 
 type Waiting = { job: RenderJob; resolve: (result: RenderResults[number]) => void };
 
-/** The program stops, too much waits, or no thread starts: the request counts as failed, and is made again later. */
+/** The program stops, too many renders wait, or no thread starts: the request counts as failed and is tried again later. */
 const unavailable: Rendered = { error: { code: "TEMPLATE_RENDER", message: "cannot be rendered now" } };
 
-const isWelcome =
-  (shunned: LaneOptions["shunned"]) =>
+const isQuick =
+  (slowOnes: SlowTemplates) =>
   ({ job, resolve }: Waiting): boolean => {
-    if (!shunned.has(job.template)) return true;
+    if (!slowOnes.has(job.template)) return true;
     resolve("overtime");
     return false;
   };
 
-/** Gives items out by turns of their keys. */
-const fairQueue = <T>(): FairQueue<T> => {
+/** A queue from which each key gives one item in turn. */
+const fairQueue = <T>() => {
   const lists = new Map<string, T[]>();
   let size = 0;
   const listOf = (key: string): T[] => {
@@ -108,16 +110,9 @@ const fairQueue = <T>(): FairQueue<T> => {
     return taken;
   };
   return {
-    add: (key, item) => void listOf(key).push(item),
-    putBack: (key, item) => void listOf(key).unshift(item),
+    add: (key: string, item: T) => void listOf(key).push(item),
+    putBack: (key: string, item: T) => void listOf(key).unshift(item),
     take,
     size: () => size,
   };
-};
-
-type FairQueue<T> = {
-  add: (key: string, item: T) => void;
-  putBack: (key: string, item: T) => void;
-  take: (most: number) => T[];
-  size: () => number;
 };

@@ -4,19 +4,19 @@ import type { RenderBatch, RenderJob, RenderResults, WorkerSetting } from "./wor
 export type TemplateThreads = { post: (jobs: readonly RenderJob[]) => void; end: () => Promise<void> };
 
 export type ThreadOptions = {
-  /** Whether a second one stands by, as a thread takes a while to start. */
+  /** Whether a second thread is kept ready, as one takes a while to start. */
   hasSpare: boolean;
-  /** For one render. What does not end by itself within `slackMs` more is ended with its thread. */
+  /** Of one render. A render that does not end by itself within `slackMs` more is ended with its thread. */
   limitMs: number;
   slackMs: number;
   onResults: (results: RenderResults) => void;
-  /** The thread is gone. `culprit` is the place of the job that was under way; -1 when none was. */
+  /** The thread has ended. `culprit` is the place of the job that was under way; -1 when none was. */
   onEnd: (culprit: number) => void;
 };
 
 /**
- * Renders one batch of templates at a time in a thread, which starts with the first and is replaced when it ends. It
- * keeps no program from ending.
+ * Renders one batch of templates at a time in a thread, which starts with the first batch and is replaced when it ends.
+ * The program may end while the thread runs.
  */
 export const templateThreads = ({ hasSpare, onResults, onEnd, ...limits }: ThreadOptions): TemplateThreads => {
   let current: TemplateThreads | null = null;
@@ -50,7 +50,7 @@ export const templateThreads = ({ hasSpare, onResults, onEnd, ...limits }: Threa
 const startMs = 10_000;
 const watchMs = 10;
 
-/** Data of some megabytes at most is in use at once; what needs more ends the thread, not the program. */
+/** A render needs some megabytes at most; one that needs more ends the thread, not the program. */
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
 const startThread = ({ limitMs, slackMs, onResults, onEnd }: Omit<ThreadOptions, "hasSpare">): TemplateThreads => {
@@ -103,7 +103,7 @@ const startThread = ({ limitMs, slackMs, onResults, onEnd }: Omit<ThreadOptions,
   };
 };
 
-/** Nothing of the environment but where compiled code is kept, with which a thread takes half the memory. */
+/** Of the environment only the folder of compiled code, with which a thread takes half the memory. */
 const cacheOnly = ({ NODE_COMPILE_CACHE: dir }: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   dir === undefined ? {} : { NODE_COMPILE_CACHE: dir };
 

@@ -1,21 +1,21 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type BodyContentType, type Rendered, templateEngine } from "./engine.ts";
 
-/** What the thread is told when it starts. `progress` is [renders begun so far, when the one under way began or 0, in ns]. */
+/** What the thread starts with. `progress` is [renders begun so far, when the one under way began or 0, in ns]. */
 export type WorkerSetting = { progress: BigInt64Array; limitMs: number };
 
 export type RenderJob = { template: string; contentType: BodyContentType; envelope: object };
 
-/** Jobs whose templates are told by their place in a list, so that each text travels once. */
+/** Jobs name their templates by a place in a list, so that each text is sent once. */
 export type RenderBatch = {
   templates: string[];
   jobs: { at: number; contentType: BodyContentType; envelope: object }[];
 };
 
-/** In the jobs' order. Those at the end may be missing: they are to be asked for again. */
+/** In the order of the jobs. Results at the end may be missing: those jobs are to be sent again. */
 export type RenderResults = (Rendered | "overtime")[];
 
-const sliceMs = 5; // then other templates get their turn
+const sliceMs = 5; // after it other templates get their turn
 
 const { progress, limitMs } = workerData as WorkerSetting; // sound: thread-queue.ts starts this file
 const engine = templateEngine();

@@ -28,6 +28,10 @@ export const apiKeyCollection: CollectionSpec = {
     { key: { tenant_id: 1 }, name: "tenant" },
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
+  owner: { kind: "tenant", member: "tenant_id" },
+  appRemoval: { kept: "a key is its tenant's, and may be for other apps too" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "until its resource goes" },
 };
 
 export type ApiKeys = ReturnType<typeof apiKeys>;

@@ -3,7 +3,7 @@ import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import type { ManagedRows } from "../settings/managed.ts";
 import type { ApiKeyRow } from "./api-keys.ts";
 
-/** A token that worked and does so no more, although its key is gone or has others: its holder is told so. */
+/** A token that worked once. Requests with it are answered that it was revoked, also when its key is gone. */
 export type RevokedTokenRow = {
   /** SHA-256 of the token, hex. */
   _id: string;
@@ -15,6 +15,10 @@ const rememberedDays = 400;
 export const revokedTokenCollection: CollectionSpec = {
   name: "revoked_tokens",
   indexes: [{ key: { revoked_at: 1 }, name: "retention", expireAfterSeconds: rememberedDays * 86_400 }],
+  owner: { kind: "installation" },
+  appRemoval: { kept: "belongs to no app" },
+  erasure: { kept: "names nobody" },
+  retention: { index: "retention" },
 };
 
 export type RevokedTokens = ReturnType<typeof revokedTokens>;

@@ -26,6 +26,10 @@ export const appCollection: CollectionSpec = {
     { key: { tenant_id: 1, name: 1 }, name: "name", unique: true },
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
+  owner: { kind: "tenant", member: "tenant_id" },
+  appRemoval: { kept: "the app itself: the operator removes it, and its data follows" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "until its resource goes" },
 };
 
 export type Apps = ManagedRows<AppRow> & ReturnType<typeof apps>;

@@ -4,41 +4,46 @@ import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
 import { changeWasMade, type IntendedChange } from "../work/intended-changes.ts";
+import { eraseBatches } from "./erasure.ts";
 
 /** An event as its JSON: what a customer put into it needs no rules about names of members. */
 export type StoredEvent = {
   id: string;
   type: EventKind;
   text: string;
-  /** Follows from an id that the sender chose: of all batches that bring it, the first one counts. False: all do. */
+  /** Follows from an id that the sender chose: of all batches with this event, the first one counts. False: all do. */
   once: string | false;
 };
 
 /**
- * Events that follow from no document of their own: custom events, and facts about settings. Stored before anybody is
- * told that they were accepted, removed as soon as they are published.
+ * Events that follow from no document of their own: custom events, and facts about settings. Stored before the
+ * request is answered, removed as soon as they are published.
  */
 export type EventBatchRow = DueWork & {
   _id: string;
   tenant_id: string;
   app_id: string;
   events: StoredEvent[];
-  /** W3C trace context of the (first) request that brought them. */
+  /** W3C trace context of the (first) request with them. */
   traceparent: string | null;
   /** They are true only if this change was made; absent when that is certain. */
   change?: IntendedChange;
   created_at: Date;
 };
 
-/** Which batch brought an event first; `_id` is its `once`. */
+/** Which batch had an event first; `_id` is its `once`. */
 export type EventIdRow = { _id: string; batch_id: string; claimed_at: Date };
 
 const rememberedHours = 24; // decisions 11, "De-duplication"
 
-/** Both kinds of documents live together, so that one command writes a batch and claims its events. */
+/** Both kinds of documents are in one collection, so that one command writes a batch and claims its events. */
 export const eventBatchCollection: CollectionSpec = {
   name: "event_batches",
   indexes: [dueIndex, { key: { claimed_at: 1 }, name: "remembered", expireAfterSeconds: rememberedHours * 3_600 }],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { kept: "events are published, and removed, as soon as they can be" },
+  erasure: { erase: (db, person) => eraseBatches(collectionOf(db, eventBatchCollection), person) },
+  retention: { index: "remembered" },
 };
 
 export type EventBatches = ReturnType<typeof eventBatches>;
@@ -76,7 +81,7 @@ export const eventBatches = (db: Db) => {
 
     find: (id: string): Promise<EventBatchRow | null> => rows.findOne({ _id: id }),
 
-    /** Whether the change that a batch tells of was made. */
+    /** Whether the change that the events of a batch report was made. */
     isTrue: async ({ _id, change }: EventBatchRow): Promise<boolean> => change === undefined || wasMade(_id, change),
 
     /** Says that the change was made, whatever becomes of its document later. */

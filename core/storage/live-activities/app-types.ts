@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey } from "../mongo/duplicate.ts";
+import { insertNew } from "../mongo/duplicate.ts";
 import { type LiveActivityTypeRow, liveActivityTypeCollection } from "./types.ts";
 
 export type AppActivityTypes = ReturnType<typeof appActivityTypes>;
@@ -28,15 +28,7 @@ export const appActivityTypes = (db: Db) => {
       rows.findOne({ app_id: appId, name, tenant_id: tenantId }, { hint }),
 
     /** False when the app has a type of this name. */
-    insert: async (row: LiveActivityTypeRow): Promise<boolean> => {
-      try {
-        await rows.insertOne(row);
-        return true;
-      } catch (error) {
-        if (isDuplicateKey(error)) return false;
-        throw error;
-      }
-    },
+    insert: (row: LiveActivityTypeRow): Promise<boolean> => insertNew(rows, row),
 
     /** Writes members of a type that nobody has changed since it was read; null otherwise. */
     change: (

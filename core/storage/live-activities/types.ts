@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { findIds } from "../mongo/pages.ts";
 import type { Managed, ManagedRows } from "../settings/managed.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 
@@ -26,6 +27,10 @@ export const liveActivityTypeCollection: CollectionSpec = {
     { key: { app_id: 1, name: 1 }, name: "name", unique: true },
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { operator: "name" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "until it is deleted" },
 };
 
 export type LiveActivityTypes = ManagedRows<LiveActivityTypeRow> & ReturnType<typeof liveActivityTypes>;
@@ -38,8 +43,7 @@ export const liveActivityTypes = (db: Db) => {
     countOthers: (appId: string, exceptId: string): Promise<number> =>
       rows.countDocuments({ app_id: appId, _id: { $ne: exceptId } }, { hint: "name" }),
     /** Ids of an app's types. */
-    idsOf: async (appId: string): Promise<string[]> =>
-      (await rows.find({ app_id: appId }, { projection: { _id: 1 }, hint: "name" }).toArray()).map(({ _id }) => _id),
+    idsOf: (appId: string): Promise<string[]> => findIds(rows, { app_id: appId }, { hint: "name" }),
     removeAll: (ids: readonly string[]): Promise<unknown> => rows.deleteMany({ _id: { $in: [...ids] } }),
   };
 };

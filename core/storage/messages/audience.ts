@@ -2,9 +2,10 @@ import type { Db } from "mongodb";
 import type { Target } from "../../schema/messages/notification.ts";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
+import { findIds, inPages } from "../mongo/pages.ts";
+import { type AppStretch, type Stretch, stretchFilter } from "../people/subscription-counts.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
 import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
-import type { Stretch } from "./chunks.ts";
 
 const lookupPage = 500; // ids in one $in: keeps each query's plan an index probe
 
@@ -14,11 +15,7 @@ export const audience = (db: Db) => {
   const users = collectionOf<UserRow>(db, userCollection);
 
   const userIdsOf = async (appId: string, keys: readonly string[]): Promise<string[]> =>
-    byPages(keys, async (page) =>
-      (await users.find({ app_id: appId, alias_keys: { $in: page } }, { projection: { _id: 1 } }).toArray()).map(
-        (user) => user._id,
-      ),
-    );
+    inPages(keys, lookupPage, (page) => findIds(users, { app_id: appId, alias_keys: { $in: page } }));
 
   const eligible = async (filter: object, wanted: Wanted): Promise<Reached[]> =>
     subscriptions
@@ -35,33 +32,16 @@ export const audience = (db: Db) => {
         .toArray(),
 
     /** One page of subscription ids of a stretch of the app, behind `after`. */
-    page: async (
-      of: Stretch & { appId: string; after: string; testOnly: boolean; limit: number },
-    ): Promise<string[]> => {
-      const found = await subscriptions
-        .find(
-          {
-            app_id: of.appId,
-            channel: of.channel,
-            status: of.status,
-            _id: { $gt: of.after, $lt: "sub`" }, // "`" follows "_": the two-sided range lets the index sort
-            ...(of.testOnly ? { test_device: true } : {}),
-          },
-          { projection: { _id: 1 }, batchSize: of.limit + 1 },
-        )
-        .sort({ _id: 1 })
-        .limit(of.limit)
-        .toArray();
-      return found.map((row) => row._id);
-    },
+    page: ({ after, limit, ...of }: AppStretch & { after: string; limit: number }): Promise<string[]> =>
+      findIds(subscriptions, stretchFilter(of, after), { sort: { _id: 1 }, limit }),
 
     /** Everyone that explicit ids reach, each once, by channel, ids ascending. Bounded by the bounds of the target. */
     resolve: async (target: Target, wanted: Wanted): Promise<Map<SendableChannel, Reached[]>> => {
       const users = await userIdsOf(wanted.appId, aliasKeysOf(target));
-      const byUser = await byPages([...users, ...(target.include_aliases?.["user_id"] ?? [])], (page) =>
+      const byUser = await inPages([...users, ...(target.include_aliases?.["user_id"] ?? [])], lookupPage, (page) =>
         eligible({ user_id: { $in: page } }, wanted),
       );
-      const byId = await byPages(target.include_subscription_ids ?? [], (page) =>
+      const byId = await inPages(target.include_subscription_ids ?? [], lookupPage, (page) =>
         eligible({ _id: { $in: page } }, wanted),
       );
       return grouped([...byUser, ...byId]);
@@ -99,14 +79,6 @@ const aliasKeysOf = ({ include_external_ids = [], include_aliases = {} }: Target
     ...include_external_ids.map((id) => aliasKey("external_id", id)),
     ...aliases.flatMap(([label, ids]) => ids.map((id) => aliasKey(label, id))),
   ];
-};
-
-const byPages = async <T, R>(items: readonly T[], read: (page: T[]) => Promise<R[]>): Promise<R[]> => {
-  const found: R[] = [];
-  for (let from = 0; from < items.length; from += lookupPage) {
-    found.push(...(await read(items.slice(from, from + lookupPage))));
-  }
-  return found;
 };
 
 const grouped = (rows: readonly Reached[]): Map<SendableChannel, Reached[]> => {

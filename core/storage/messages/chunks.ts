@@ -1,14 +1,12 @@
 import type { Collection, Db } from "mongodb";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import type { Stretch } from "../people/subscription-counts.ts";
 import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
-import { extendLease, settle, takeLease } from "../work/leases.ts";
+import { extendLease, type LeaseTerm, settle, takeLease } from "../work/leases.ts";
 
 /** Recipients of one chunk at most; also the page of the audience scan. */
 export const chunkSize = 500;
-
-/** A stretch of the audience of `all`: subscriptions of one channel and status, by id. */
-export type Stretch = { channel: SendableChannel; status: "subscribed" | "unsubscribed" };
 
 /**
  * A part of a message's audience that is sent as one piece of work. Its id follows from (message, position), a retry's
@@ -52,6 +50,10 @@ export const chunkCollection: CollectionSpec = {
     suspendedIndex,
     dueIndex,
   ],
+  owner: { kind: "message", member: "message_id" },
+  appRemoval: { with: "messages" },
+  erasure: { kept: "ids of subscriptions alone, for a month" },
+  retention: { index: "retention" },
 };
 
 export type Chunks = ReturnType<typeof chunks>;
@@ -73,7 +75,7 @@ export const chunks = (db: Db) => {
       );
     },
 
-    /** Removes chunks that no one was let into yet: an audience that was not wholly cut is cut anew. */
+    /** Removes chunks that were not let into the queue yet: an audience that was cut in part is cut from its beginning. */
     discardWaiting: async (messageId: string): Promise<void> => {
       await rows.deleteMany({ message_id: messageId, status: "waiting" });
     },
@@ -112,28 +114,22 @@ export const chunks = (db: Db) => {
 };
 
 const leasing = (rows: Collection<ChunkRow>) => ({
-  /** Takes an open chunk that nobody holds. */
-  take: (id: string, hold: { holder: string; now: Date; leaseMs: number }): Promise<ChunkRow | null> =>
-    takeLease(rows, { id, ...hold, when: { status: "open" } }),
+  /** Takes an open chunk whose lease is free. */
+  take: (id: string, term: LeaseTerm): Promise<ChunkRow | null> =>
+    takeLease(rows, { id, ...term, when: { status: "open" } }),
 
-  extend: ({ _id, fence }: ChunkRow, now: Date, leaseMs: number): Promise<boolean> =>
-    extendLease(rows, { id: _id, fence, now, leaseMs }),
+  extend: (chunk: ChunkRow, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, chunk, now, leaseMs),
 
   /**
    * Ends a chunk: its recipients are in their deliveries, or in a retry. A retry keeps its list: should the run of its
    * parent have been cut short, the parent is run again and leaves these out.
    */
-  end: ({ _id, fence, parent_id }: ChunkRow): Promise<boolean> =>
-    settle(rows, {
-      id: _id,
-      fence,
-      dueAt: null,
-      set: { status: "done", ...(parent_id === null && { recipients: [] }) },
-    }),
+  end: (chunk: ChunkRow): Promise<boolean> =>
+    settle(rows, chunk, { dueAt: null, set: { status: "done", ...(chunk.parent_id === null && { recipients: [] }) } }),
 
-  giveBack: ({ _id, fence }: ChunkRow, dueAt: Date): Promise<boolean> => settle(rows, { id: _id, fence, dueAt }),
+  giveBack: (chunk: ChunkRow, dueAt: Date): Promise<boolean> => settle(rows, chunk, { dueAt }),
 
-  /** The same for a chunk whose tenant is suspended. */
-  hold: ({ _id, fence, tenant_id }: ChunkRow, dueAt: Date): Promise<boolean> =>
-    settle(rows, { id: _id, fence, dueAt, set: { suspended_tenant: tenant_id } }),
+  /** Gives it back until its tenant may send again, or until `dueAt`. */
+  suspend: (chunk: ChunkRow, dueAt: Date): Promise<boolean> =>
+    settle(rows, chunk, { dueAt, set: { suspended_tenant: chunk.tenant_id } }),
 });

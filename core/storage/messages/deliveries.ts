@@ -49,6 +49,10 @@ export type DeliveryRow = {
 export const deliveryCollection: CollectionSpec = {
   name: "deliveries",
   indexes: [{ key: { message_id: 1, position: 1 }, name: "list" }],
+  owner: { kind: "message", member: "message_id" },
+  appRemoval: { with: "messages" },
+  erasure: { kept: "what was sent stays until its retention: by ids and a masked address" },
+  retention: { with: "messages" },
 };
 
 /** Results stored in one write at most; also the bound of what one kill may repeat (docs/decisions/0002). */
@@ -76,7 +80,7 @@ export const deliveries = (db: Db) => {
     existing: (ids: readonly string[]): Promise<DeliveryRow[]> =>
       rows.find({ _id: { $in: [...ids] } }, { batchSize: ids.length + 1 }).toArray(),
 
-    /** How many deliveries of a message ended how: the truth that its counters are rebuilt from. */
+    /** How many deliveries of a message ended how: its last counters are made from this. */
     tally: async (messageId: string): Promise<StatusCount[]> => {
       const groups = await rows
         .aggregate<{ _id: { status: DeliveryStatus; code: string | null }; count: number; uncertain: number }>([

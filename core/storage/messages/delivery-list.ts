@@ -1,10 +1,10 @@
 import type { Db, Filter } from "mongodb";
+import { timeOf } from "../../domain/clock.ts";
 import type { Delivery, DeliveryListQuery } from "../../schema/messages/delivery.ts";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
-import { timeOf } from "./view.ts";
 
 export type DeliveryList = ReturnType<typeof deliveryList>;
 

@@ -5,10 +5,12 @@ import type { messageSources, messageStatuses } from "../../schema/messages/mess
 import type { Content, Options, Target } from "../../schema/messages/notification.ts";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey, retryConflicts } from "../mongo/duplicate.ts";
+import { insertNew, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
+import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
 import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
+import { removeMessages } from "./removal.ts";
 import type { Reserved } from "./usage.ts";
 
 export type MessageStatus = (typeof messageStatuses)[number];
@@ -35,7 +37,7 @@ export const countKeys = [
 export type Counts = Partial<Record<(typeof countKeys)[number], number>>;
 
 /**
- * A notification as accepted: one document, written once, then moved by whoever holds its lease.
+ * A notification as accepted: one document, written once, then changed by the holder of its lease.
  * `due_at` is its timer (`send_after`) while queued and its safety net while processing; null when it has ended
  * and `outbox` is empty.
  */
@@ -103,6 +105,10 @@ export const messageCollection: CollectionSpec = {
     dueIndex,
   ],
   former: ["idempotency"], // a key was unique within its app
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { remove: (db, app, signal) => removeMessages(db, collectionOf(db, messageCollection), app, signal) },
+  erasure: { kept: "what was sent stays as it was until its retention" },
+  retention: { plan: "retention" },
 };
 
 export type Messages = ReturnType<typeof messages>;
@@ -121,7 +127,7 @@ export type MessageFilter = {
 /** What the REST interface does to messages; the dispatcher's part is work.ts. */
 export const messages = (db: Db) => {
   const rows = collectionOf<MessageRow>(db, messageCollection);
-  const insert = gather({ write: (made: readonly MessageRow[]) => insertAll(rows, made), ...together });
+  const insert = gather({ write: (made: readonly MessageRow[]) => insertAll(rows, made), ...batched });
   return {
     rows,
 
@@ -139,10 +145,8 @@ export const messages = (db: Db) => {
       ),
 
     /** Which of these messages there are; `ids` are 500 at most. */
-    stored: async (tenantId: string, ids: readonly string[]): Promise<Set<string>> => {
-      const found = rows.find({ _id: { $in: [...ids] }, tenant_id: tenantId }, { projection: { _id: 1 } });
-      return new Set((await found.toArray()).map(({ _id }) => _id));
-    },
+    stored: async (tenantId: string, ids: readonly string[]): Promise<Set<string>> =>
+      new Set(await findIds(rows, { _id: { $in: [...ids] }, tenant_id: tenantId })),
 
     /** Frees the key of a message that has been remembered long enough. */
     releaseKey: async (tenantId: string, id: string): Promise<void> => {
@@ -165,7 +169,7 @@ export const messages = (db: Db) => {
 
     /**
      * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
-     * at `sweepAt`, when its outbox may hold an event; else nothing is left to do.
+     * at `sweepAt`, when its outbox may have an event; else nothing is left to do.
      */
     cancel: (tenantId: string, id: string, now: Date, sweepAt: Date): Promise<MessageRow | null> =>
       rows.findOneAndUpdate(
@@ -179,7 +183,7 @@ export const messages = (db: Db) => {
 const pageBytes = 8_000_000; // a message has up to 2 MB, and a page up to 200
 
 /** 20 bodies of 2 MB stay below MongoDB's 48 MB; two writes keep one busy while the other's answer is read. */
-const together = { most: 20, inFlight: 2 };
+const batched = { most: 20, inFlight: 2 };
 
 /** Inserts what can be, and says of each whether it was. */
 const insertAll = async (rows: Collection<MessageRow>, made: readonly MessageRow[]): Promise<boolean[]> => {
@@ -195,15 +199,8 @@ const insertAll = async (rows: Collection<MessageRow>, made: readonly MessageRow
 };
 
 /** What a common write did not store is tried alone: a conflict passes, a taken key stays taken. */
-const insertAlone = async (rows: Collection<MessageRow>, row: MessageRow): Promise<boolean> => {
-  try {
-    await retryConflicts(() => rows.insertOne(row));
-    return true;
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-    return isStored(rows, row);
-  }
-};
+const insertAlone = async (rows: Collection<MessageRow>, row: MessageRow): Promise<boolean> =>
+  (await retryConflicts(() => insertNew(rows, row))) || isStored(rows, row);
 
 /** The driver repeats a write whose answer was lost: then the duplicate is this very message. */
 const isStored = async (rows: Collection<MessageRow>, { _id }: MessageRow): Promise<boolean> =>

@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
-import { collectionOf } from "../mongo/collection.ts";
+import { collectionOf, longAgo } from "../mongo/collection.ts";
+import { findIds } from "../mongo/pages.ts";
 import { removePages } from "../work/removal-pages.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
 import { type MessageRow, messageCollection } from "./messages.ts";
@@ -26,13 +27,8 @@ export const retention = (db: Db) => {
      * delivery without its message: a page of messages, or a part of their deliveries. Call again while there is more.
      */
     removeOldest: async (plan: string, before: Date): Promise<{ removed: number; isMore: boolean }> => {
-      const old = await messages
-        .find(
-          { plan, completed_at: { $gt: new Date(0), $lte: before } },
-          { projection: { _id: 1 }, limit: page, batchSize: page + 1, sort: { completed_at: 1 } },
-        )
-        .toArray();
-      const ids = old.map(({ _id }) => _id);
+      const ended = { plan, completed_at: { $gt: longAgo, $lte: before } };
+      const ids = await findIds(messages, ended, { sort: { completed_at: 1 }, limit: page });
       if (ids.length === 0) return { removed: 0, isMore: false };
       const filter = { message_id: { $in: ids } };
       const isEmpty = await removePages(deliveries, { filter, hint: "list", pages: deliveryPages });

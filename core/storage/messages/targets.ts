@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { gather } from "../../runtime/batching/gather.ts";
 import { collectionOf } from "../mongo/collection.ts";
+import { inPages } from "../mongo/pages.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
 import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
 
@@ -71,7 +72,7 @@ type Lookup<Row> = {
 };
 
 const pageKeys = 500; // in one $in: keeps each query's plan an index probe
-const smallKeys = 50; // larger lookups share nothing, so that they hold nobody up
+const smallKeys = 50; // larger lookups share nothing, so that nobody waits for them
 
 /** Reads rows by keys; small lookups of one app that come at the same time share a query. */
 const lookup = <Row>({ read, keysOf }: Lookup<Row>): ((of: Of, keys: readonly string[]) => Promise<Row[]>) => {
@@ -88,7 +89,7 @@ const lookup = <Row>({ read, keysOf }: Lookup<Row>): ((of: Of, keys: readonly st
 
 type Wanted = { of: Of; keys: ReadonlySet<string> };
 
-/** One query for each app; everyone gets the rows of his own keys. */
+/** One query for each app; each caller gets the rows of its own keys. */
 const readShared = async <Row>({ read, keysOf }: Lookup<Row>, wanted: readonly Wanted[]): Promise<Row[][]> => {
   const groups = Map.groupBy(wanted, ({ of }) => `${of.tenantId}/${of.appId}`);
   const found = new Map<Wanted, Row[]>();
@@ -106,9 +107,5 @@ const readShared = async <Row>({ read, keysOf }: Lookup<Row>, wanted: readonly W
   return wanted.map((one) => found.get(one) ?? []);
 };
 
-const byPages = async <Row>(of: Of, keys: readonly string[], read: Lookup<Row>["read"]): Promise<Row[]> => {
-  const rows: Row[] = [];
-  for (let from = 0; from < keys.length; from += pageKeys)
-    rows.push(...(await read(of, keys.slice(from, from + pageKeys))));
-  return rows;
-};
+const byPages = <Row>(of: Of, keys: readonly string[], read: Lookup<Row>["read"]): Promise<Row[]> =>
+  inPages(keys, pageKeys, (page) => read(of, page));

@@ -1,7 +1,7 @@
 import type { Collection, Db } from "mongodb";
 import { gather } from "../../runtime/batching/gather.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey, retryConflicts } from "../mongo/duplicate.ts";
+import { retryConflicts, unlessTaken } from "../mongo/duplicate.ts";
 
 /** What a tenant has used of a limit in one period. `_id` is `tenant:period`, e.g. `ten_…:2026-11`. */
 export type UsageRow = {
@@ -25,6 +25,10 @@ export const usageCollection: CollectionSpec = {
     { key: { tenant_id: 1, period: 1 }, name: "tenant" },
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 400 * 86_400 },
   ],
+  owner: { kind: "tenant", member: "tenant_id" },
+  appRemoval: { kept: "counts of the tenant" },
+  erasure: { kept: "names nobody" },
+  retention: { index: "retention" },
 };
 
 export type Usage = ReturnType<typeof usage>;
@@ -41,10 +45,10 @@ export const firstDay = "first-day";
 const mostPending = 500; // of which most are confirmed within noteMs; a kill leaves those of the requests in hand
 const noteMs = 100; // nobody waits for the note that a message was stored
 
-/** Counters of what was promised and sent. */
+/** Counters of what was reserved and sent. */
 export const usage = (db: Db) => {
   const rows = collectionOf<UsageRow>(db, usageCollection);
-  const confirm = gather({ write: (stored: readonly Stored[]) => confirmAll(rows, stored), ...together });
+  const confirm = gather({ write: (stored: readonly Stored[]) => confirmAll(rows, stored), ...batched });
   return {
     /** Adds `count` unless that would pass `limit`; false when it would. It is pending until confirmed or withdrawn. */
     reserve: async (wanted: Reservation): Promise<boolean> => {
@@ -85,7 +89,7 @@ const idOf = (tenantId: string, period: string): string => `${tenantId}:${period
 
 type Stored = { usageId: string; messageId: string };
 
-const together = { most: 200, inFlight: 1, lingerMs: noteMs };
+const batched = { most: 200, inFlight: 1, lingerMs: noteMs };
 
 const confirmAll = async (rows: Collection<UsageRow>, stored: readonly Stored[]): Promise<void[]> => {
   for (const [usageId, group] of Map.groupBy(stored, (one) => one.usageId)) {
@@ -107,21 +111,12 @@ type Reservation = {
 const reserveOnce = async (rows: Collection<UsageRow>, wanted: Reservation): Promise<boolean> => {
   const { tenantId, period, messageId, count, limit, now } = wanted;
   const pending = { $each: [{ id: messageId, count, at: now }], $slice: -mostPending };
-  try {
-    await retryConflicts(() =>
-      rows.updateOne(
-        { _id: idOf(tenantId, period), messages: { $lte: limit - count } },
-        {
-          $inc: { messages: count },
-          $push: { pending },
-          $setOnInsert: { tenant_id: tenantId, period, created_at: now },
-        },
-        { upsert: true },
-      ),
+  const add = () =>
+    rows.updateOne(
+      { _id: idOf(tenantId, period), messages: { $lte: limit - count } },
+      { $inc: { messages: count }, $push: { pending }, $setOnInsert: { tenant_id: tenantId, period, created_at: now } },
+      { upsert: true },
     );
-    return true;
-  } catch (error) {
-    if (isDuplicateKey(error)) return false; // the period's document exists, and the filter did not match it
-    throw error;
-  }
+  const full = null; // the period's document exists, and the filter did not match it
+  return (await unlessTaken(() => retryConflicts(add), full)) !== full;
 };

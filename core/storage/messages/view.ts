@@ -1,3 +1,4 @@
+import { timeOf } from "../../domain/clock.ts";
 import type { Message } from "../../schema/messages/message.ts";
 import type { MessageRow } from "./messages.ts";
 
@@ -39,7 +40,7 @@ export const messageEventData = (row: MessageRow): Record<string, unknown> => ({
   ...fitted(messageView(row)),
 });
 
-const maxBytes = 60_000; // so that the envelope fits into the 64 KB of an event (spec part 6) without a cut that maims ids
+const maxBytes = 60_000; // so that the envelope fits into the 64 KB of an event (spec part 6) and no id is cut
 
 /** A message whose event would be too large goes without its long texts and lists, and says so. */
 const fitted = (message: Message): Message & { truncated?: true } => {
@@ -63,6 +64,3 @@ const shorten = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.slice(0, 20).map(shorten);
   return typeof value === "object" && value !== null ? shortened(value) : value;
 };
-
-/** An instant as the interface writes it. */
-export const timeOf = (at: Date | null | undefined): string | null => at?.toISOString() ?? null;

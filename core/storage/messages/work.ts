@@ -1,7 +1,7 @@
 import type { Collection, Db } from "mongodb";
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
 import { collectionOf } from "../mongo/collection.ts";
-import { extendLease, settle, takeLease } from "../work/leases.ts";
+import { extendLease, type Leased, type LeaseTerm, settle, takeLease } from "../work/leases.ts";
 import { type Counts, countKeys, type MessageRow, messageCollection } from "./messages.ts";
 
 /** What a dispatcher does to messages; every write names the fence of the lease it was made under. */
@@ -19,7 +19,7 @@ export const messageWork = (db: Db) => {
     needsTurn: async (id: string, now: Date): Promise<boolean> =>
       (await rows.countDocuments({ _id: id, $or: [{ status: "processing" }, dueQueued(now)] }, { limit: 1 })) > 0,
 
-    /** Counts what was newly stored: for people who watch; the truth is rebuilt when the message ends. */
+    /** Counts what was newly stored, for those who watch; when the message ends the counters are made anew from `tally`. */
     count: async (id: string, counts: Counts, now: Date): Promise<void> => {
       const changes = Object.entries(counts).filter(([, by]) => by > 0);
       if (changes.length === 0) return;
@@ -32,8 +32,6 @@ export const messageWork = (db: Db) => {
 };
 
 type Rows = Collection<MessageRow>;
-type Held = Pick<MessageRow, "_id" | "fence">;
-type Hold = { holder: string; now: Date; leaseMs: number };
 
 const dueQueued = (now: Date) => ({
   status: "queued" as const,
@@ -42,34 +40,34 @@ const dueQueued = (now: Date) => ({
 
 const leasing = (rows: Rows) => ({
   /** Takes a message that is due and still has work. Null when there is none for us now. */
-  take: async (id: string, hold: Hold): Promise<MessageRow | null> =>
+  take: async (id: string, term: LeaseTerm): Promise<MessageRow | null> =>
     (await takeLease(rows, {
       id,
-      ...hold,
-      when: dueQueued(hold.now),
-      set: { status: "processing", started_at: hold.now, updated_at: hold.now, counts: zeroCounts() },
-    })) ?? (await takeLease(rows, { id, ...hold, when: { status: "processing" } })),
+      ...term,
+      when: dueQueued(term.now),
+      set: { status: "processing", started_at: term.now, updated_at: term.now, counts: zeroCounts() },
+    })) ?? (await takeLease(rows, { id, ...term, when: { status: "processing" } })),
 
-  extend: (held: Held, now: Date, leaseMs: number): Promise<boolean> =>
-    extendLease(rows, { id: held._id, fence: held.fence, now, leaseMs }),
+  extend: (message: Leased, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, message, now, leaseMs),
 
   /** Gives the message back; it is looked at again at `dueAt` should no chunk's end call earlier. */
-  rest: (held: Held, dueAt: Date, planned: boolean): Promise<boolean> =>
-    settle(rows, { id: held._id, fence: held.fence, dueAt, set: { planned } }),
+  rest: (message: Leased, dueAt: Date, planned: boolean): Promise<boolean> =>
+    settle(rows, message, { dueAt, set: { planned } }),
 
-  /** The same for a message whose tenant is suspended. */
-  hold: ({ _id, fence, tenant_id }: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
-    settle(rows, { id: _id, fence, dueAt, set: { planned, suspended_tenant: tenant_id } }),
+  /** The same until its tenant may send again, or until `dueAt`. */
+  suspend: (message: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
+    settle(rows, message, { dueAt, set: { planned, suspended_tenant: message.tenant_id } }),
 });
 
 type End = { status: "completed" | "failed"; error: string | null; counts: Counts; at: Date };
 
 const ending = (rows: Rows) => ({
   /** Ends the message; `event` waits in its outbox until it is published, and so does `dueAt`. */
-  finish: (held: Held, { at, event, dueAt, ...end }: End & { event: EventEnvelope; dueAt: Date }): Promise<boolean> =>
-    settle(rows, {
-      id: held._id,
-      fence: held.fence,
+  finish: (
+    message: Leased,
+    { at, event, dueAt, ...end }: End & { event: EventEnvelope; dueAt: Date },
+  ): Promise<boolean> =>
+    settle(rows, message, {
       dueAt,
       set: { ...end, planned: true, completed_at: at, updated_at: at },
       push: { outbox: event },

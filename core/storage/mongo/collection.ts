@@ -1,15 +1,72 @@
 import type { Collection, Db, Document, IndexDescription } from "mongodb";
 
-/** A collection's name and the indexes that its queries need; both stand in its repository's file. */
+/**
+ * What a collection is, and what becomes of its documents: the removal of apps, the erasure of people, the end of a
+ * suspension and the tests follow from it. It stands in the file of its repository and in core/storage/collections.ts.
+ */
 export type CollectionSpec = {
   name: string;
+  /** The indexes that its queries need. */
   indexes: readonly IndexDescription[];
   /** Names of indexes that an earlier release needed and that would be in the way: they are dropped. */
   former?: readonly string[];
+  /** Whose its documents are, and the member that names the owner. */
+  owner: { kind: "tenant" | "app" | "user" | "message" | "webhook"; member: string } | { kind: "installation" };
+  appRemoval: AppRemoval;
+  erasure: Erasure;
+  retention: Retention;
+  /** Beside `due_at`, what is written to a document when its tenant may send again; see `suspendedIndex`. */
+  resumed?: Document;
 };
+
+/** They stay, and why. */
+export type Kept = { kept: string };
+
+/**
+ * What becomes of the documents of an app that is removed. `index`: those with its `app_id` are removed, found by this
+ * index. `operator`: the same, before the app's own document goes. `with`: they go with the documents of that
+ * collection. `remove` may run twice; it returns how many documents must wait for a later call, and throws the reason of
+ * `signal` when it aborts.
+ */
+export type AppRemoval =
+  | { index: string }
+  | { operator: string }
+  | { with: string }
+  | { remove: (db: Db, app: { appId: string; now: Date }, signal?: AbortSignal) => Promise<number> }
+  | Kept;
+
+/**
+ * What becomes of the documents about a person who is deleted. `member`: those in which it is the person's id are
+ * removed. `erase` takes the person out of them; it is as `remove` of {@link AppRemoval}.
+ */
+export type Erasure = { member: string } | { erase: Erase } | Kept;
+
+export type Erase = (db: Db, person: Person, signal?: AbortSignal) => Promise<number>;
+
+/** Somebody who is deleted. */
+export type Person = {
+  tenantId: string;
+  appId: string;
+  userId: string;
+  /** By which they are found in events: see core/domain/people/keys.ts. */
+  keys: ReadonlySet<string>;
+  /** When they were deleted. */
+  at: Date;
+  /** Whether no later pass needs to find again what this one erases. */
+  isLast: boolean;
+};
+
+/**
+ * When documents go by themselves. `index`: the store removes them after the time that this index says. `plan`: as long
+ * after their end as their plan keeps messages, found by this index. `with`: as in {@link AppRemoval}.
+ */
+export type Retention = { index: string } | { plan: string } | { with: string } | Kept;
 
 /** Earlier than any instant of ours: a lower bound, because a partial index is only used for a two-sided range. */
 export const longAgo = new Date(0);
 
-export const collectionOf = <Row extends Document>(db: Db, spec: CollectionSpec): Collection<Row> =>
+/** Later than any instant of ours: the upper bound. */
+export const farAhead = new Date("9999-12-31T23:59:59Z");
+
+export const collectionOf = <Row extends Document>(db: Db, spec: Pick<CollectionSpec, "name">): Collection<Row> =>
   db.collection<Row>(spec.name);

@@ -9,7 +9,7 @@ import {
   MongoTopologyClosedError,
 } from "mongodb";
 import { Unavailable } from "../../errors.ts";
-import { wakeWaitsForDrain } from "./driver-drain.ts";
+import { endWaitsForDrain } from "./driver-drain.ts";
 
 export type Mongo = {
   db: Db;
@@ -25,7 +25,7 @@ export type Mongo = {
  * meanwhile fails within about 3 s with an error that {@link unavailable} recognises.
  */
 export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptions): Mongo => {
-  wakeWaitsForDrain();
+  endWaitsForDrain();
   const client = new MongoClient(url, {
     appName,
     maxPoolSize,

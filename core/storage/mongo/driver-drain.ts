@@ -7,12 +7,12 @@ type Connection = { socket: Socket; cleanup: (error: Error) => void };
 let isDone = false;
 
 /**
- * Wakes commands that wait for a closed socket. The driver (7.8.0, `writeCommand`) awaits `drain` when a socket does
- * not take a command at once, and hears of nothing when the socket is closed instead: the command never ends. When it
+ * Ends the wait of commands for a closed socket. The driver (7.8.0, `writeCommand`) awaits `drain` when a socket does
+ * not take a command at once, and no event follows when the socket is closed instead: the command never ends. When it
  * is the monitor's, the client never finds the server again: seen in one of three restarts of a server that is polled.
- * Woken, the driver sees that the connection is closed, and fails the command as it does elsewhere.
+ * After a `drain` the driver sees that the connection is closed, and fails the command as it does elsewhere.
  */
-export const wakeWaitsForDrain = (): void => {
+export const endWaitsForDrain = (): void => {
   if (isDone) return;
   isDone = true;
   const require = createRequire(import.meta.url);

@@ -1,15 +1,37 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { MongoBulkWriteError, MongoServerError } from "mongodb";
+import {
+  type Collection,
+  type Document,
+  MongoBulkWriteError,
+  MongoServerError,
+  type OptionalUnlessRequiredId,
+} from "mongodb";
 
 const duplicateKey = 11_000;
 
 /**
- * Whether a write failed because a unique index holds its key already: an answer, not an error. FerretDB 2.7 hands on
+ * Whether a write failed because its key is in a unique index already: an answer, not an error. FerretDB 2.7 hands on
  * PostgreSQL's own sentence from findAndModify, with code 1.
  */
 export const isDuplicateKey = (error: unknown): boolean =>
   error instanceof MongoServerError &&
   (error.code === duplicateKey || /violates (?:exclusion|unique) constraint/.test(error.message));
+
+/** What a write gives, or `taken` when its key is in a unique index already. */
+export const unlessTaken = async <T, Taken>(write: () => Promise<T>, taken: Taken): Promise<T | Taken> => {
+  try {
+    return await write();
+  } catch (error) {
+    if (isDuplicateKey(error)) return taken;
+    throw error;
+  }
+};
+
+/** Stores a document; false when its key is in a unique index already. */
+export const insertNew = async <Row extends Document>(
+  rows: Collection<Row>,
+  row: OptionalUnlessRequiredId<Row>,
+): Promise<boolean> => (await unlessTaken(() => rows.insertOne(row), null)) !== null;
 
 /**
  * Ids of the documents that an unordered insert did not store because they were there: it reports each duplicate and
@@ -25,7 +47,7 @@ export const duplicatesOf = (error: unknown, made: readonly { _id: string }[]): 
 const attempts = 5;
 const pauseMs = 50;
 
-/** Runs writes of one key one after another; those of other keys are not held up. */
+/** Runs writes of one key one after another; those of other keys do not wait. */
 export type OneWriter = <T>(key: string, write: () => Promise<T>) => Promise<T>;
 
 /**

@@ -1,10 +1,10 @@
 import { BSON, type Document, type FindCursor } from "mongodb";
 
-/** Documents that were read together; `isWhole`: none was left out for its size. */
+/** Documents that were read by one query; `isWhole`: none was left out for its size. */
 export type Within<Row> = { rows: Row[]; isWhole: boolean };
 
 /**
- * Reads documents until they come to so many bytes; at least one. What is left out is to be read again. The driver holds
+ * Reads documents until they come to so many bytes; at least one. What is left out is to be read again. The driver has
  * one reply of the server's beside them, of 16 MB at most.
  */
 export const readWithin = async <Row extends Document>(

@@ -4,7 +4,7 @@ import type { SubscriptionRow } from "./subscription-row.ts";
 import type { UserRow } from "./users.ts";
 import { subscriptionView, userView } from "./views.ts";
 
-/** Tells of a user that was made; his subscriptions tell of themselves. */
+/** That a user was made; subscriptions have events of their own. */
 export const userCreated = (row: UserRow): OutboxEvent =>
   makeEvent({
     kind: "user.created",
@@ -13,7 +13,7 @@ export const userCreated = (row: UserRow): OutboxEvent =>
     data: { ...refs({ user_id: row._id }), ...userView(row, []), changed: [] },
   });
 
-/** Tells of all that has changed of a user since the last such event. */
+/** All that has changed of a user since the last such event. */
 export const userUpdated = (row: UserRow, subscriptions: readonly SubscriptionRow[]): OutboxEvent =>
   makeEvent({
     kind: "user.updated",
@@ -22,7 +22,7 @@ export const userUpdated = (row: UserRow, subscriptions: readonly SubscriptionRo
     data: { ...refs({ user_id: row._id }), ...userView(row, subscriptions), changed: row.changed },
   });
 
-/** Tells that a user is gone, by his ids alone. */
+/** That a user is gone: with their ids alone. */
 export const userDeleted = (row: UserRow, at: Date): OutboxEvent =>
   makeEvent({
     kind: "user.deleted",
@@ -33,7 +33,7 @@ export const userDeleted = (row: UserRow, at: Date): OutboxEvent =>
 
 export type SubscriptionEventKind = "subscription.created" | "subscription.unsubscribed" | "subscription.invalidated";
 
-/** Tells what became of a subscription; `row` is as it is now. Its `status_reason` is the event's reason. */
+/** What became of a subscription; `row` is as it is now. Its `status_reason` is the event's reason. */
 export const subscriptionEvent = (kind: SubscriptionEventKind, row: SubscriptionRow, at: Date): OutboxEvent =>
   makeEvent({
     kind,

@@ -3,13 +3,13 @@ import { collectionOf } from "../mongo/collection.ts";
 import { subscriptionEvent } from "./events.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 
-/** An address that the provider says is gone, and since when. */
+/** An address that is gone, as the provider says, and since when. */
 export type Gone = Pick<SubscriptionRow, "_id" | "token"> & { since: Date };
 
 const page = 500; // ids in one filter
 
 /**
- * Marks subscriptions whose address is gone; the event that tells of it is due at once. One that got a new token
+ * Marks subscriptions whose address is gone; their events are due at once. One that got a new token
  * meanwhile is left alone, and so is one whose device was seen after the provider lost it: it has registered the same
  * token again.
  */

@@ -1,9 +1,12 @@
 import type { Db, Filter } from "mongodb";
-import type { Stretch } from "../messages/chunks.ts";
+import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 
 export type SubscriptionCounts = ReturnType<typeof subscriptionCounts>;
+
+/** A stretch of the audience of `all`: subscriptions of one channel and status, by id. */
+export type Stretch = { channel: SendableChannel; status: "subscribed" | "unsubscribed" };
 
 /** Whose subscriptions, and which of them a message may reach. */
 export type Audience = { tenantId: string; appId: string; reach: readonly Stretch[]; testOnly: boolean };
@@ -17,11 +20,11 @@ export const subscriptionCounts = (db: Db) => {
   return {
     /** How many of a stretch there are behind an id, at most `most`. */
     behind: (of: AppStretch, id: string, most: number): Promise<number> =>
-      rows.countDocuments(filterOf(of, id), { limit: most }),
+      rows.countDocuments(stretchFilter(of, id), { limit: most }),
 
     /** The id of the nth of a stretch behind an id; null when there are fewer. */
     nthBehind: async (of: AppStretch, id: string, n: number): Promise<string | null> => {
-      const found = rows.find(filterOf(of, id), { projection: { _id: 1 } }).sort({ _id: 1 });
+      const found = rows.find(stretchFilter(of, id), { projection: { _id: 1 } }).sort({ _id: 1 });
       const [row] = await found
         .skip(n - 1)
         .limit(1)
@@ -38,8 +41,11 @@ export const subscriptionCounts = (db: Db) => {
   };
 };
 
-/** An app is one tenant's. Nothing is asked for that the index of audiences does not hold: that would cost twice as much. */
-const filterOf = ({ appId, channel, status, testOnly }: AppStretch, id: string): Filter<SubscriptionRow> => ({
+/** Members of the index of audiences alone: another one would cost twice as much. An app is one tenant's. */
+export const stretchFilter = (
+  { appId, channel, status, testOnly }: AppStretch,
+  id: string,
+): Filter<SubscriptionRow> => ({
   app_id: appId,
   channel,
   status,

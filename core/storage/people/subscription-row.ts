@@ -43,4 +43,8 @@ export const subscriptionCollection: CollectionSpec = {
     },
     dueIndex,
   ],
+  owner: { kind: "user", member: "user_id" },
+  appRemoval: { index: "user" },
+  erasure: { member: "user_id" },
+  retention: { kept: "until it or its user is deleted" },
 };

@@ -2,14 +2,14 @@ import type { Collection, Db, UpdateFilter } from "mongodb";
 import { AppError } from "../../errors.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey, oneWriter } from "../mongo/duplicate.ts";
+import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
 import { sweepAfter } from "../work/due.ts";
 import { subscriptionEvent } from "./events.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
 
 export type Subscriptions = ReturnType<typeof subscriptions>;
 
-const mostOfUser = 100; // of which a user may have 20; the rest is room for what imports bring
+const mostOfUser = 100; // of which a user may have 20; the rest is room for imports
 
 export const subscriptions = (db: Db) => {
   const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
@@ -31,18 +31,12 @@ export const subscriptions = (db: Db) => {
       alone(`${wanted.made.app_id} ${wanted.made.channel} ${wanted.made.token}`, () => put(rows, tenantId, wanted)),
 
     /** Null when it is gone, or no longer as it was read; "taken" when another has that token. */
-    update: async (
+    update: (
       tenantId: string,
       read: SubscriptionRow,
       change: Partial<SubscriptionRow>,
-    ): Promise<SubscriptionRow | "taken" | null> => {
-      try {
-        return await changeRead(rows, tenantId, read, change);
-      } catch (error) {
-        if (isDuplicateKey(error)) return "taken";
-        throw error;
-      }
-    },
+    ): Promise<SubscriptionRow | "taken" | null> =>
+      unlessTaken(() => changeRead(rows, tenantId, read, change), "taken"),
 
     remove: async (tenantId: string, id: string): Promise<boolean> =>
       (await rows.deleteOne({ _id: id, tenant_id: tenantId })).deletedCount === 1,
@@ -59,7 +53,7 @@ export const subscriptions = (db: Db) => {
         .limit(mostOfUser * userIds.length)
         .toArray(),
 
-    /** Repeats a user's external id on his subscriptions. */
+    /** Repeats a user's external id on their subscriptions. */
     nameOwner: async (tenantId: string, appId: string, userId: string, externalId: string | null): Promise<void> => {
       await rows.updateMany(
         { app_id: appId, user_id: userId, tenant_id: tenantId, external_id: { $ne: externalId } },
@@ -92,7 +86,7 @@ const put = async (
   const row = withCreated(made);
   let read = known ?? (await rows.findOne(filter));
   for (let attempt = 0; attempt < attempts; attempt++) {
-    if (read === null && (await insert(rows, row))) return { row, isNew: true, hasNews: true };
+    if (read === null && (await insertNew(rows, row))) return { row, isNew: true, hasNews: true };
     const changed = read === null ? null : await changeRead(rows, tenantId, read, change(read));
     if (read !== null && changed !== null) return { row: changed, isNew: false, hasNews: isEnded(read, changed) };
     read = await rows.findOne(filter);
@@ -111,10 +105,10 @@ const changeRead = (
   return rows.findOneAndUpdate(filter, withEvent(read, change), { returnDocument: "after" });
 };
 
-/** What the event of its end tells of a subscription must still be so. */
+/** What the event of its end says of a subscription must still be so. */
 const asRead = ({ status, user_id, token }: SubscriptionRow) => ({ status, user_id, token });
 
-/** Whether a change ended a subscription: then it tells so. One that was invalid may have told it before. */
+/** Whether a change ended a subscription: then there is an event. One that was invalid may have had it before. */
 export const isEnded = (
   before: Pick<SubscriptionRow, "status" | "unsubscribed_at">,
   after: Partial<SubscriptionRow>,
@@ -126,21 +120,10 @@ const withCreated = (row: SubscriptionRow): SubscriptionRow => ({
   due_at: sweepAfter(row.created_at),
 });
 
-/** A change, with the event that tells of it when it ends the subscription. */
+/** A change, with its event when it ends the subscription. */
 const withEvent = (read: SubscriptionRow, change: Partial<SubscriptionRow>): UpdateFilter<SubscriptionRow> => {
   if (!isEnded(read, change)) return { $set: change };
   const row = { ...read, ...change };
   const event = subscriptionEvent("subscription.unsubscribed", row, row.updated_at);
   return { $set: { ...change, due_at: sweepAfter(row.updated_at) }, $push: { outbox: event } };
-};
-
-/** False when the token is taken. */
-const insert = async (rows: Collection<SubscriptionRow>, row: SubscriptionRow): Promise<boolean> => {
-  try {
-    await rows.insertOne(row);
-    return true;
-  } catch (error) {
-    if (isDuplicateKey(error)) return false;
-    throw error;
-  }
 };

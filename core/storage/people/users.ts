@@ -1,11 +1,11 @@
 import type { Collection, Db, UpdateFilter } from "mongodb";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey, oneWriter } from "../mongo/duplicate.ts";
+import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex } from "../work/due.ts";
 
 /**
- * A person of an app. `alias_keys` holds `label:id` of every alias, `external_id` included: unique within the app.
+ * A person of an app. `alias_keys` has `label:id` of every alias, `external_id` included: unique within the app.
  * `due_at` is when its events are to be published, should nobody have done so.
  */
 export type UserRow = DueWork & {
@@ -26,9 +26,9 @@ export type UserRow = DueWork & {
   updated_at: Date;
   /** Events that may not have been published yet. */
   outbox: OutboxEvent[];
-  /** What has changed since the last `user.updated`, e.g. `tags.plan`: the next one tells all of it. */
+  /** What has changed since the last `user.updated`, e.g. `tags.plan`: the next one names all of it. */
   changed: string[];
-  /** Grows with every change: names the event that tells of it. */
+  /** Grows with every change: its event is named by it. */
   revision: number;
 };
 
@@ -41,11 +41,15 @@ export const userCollection: CollectionSpec = {
     { key: { app_id: 1, _id: 1 }, name: "app" },
     dueIndex,
   ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { index: "app" },
+  erasure: { member: "_id" },
+  retention: { kept: "until they are deleted" },
 };
 
 export type Users = ReturnType<typeof users>;
 
-/** What a user as he is now becomes. It raises the revision with whatever it changes. */
+/** The change of a user as it is now. It raises the revision with whatever it changes. */
 export type ChangeOfUser = (user: UserRow) => UpdateFilter<UserRow>;
 
 export const users = (db: Db) => {
@@ -56,7 +60,7 @@ export const users = (db: Db) => {
 
     /** The user that has an alias; label `user_id` is our own id. */
     find: async (tenantId: string, appId: string, label: string, id: string): Promise<UserRow | null> => {
-      if (label.includes(":")) return null; // no label has one: its end would be taken for the begin of an id
+      if (label.includes(":")) return null; // no label has one: what follows it would be taken for the beginning of an id
       const named = label === "user_id" ? { _id: id } : { alias_keys: aliasKey(label, id) };
       return rows.findOne({ app_id: appId, tenant_id: tenantId, ...named });
     },
@@ -66,35 +70,22 @@ export const users = (db: Db) => {
       rows.find({ app_id: appId, alias_keys: { $in: [...keys] }, tenant_id: tenantId }).toArray(),
 
     /** False when one of its aliases is taken. */
-    insert: async (row: UserRow): Promise<boolean> => {
-      try {
-        await alone(`${row.app_id} ${row.alias_keys[0] ?? row._id}`, () => rows.insertOne(row));
-        return true;
-      } catch (error) {
-        if (isDuplicateKey(error)) return false;
-        throw error;
-      }
-    },
+    insert: (row: UserRow): Promise<boolean> =>
+      alone(`${row.app_id} ${row.alias_keys[0] ?? row._id}`, () => insertNew(rows, row)),
 
     /**
      * Changes a user whose aliases are still the ones that were read; null when they are not, or one is taken. `change`
      * is asked again when something else of the user is not as it was read.
      */
-    update: async (tenantId: string, read: UserRow, change: ChangeOfUser): Promise<UserRow | null> => {
-      try {
-        return await alone(read._id, () => update(rows, tenantId, read, change));
-      } catch (error) {
-        if (isDuplicateKey(error)) return null;
-        throw error;
-      }
-    },
+    update: (tenantId: string, read: UserRow, change: ChangeOfUser): Promise<UserRow | null> =>
+      alone(read._id, () => unlessTaken(() => update(rows, tenantId, read, change), null)),
 
-    /** False when he is gone, or no longer as he was `read`. */
+    /** False when the user is gone, or no longer as it was `read`. */
     remove: async (tenantId: string, id: string, read: Partial<Pick<UserRow, "revision">> = {}): Promise<boolean> =>
       (await rows.deleteOne({ ...read, _id: id, tenant_id: tenantId })).deletedCount === 1,
 
     /** Forgets the changes that were published, of users that have not changed since. */
-    told: async (published: readonly Pick<UserRow, "_id" | "revision">[]): Promise<void> => {
+    forgetChanges: async (published: readonly Pick<UserRow, "_id" | "revision">[]): Promise<void> => {
       await rows.bulkWrite(
         published.map(({ _id, revision }) => ({
           updateOne: { filter: { _id, revision }, update: { $set: { changed: [], due_at: null } } },

@@ -1,7 +1,7 @@
 import { maskAddress } from "../../channels/addresses.ts";
+import { timeOf } from "../../domain/clock.ts";
 import type { Subscription } from "../../schema/people/subscription.ts";
 import type { User } from "../../schema/people/user.ts";
-import { timeOf } from "../messages/view.ts";
 import type { SubscriptionRow } from "./subscription-row.ts";
 import type { UserRow } from "./users.ts";
 

@@ -22,6 +22,10 @@ export type PlanRow = {
 export const planCollection: CollectionSpec = {
   name: "plans",
   indexes: [{ key: { "managed.uid": 1 }, name: "managed" }],
+  owner: { kind: "installation" },
+  appRemoval: { kept: "belongs to no app" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "until its resource goes" },
 };
 
 export type Plans = ManagedRows<PlanRow>;

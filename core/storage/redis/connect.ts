@@ -1,8 +1,8 @@
 import { Redis } from "ioredis";
 
 /**
- * Opens Redis, which holds only what may be lost. Commands fail within 250 ms while it is away and nothing queues up;
- * it reconnects for ever by itself. Connection errors are given to `onError`, at most one for each attempt.
+ * Opens Redis, for what may be lost. Commands fail within 250 ms while it is away and nothing queues up;
+ * it reconnects by itself without end. Connection errors are given to `onError`, at most one for each attempt.
  */
 export const connectRedis = ({ url, onError }: RedisOptions): Redis => {
   const redis = new Redis(url, {

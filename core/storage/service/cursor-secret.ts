@@ -1,31 +1,28 @@
-import type { Collection, Db } from "mongodb";
+import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey } from "../mongo/duplicate.ts";
+import { insertNew } from "../mongo/duplicate.ts";
 
 type CursorSecretRow = { _id: "cursors"; secret: string };
 
-export const cursorSecretCollection: CollectionSpec = { name: "cursor_secrets", indexes: [] };
+export const cursorSecretCollection: CollectionSpec = {
+  name: "cursor_secrets",
+  indexes: [],
+  owner: { kind: "installation" },
+  appRemoval: { kept: "belongs to no app" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "cursors do not expire" },
+};
 
 /**
  * What the cursors of an installation are signed with, in all replicas and for good: the secret that was kept first, or
- * `made` when there is none yet. It lies beside what cursors point into and not under the key ring, whose keys come and
- * go while cursors do not expire. A signature only tells our cursors from others: whoever could make one up would read
- * no more than what his key may read anyway.
+ * `made` when there is none yet. It is stored in the open: a signature only shows that a cursor is ours, and who made one
+ * up would read no more than their key may read anyway. The key ring would not do: its keys come and go, and cursors do
+ * not expire.
  */
 export const keepCursorSecret = async (db: Db, made: Buffer): Promise<Buffer> => {
   const rows = collectionOf<CursorSecretRow>(db, cursorSecretCollection);
   const find = () => rows.findOne({ _id: "cursors" });
-  const kept = (await find()) ?? ((await insert(rows, made)) ? null : await find());
+  const row = { _id: "cursors", secret: made.toString("base64") } as const;
+  const kept = (await find()) ?? ((await insertNew(rows, row)) ? null : await find());
   return kept === null ? made : Buffer.from(kept.secret, "base64");
-};
-
-/** False when another was quicker. */
-const insert = async (rows: Collection<CursorSecretRow>, made: Buffer): Promise<boolean> => {
-  try {
-    await rows.insertOne({ _id: "cursors", secret: made.toString("base64") });
-    return true;
-  } catch (error) {
-    if (isDuplicateKey(error)) return false;
-    throw error;
-  }
 };

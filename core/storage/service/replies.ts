@@ -1,7 +1,8 @@
 import type { Db } from "mongodb";
+import { dayMs } from "../../domain/durations.ts";
 import type { Sealed } from "../../runtime/process/key-ring.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey } from "../mongo/duplicate.ts";
+import { insertNew } from "../mongo/duplicate.ts";
 
 /** A request that was made with an idempotency key, and what was answered. `_id` follows from operation and key. */
 export type ReplyRow = {
@@ -10,7 +11,7 @@ export type ReplyRow = {
   app_id: string;
   /** SHA-256 of the canonical body, hex. */
   fingerprint: string;
-  /** Until then whoever began it is answering it; null: it was answered. */
+  /** Until then the process that began it is answering it; null: it was answered. */
   held_until: Date | null;
   reply: KeptReply | null;
   /** When it was first begun. */
@@ -20,11 +21,15 @@ export type ReplyRow = {
 /** `body`: null when it shows people's data, which is not kept here; `of` then names the thing that it shows. */
 export type KeptReply = { status: number; of: string | null; body: Sealed | null };
 
-const memoryMs = 86_400_000; // 24 hours, spec part 8
+const memoryMs = dayMs; // spec part 8
 
 export const replyCollection: CollectionSpec = {
   name: "idempotent_replies",
   indexes: [{ key: { created_at: 1 }, name: "retention", expireAfterSeconds: memoryMs / 1_000 }],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { kept: "a day at most, and sealed" },
+  erasure: { kept: "no reply that shows people's data is stored" },
+  retention: { index: "retention" },
 };
 
 /**
@@ -44,17 +49,7 @@ export type Replies = ReturnType<typeof replies>;
 export const replies = (db: Db) => {
   const rows = collectionOf<ReplyRow>(db, replyCollection);
 
-  const insert = async (row: ReplyRow): Promise<boolean> => {
-    try {
-      await rows.insertOne(row);
-      return true;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
-  };
-
-  /** Goes on for one who was cut short, or anew when the store has not forgotten yet what it should have. */
+  /** Goes on for a process that was cut short; begins a new one when the stored one is older than it is remembered. */
   const takeOver = async (before: ReplyRow, row: ReplyRow, now: Date): Promise<Begun> => {
     const isOld = before.created_at.getTime() + memoryMs <= now.getTime();
     if (!isOld && isKept(before)) return { kind: "kept", row: before };
@@ -74,7 +69,7 @@ export const replies = (db: Db) => {
     },
 
     begin: async (row: ReplyRow, now: Date): Promise<Begun> => {
-      if (await insert(row)) return { kind: "ours", row, isResumed: false };
+      if (await insertNew(rows, row)) return { kind: "ours", row, isResumed: false };
       const before = await rows.findOne({ _id: row._id, tenant_id: row.tenant_id });
       return before === null ? { kind: "busy" } : takeOver(before, row, now);
     },

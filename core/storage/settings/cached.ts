@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 
 /** A read-through cache of at most `max` keys. */
@@ -13,38 +14,32 @@ export type Cached<V> = {
 
 /** Keeps what `load` gives for `ttlMs`, the most recently used `max` keys. Failed loads are not kept. */
 export const cached = <V>({ load, ttlMs, max, clock = systemClock }: CachedOptions<V>): Cached<V> => {
-  const entries = new Map<string, Entry<V>>(); // in order of last use
-
-  const start = (key: string): Promise<V> => {
-    const entry: Entry<V> = { value: load(key), until: clock.now().getTime() + ttlMs, loaded: null };
+  const entries = new LRUCache<string, Entry<V>>({
+    max,
+    ttl: ttlMs - 1, // what is exactly as old as its ttl has expired
+    ttlResolution: 0, // the clock is asked each time
+    perf: { now: () => clock.now().getTime() },
+  });
+  const start = (key: string): Entry<V> => {
+    const entry: Entry<V> = { value: load(key), loaded: null };
     entries.set(key, entry);
-    for (const oldest of entries.keys()) {
-      if (entries.size <= max) break;
-      entries.delete(oldest);
-    }
     entry.value.then(
       (value) => void (entry.loaded = { value }),
-      () => void (entries.get(key) === entry && entries.delete(key)),
+      () => void (entries.peek(key) === entry && entries.delete(key)),
     );
-    return entry.value;
+    return entry;
   };
-
   return {
-    get: (key) => {
-      const entry = entries.get(key);
-      entries.delete(key);
-      if (entry === undefined || entry.until <= clock.now().getTime()) return start(key);
-      entries.set(key, entry);
-      return entry.value;
-    },
+    get: (key) => (entries.get(key) ?? start(key)).value,
     drop: (key) => void entries.delete(key),
     dropIf: (fits) => {
-      for (const [key, { loaded }] of entries) if (loaded === null || fits(loaded.value)) entries.delete(key);
+      const dropped = [...entries].filter(([, { loaded }]) => loaded === null || fits(loaded.value));
+      for (const [key] of dropped) entries.delete(key);
     },
     clear: () => entries.clear(),
   };
 };
 
-type Entry<V> = { value: Promise<V>; until: number; loaded: { value: V } | null };
+type Entry<V> = { value: Promise<V>; loaded: { value: V } | null };
 
 export type CachedOptions<V> = { load: (key: string) => Promise<V>; ttlMs: number; max: number; clock?: Clock };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Collection, Filter } from "mongodb";
 import { AppError } from "../../errors.ts";
-import { isDuplicateKey } from "../mongo/duplicate.ts";
+import { insertNew, unlessTaken } from "../mongo/duplicate.ts";
 import { byId } from "../mongo/loader.ts";
 
 /** The resource that stands for a document; when it enforces it, a REST write is refused with 409 `HS_MANAGED`. */
@@ -39,7 +39,7 @@ export class Deposed extends Error {
   }
 }
 
-/** A later leader wrote the document, and yet this process leads: another state of the documents was restored beneath it. */
+/** A later leader wrote the document, and yet this process leads: the documents were restored from a backup meanwhile. */
 export class LaterEpoch extends AppError {
   constructor(what: string) {
     super(
@@ -161,7 +161,7 @@ const create = async (
   { fence, now }: Writing,
 ): Promise<Kept> => {
   const row: Stored = { _id: id, ...begin, ...set, managed, updated_at: now };
-  const kept = await unlessTaken("created", () => rows.insertOne(row));
+  const kept = (await insertNew(rows, row)) ? "created" : "taken";
   try {
     fence.check();
   } catch (error) {
@@ -181,13 +181,14 @@ const update = (
   const members = Object.entries({ ...set, managed });
   const differing = members.filter(([name, value]) => !isDeepStrictEqual(before.get(name), value));
   if (differing.length === 0) return Promise.resolve("unchanged");
-  return unlessTaken("updated", async () => {
+  const write = async (): Promise<Kept> => {
     const change = { $set: { ...Object.fromEntries(differing), updated_at: now } };
     const { matchedCount } = await rows.updateOne({ _id: found._id, ...asFound(found, managed.epoch) }, change);
-    if (matchedCount === 1) return;
+    if (matchedCount === 1) return "updated";
     await refuseLater(rows, { id: found._id, uid: found.managed?.uid ?? "", fence });
     throw new Error(`${rows.collectionName} ${found._id} changed while it was written`);
-  });
+  };
+  return unlessTaken(write, "taken");
 };
 
 /** Still the same resource's, or nobody's, and no later leader's; unchanged where the REST interface may change it. */
@@ -195,14 +196,4 @@ const asFound = ({ managed, updated_at }: ManagedRow, epoch: number): Filter<Sto
   if (managed === null) return { managed, updated_at };
   const isMine = { "managed.uid": managed.uid, "managed.epoch": { $lte: epoch } };
   return managed.policy === "Enforce" ? isMine : { ...isMine, updated_at };
-};
-
-const unlessTaken = async (kept: Kept, write: () => Promise<unknown>): Promise<Kept> => {
-  try {
-    await write();
-    return kept;
-  } catch (error) {
-    if (isDuplicateKey(error)) return "taken";
-    throw error;
-  }
 };

@@ -11,7 +11,7 @@ export type TenantRow = {
   namespaces: string[];
   suspended: boolean;
   suspended_reason: string | null;
-  /** Where the owner is told of what needs a person. */
+  /** Where mails to the owner go. */
   contact_email: string | null;
   managed: Managed | null;
   created_at: Date;
@@ -28,6 +28,10 @@ export const tenantCollection: CollectionSpec = {
     { key: { suspended: 1 }, name: "suspended", partialFilterExpression: { suspended: true } },
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
+  owner: { kind: "installation" },
+  appRemoval: { kept: "belongs to no app" },
+  erasure: { kept: "names the owner, who is no app's user" },
+  retention: { kept: "until its resource goes" },
 };
 
 export type Tenants = ManagedRows<TenantRow> & ReturnType<typeof tenants>;
@@ -40,7 +44,7 @@ export const tenants = (db: Db) => {
   });
   return {
     /** The tenants that have one of these namespaces; each has one owner at most. */
-    holding: async (namespaces: readonly string[]): Promise<TenantRow[]> => {
+    withNamespaces: async (namespaces: readonly string[]): Promise<TenantRow[]> => {
       const owners = await Promise.all(namespaces.map(owner)); // a resource names at most 100
       const found = owners.filter((row) => row !== null);
       return [...new Map(found.map((row) => [row._id, row])).values()]; // one may have several of them

@@ -1,7 +1,10 @@
 import { type AnyBulkWriteOperation, type Collection, type Db } from "mongodb";
 import type { WebhookErrorClass } from "../../schema/vocabulary/webhook-errors.ts";
-import { type CollectionSpec, collectionOf, longAgo } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
 import { duplicatesOf } from "../mongo/duplicate.ts";
+import { findIds } from "../mongo/pages.ts";
+import { eraseDeliveries } from "./erasure.ts";
+import type { StoredPeople } from "./people.ts";
 
 /** One request that was made for a delivery. */
 export type AttemptRow = {
@@ -13,14 +16,6 @@ export type AttemptRow = {
   error: string | null;
   response_body_excerpt: string | null;
 };
-
-/** Keys of people (`usr_…`, `external_id:…`). One alone is no list: the index entries of a list cost three times as much. */
-export type StoredPeople = string | string[] | null;
-
-export const storedPeople = (keys: readonly string[]): StoredPeople =>
-  keys.length > 1 ? [...keys] : (keys[0] ?? null);
-
-export const peopleIn = (stored: StoredPeople): string[] => [stored ?? []].flat();
 
 /**
  * One event (or batch of events) on its way to one endpoint. `_id` follows from (endpoint, event) and sorts by the event's
@@ -77,10 +72,16 @@ export const webhookDeliveryCollection: CollectionSpec = {
     },
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: webhookHistoryDays * 86_400 },
   ],
+  owner: { kind: "webhook", member: "endpoint_id" },
+  appRemoval: { index: "people" },
+  erasure: {
+    erase: (db, person, signal) => eraseDeliveries(collectionOf(db, webhookDeliveryCollection), person, signal),
+  },
+  retention: { index: "retention" },
 };
 
 /** What a request changes in the delivery that it was made for. */
-export type Concluded = Pick<WebhookDeliveryRow, "_id" | "status" | "attempt" | "due_at" | "delivered_at"> & {
+export type DeliveryResult = Pick<WebhookDeliveryRow, "_id" | "status" | "attempt" | "due_at" | "delivered_at"> & {
   made: AttemptRow;
 };
 
@@ -98,19 +99,15 @@ export const webhookDeliveries = (db: Db) => {
      */
     keep: async (made: readonly WebhookDeliveryRow[]): Promise<void> => {
       const existing = await insertNew(rows, made);
-      const sent = existing.flatMap(concludedBy);
+      const sent = existing.flatMap(resultOf);
       if (sent.length > 0) await record(rows, sent);
     },
 
     /** Which of these are stored already. */
-    known: async (ids: readonly string[]): Promise<Set<string>> => {
-      const found = await rows
-        .find({ _id: { $in: [...ids] } }, { projection: { _id: 1 }, batchSize: ids.length })
-        .toArray();
-      return new Set(found.map(({ _id }) => _id));
-    },
+    known: async (ids: readonly string[]): Promise<Set<string>> =>
+      new Set(await findIds(rows, { _id: { $in: [...ids] } })),
 
-    /** Which of these events a stored batch of the endpoint holds. */
+    /** Which of these events are in a stored batch of the endpoint. */
     grouped: async (endpointId: string, eventIds: readonly string[]): Promise<Set<string>> => {
       const found = await rows
         .find(
@@ -134,7 +131,7 @@ export const webhookDeliveries = (db: Db) => {
     nextDueAt: async (endpointId: string, after: Date = longAgo): Promise<Date | null> => {
       const firsts = await Promise.all(
         waitingStatuses.map((status) => {
-          const next = { ...waiting(endpointId, status, forever), due_at: { $gt: after, $lte: forever } };
+          const next = { ...waiting(endpointId, status, farAhead), due_at: { $gt: after, $lte: farAhead } };
           return rows.findOne(next, { projection: { due_at: 1 }, sort: { due_at: 1 } });
         }),
       );
@@ -143,11 +140,11 @@ export const webhookDeliveries = (db: Db) => {
     },
 
     /** Writes the results of requests; one that is written already, or overtaken, changes nothing. */
-    record: (results: readonly Concluded[]): Promise<void> => record(rows, results),
+    record: (results: readonly DeliveryResult[]): Promise<void> => record(rows, results),
   };
 };
 
-const record = async (rows: Collection<WebhookDeliveryRow>, results: readonly Concluded[]): Promise<void> => {
+const record = async (rows: Collection<WebhookDeliveryRow>, results: readonly DeliveryResult[]): Promise<void> => {
   await rows.bulkWrite(results.flatMap(recording), { ordered: false });
 };
 
@@ -155,7 +152,7 @@ const record = async (rows: Collection<WebhookDeliveryRow>, results: readonly Co
  * A delivery that was ended while its request was under way arrives after all, or stays ended: it never waits again. So
  * deliveries only move on: pending, failed, dead, success.
  */
-const recording = ({ _id, made, ...set }: Concluded): AnyBulkWriteOperation<WebhookDeliveryRow>[] => {
+const recording = ({ _id, made, ...set }: DeliveryResult): AnyBulkWriteOperation<WebhookDeliveryRow>[] => {
   const before = { _id, attempt: set.attempt - 1 };
   const $push = { attempts: made };
   const update = { $set: { ...set, error: null }, $push };
@@ -166,7 +163,7 @@ const recording = ({ _id, made, ...set }: Concluded): AnyBulkWriteOperation<Webh
   ];
 };
 
-const concludedBy = (row: WebhookDeliveryRow): Concluded[] => {
+const resultOf = (row: WebhookDeliveryRow): DeliveryResult[] => {
   const { _id, status, attempt, due_at, delivered_at } = row;
   const made = row.attempts.at(-1);
   return made === undefined ? [] : [{ _id, status, attempt, due_at, delivered_at, made }];
@@ -175,17 +172,11 @@ const concludedBy = (row: WebhookDeliveryRow): Concluded[] => {
 /** What becomes of deliveries whose endpoint is not sent to any more. */
 const ending = (rows: Collection<WebhookDeliveryRow>) => ({
   /** Ends a page of what waits for an endpoint; how many there were: call again while it is a full page. */
-  buryPage: async (endpointId: string, error: string): Promise<number> => {
+  endPage: async (endpointId: string, error: string): Promise<number> => {
     const pages = await Promise.all(
-      waitingStatuses.map((status) =>
-        rows
-          .find(waiting(endpointId, status, forever), { projection: { _id: 1 } })
-          .limit(buryRows)
-          .batchSize(buryRows)
-          .toArray(),
-      ),
+      waitingStatuses.map((status) => findIds(rows, waiting(endpointId, status, farAhead), { limit: endedRows })),
     );
-    const ids = pages.flat().map(({ _id }) => _id);
+    const ids = pages.flat();
     if (ids.length === 0) return 0;
     await rows.updateMany(
       { _id: { $in: ids }, due_at: { $ne: null } },
@@ -196,25 +187,19 @@ const ending = (rows: Collection<WebhookDeliveryRow>) => ({
 
   /** Removes a page of an endpoint's deliveries; how many there were. */
   removePage: async (endpointId: string): Promise<number> => {
-    const page = await rows
-      .find({ endpoint_id: endpointId }, { projection: { _id: 1 }, hint: "list" })
-      .sort({ _id: 1 })
-      .limit(buryRows)
-      .batchSize(buryRows)
-      .toArray();
-    if (page.length > 0) await rows.deleteMany({ _id: { $in: page.map(({ _id }) => _id) } });
-    return page.length;
+    const all = { hint: "list", sort: { _id: 1 }, limit: endedRows } as const;
+    const ids = await findIds(rows, { endpoint_id: endpointId }, all);
+    if (ids.length > 0) await rows.deleteMany({ _id: { $in: ids } });
+    return ids.length;
   },
 });
 
 /** Short enough that other endpoints' reads and writes come between. */
-const buryRows = 500;
+const endedRows = 500;
 
 type Due = { status: "pending" | "failed"; now: Date; limit: number };
 
 const waitingStatuses = ["pending", "failed"] as const;
-
-const forever = new Date("9999-12-31T23:59:59Z");
 
 /** Deliveries of an endpoint that are due by an instant; the partial index is used for a two-sided range only. */
 const waiting = (endpointId: string, status: Due["status"], by: Date) => ({

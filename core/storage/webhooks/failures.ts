@@ -5,20 +5,20 @@ import { type WebhookRow, webhookCollection } from "./webhooks.ts";
 
 export type WebhookFailures = ReturnType<typeof webhookFailures>;
 
-/** Endpoints that fail, as who looks after them reads and writes them; lanes hold their leases meanwhile. */
+/** Endpoints that fail, as the check of their health reads and writes them; others may have their leases meanwhile. */
 export const webhookFailures = (db: Db) => {
   const rows = collectionOf<WebhookRow>(db, webhookCollection);
   return {
-    /** Endpoints that are failing, or that the service disabled without telling the owner: a page, by id. */
+    /** Endpoints that are failing, or that the service disabled and whose owner got no mail about it: a page, by id. */
     page: (status: "failing" | "disabled", { after, limit }: { after: string; limit: number }): Promise<WebhookRow[]> =>
       rows
-        .find({ status, _id: { $gt: after }, ...(status === "disabled" && untold) })
+        .find({ status, _id: { $gt: after }, ...(status === "disabled" && notNotified) })
         .sort({ _id: 1 })
         .limit(limit)
         .batchSize(limit)
         .toArray(),
 
-    /** Disables it unless it has changed since it was read, and calls for its lane; as it is then. */
+    /** Disables it unless it has changed since it was read, and has it due now; as it is then. */
     disable: (row: WebhookRow, reason: string, now: Date): Promise<WebhookRow | null> =>
       rows.findOneAndUpdate(
         unchanged(row),
@@ -29,24 +29,21 @@ export const webhookFailures = (db: Db) => {
         { returnDocument: "after" },
       ),
 
-    /** Notes what the owner was told, unless the failure is over. */
-    told: async (row: WebhookRow, notice: WebhookNotice): Promise<void> => {
+    /** Notes which mail the owner got, unless the failure is over. */
+    noteNotice: async (row: WebhookRow, notice: WebhookNotice): Promise<void> => {
       await rows.updateOne(unchanged(row), { $set: { notified: notice } });
     },
 
     /** How many endpoints are in each state. */
     states: async (): Promise<Record<WebhookHealth["status"], number>> => {
-      const [active, failing, disabled] = await Promise.all([
-        rows.countDocuments({ status: "active" }),
-        rows.countDocuments({ status: "failing" }),
-        rows.countDocuments({ status: "disabled" }),
-      ]);
+      const counted = (["active", "failing", "disabled"] as const).map((status) => rows.countDocuments({ status }));
+      const [active = 0, failing = 0, disabled = 0] = await Promise.all(counted);
       return { active, failing, disabled };
     },
   };
 };
 
-const untold: Filter<WebhookRow> = {
+const notNotified: Filter<WebhookRow> = {
   disabled_reason: { $in: Object.values(disabledReasons) },
   notified: { $ne: "disabled" },
 };

@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
+import { findIds } from "../mongo/pages.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "./deliveries.ts";
 import { type DeliveryStatus, type HistoryFilter, type HistoryRange, historyReader } from "./history.ts";
 
@@ -7,7 +8,7 @@ export type WebhookRecovery = ReturnType<typeof webhookRecovery>;
 
 type Part = HistoryRange & { limit: number };
 
-/** What the sending again of deliveries reads and writes, besides the new deliveries. */
+/** What is read and written to send deliveries again, besides the new deliveries. */
 export const webhookRecovery = (db: Db) => {
   const rows = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
   const read = historyReader(rows);
@@ -29,9 +30,7 @@ export const webhookRecovery = (db: Db) => {
     /** Of these, the ids of those that arrived. */
     arrived: async (ids: readonly string[]): Promise<Set<string>> => {
       if (ids.length === 0) return new Set();
-      const wanted = { _id: { $in: [...ids] }, status: "success" as const };
-      const found = await rows.find(wanted, { projection: { _id: 1 }, batchSize: ids.length + 1 }).toArray();
-      return new Set(found.map(({ _id }) => _id));
+      return new Set(await findIds(rows, { _id: { $in: [...ids] }, status: "success" }));
     },
 
     /** Replays of events that have arrived or still may. */
@@ -49,7 +48,7 @@ export const webhookRecovery = (db: Db) => {
         .toArray(),
 
     /** Has failed deliveries tried again now instead of later. */
-    bringForward: async (ids: readonly string[], now: Date): Promise<void> => {
+    retryNow: async (ids: readonly string[], now: Date): Promise<void> => {
       if (ids.length === 0) return;
       const later = { _id: { $in: [...ids] }, status: "failed" as const, due_at: { $gt: now } };
       await rows.updateMany(later, { $set: { due_at: now } });

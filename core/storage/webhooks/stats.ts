@@ -1,4 +1,5 @@
 import { type AnyBulkWriteOperation, type Db, MongoBulkWriteError } from "mongodb";
+import { dayMs } from "../../domain/durations.ts";
 import type { WebhookErrorClass } from "../../schema/vocabulary/webhook-errors.ts";
 import type { HealthWindow } from "../../schema/webhooks/webhook.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
@@ -26,8 +27,8 @@ export type WebhookStatsChange = Omit<WebhookStatsRow, "_id"> & { endpointId: st
 export const bucketMs = 300_000;
 
 /**
- * Upper bounds of the latency histogram, ms: each about 1.7 times the one before. 11 s holds what the standard deadline of
- * 10 s cut off, 31 s what the longest one did.
+ * Upper bounds of the latency histogram, ms: each about 1.7 times the one before. What the standard deadline of 10 s
+ * cut off counts as 11 s, what the longest one did as 31 s.
  */
 export const latencyBoundsMs = [
   1, 2, 3, 5, 9, 15, 25, 45, 75, 130, 220, 400, 650, 1_100, 2_000, 3_500, 6_000, 11_000, 18_000, 31_000,
@@ -39,6 +40,10 @@ export const webhookStatsCollection: CollectionSpec = {
     // a day is read: two hours more, for clocks that differ
     { key: { start: 1 }, name: "retention", expireAfterSeconds: 26 * 3_600 },
   ],
+  owner: { kind: "webhook", member: "_id" },
+  appRemoval: { kept: "counts, for a day" },
+  erasure: { kept: "names nobody" },
+  retention: { index: "retention" },
 };
 
 export type WebhookStats = ReturnType<typeof webhookStats>;
@@ -73,7 +78,7 @@ export const webhookStats = (db: Db) => {
       return { last_hour: windowOf(hour), last_day: windowOf(found) };
     },
 
-    /** As `summary` tells it; those that are asked for together are read together. */
+    /** As in `summary`; those of several endpoints that are asked for at the same time are read at once. */
     lastHour: async (endpointId: string, now: Date): Promise<HealthWindow> => {
       const startsAt = agoMs(now, hourMs);
       const ids = Array.from({ length: bucketsPerHour }, (_, n) => idOf(endpointId, startsAt + n * bucketMs));
@@ -83,7 +88,6 @@ export const webhookStats = (db: Db) => {
 };
 
 const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 const bucketsPerHour = hourMs / bucketMs + 1; // the oldest is only partly of the hour
 const bucketsPerDay = dayMs / bucketMs + 1;
 

@@ -8,7 +8,7 @@ import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import type { Managed } from "../settings/managed.ts";
 import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
 import type { Changeable } from "../work/intended-changes.ts";
-import { takeLease } from "../work/leases.ts";
+import { type LeaseTerm, takeLease } from "../work/leases.ts";
 
 /** An outbound endpoint. Its `due_at` is the earliest due delivery; its lease is the right to send to it. */
 export type WebhookRow = DueWork &
@@ -23,7 +23,7 @@ export type WebhookRow = DueWork &
     events: EventKind[];
     event_names: string[];
     batch: boolean;
-    /** Each value sealed under `webhooks/<id>/headers/<name>`. A list: names may hold dots. */
+    /** Each value sealed under `webhooks/<id>/headers/<name>`. A list: names may have dots. */
     headers: { name: string; value: Sealed }[];
     body_template: string | null;
     body_content_type: "application/json" | "text/plain";
@@ -35,7 +35,7 @@ export type WebhookRow = DueWork &
     max_in_flight: number;
     timeout_ms: number;
     recovery: RecoveryRow | null;
-    /** Grows whenever deliveries became due: who gives the endpoint back sees whether it was woken meanwhile. */
+    /** Grows whenever deliveries became due: who gives the endpoint back sees whether that happened meanwhile. */
     due_changes: number;
     /** The last mail that its owner got about this failure; null when none was sent. */
     notified: "failing" | "week" | "disabled" | null;
@@ -47,7 +47,7 @@ export type WebhookRow = DueWork &
     updated_at: Date;
   };
 
-/** A wish to send again what had failed or was missed; done page by page by whoever holds the endpoint. */
+/** A request to send again what had failed or was missed; done page by page by the holder of the endpoint's lease. */
 export type RecoveryRow = {
   /** `rec_…` */
   id: string;
@@ -98,40 +98,47 @@ export const webhookCollection: CollectionSpec = {
     suspendedIndex,
     dueIndex,
   ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { operator: "app" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "until it is deleted" },
+  resumed: { due_changes: { $add: ["$due_changes", 1] } },
 };
 
 /** An endpoint under our lease until `until`. */
-export type HeldWebhook = { row: WebhookRow; until: Date };
-
-type Hold = { holder: string; now: Date; leaseMs: number };
+export type LeasedWebhook = { row: WebhookRow; until: Date };
 
 export type WebhookWork = ReturnType<typeof webhookWork>;
 
-/** What a dispatcher does to endpoints; what it writes to one that it holds names the fence of its lease. */
+/** What a dispatcher does to endpoints; what it writes under a lease names its fence. */
 export const webhookWork = (db: Db) => {
   const rows = collectionOf<WebhookRow>(db, webhookCollection);
   return {
     rows,
 
-    /** Says that deliveries have become due: should nobody hear the doorbell, the endpoint is looked at at `at`. */
-    wake: async (ids: readonly string[], at: Date): Promise<void> => {
+    /** Notes that deliveries have become due: should the endpoint hint be lost, the endpoint is looked at at `at`. */
+    makeDue: async (ids: readonly string[], at: Date): Promise<void> => {
       await rows.updateMany({ _id: { $in: [...ids] } }, { $set: { due_at: at }, $inc: { due_changes: 1 } });
     },
 
     exists: async (id: string): Promise<boolean> => (await rows.countDocuments({ _id: id }, { limit: 1 })) === 1,
 
-    /** Null when another holds it, or it is gone. */
-    take: async (id: string, hold: Hold): Promise<HeldWebhook | null> => {
-      const row = await takeLease(rows, { id, ...hold });
-      return row === null ? null : { row, until: untilOf(hold) };
+    /** Null when another has the lease, or it is gone. */
+    take: async (id: string, term: LeaseTerm): Promise<LeasedWebhook | null> => {
+      const row = await takeLease(rows, { id, ...term });
+      return row === null ? null : { row, until: untilOf(term) };
     },
 
     /**
-     * Holds it for longer, writes what requests told about it, and reads it again. Null when another has taken over, or
+     * Extends the lease, writes what requests showed, and reads the endpoint again. Null when another has taken over, or
      * it is gone.
      */
-    renew: async ({ row }: HeldWebhook, told: Told, hold: Omit<Hold, "holder">): Promise<HeldWebhook | null> => {
-      const until = untilOf(hold);
+    renew: async (
+      { row }: LeasedWebhook,
+      found: WebhookFindings,
+      term: Omit<LeaseTerm, "holder">,
+    ): Promise<LeasedWebhook | null> => {
+      const until = untilOf(term);
       const lease = { "lease.until": until, due_at: until };
       const write = (filter: Filter<WebhookRow>, set: MatchKeysAndValues<WebhookRow>) =>
         rows.findOneAndUpdate(
@@ -139,18 +146,18 @@ export const webhookWork = (db: Db) => {
           { $set: set },
           after,
         );
-      const fresh = (await write(streakOf(row), { ...lease, ...told })) ?? (await write({}, lease));
+      const fresh = (await write(streakOf(row), { ...lease, ...found })) ?? (await write({}, lease));
       return fresh === null ? null : { row: fresh, until };
     },
 
     /**
-     * Gives it back, to be looked at again at `dueAt` (null: nothing is left). False, and nothing written, when it was
-     * woken, began its streak anew or was lost meanwhile.
+     * Gives it back, to be looked at again at `dueAt` (null: nothing is left). False, and nothing written, when deliveries
+     * became due, its streak began anew or the lease was lost meanwhile.
      */
-    settle: async ({ row }: HeldWebhook, dueAt: Date | null, told: Told): Promise<boolean> => {
+    settle: async ({ row }: LeasedWebhook, dueAt: Date | null, found: WebhookFindings): Promise<boolean> => {
       const { matchedCount } = await rows.updateOne(
         { _id: row._id, fence: row.fence, due_changes: row.due_changes, ...streakOf(row) },
-        { $set: { ...told, lease: null, due_at: dueAt } },
+        { $set: { ...found, lease: null, due_at: dueAt } },
       );
       return matchedCount === 1;
     },
@@ -164,12 +171,12 @@ export const webhookWork = (db: Db) => {
   };
 };
 
-/** What its holder found out. */
-export type Told = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified" | "suspended_tenant">>;
+/** What the holder of its lease found out. */
+export type WebhookFindings = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified" | "suspended_tenant">>;
 
 /**
- * What only its holder changes, but for somebody who begins the streak anew or ends it: what the holder knows of the
- * endpoint's health is void then.
+ * Only the holder of the lease changes these, but for somebody who enables or disables the endpoint: then what the holder
+ * knows of its health is not written.
  */
 const streakOf = ({ status, failure_count, streak_since = null }: WebhookRow): Filter<WebhookRow> => ({
   status,
@@ -179,7 +186,7 @@ const streakOf = ({ status, failure_count, streak_since = null }: WebhookRow): F
 
 const after = { returnDocument: "after" } as const;
 
-const untilOf = ({ now, leaseMs }: Omit<Hold, "holder">): Date => new Date(now.getTime() + leaseMs);
+const untilOf = ({ now, leaseMs }: Omit<LeaseTerm, "holder">): Date => new Date(now.getTime() + leaseMs);
 
 /** The members of an endpoint's health, of what may be more. */
 export const healthOf = (row: WebhookHealth): WebhookHealth => ({

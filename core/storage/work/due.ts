@@ -1,9 +1,10 @@
 import type { IndexDescription } from "mongodb";
+import { sweepMs } from "../../domain/durations.ts";
 
 /**
  * Members of every document that still needs work. One mechanism serves timers, retries, lease expiry and the sweep:
- * when `due_at` passes, `queue/timers.ts` rings the document's hint and moves `due_at` on, until the work is done and
- * `due_at` is null. Whoever works on the document holds `lease` and writes only under its `fence`.
+ * when `due_at` passes, core/queue/timers.ts publishes the document's hint and moves `due_at` on, until the work is done
+ * and `due_at` is null. Whoever works on the document has its `lease` and writes only under its `fence`.
  */
 export type DueWork = {
   due_at: Date | null;
@@ -27,14 +28,12 @@ export const dueIndex: IndexDescription = {
 /** The tenant for which a document waits, as long as the tenant is suspended; left behind once it has ended. */
 export type SuspendedWork = { suspended_tenant?: string };
 
-/** The index by which a tenant's documents are found when it may send again: those that were held alone. */
+/** The index by which a tenant's documents are found when it may send again: it has only those that wait for that. */
 export const suspendedIndex: IndexDescription = {
   key: { suspended_tenant: 1 },
   name: "suspended_tenant",
   partialFilterExpression: { suspended_tenant: { $gt: "" } },
 };
-
-const sweepMs = 10_000;
 
 /** When a document is looked at again whose hint, or event, may have been lost (docs/decisions/0001). */
 export const sweepAfter = (now: Date): Date => new Date(now.getTime() + sweepMs);

@@ -3,7 +3,7 @@ import type { Db } from "mongodb";
 /** A document of settings knows the latest changes that were made of it over the REST interface; absent until one was. */
 export type Changeable = { change_ids?: string[] };
 
-/** A change that is told of by events which are stored before it is made. */
+/** A change whose events are stored before it is made. */
 export type IntendedChange = {
   collection: "webhooks" | "live_activity_types";
   document_id: string;
@@ -12,12 +12,12 @@ export type IntendedChange = {
 
 const rememberedChanges = 10; // of one document while their events wait; beyond that a change counts as made
 
-/** The member that a change writes with all others, so that it can be told later whether it was made. */
+/** The member that a change writes with all others, so that it is known later whether it was made. */
 export const rememberChange = ({ change_ids: former = [] }: Changeable, id: string): Required<Changeable> => ({
   change_ids: [...former, id].slice(-rememberedChanges),
 });
 
-/** Tells whether a change was made. When that cannot be known any more, as its document is gone since, it was. */
+/** Whether a change was made. When that cannot be known any more, as its document is gone since, it was. */
 export const changeWasMade =
   (db: Db) =>
   async (id: string, { collection, document_id, kind }: IntendedChange): Promise<boolean> => {

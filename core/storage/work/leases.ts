@@ -15,12 +15,14 @@ import type { DueWork } from "./due.ts";
 /** A document that can be leased. */
 export type Leasable = DueWork & { _id: string };
 
-export type TakeLease<Row extends Leasable> = {
+/** A document under a lease, as its holder took it. */
+export type Leased = Pick<Leasable, "_id" | "fence">;
+
+/** Who takes a lease, unique to a process, and for how long from `now`. */
+export type LeaseTerm = { holder: string; now: Date; leaseMs: number };
+
+export type TakeLease<Row extends Leasable> = LeaseTerm & {
   id: string;
-  /** Who takes it: unique to a process. */
-  holder: string;
-  now: Date;
-  leaseMs: number;
   /** What must also be true of the document. */
   when?: Filter<Row>;
   /** What taking it changes, in the same write. */
@@ -29,7 +31,7 @@ export type TakeLease<Row extends Leasable> = {
 
 /**
  * Takes a document whose lease is free or has expired, in one write: the fence grows, and `due_at` becomes the lease's
- * end, so that another is called should this holder die. Null when another holds it, or `when` is not true of it.
+ * end, so that another is called should this holder die. Null when another has the lease, or `when` is not true of it.
  */
 export const takeLease = async <Row extends Leasable>(
   rows: Collection<Row>,
@@ -44,42 +46,41 @@ export const takeLease = async <Row extends Leasable>(
   );
 };
 
-/** Holds a lease for `leaseMs` more. False when it was given back or taken by another: stop working on the document. */
+/** Extends a lease to `leaseMs` from `now`. False when it was given back or taken by another: stop working then. */
 export const extendLease = async <Row extends Leasable>(
   rows: Collection<Row>,
-  { id, fence, now, leaseMs }: { id: string; fence: number; now: Date; leaseMs: number },
+  { _id, fence }: Leased,
+  now: Date,
+  leaseMs: number,
 ): Promise<boolean> => {
   const until = new Date(now.getTime() + leaseMs);
   const { matchedCount } = await rows.updateOne(
-    { _id: id, fence, lease: { $ne: null } } as Filter<Row>, // sound: as above
+    { _id, fence, lease: { $ne: null } } as Filter<Row>, // sound: as above
     { $set: { "lease.until": until, due_at: until } } as unknown as UpdateFilter<Row>,
   );
   return matchedCount === 1;
 };
 
 export type Settle<Row extends Leasable> = {
-  id: string;
-  fence: number;
   /** When the document is to be looked at again; null when nothing is left to do. */
   dueAt: Date | null;
   set?: MatchKeysAndValues<Row>;
   unset?: OnlyFieldsOfType<Row, unknown, "">;
   push?: PushOperator<Row>;
-  inc?: Record<string, number>;
 };
 
-/** Gives a lease back together with what its holder found out. False, and nothing written, when the fence is old. */
+/** Gives a lease back, and writes its holder's result in the same command. False, and nothing written, when the fence is old. */
 export const settle = async <Row extends Leasable>(
   rows: Collection<Row>,
-  { id, fence, dueAt, set, unset, push, inc }: Settle<Row>,
+  { _id, fence }: Leased,
+  { dueAt, set, unset, push }: Settle<Row>,
 ): Promise<boolean> => {
   const update = {
     $set: { ...set, lease: null, due_at: dueAt },
     ...(unset && { $unset: unset }),
     ...(push && { $push: push }),
-    ...(inc && { $inc: inc }),
   };
-  const filter = { _id: id, fence } as Filter<Row>; // sound: as above
+  const filter = { _id, fence } as Filter<Row>; // sound: as above
   const { matchedCount } = await rows.updateOne(filter, update as unknown as UpdateFilter<Row>);
   return matchedCount === 1;
 };
@@ -96,7 +97,14 @@ export type NamedLease = {
 
 type NamedLeaseRow = Leasable;
 
-export const leaseCollection: CollectionSpec = { name: "leases", indexes: [] };
+export const leaseCollection: CollectionSpec = {
+  name: "leases",
+  indexes: [],
+  owner: { kind: "installation" },
+  appRemoval: { kept: "belongs to no app" },
+  erasure: { kept: "names nobody" },
+  retention: { kept: "one for each name of a lock" },
+};
 
 /** Makes one holder's view of a named lock. */
 export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseOptions): NamedLease => {
@@ -109,9 +117,9 @@ export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseO
       fence = row?.fence ?? null;
       return row === null ? null : { fence: row.fence };
     },
-    extend: async () => fence !== null && extendLease(rows, { id: name, fence, now: clock.now(), leaseMs }),
+    extend: async () => fence !== null && extendLease(rows, { _id: name, fence }, clock.now(), leaseMs),
     release: async () => {
-      if (fence !== null) await settle(rows, { id: name, fence, dueAt: null });
+      if (fence !== null) await settle(rows, { _id: name, fence }, { dueAt: null });
       fence = null;
     },
   };

@@ -1,4 +1,5 @@
 import type { Collection, Filter } from "mongodb";
+import { findIds } from "../mongo/pages.ts";
 
 /** Documents removed by one command at most: it takes some 50 ms, and others' writes come between. */
 export const removedAtOnce = 1_000;
@@ -13,8 +14,8 @@ export type Removing<Row> = {
 };
 
 /**
- * Removes documents page by page, each by its id: one command for all of them would take as long as there are many, and
- * be given up, and begun again, once that is longer than a command may take. Whether none is left.
+ * Removes documents page by page, each by its id: one command for all of them would take as long as there are many,
+ * and would fail again and again once that is longer than a command may take. Whether none is left.
  * @throws the reason of `signal` when it aborts, between pages
  */
 export const removePages = async <Row extends { _id: string }>(
@@ -23,10 +24,7 @@ export const removePages = async <Row extends { _id: string }>(
 ): Promise<boolean> => {
   for (let page = 0; page < pages; page++) {
     signal?.throwIfAborted();
-    const found = rows
-      .find(filter, { projection: { _id: 1 }, hint, batchSize: removedAtOnce + 1 })
-      .limit(removedAtOnce);
-    const ids = (await found.toArray()).map(({ _id }) => _id);
+    const ids = await findIds(rows, filter, { hint, limit: removedAtOnce });
     if (ids.length > 0) await rows.deleteMany({ _id: { $in: ids } } as unknown as Filter<Row>); // sound: every `_id` is a string
     if (ids.length < removedAtOnce) return true;
   }

@@ -1,13 +1,9 @@
 import type { Db, UpdateFilter } from "mongodb";
-import { personKey } from "../../domain/people/keys.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { isDuplicateKey } from "../mongo/duplicate.ts";
-import { userDeleted } from "../people/events.ts";
-import type { SubscriptionRow } from "../people/subscription-row.ts";
-import type { UserRow } from "../people/users.ts";
+import { insertNew } from "../mongo/duplicate.ts";
 import { type DueWork, dueIndex, noWork } from "./due.ts";
-import { extendLease, settle, takeLease } from "./leases.ts";
+import { extendLease, type LeaseTerm, settle, takeLease } from "./leases.ts";
 
 /**
  * What is being removed and what follows from it. Written before anything is removed, so that a kill in between leaves
@@ -28,33 +24,17 @@ export type RemovalRow = DueWork & {
   removed_at: Date;
 };
 
-export const removalCollection: CollectionSpec = { name: "removals", indexes: [dueIndex] };
+export const removalCollection: CollectionSpec = {
+  name: "removals",
+  indexes: [dueIndex],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { kept: "the removal itself: it goes when nothing is left to do" },
+  erasure: { kept: "its keys are what people are erased by: they go with it" },
+  retention: { kept: "until nothing is left to do" },
+};
 
-/** Of a user with his subscriptions. */
-export const userRemoval = (user: UserRow, owned: readonly SubscriptionRow[], now: Date): RemovalRow => ({
-  ...removal(user, now),
-  kind: "user",
-  keys: [user._id, ...user.alias_keys, ...owned.flatMap(keysOf)],
-  outbox: [...user.outbox, ...owned.flatMap((row) => row.outbox), userDeleted(user, now)],
-});
-
-/** Of a subscription whose events may not have been published. */
-export const subscriptionRemoval = (row: SubscriptionRow, now: Date): RemovalRow => ({
-  ...removal(row, now),
-  kind: "subscription",
-  keys: [],
-  outbox: row.outbox,
-});
-
-/** Of an app: its people, its messages and its history of webhooks go with it. */
-export const appRemoval = ({ _id, tenant_id }: { _id: string; tenant_id: string }, now: Date): RemovalRow => ({
-  ...removal({ _id, tenant_id, app_id: _id }, now),
-  kind: "app",
-  keys: [],
-  outbox: [],
-});
-
-const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "tenant_id" | "app_id">, now: Date) => ({
+/** What every removal begins with. */
+export const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "tenant_id" | "app_id">, now: Date) => ({
   ...noWork,
   _id,
   tenant_id,
@@ -64,13 +44,9 @@ const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "tenant_id
   due_at: new Date(now.getTime() + soonMs),
 });
 
-const soonMs = 1_000; // by then whoever removes it has done so and published its events
+const soonMs = 1_000; // by then who asked for the removal has done it and published its events
 
-/** How a message's target may name a subscription. */
-const keysOf = ({ _id, channel, token }: SubscriptionRow): string[] =>
-  channel === "email" ? [_id, personKey("email", token)] : [_id];
-
-/** He may have been found by more ids before. */
+/** Ids that were added before stay: they may be in events, too. */
 const renewed = ({ keys, outbox }: RemovalRow): UpdateFilter<RemovalRow> => ({
   $addToSet: { keys: { $each: keys } },
   $set: { outbox },
@@ -84,32 +60,25 @@ export const removals = (db: Db) => {
     rows,
 
     /**
-     * Writes down that something is to be removed. One that was begun before stays as it is; but that of an app, which
-     * may be kept after all, begins anew, and that of a user tells of him as he is now.
+     * Writes down that something is to be removed. When that was written before: the removal of an app, which may be kept
+     * after all, counts from now; that of a user gets the events of now; another stays as it is.
      */
     begin: async (row: RemovalRow): Promise<void> => {
-      try {
-        await rows.insertOne(row);
-      } catch (error) {
-        if (!isDuplicateKey(error)) throw error;
-        const { _id, passes, removed_at, due_at } = row;
-        if (row.kind === "app") await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
-        if (row.kind === "user") await rows.updateOne({ _id }, renewed(row));
-      }
+      if (await insertNew(rows, row)) return;
+      const { _id, passes, removed_at, due_at } = row;
+      if (row.kind === "app") await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
+      if (row.kind === "user") await rows.updateOne({ _id }, renewed(row));
     },
 
     /** Null when another works on it, or nothing is left to do. */
-    take: (id: string, hold: { holder: string; now: Date; leaseMs: number }): Promise<RemovalRow | null> =>
-      takeLease(rows, { id, ...hold }),
+    take: (id: string, term: LeaseTerm): Promise<RemovalRow | null> => takeLease(rows, { id, ...term }),
 
-    extend: ({ _id, fence }: RemovalRow, now: Date, leaseMs: number): Promise<boolean> =>
-      extendLease(rows, { id: _id, fence, now, leaseMs }),
+    extend: (row: RemovalRow, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, row, now, leaseMs),
 
     /** Gives it back until `dueAt`. */
-    rest: ({ _id, fence, passes }: RemovalRow, dueAt: Date): Promise<boolean> =>
-      settle(rows, { id: _id, fence, dueAt, set: { passes } }),
+    rest: (row: RemovalRow, dueAt: Date): Promise<boolean> => settle(rows, row, { dueAt, set: { passes: row.passes } }),
 
-    /** Nothing is left to do, unless it has begun anew. */
+    /** Nothing is left to do, unless it was asked for again meanwhile. */
     end: async ({ _id, fence, removed_at }: RemovalRow): Promise<void> => {
       await rows.deleteOne({ _id, fence, removed_at });
     },

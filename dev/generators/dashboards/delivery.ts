@@ -106,10 +106,10 @@ export const delivery: Dashboard = {
             legend: "{{stream}}",
           },
         ]),
-        graph("Timers' lag, p99", "s", "From a due time to the ringing of its hint; the promise is 1.5 s", [
+        graph("Timers' lag, p99", "s", "From a due time to its handling; the promise is 1.5 s", [
           { expr: quantileBy(0.99, "source", `herald_timers_lag_seconds_bucket{${here}}`), legend: "{{source}}" },
         ]),
-        graph("Timers rung", "ops", "Documents whose time had come", [
+        graph("Timers handled", "ops", "Documents whose time had come", [
           { expr: rateBy("source", `herald_timers_rung_total{${here}}`), legend: "{{source}}" },
         ]),
         graph("Set aside", "ops", "Single documents and hints that failed although the stores answered", [

@@ -13,7 +13,7 @@ import type { MessageRow } from "#core/storage/messages/messages.ts";
 import type { Gone } from "#core/storage/people/invalidated.ts";
 import type { Send } from "../../channels/kit/provider.ts";
 import type { Sender, Senders } from "../../channels/registry.ts";
-import type { Hold } from "../../work/lease.ts";
+import type { Lease } from "../../work/lease.ts";
 import { openGates } from "../gates/all.ts";
 import type { Check, Gate } from "../gates/gate.ts";
 import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
@@ -74,7 +74,7 @@ const defaultTtlSeconds = 259_200; // 3 days. Source: decisions 7.7
  */
 export const deliver =
   (deps: DeliverDeps) =>
-  async (work: Work, { isOver }: Pick<Hold, "isOver">): Promise<Delivered> => {
+  async (work: Work, { isOver }: Pick<Lease, "isOver">): Promise<Delivered> => {
     const { chunk, message, app } = work;
     const ids = new Map(chunk.recipients.map((id) => [id, deliveryIdOf(chunk.message_id, id)]));
     const [stored, subscriptions, sender] = await Promise.all([

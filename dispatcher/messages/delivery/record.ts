@@ -1,4 +1,4 @@
-import { isOfOne } from "#core/queue/passing.ts";
+import { isOfOne } from "#core/queue/jetstream/passing.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import { type DeliveryRow, deliveryBatch } from "#core/storage/messages/deliveries.ts";
 

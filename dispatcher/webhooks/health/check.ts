@@ -1,26 +1,27 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
 import { disabledReasons, isToDisable, noticeDue, type WebhookNotice } from "#core/domain/webhooks/health.ts";
-import { isPassing } from "#core/queue/passing.ts";
+import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { WebhookFailures } from "#core/storage/webhooks/failures.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Told } from "./owner-mails.ts";
+import { passes } from "../../work/passes.ts";
+import type { Mailed } from "./owner-mails.ts";
 
 export type HealthCheckDeps = {
   failures: WebhookFailures;
-  /** Tells the owner. */
-  tell: (row: WebhookRow, notice: WebhookNotice) => Promise<Told>;
-  /** Rings an endpoint's doorbell. */
-  ring: (endpointId: string) => Promise<unknown>;
-  /** Tells every process that an endpoint changed. */
-  announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
+  /** Mails the owner. */
+  mail: (row: WebhookRow, notice: WebhookNotice) => Promise<Mailed>;
+  endpoints: {
+    publishHint: (endpointId: string) => Promise<unknown>;
+    announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
+  };
   /** Whether this process is the one that checks now. */
   isOurs: () => Promise<boolean>;
   metrics: Pick<DispatcherMetrics, "webhookEndpoints">;
-  /** Counts an endpoint that could not be looked after. */
+  /** Counts an endpoint that could not be checked. */
   setAside: () => void;
   clock: Clock;
   log: Log;
@@ -28,46 +29,33 @@ export type HealthCheckDeps = {
 
 const everyMs = 60_000;
 const pageRows = 100;
-const giveUpMs = 7 * 86_400_000;
+const giveUpMs = 7 * dayMs;
 
 /**
- * Looks after endpoints that go on failing, once a minute, in one process: their owners are told at the change and after
- * 7 days; after 14 days they are disabled, and their owners told of that too. Source: spec 3.3, decisions 10.3.
+ * Checks endpoints that go on failing, once a minute, in one process: their owners are mailed at the change and after
+ * 7 days; after 14 days they are disabled, and their owners mailed again. Source: spec 3.3, decisions 10.3.
  */
-export const healthCheck = (deps: HealthCheckDeps): Part => {
-  const stopping = new AbortController();
-  let loop: Promise<void> = Promise.resolve();
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await pass(deps, stopping.signal).catch((err: unknown) => deps.log.warn({ err }, "webhook_health.not_checked"));
-      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
-    }
-  };
-  return {
+export const healthCheck = (deps: HealthCheckDeps): Part =>
+  passes({
     name: "webhook health",
-    start: async () => {
-      loop = run();
-    },
-    stop: async () => {
-      stopping.abort();
-      await loop;
-    },
-  };
-};
+    everyMs,
+    pass: (stop) => pass(deps, stop),
+    onError: (err) => deps.log.warn({ err }, "webhook_health.not_checked"),
+  });
 
 /** One pass over every endpoint that fails; stops between endpoints when the program does. */
 export const pass = async (deps: HealthCheckDeps, stop: AbortSignal): Promise<void> => {
   const { failures, metrics, clock } = deps;
-  if (!(await deps.isOurs())) return metrics.webhookEndpoints.reset(); // another process tells it
-  const mail = { isAway: false };
+  if (!(await deps.isOurs())) return metrics.webhookEndpoints.reset(); // another process shows them
+  const server = { isAway: false };
   await eachRow(deps, "failing", stop, (row) =>
-    isToDisable(row, clock.now()) ? disable(deps, row) : notify(deps, row, mail),
+    isToDisable(row, clock.now()) ? disable(deps, row) : notify(deps, row, server),
   );
-  await eachRow(deps, "disabled", stop, (row) => notify(deps, row, mail));
+  await eachRow(deps, "disabled", stop, (row) => notify(deps, row, server));
   for (const [state, count] of Object.entries(await failures.states())) metrics.webhookEndpoints.set({ state }, count);
 };
 
-/** One that cannot be looked after, although the stores answer, is passed over: the next pass comes to it again. */
+/** An endpoint that fails although the stores answer is set aside: the next pass comes to it again. */
 const eachRow = async (
   { failures, setAside, log }: HealthCheckDeps,
   status: "failing" | "disabled",
@@ -88,25 +76,25 @@ const eachRow = async (
   } while (page.length === pageRows);
 };
 
-/** What waits for the endpoint is ended by its lane; the owner is told with the other disabled ones. */
+/** The endpoint's queue ends what waits for it; its owner is mailed with those of the other disabled ones. */
 const disable = async (deps: HealthCheckDeps, row: WebhookRow): Promise<void> => {
   const reason = disabledReasons.failing;
   const disabled = await deps.failures.disable(row, reason, deps.clock.now());
   if (disabled === null) return; // it answered meanwhile, or its owner changed it
   deps.log.info({ tenant: row.tenant_id, app: row.app_id, endpoint: row._id, reason }, "webhook.disabled");
-  deps.announce(row);
-  await deps.ring(row._id).catch(() => undefined); // it is due: the timer rings it otherwise
+  deps.endpoints.announce(row);
+  await deps.endpoints.publishHint(row._id).catch(() => undefined); // it is due: otherwise the timer publishes its hint
 };
 
-/** Tells the owner what he has not been told. It is marked afterwards: a kill in between repeats it and loses nothing. */
-const notify = async (deps: HealthCheckDeps, row: WebhookRow, mail: { isAway: boolean }): Promise<void> => {
+/** Mails the owner the notice that is due. It is noted afterwards, so that a kill in between repeats a mail and loses none. */
+const notify = async (deps: HealthCheckDeps, row: WebhookRow, server: { isAway: boolean }): Promise<void> => {
   const notice = noticeDue(row, deps.clock.now());
-  if (notice === null || mail.isAway || !(await deps.isOurs())) return;
-  const told = await deps.tell(row, notice);
-  mail.isAway = told === "server_away";
-  if (told === "told" || isTooLate(row, deps.clock.now())) await deps.failures.told(row, notice);
+  if (notice === null || server.isAway || !(await deps.isOurs())) return;
+  const mailed = await deps.mail(row, notice);
+  server.isAway = mailed === "server_away";
+  if (mailed === "done" || isTooLate(row, deps.clock.now())) await deps.failures.noteNotice(row, notice);
 };
 
-/** A mailbox that takes nothing for a week after the endpoint was disabled is left alone. */
+/** No more mail is sent to a mailbox that takes none for a week after the endpoint was disabled. */
 const isTooLate = ({ status, updated_at: at }: WebhookRow, now: Date): boolean =>
   status === "disabled" && now.getTime() - at.getTime() > giveUpMs;

@@ -1,6 +1,8 @@
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { LaneDeps } from "../queue/deps.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { Sent } from "../send/send.ts";
 import type { EndpointStats } from "./stats.ts";
 
 export type ObserveDeps = {
@@ -9,11 +11,14 @@ export type ObserveDeps = {
   log: Log;
 };
 
+/** Takes note of a request that was made. */
+export type Observe = (endpoint: WebhookRow, delivery: WebhookDeliveryRow, sent: Sent) => void;
+
 /** One line, one measurement and, but for tests, one sample of the endpoint's health for each request; never its payload. */
 export const observe =
-  ({ stats, metrics, log }: ObserveDeps): LaneDeps["observe"] =>
-  ({ _id: endpoint, app_id: app, tenant_id: tenant }, delivery, { concluded }) => {
-    const { made, status: outcome, attempt, due_at: nextAt } = concluded;
+  ({ stats, metrics, log }: ObserveDeps): Observe =>
+  ({ _id: endpoint, app_id: app, tenant_id: tenant }, delivery, { result }) => {
+    const { made, status: outcome, attempt, due_at: nextAt } = result;
     const { error_class: errorClass, duration_ms: durationMs, response_status: status, error, at } = made;
     metrics.webhookAttempts.inc({ outcome, error_class: errorClass ?? "none" });
     metrics.webhookSeconds.observe(durationMs / 1000);

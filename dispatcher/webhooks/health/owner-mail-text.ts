@@ -9,7 +9,7 @@ export type OwnerMailFacts = {
   errorClass: WebhookErrorClass | null;
 };
 
-/** What an owner is told: what fails, since when and why, what comes next, and what to do. Holds no address beyond its host. */
+/** The mail to an owner: what fails, since when and why, what comes next, what to do. It names no more than an address's host. */
 export const ownerMailText = (facts: OwnerMailFacts): { subject: string; text: string } => ({
   subject: `${subjects[facts.notice]}: ${nameOf(facts.row)} (${facts.app})`,
   text: [happened(facts), reason(facts), next(facts), remedy(facts)].flat().join("\n\n").concat("\n"),

@@ -6,13 +6,13 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { ownerMailText } from "./owner-mail-text.ts";
 
 /**
- * `told`: the mail server has the mail, or nobody can be told; `later`: this mailbox takes none now; `server_away`: nor
- * does any other.
+ * `done`: the mail server has the mail, or there is nobody to mail; `later`: this mailbox takes none now; `server_away`:
+ * no mailbox does.
  */
-export type Told = "told" | "later" | "server_away";
+export type Mailed = "done" | "later" | "server_away";
 
 export type OwnerMailsDeps = {
-  /** Null: nobody is mailed. `url` may hold a password. */
+  /** Null: nobody is mailed. `url` may contain a password. */
   server: { url: string; from: string } | null;
   /** Address and name of the app's owner; null when there is none. */
   recipient: (tenantId: string) => Promise<string | null>;
@@ -21,34 +21,34 @@ export type OwnerMailsDeps = {
   log: Log;
 };
 
-/** Tells owners by mail what becomes of their endpoints. */
+/** Mails the owners of endpoints that fail or were disabled. */
 export const ownerMails = (deps: OwnerMailsDeps) => {
   const { server, recipient, log } = deps;
   if (server === null) log.info("owner_mails.off");
   const mailer = server === null ? null : createTransport(optionsOf(server.url));
   return {
-    tell: async (row: WebhookRow, notice: WebhookNotice): Promise<Told> => {
+    mail: async (row: WebhookRow, notice: WebhookNotice): Promise<Mailed> => {
       const facts = { tenant: row.tenant_id, app: row.app_id, endpoint: row._id, notice };
       const to = mailer === null ? null : await recipient(row.tenant_id);
       if (server === null || mailer === null || to === null) {
         const reason = mailer === null ? "no mail server is set" : "the tenant has no contact address";
         log.info({ ...facts, reason }, "webhook.owner_not_mailed");
-        return "told";
+        return "done";
       }
-      const mail = await mailOf(deps, row, notice);
+      const content = await mailOf(deps, row, notice);
       const failure = await mailer
-        .sendMail({ ...mail, ...envelopeOf(server.from, to), signal: AbortSignal.timeout(mailTimeoutMs) })
+        .sendMail({ ...content, ...envelopeOf(server.from, to), signal: AbortSignal.timeout(mailTimeoutMs) })
         .then(() => null, failureOf);
       if (failure === null) log.info(facts, "webhook.owner_mailed");
       else log.warn({ ...facts, ...failure }, "webhook.owner_not_mailed");
-      return failure?.told ?? "told";
+      return failure?.mailed ?? "done";
     },
     close: (): void => mailer?.close(),
   };
 };
 
 const stepTimeoutMs = 10_000;
-const mailTimeoutMs = 30_000; // within the grace of a program that is told to stop
+const mailTimeoutMs = 30_000; // within the grace of a program that stops
 
 /** A password never goes over a connection that could not be encrypted. */
 const optionsOf = (url: string) => ({
@@ -66,7 +66,7 @@ const mailOf = async (deps: OwnerMailsDeps, row: WebhookRow, notice: WebhookNoti
   const since = row.failing_since ?? row.last_failure_at ?? row.updated_at;
   return {
     ...ownerMailText({ row, notice, app, errorClass }),
-    messageId: `<${row._id}.${notice}.${since.getTime()}@${domain}>`, // a repeat after a kill can be told from another mail
+    messageId: `<${row._id}.${notice}.${since.getTime()}@${domain}>`, // so that a repeat after a kill is recognised
     headers: { "auto-submitted": "auto-generated" },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -81,10 +81,10 @@ const envelopeOf = (from: string, to: string) => ({
 /** Members of nodemailer's errors. */
 type MailError = { code?: string; responseCode?: number };
 
-/** A refusal of this one mail for good is final; a temporary one, or a server that is away, is not. */
-const failureOf = (error: unknown): { told: Told; code: string | null; status: number | null } => {
+/** A permanent refusal of this mail ends the attempt; after a temporary one, or when the server is away, it is mailed later. */
+const failureOf = (error: unknown): { mailed: Mailed; code: string | null; status: number | null } => {
   const { code = null, responseCode: status = null } = error as MailError; // every member is optional
   const isOfMail = code === "EENVELOPE" || code === "EMESSAGE";
-  const told = isOfMail && status !== null ? (status >= 500 ? "told" : "later") : "server_away";
-  return { told, code, status };
+  const mailed = isOfMail && status !== null ? (status >= 500 ? "done" : "later") : "server_away";
+  return { mailed, code, status };
 };

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import { bucketMs, latencyBoundsMs, type WebhookStats, type WebhookStatsChange } from "#core/storage/webhooks/stats.ts";
+import { passes } from "../../work/passes.ts";
 
 /** One request to an endpoint, as it ended. */
 export type StatsSample = {
@@ -12,7 +12,7 @@ export type StatsSample = {
   at: Date;
 };
 
-/** Counts requests in memory and stores what changed every few seconds. What is not stored yet is lost with a kill. */
+/** Counts requests in memory and stores the changes every few seconds. A kill loses what is not stored yet. */
 export type EndpointStats = Part & {
   /** Never waits and never fails. */
   add: (endpointId: string, sample: StatsSample) => void;
@@ -32,9 +32,7 @@ const writeRows = 500;
 const lastTries = 3;
 
 export const endpointStats = ({ rows, log, everyMs = 5_000 }: EndpointStatsDeps): EndpointStats => {
-  const stopping = new AbortController();
   const waiting = waitingChanges();
-  let loop: Promise<void> = Promise.resolve();
 
   const flush = async (): Promise<void> => {
     const { changes, dropped } = waiting.takeAll();
@@ -48,28 +46,19 @@ export const endpointStats = ({ rows, log, everyMs = 5_000 }: EndpointStatsDeps)
       }
     }
   };
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
-      await flush();
-    }
-  };
+  const flushing = passes({ name: "webhook stats", everyMs, pass: flush, onError: () => undefined });
   return {
-    name: "webhook stats",
+    ...flushing,
     add: waiting.add,
     flush,
-    start: async () => {
-      loop = run();
-    },
-    stop: async () => {
-      stopping.abort();
-      await loop;
+    stop: async (signal) => {
+      await flushing.stop(signal);
       for (let tries = 1; waiting.size() > 0 && tries <= lastTries; tries++) await flush();
     },
   };
 };
 
-/** Counters that are not stored yet, one for each endpoint and bucket; requests beyond the bound are only counted. */
+/** Counters that are not stored yet, one for each endpoint and bucket; of requests beyond the bound only the number is kept. */
 const waitingChanges = () => {
   let waiting = new Map<string, WebhookStatsChange>();
   let dropped = 0;
@@ -115,13 +104,13 @@ const count = (change: WebhookStatsChange, { succeeded, errorClass, durationMs, 
   change.last_error = { class: errorClass, at };
 };
 
-/** Index of the first bound that is not exceeded; the last one takes the rest. */
+/** Index of the first bound that is not exceeded, or of the last bound. */
 const bucketOf = (durationMs: number): number => {
   const index = latencyBoundsMs.findIndex((bound) => durationMs <= bound);
   return index === -1 ? latencyBoundsMs.length - 1 : index;
 };
 
-/** Adds `older`, which could not be stored, to what came since. */
+/** Adds `older`, which could not be stored, to what was counted since. */
 const merge = (change: WebhookStatsChange, older: WebhookStatsChange): void => {
   change.requests += older.requests;
   change.succeeded += older.succeeded;

@@ -8,12 +8,12 @@ import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts
 
 export type RecoverDeps = { db: Db; clock: Clock };
 
-/** Whole deliveries of one status, of up to 75 KB each, that are in memory at once; of a replay, of three. */
+/** Whole deliveries in memory at once, of up to 75 KB each: a page of one status, in a replay of three. */
 const pageRows = 50;
 
 /**
- * Sends again one page of what a recovery is about; the recovery as it is then. What it makes has ids that follow from the
- * recovery, so that a page which is done twice makes nothing twice.
+ * Has one page of what a recovery asks for sent again; answers the recovery as it is then. New deliveries have ids that
+ * follow from the recovery, so that a page which is done twice makes each once.
  */
 export const recoverPage = async ({ db, clock }: RecoverDeps, endpoint: WebhookRow): Promise<RecoveryRow> => {
   const { recovery } = endpoint;
@@ -24,7 +24,7 @@ export const recoverPage = async ({ db, clock }: RecoverDeps, endpoint: WebhookR
   const now = clock.now();
   const made = page.deliveries.map((row) => replayOf(row, replayId(recovery, row), now));
   if (made.length > 0) await webhookDeliveries(db).keep(made);
-  await history.bringForward(page.retried, now);
+  await history.retryNow(page.retried, now);
   return {
     ...recovery,
     after: page.end,
@@ -36,20 +36,20 @@ export const recoverPage = async ({ db, clock }: RecoverDeps, endpoint: WebhookR
 type Page = {
   /** To be sent again as new ones. */
   deliveries: WebhookDeliveryRow[];
-  /** Ids of those that are to be tried again anyway, and now shall be at once. */
+  /** Ids of deliveries that wait for their next request, which is now to be made at once. */
   retried: string[];
   /** Id of the last delivery of the page; null when it was the last page. */
   end: string | null;
 };
 
-/** An event is sent again once, whichever of its deliveries is met first; with `replay` each delivery is. */
+/** A `recover` sends an event again once, whichever of its deliveries it meets first; a `replay` sends each delivery. */
 const replayId = ({ id, kind, requested_at: at }: RecoveryRow, row: WebhookDeliveryRow): string =>
   derivedIdAt("webhookDelivery", at, id, kind === "recover" ? row.event_id : row._id);
 
 const pageOf = (history: WebhookRecovery, endpointId: string, recovery: RecoveryRow): Promise<Page> =>
   recovery.kind === "recover" ? unarrived(history, endpointId, recovery) : everything(history, endpointId, recovery);
 
-/** Ids of the window that were not looked at yet. What the recovery makes itself begins where the window ends at the latest. */
+/** The ids of the window that are still to be looked at. It ends before the ids of what the recovery itself makes. */
 const rangeOf = ({ since, until, requested_at, after }: RecoveryRow): HistoryRange => {
   const end = Math.min(until.getTime() + 1, requested_at.getTime());
   return {
@@ -73,7 +73,7 @@ const unarrived = async (history: WebhookRecovery, endpointId: string, recovery:
   };
 };
 
-/** Dead deliveries whose events have not arrived by another delivery, nor are on their way by one. */
+/** Dead deliveries whose events have neither arrived by another delivery nor are on their way by one. */
 const wanted = async (
   history: WebhookRecovery,
   recovery: RecoveryRow,
@@ -100,7 +100,7 @@ const wanted = async (
   });
 };
 
-/** Id of the delivery that an event was first given; it follows from the event. */
+/** Id of the first delivery of an event, which follows from the event. */
 const originalId = ({ endpoint_id, event_id, payload }: WebhookDeliveryRow): string => {
   const { timestamp } = JSON.parse(payload) as { timestamp: string }; // sound: our own text of an envelope
   return derivedIdAt("webhookDelivery", new Date(timestamp), endpoint_id, event_id);
@@ -108,7 +108,7 @@ const originalId = ({ endpoint_id, event_id, payload }: WebhookDeliveryRow): str
 
 const ended = ["failed", "dead", "success"] as const; // in the order in which they move
 
-/** Every delivery that fits and has been tried, but for tests; each status by itself, as an index has them. */
+/** Every delivery that fits and has been tried, except tests; each status is read by itself, as the index has it. */
 const everything = async (history: WebhookRecovery, endpointId: string, recovery: RecoveryRow): Promise<Page> => {
   const range = { ...rangeOf(recovery), limit: pageRows };
   const statuses = recovery.status === null ? ended : [recovery.status];
@@ -121,7 +121,7 @@ const everything = async (history: WebhookRecovery, endpointId: string, recovery
   return { deliveries: [...rows.values()].filter((row) => isWithin(row._id, end) && !isTest(row)), retried: [], end };
 };
 
-/** Where a page ends that is read in parts: at the first full part's last id, as that part may go on behind it. */
+/** Where a page that is read in parts ends: at the lowest last id of a full part, as that part may go on behind it. */
 const endOf = (parts: readonly (readonly string[])[]): string | null => {
   const full = parts.filter((part) => part.length === pageRows);
   return full.flatMap((part) => part.at(-1) ?? []).sort()[0] ?? null;

@@ -2,12 +2,13 @@ import { derivedIdAt } from "#core/domain/ids.ts";
 import { peopleOf } from "#core/domain/people/keys.ts";
 import { webhookText } from "#core/domain/webhooks/body.ts";
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/events/envelope.ts";
-import { type StoredPeople, storedPeople, type WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { type WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { type StoredPeople, storedPeople } from "#core/storage/webhooks/people.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 
 type Endpoint = Pick<WebhookRow, "_id" | "tenant_id" | "app_id">;
 
-/** An event as it is sent to every endpoint that wants it: written as JSON once. */
+/** An event as every endpoint that wants it is sent it: its JSON is written once. */
 export type Written = { event: EventEnvelope; text: string; people: StoredPeople };
 
 export const written = (event: EventEnvelope): Written => ({
@@ -25,7 +26,7 @@ export const deliveryOf = (endpoint: Endpoint, { event, text, people }: Written,
   people,
 });
 
-/** The same for several events in one request. */
+/** A new delivery of several events in one request. */
 export const batchDeliveryOf = (
   endpoint: Endpoint,
   { envelope, text }: { envelope: BatchEnvelope; text: string },
@@ -42,14 +43,6 @@ export const batchDeliveryOf = (
     people: storedPeople([...new Set(envelope.events.flatMap(peopleOf))]),
   };
 };
-
-/** What an event that a disabled endpoint would have got is kept as: `recover` finds it there. */
-export const missed = (row: WebhookDeliveryRow): WebhookDeliveryRow => ({
-  ...row,
-  status: "dead",
-  error: "endpoint disabled",
-  due_at: null,
-});
 
 const blank = (
   { _id, tenant_id, app_id }: Endpoint,

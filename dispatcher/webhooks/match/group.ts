@@ -1,34 +1,33 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { batchesOf } from "#core/domain/webhooks/body.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Lanes } from "../queue/queues.ts";
+import type { Deliveries } from "../history/deliveries.ts";
+import type { EndpointQueues } from "../share/endpoint-queues.ts";
 import { batchDeliveryOf } from "./delivery.ts";
 
-/** Source: decisions 10.1; 5 s at most, ours flushes sooner: JetStream holds the events meanwhile. */
+/** Source: decisions 10.1, 5 s at most. Ours is shorter, as JetStream keeps the events meanwhile. */
 const flush = { events: 100, ms: 1_000 };
-/** Of the event batches in hand, those that wait for company: the others' places stay free. */
+/** Event batches that may wait to be grouped; the other places for event batches stay free. */
 const mostWaiting = 48;
 
 type Group = { endpoint: WebhookRow; events: EventEnvelope[]; waiting: number; end: PromiseWithResolvers<void> };
 
 export type GroupingDeps = {
-  offer: Lanes["offer"];
-  /** Which of these events a stored batch of the endpoint holds. */
-  grouped: WebhookDeliveries["grouped"];
+  queues: Pick<EndpointQueues, "share">;
+  deliveries: Pick<Deliveries, "grouped">;
   clock: Clock;
 };
 
 /**
  * Gathers events for endpoints that want them grouped, until there are enough, the first has waited long enough, or too
- * many wait. Who brings them waits until they are stored, so that nothing is lost with this process. A batch is stored
- * before it is sent, and an event that comes again is left to the batch that it was stored in: so it arrives again under
- * the same id, if at all.
+ * many wait. The caller waits until they are stored, so that no event is lost with this process. A batch is stored before
+ * it is sent, and an event that comes again is left to the batch that it was stored in: if it arrives again, then under
+ * the same id.
  */
 export const grouping = (deps: GroupingDeps) => {
   const groups = new Map<string, Group>(); // the oldest first
-  const storing = new Map<string, Promise<void>>(); // by endpoint: an event may come twice within a moment
+  const storing = new Map<string, Promise<void>>(); // by endpoint: an event may come again while it is being stored
   let waiting = 0;
 
   const close = (group: Group): void => {
@@ -64,14 +63,15 @@ export const grouping = (deps: GroupingDeps) => {
   };
 };
 
-const store = async ({ offer, grouped, clock }: GroupingDeps, { endpoint, events }: Group): Promise<void> => {
+const store = async ({ queues, deliveries, clock }: GroupingDeps, { endpoint, events }: Group): Promise<void> => {
   const once = [...new Map(events.map((event) => [event.id, event])).values()];
-  const known = await grouped(
+  const known = await deliveries.grouped(
     endpoint._id,
     once.map(({ id }) => id),
   );
   const fresh = once.filter(({ id }) => !known.has(id));
   const rows = batchesOf(fresh).map((batch) => batchDeliveryOf(endpoint, batch, clock.now()));
-  const count = rows.length + (known.size > 0 ? 1 : 0); // who stored a known one may not have come to it
-  await offer(endpoint, count, () => rows, { isStoredFirst: true });
+  // one more than there are, when some are known: whoever stored those may have been killed before it notified anybody
+  const count = rows.length + (known.size > 0 ? 1 : 0);
+  await queues.share(endpoint, count, () => rows, { isStoredFirst: true });
 };

@@ -2,31 +2,31 @@ import type { Clock } from "#core/domain/clock.ts";
 import { passes } from "#core/domain/webhooks/filter.ts";
 import type { HandlerContext, Settlement } from "#core/queue/jetstream/worker.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { Directory } from "#core/storage/directory.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Lanes } from "../queue/queues.ts";
+import type { Deliveries } from "../history/deliveries.ts";
+import type { EndpointQueues } from "../share/endpoint-queues.ts";
 import { deliveryOf, type Written, written } from "./delivery.ts";
 
 export type MatchDeps = {
-  /** Every endpoint of an app. */
-  webhooksOf: (appId: string) => Promise<WebhookRow[]>;
-  /** Which deliveries are stored already. */
-  known: (ids: readonly string[]) => Promise<Set<string>>;
-  offer: Lanes["offer"];
+  directory: Pick<Directory, "webhooksOf">;
+  deliveries: Pick<Deliveries, "known">;
+  queues: Pick<EndpointQueues, "share">;
   /** Gathers events of an endpoint that wants them grouped; resolves when they are stored. */
   group: (endpoint: WebhookRow, events: readonly EventEnvelope[]) => Promise<void>;
   clock: Clock;
 };
 
-/** Hands events to the endpoints that want them. Twice the same events make the same deliveries. */
+/** Shares events among the queues of the endpoints that want them. The same events always make the same deliveries. */
 export const matchEvents =
   (deps: MatchDeps) =>
   async (events: readonly EventEnvelope[], { isRepeated }: Pick<HandlerContext, "isRepeated">): Promise<Settlement> => {
     const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
     await Promise.all(
       byApp.map(async ([app, of]) => {
-        const endpoints = await deps.webhooksOf(app);
-        if (endpoints.length > 0) await offerAll(deps, endpoints, { events: of, isRepeated });
+        const endpoints = await deps.directory.webhooksOf(app);
+        if (endpoints.length > 0) await shareAll(deps, endpoints, { events: of, isRepeated });
       }),
     );
     return { kind: "done" };
@@ -34,7 +34,7 @@ export const matchEvents =
 
 type Batch = { events: readonly EventEnvelope[]; isRepeated: boolean };
 
-const offerAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch: Batch): Promise<void> => {
+const shareAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch: Batch): Promise<void> => {
   const texts = new Map<EventEnvelope, Written>();
   const write = (event: EventEnvelope): Written => {
     const known = texts.get(event) ?? written(event);
@@ -51,17 +51,17 @@ const offerAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch
       if (single.length === 0) return;
       const rows = () => single.map((event) => deliveryOf(endpoint, write(event), deps.clock.now()));
       const make = batch.isRepeated ? await unknown(deps, rows()) : rows;
-      await deps.offer(endpoint, single.length, make);
+      await deps.queues.share(endpoint, single.length, make);
     }),
   );
 };
 
-/** Events that come again may have been stored the first time, with an outcome. */
+/** Leaves out deliveries that were stored when their events came the first time. */
 const unknown = async (
-  { known }: MatchDeps,
+  { deliveries }: MatchDeps,
   rows: readonly WebhookDeliveryRow[],
 ): Promise<() => WebhookDeliveryRow[]> => {
-  const stored = await known(rows.map(({ _id }) => _id));
+  const stored = await deliveries.known(rows.map(({ _id }) => _id));
   return () => rows.filter(({ _id }) => !stored.has(_id));
 };
 

@@ -1,6 +1,6 @@
 import { maxWebhookBytes } from "#core/domain/webhooks/body.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
-import { charactersOf, type LaneQueue } from "./items.ts";
+import { charactersOf, type PendingDeliveries } from "./pending-deliveries.ts";
 import type { ReadMemory } from "./read-memory.ts";
 
 export type BacklogDeps = {
@@ -12,21 +12,21 @@ const pageRows = { least: 20, most: 200 };
 const quickReadMs = 1_000;
 const never = Number.POSITIVE_INFINITY;
 
-/** What waits in the store for one endpoint, as far as its lane knows. */
+/** What waits in the store for one endpoint, as far as its queue knows. */
 export class Backlog {
   readonly #deliveries: BacklogDeps["deliveries"];
   readonly #endpointId: string;
   #isBehind = true;
   #isReading = false;
-  /** When nothing due was left last, ms. */
+  /** When the store had nothing due for the last time, ms. */
   #levelMs: number;
   /** When the next retry that we know of is due. */
   #retryAtMs = never;
-  /** The store has no other retries. */
+  /** Whether all retries in the store are known. */
   #knowsRetries = false;
   #readMs = 0;
   #rows = pageRows.least;
-  /** Of a body, as the last page had them; at first what the largest has. */
+  /** Mean size of a body on the last page; before, the largest that there may be. */
   #characters = maxWebhookBytes;
   readonly #memory: ReadMemory;
 
@@ -47,28 +47,28 @@ export class Backlog {
     return !this.#isBehind && !this.#isReading;
   }
 
-  /** For how long it has been behind; a tick exact, and at least. */
+  /** For how long it has been behind at least; exact to a tick. */
   behindMs(nowMs: number): number {
     return nowMs - this.#levelMs;
   }
 
-  /** The lane has stored what is due now. */
+  /** The queue has stored what is due now. */
   grow(): void {
     this.#isBehind = true;
   }
 
-  /** The lane has made a request that is to be tried again. */
+  /** The queue has made a request that is to be tried again. */
   retryAt(dueAt: Date): void {
     this.#retryAtMs = Math.min(this.#retryAtMs, dueAt.getTime());
   }
 
-  /** Others may have stored something, due now or later. */
+  /** Another process may have stored deliveries, due now or later. */
   lookAnew(): void {
     this.#isBehind = true;
     this.#knowsRetries = false;
   }
 
-  /** Another looks after it now. */
+  /** Another process serves the endpoint now. */
   leave(): void {
     this.#isBehind = false;
   }
@@ -81,12 +81,12 @@ export class Backlog {
     this.lookAnew();
   }
 
-  /** Brings what is due into memory; what is stored while it reads, is read next time. */
-  async read(queue: LaneQueue, now: Date): Promise<void> {
+  /** Reads what is due into memory. What is stored while it reads is read the next time. */
+  async read(pending: PendingDeliveries, now: Date): Promise<void> {
     this.#isBehind = false;
     this.#isReading = true;
     try {
-      const count = await this.#readPage(queue, now);
+      const count = await this.#readPage(pending, now);
       if (count > 0) this.#isBehind = true;
       else if (!this.#knowsRetries) await this.#learnRetries(now);
     } catch (error) {
@@ -97,31 +97,31 @@ export class Backlog {
     }
   }
 
-  /** Reads pages that grow as long as one follows the other soon. Answers how many it brought into memory. */
-  async #readPage(queue: LaneQueue, now: Date): Promise<number> {
+  /** Reads a page, twice as large as the last one when it follows soon. Answers how many deliveries came into memory. */
+  async #readPage(pending: PendingDeliveries, now: Date): Promise<number> {
     const isQuick = now.getTime() - this.#readMs < quickReadMs;
     this.#rows = isQuick ? Math.min(this.#rows * 2, pageRows.most) : pageRows.least;
     this.#readMs = now.getTime();
     const page = this.#memory.page();
     const fitting = Math.max(1, Math.floor(page / this.#characters));
-    const limit = Math.min(this.#rows, fitting) + queue.size; // those in memory may be read again
+    const limit = Math.min(this.#rows, fitting) + pending.size; // those in memory may be among what is read
     const due = (status: "pending" | "failed") => this.#deliveries.due(this.#endpointId, { status, now, limit });
     const read = async () => {
-      const rows = alternating(await Promise.all([due("pending"), due("failed")])); // a part of both, should not all fit
+      const rows = alternating(await Promise.all([due("pending"), due("failed")])); // in turn, should not all fit
       if (rows.length > 0) this.#characters = Math.max(1, charactersOf(rows) / rows.length);
       return rows;
     };
-    return queue.readFrom(read, now.getTime(), page);
+    return pending.readFrom(read, now.getTime(), page);
   }
 
   async #learnRetries(now: Date): Promise<void> {
-    this.#knowsRetries = true; // before it asks: who stores something meanwhile says so
+    this.#knowsRetries = true; // before it asks: whoever stores something meanwhile notifies the queue
     const next = await this.#deliveries.nextDueAt(this.#endpointId, now);
     if (next !== null) this.retryAt(next);
   }
 }
 
-/** One of each in turn, and the rest of the longer. */
+/** Items of both in turn, then what is left of the longer. */
 const alternating = <T>([one, other]: [T[], T[]]): T[] => [
   ...one.flatMap((item, i) => [item, ...other.slice(i, i + 1)]),
   ...other.slice(one.length),

@@ -1,46 +1,47 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { WebhookHealth } from "#core/domain/webhooks/health.ts";
 import {
-  type HeldWebhook,
   healthOf,
-  type Told,
+  type LeasedWebhook,
+  type WebhookFindings,
   type WebhookRow,
   type WebhookWork,
 } from "#core/storage/webhooks/webhooks.ts";
 import { leaseMs } from "../../work/lease.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
-import { type Prepared, prepare, type Unseal } from "../send/prepare.ts";
+import type { Prepared } from "../send/prepare.ts";
+import type { WebhookRequests } from "../send/send.ts";
 
-export type TenureDeps = {
+export type EndpointLeaseDeps = {
   endpoints: Pick<WebhookWork, "renew" | "settle">;
-  suspensions: Pick<Suspensions, "has" | "hold">;
-  unseal: Unseal;
+  suspensions: Pick<Suspensions, "has" | "defer">;
+  requests: Pick<WebhookRequests, "prepare">;
   clock: Clock;
 };
 
 const renewMs = { standard: 10_000, success: 5_000, failure: 1_000 };
 
-/** An endpoint as this process holds it: its lease, its configuration, and its health, which is written now and then. */
-export class Tenure {
-  readonly #deps: TenureDeps;
-  #held: HeldWebhook;
+/** The lease of this process on an endpoint, with the endpoint's configuration and its health, which is written now and then. */
+export class EndpointLease {
+  readonly #deps: EndpointLeaseDeps;
+  #leased: LeasedWebhook;
   #endpoint: Prepared | { row: WebhookRow; problem: string };
   #health: WebhookHealth;
   #isLost = false;
   #isStale = false;
-  #untold: { sinceMs: number; failure: boolean } | null = null;
+  #unwritten: { sinceMs: number; failure: boolean } | null = null;
   #renewedMs: number;
 
-  constructor(deps: TenureDeps, held: HeldWebhook) {
+  constructor(deps: EndpointLeaseDeps, leased: LeasedWebhook) {
     this.#deps = deps;
-    this.#held = held;
-    this.#endpoint = prepare(held.row, deps.unseal);
-    this.#health = healthOf(held.row);
+    this.#leased = leased;
+    this.#endpoint = deps.requests.prepare(leased.row);
+    this.#health = healthOf(leased.row);
     this.#renewedMs = this.#nowMs();
   }
 
   get row(): WebhookRow {
-    return this.#held.row;
+    return this.#leased.row;
   }
 
   get endpoint(): Prepared | { row: WebhookRow; problem: string } {
@@ -51,88 +52,89 @@ export class Tenure {
     return this.#health;
   }
 
-  /** Another has taken over, or the endpoint is gone. */
+  /** Whether another process has taken over, or the endpoint is gone. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** Whether nothing is to be sent, and what comes waits in the store. */
+  /** Whether nothing is to be sent, so that new deliveries wait in the store. */
   isResting(): boolean {
     const { status, paused, tenant_id: tenantId } = this.row;
     return status === "disabled" || paused || this.#deps.suspensions.has(tenantId);
   }
 
-  /** Whether what failed or was missed is being brought back. */
+  /** Whether a recovery or a replay is under way. */
   isRecovering(): boolean {
     return this.row.recovery !== null && this.row.recovery.completed_at === null;
   }
 
-  /** Whether the lease is ours for certain: a process that was stopped for long finds out here. */
+  /** Whether the lease is certainly still ours: a process that stood still for long finds out here. */
   mayBegin(): boolean {
-    return !this.#isLost && this.#nowMs() < this.#held.until.getTime();
+    return !this.#isLost && this.#nowMs() < this.#leased.until.getTime();
   }
 
-  /** An endpoint that answered last may be given more at once. */
+  /** Whether the endpoint answered last, so that it may be given more at once. */
   isTrusted(): boolean {
     return this.#health.failure_count === 0 && this.#health.last_success_at !== null;
   }
 
-  /** Its configuration may have changed. */
+  /** The endpoint's configuration may have changed: it is read again with the next renewal. */
   expire(): void {
     this.#isStale = true;
   }
 
-  tell(health: WebhookHealth): void {
+  /** Notes the health after a request; it is written with the next renewal. */
+  note(health: WebhookHealth): void {
     const failure = health.failure_count > 0 || health.status !== this.#health.status;
     this.#health = health;
-    this.#untold = {
-      sinceMs: this.#untold?.sinceMs ?? this.#nowMs(),
-      failure: failure || this.#untold?.failure === true,
+    this.#unwritten = {
+      sinceMs: this.#unwritten?.sinceMs ?? this.#nowMs(),
+      failure: failure || this.#unwritten?.failure === true,
     };
   }
 
   mustRenew(): boolean {
     const now = this.#nowMs();
-    const untoldMs = this.#untold === null ? 0 : now - this.#untold.sinceMs;
-    const tellMs = this.#untold?.failure ? renewMs.failure : renewMs.success;
-    return this.#isStale || now - this.#renewedMs >= renewMs.standard || untoldMs >= tellMs;
+    const unwrittenMs = this.#unwritten === null ? 0 : now - this.#unwritten.sinceMs;
+    const writeMs = this.#unwritten?.failure ? renewMs.failure : renewMs.success;
+    return this.#isStale || now - this.#renewedMs >= renewMs.standard || unwrittenMs >= writeMs;
   }
 
-  /** Holds it for longer, writes what is untold and reads it again; what it was like before. */
-  async renew(more: Told = {}): Promise<WebhookRow> {
-    const { endpoints, clock, unseal } = this.#deps;
-    const before = this.#held.row;
-    const told = this.#told();
+  /** Extends the lease, writes the health that was noted, and reads the endpoint again. Answers the row as it was before. */
+  async renew(more: WebhookFindings = {}): Promise<WebhookRow> {
+    const { endpoints, clock, requests } = this.#deps;
+    const before = this.#leased.row;
+    const notes = this.#takeNotes();
     this.#isStale = false;
-    const renewing = endpoints.renew(this.#held, { ...told, ...more }, { now: clock.now(), leaseMs });
-    const held = await renewing.catch((error: unknown) => {
+    const renewing = endpoints.renew(this.#leased, { ...notes, ...more }, { now: clock.now(), leaseMs });
+    const leased = await renewing.catch((error: unknown) => {
       this.#isStale = true;
       throw error;
     });
     this.#renewedMs = this.#nowMs();
-    if (held === null) {
+    if (leased === null) {
       this.#isLost = true;
       return before;
     }
-    const isOurs = held.row.status === told.status && held.row.failure_count === told.failure_count;
-    if (!isOurs) this.#health = healthOf(held.row); // somebody enabled or disabled it
-    this.#held = held;
-    this.#endpoint = prepare(held.row, unseal);
+    const isOurs = leased.row.status === notes.status && leased.row.failure_count === notes.failure_count;
+    if (!isOurs) this.#health = healthOf(leased.row); // somebody enabled or disabled it
+    this.#leased = leased;
+    this.#endpoint = requests.prepare(leased.row);
     return before;
   }
 
-  /** Gives it back. False when it was woken, began its streak anew or was lost meanwhile. */
+  /** Gives the lease back. False when the endpoint became due, its streak began anew or the lease was lost meanwhile. */
   settle(dueAt: Date | null): Promise<boolean> {
     const { endpoints, suspensions } = this.#deps;
     const { tenant_id: tenantId } = this.row;
-    if (dueAt === null || !suspensions.has(tenantId)) return endpoints.settle(this.#held, dueAt, this.#told());
-    return suspensions.hold(tenantId, (until) =>
-      endpoints.settle(this.#held, until, { ...this.#told(), suspended_tenant: tenantId }),
+    if (dueAt === null || !suspensions.has(tenantId)) return endpoints.settle(this.#leased, dueAt, this.#takeNotes());
+    return suspensions.defer(tenantId, (until) =>
+      endpoints.settle(this.#leased, until, { ...this.#takeNotes(), suspended_tenant: tenantId }),
     );
   }
 
-  #told(): Told & WebhookHealth {
-    this.#untold = null;
+  #takeNotes(): WebhookFindings & WebhookHealth {
+    this.#unwritten = null;
     return { ...this.#health, ...(this.#health.status === "active" && { notified: null }) };
   }
 

@@ -1,300 +1,152 @@
-import { healthAfter } from "#core/domain/webhooks/health.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
-import type { HeldWebhook } from "#core/storage/webhooks/webhooks.ts";
-import { disableGone } from "../health/disable-gone.ts";
+import type { LeasedWebhook } from "#core/storage/webhooks/webhooks.ts";
+import { allowance } from "./allowance.ts";
 import { Backlog } from "./backlog.ts";
-import type { LaneDeps } from "./deps.ts";
-import { Tenure } from "./endpoint-lease.ts";
-import { freshItem, type Item, LaneQueue } from "./items.ts";
-import { type Pace, pace } from "./pace.ts";
-import { type Patience, patience } from "./room.ts";
-import { storeOutcome, storeWaiting } from "./store-item.ts";
+import type { EndpointQueueDeps, QueueParts } from "./deps.ts";
+import { EndpointLease } from "./endpoint-lease.ts";
+import { type Item, newItem, PendingDeliveries } from "./pending-deliveries.ts";
+import { Sending } from "./sending.ts";
+import { QueueState } from "./state.ts";
+import { Storing } from "./storing.ts";
+import { Upkeep } from "./upkeep.ts";
 import { waitingRoom } from "./waiting-room.ts";
 
-/** An idle lane is given back after so long: endpoints with some traffic stay. */
-const idleMs = 2_000;
-
 /**
- * An endpoint under the lease of this process: sends what is offered to it, and what is due in the store. What comes
- * fresh is stored once, with its outcome, unless that takes too long: then it is stored as waiting, so that who offered
- * it need not wait, and sent from there.
+ * The queue of an endpoint whose lease this process holds: sends what it accepts, and what is due in the store. A new
+ * delivery is stored once, with its result, unless that takes too long: then it is stored as pending, so that the caller
+ * need not wait, and is sent from the store.
  */
-export class Lane {
+export class EndpointQueue {
   readonly tenantId: string;
-  readonly #deps: LaneDeps;
-  readonly #queue: LaneQueue;
-  readonly #tenure: Tenure;
-  #pace: Pace;
-  #state: "open" | "closing" | "closed" = "open";
-  #letsGo = false;
-  /** It answered 410: nothing more is sent until it is read again. */
-  #isGone = false;
-  readonly #backlog: Backlog;
-  readonly #patience: Patience;
+  readonly #parts: QueueParts;
+  readonly #storing: Storing;
+  readonly #sending: Sending;
+  readonly #upkeep: Upkeep;
   readonly #waiting = waitingRoom({
-    nowMs: () => this.#nowMs(),
+    nowMs: () => this.#parts.nowMs(),
     room: () => this.room(),
-    perSecond: () => this.#patience.perSecond(),
-    isHopeful: () =>
-      this.#isServing() && this.#patience.isHopeful(this.#nowMs(), this.#backlog.behindMs(this.#nowMs())),
+    perSecond: () => this.#parts.allowance.perSecond(),
+    isWorthWaiting: () => this.#isWorthWaiting(),
   });
-  #isAttending = false;
-  #failures = 0;
-  #paceTimer: NodeJS.Timeout | undefined;
-  readonly closed = Promise.withResolvers<void>();
 
-  constructor(deps: LaneDeps, held: HeldWebhook) {
-    this.#deps = deps;
-    this.#queue = new LaneQueue(deps.memory);
-    this.tenantId = held.row.tenant_id;
-    this.#tenure = new Tenure(deps, held);
-    this.#pace = pace(held.row.rate_per_second);
-    this.#patience = patience(this.#tenure, this.#nowMs());
-    this.#backlog = new Backlog(deps, held.row._id, this.#nowMs());
+  constructor(deps: EndpointQueueDeps, leased: LeasedWebhook) {
+    const nowMs = () => deps.clock.now().getTime();
+    const lease = new EndpointLease(deps, leased);
+    this.tenantId = leased.row.tenant_id;
+    this.#parts = {
+      deps,
+      nowMs,
+      lease,
+      state: new QueueState(lease),
+      pending: new PendingDeliveries(deps.memory),
+      backlog: new Backlog(deps, leased.row._id, nowMs()),
+      allowance: allowance(lease, nowMs()),
+    };
+    this.#storing = new Storing(this.#parts);
+    this.#sending = new Sending(this.#parts, this.#storing, {
+      short: () => void this.#upkeep.run(),
+      gone: () => this.refresh(),
+    });
+    this.#upkeep = new Upkeep({
+      ...this.#parts,
+      storing: this.#storing,
+      sending: this.#sending,
+      admit: () => this.#waiting.admit(),
+    });
+  }
+
+  /** Resolves when it has ended, so that another may take the endpoint. */
+  get closed(): Promise<void> {
+    return this.#parts.state.closed.promise;
   }
 
   get underWay(): number {
-    return this.#queue.underWay;
+    return this.#parts.pending.underWay;
   }
 
-  /** How many fresh deliveries it would take now. */
+  /** How many new deliveries it would accept now. */
   room(): number {
-    if (!this.#isServing() || !this.#backlog.isLevel || this.#tenure.isRecovering()) return 0;
-    return this.#patience.room() - this.#queue.size;
+    const { state, backlog, lease, pending, allowance } = this.#parts;
+    if (!state.isServing() || !backlog.isLevel || lease.isRecovering()) return 0;
+    return allowance.room() - pending.size;
   }
 
   /**
-   * Waits for room for fresh deliveries, when it will come soon: to leave them to the store costs three times as much, so
-   * that a lane which fell behind would never catch up with those that keep coming.
+   * Waits for room for new deliveries; null when there is room, or will be none soon. To leave deliveries to the store
+   * costs three times as much: a queue that is behind would never catch up with those that keep coming.
    */
   whenRoom(count: number): Promise<void> | null {
-    return this.#waiting.enter(count, this.#patience.room());
+    return this.#waiting.enter(count, this.#parts.allowance.room());
   }
 
   /** Whether it has a delivery in memory. */
   has(id: string): boolean {
-    return this.#queue.get(id) !== undefined;
+    return this.#parts.pending.get(id) !== undefined;
   }
 
   /**
-   * Takes a fresh delivery; settles when the store has it, with its outcome or as waiting. One that is to be stored first
-   * is always waiting there before it is sent.
+   * Accepts a new delivery; resolves when the store has it, with its result or as pending. One that `isStoredFirst` is
+   * pending in the store before it is sent.
    */
-  offer(row: WebhookDeliveryRow, isStoredFirst = false): Promise<void> {
-    const known = this.#queue.get(row._id);
+  accept(row: WebhookDeliveryRow, isStoredFirst = false): Promise<void> {
+    const known = this.#parts.pending.get(row._id);
     if (known !== undefined) return known.storing ?? known.settle.promise;
-    const item = freshItem(row, this.#nowMs());
+    const item = newItem(row, this.#parts.nowMs());
     if (isStoredFirst) void this.#storeFirst(item);
-    else this.#take(item);
+    else this.#add(item);
     return item.settle.promise;
-  }
-
-  #take(item: Item): void {
-    this.#queue.add(item);
-    this.#pump();
-  }
-
-  async #storeFirst(item: Item): Promise<void> {
-    this.#queue.hold(item);
-    if (await storeWaiting(this.#deps, item)) this.#take(item);
-    else this.#queue.forget(item);
   }
 
   /** Reads what is due in the store; resolves when it is known whether there is something. */
   start(): Promise<void> {
-    return this.#attend();
+    return this.#upkeep.run();
   }
 
-  /** The store has something new for it. False when it is just being given back, or lost: wake the endpoint then. */
+  /** The store has something new for it. False when it is just being given back, or lost: make the endpoint due then. */
   nudge(): boolean {
-    this.#backlog.lookAnew();
-    void this.#attend();
-    return this.#state === "open" && !this.#tenure.isLost;
+    const { backlog, state, lease } = this.#parts;
+    backlog.lookAnew();
+    void this.#upkeep.run();
+    return state.phase === "open" && !lease.isLost;
   }
 
-  /** Its configuration may have changed. */
+  /** The endpoint's configuration may have changed. */
   refresh(): void {
-    this.#tenure.expire();
-    void this.#attend();
+    this.#parts.lease.expire();
+    void this.#upkeep.run();
   }
 
   /** Finishes what is under way and gives the endpoint back. */
-  letGo(): void {
-    this.#letsGo = true;
-    this.#drain();
-    void this.#attend();
+  release(): void {
+    this.#parts.state.isReleased = true;
+    this.#storing.drain();
+    void this.#upkeep.run();
   }
 
   /** To be called every 100 ms or so. */
   tick(): void {
-    const now = this.#nowMs();
-    const limitMs = this.#patience.limitMs(now);
-    this.#spill(now - limitMs);
-    for (const item of this.#queue.unstoredUnderWay(now - limitMs)) void this.#storeWaiting(item);
-    this.#backlog.tick(now);
+    const { allowance, backlog, nowMs } = this.#parts;
+    const now = nowMs();
+    this.#storing.storeOlder(now - allowance.limitMs(now));
+    backlog.tick(now);
     this.#waiting.admit();
-    void this.#attend();
+    void this.#upkeep.run();
   }
 
-  #nowMs(): number {
-    return this.#deps.clock.now().getTime();
+  #add(item: Item): void {
+    this.#parts.pending.add(item);
+    this.#sending.begin();
   }
 
-  #isServing(): boolean {
-    const isWanted = !this.#tenure.isResting() && !this.#isGone;
-    return this.#state === "open" && !this.#letsGo && isWanted && this.#tenure.mayBegin();
+  async #storeFirst(item: Item): Promise<void> {
+    const { pending } = this.#parts;
+    pending.expect(item);
+    if (await this.#storing.storePending(item)) this.#add(item);
+    else pending.remove(item);
   }
 
-  /** Whether it should read more of what is due. */
-  #isShort(): boolean {
-    return this.#backlog.isBehind && this.#isServing() && this.#queue.waiting < this.#tenure.row.max_in_flight;
-  }
-
-  #pump(): void {
-    while (this.#isServing() && this.#queue.waiting > 0 && this.#queue.underWay < this.#tenure.row.max_in_flight) {
-      if (!this.#queue.hasNext()) break; // all that wait are of subjects that are under way
-      const waitMs = this.#pace.take(this.#nowMs());
-      if (waitMs > 0) return this.#pumpIn(waitMs);
-      const item = this.#queue.next();
-      if (item !== null) void this.#request(item);
-    }
-    if (this.#isShort()) void this.#attend();
-  }
-
-  #pumpIn(ms: number): void {
-    this.#paceTimer ??= setTimeout(() => {
-      this.#paceTimer = undefined;
-      this.#pump();
-    }, ms);
-  }
-
-  async #request(item: Item): Promise<void> {
-    const { clock, send, observe } = this.#deps;
-    const { endpoint } = this.#tenure;
-    const beganMs = this.#nowMs();
-    const sent = await send(endpoint, item.row);
-    const { status, due_at: dueAt } = sent.concluded;
-    this.#queue.ended(item);
-    this.#patience.ended(this.#nowMs(), { beganMs, waiting: this.#queue.waiting });
-    const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
-    if (item.row.event_type !== "webhook.test") this.#tenure.tell(healthAfter(this.#tenure.health, end));
-    if (dueAt !== null) this.#backlog.retryAt(dueAt);
-    observe(endpoint.row, item.row, sent);
-    void storeOutcome(this.#deps, item, sent).then(() => this.#queue.forget(item));
-    if (!sent.isGone) return this.#pump();
-    this.#isGone = true;
-    await disableGone(this.#deps, endpoint.row);
-    this.refresh();
-  }
-
-  /** What has waited in memory since then waits in the store from now on; what it is. */
-  #spill(sinceMs: number): Item[] {
-    const items = this.#queue.takeUnstored(sinceMs);
-    if (items.length > 0) this.#backlog.grow();
-    for (const item of items) void this.#storeWaiting(item);
-    return items;
-  }
-
-  async #storeWaiting(item: Item): Promise<void> {
-    await storeWaiting(this.#deps, item);
-    this.#backlog.grow(); // a read that began before it was stored has missed it
-  }
-
-  /** Takes nothing more to send: what waits is, or will be, in the store. */
-  #drain(): Item[] {
-    const items = this.#spill(Number.POSITIVE_INFINITY);
-    this.#queue.dropWaiting();
-    return items;
-  }
-
-  /** Looks after all but the requests: the lease, what is due in the store, the end. One run at a time. */
-  async #attend(): Promise<void> {
-    if (this.#isAttending || this.#state === "closed") return;
-    this.#isAttending = true;
-    let isMore = false;
-    try {
-      isMore = await this.#attendOnce();
-      this.#failures = 0;
-    } catch (err) {
-      const { _id: endpoint } = this.#tenure.row;
-      if (this.#failures++ === 0) this.#deps.log.warn({ err, endpoint }, "webhook.lane_failed"); // the next tick tries again
-    }
-    this.#isAttending = false;
-    this.#waiting.admit();
-    if (isMore) setImmediate(() => void this.#attend());
-    else if (this.#failures === 0) this.#pump();
-  }
-
-  /** True when there is more to do at once. */
-  async #attendOnce(): Promise<boolean> {
-    if (this.#tenure.mustRenew()) await this.#renew();
-    if (this.#tenure.isLost) return this.#abandon();
-    const { row } = this.#tenure;
-    const isDisabled = row.status === "disabled";
-    if (this.#letsGo || this.#tenure.isResting()) this.#drain(); // also what a read brought in meanwhile
-    if (isDisabled && (await this.#deps.deliveries.buryPage(row._id, "endpoint disabled")) > 0) return true;
-    const isRecovering = this.#tenure.isRecovering() && !isDisabled && !this.#letsGo;
-    if (isRecovering) await this.#recover();
-    if (this.#isShort()) await this.#backlog.read(this.#queue, this.#deps.clock.now());
-    if (this.#isIdle() && !isRecovering) await this.#close();
-    return isRecovering;
-  }
-
-  async #renew(): Promise<void> {
-    const before = await this.#tenure.renew();
-    this.#isGone = false;
-    const { row } = this.#tenure;
-    if (row.rate_per_second !== before.rate_per_second) this.#pace = pace(row.rate_per_second);
-    if (row.due_changes !== before.due_changes) this.#backlog.lookAnew();
-    if (row.status !== before.status) this.#deps.announce(row);
-  }
-
-  async #recover(): Promise<void> {
-    await this.#tenure.renew({ recovery: await this.#deps.recover(this.#tenure.row) });
-    this.#backlog.grow();
-  }
-
-  #isIdle(): boolean {
-    if (this.#queue.size > 0) return false;
-    const isQuiet = this.#patience.quietMs(this.#nowMs()) >= idleMs;
-    return this.#letsGo || (isQuiet && !(this.#backlog.isBehind && this.#isServing()));
-  }
-
-  /** Gives the endpoint back until its next delivery is due; keeps it when that is now, or when it was woken meanwhile. */
-  async #close(): Promise<void> {
-    this.#state = "closing";
-    try {
-      const nextAt = await this.#nextAt();
-      const isDue = nextAt !== null && nextAt.getTime() <= this.#nowMs() && !this.#tenure.isResting();
-      if ((this.#letsGo || !isDue) && (await this.#tenure.settle(nextAt))) return this.#end();
-      await this.#renew();
-      this.#backlog.lookAnew();
-    } finally {
-      if (this.#state === "closing") this.#state = "open";
-    }
-  }
-
-  /** When somebody has to look at the endpoint again; null when not before it is woken. */
-  async #nextAt(): Promise<Date | null> {
-    const { _id, paused, status } = this.#tenure.row;
-    if (paused || status === "disabled") return null;
-    return this.#tenure.isRecovering() ? this.#deps.clock.now() : this.#deps.deliveries.nextDueAt(_id);
-  }
-
-  /** Another has taken over: it is called for what is left to it, and for outcomes that were stored after it looked. */
-  async #abandon(): Promise<boolean> {
-    await Promise.all(this.#drain().map(({ settle }) => settle.promise));
-    const isLast = this.#queue.size === 0;
-    if (this.#backlog.isBehind || isLast) await this.#deps.handOver(this.#tenure.row._id);
-    this.#backlog.leave();
-    if (isLast) this.#end();
-    return false;
-  }
-
-  #end(): void {
-    this.#state = "closed";
-    clearTimeout(this.#paceTimer);
-    this.#waiting.admit();
-    this.closed.resolve();
+  #isWorthWaiting(): boolean {
+    const { state, allowance, backlog, nowMs } = this.#parts;
+    return state.isServing() && allowance.isWorthWaiting(nowMs(), backlog.behindMs(nowMs()));
   }
 }

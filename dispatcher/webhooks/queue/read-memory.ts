@@ -1,10 +1,10 @@
 /**
- * What lanes have read of the store and have in memory, over all lanes, in characters of bodies (one byte each, or two).
- * Nobody waits for room, which a lane whose endpoint hangs might hold: all lanes read less at a time instead.
+ * Memory for what all endpoint queues have read of the store, in characters of bodies (one or two bytes each). Nobody waits
+ * for it, as a queue whose endpoint hangs might keep it: when it is used up, all queues read less at a time.
  */
 export type ReadMemory = {
   add: (characters: number) => void;
-  /** How much a lane may read at a time now. */
+  /** How much an endpoint queue may read at a time now. */
   page: () => number;
 };
 

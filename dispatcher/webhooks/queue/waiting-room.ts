@@ -2,37 +2,37 @@ export type WaitingRoomDeps = {
   nowMs: () => number;
   /** How many deliveries would be taken now. */
   room: () => number;
-  /** How many may be expected to be taken within a second. */
+  /** How many will probably be taken within a second. */
   perSecond: () => number;
   /** Whether there will be room soon. */
-  isHopeful: () => boolean;
+  isWorthWaiting: () => boolean;
 };
 
-/** Those who bring fresh deliveries to a lane, and wait for room in order of coming. */
+/** Callers that have new deliveries for an endpoint queue and wait for room, in the order in which they came. */
 export type WaitingRoom = {
-  /** Resolves when there is room for so many, or for `most` of more. Null when there is, or it is not worth waiting for. */
+  /** Resolves when there is room for `count` deliveries, at most `most`. Null when there is, or waiting is not worth it. */
   enter: (count: number, most: number) => Promise<void> | null;
-  /** To be called often: lets in those for whom there is room, and those who have waited enough. */
+  /** Lets in callers for whom there is room, and those who have waited long enough. To be called often. */
   admit: () => void;
 };
 
 const mostMs = 2_000;
 
-export const waitingRoom = ({ nowMs, room, perSecond, isHopeful }: WaitingRoomDeps): WaitingRoom => {
+export const waitingRoom = ({ nowMs, room, perSecond, isWorthWaiting }: WaitingRoomDeps): WaitingRoom => {
   const waiting: { count: number; sinceMs: number; letIn: () => void }[] = [];
   const ahead = (): number => waiting.reduce((sum, { count }) => sum + count, 0);
   return {
     enter: (count, most) => {
       const wanted = Math.min(count, most);
       const isFree = waiting.length === 0 && room() >= wanted;
-      if (isFree || ahead() + count > perSecond() || !isHopeful()) return null;
+      if (isFree || ahead() + count > perSecond() || !isWorthWaiting()) return null;
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.push({ count: wanted, sinceMs: nowMs(), letIn: resolve });
       return promise;
     },
     admit: () => {
       let left = room();
-      const enough = isHopeful() ? nowMs() - mostMs : Number.POSITIVE_INFINITY;
+      const enough = isWorthWaiting() ? nowMs() - mostMs : Number.POSITIVE_INFINITY;
       for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
         if (first.count > left && first.sinceMs > enough) return;
         waiting.shift();

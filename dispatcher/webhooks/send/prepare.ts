@@ -16,7 +16,7 @@ export type Prepared = {
   headers: Readonly<Record<string, string>>;
 };
 
-/** Readies an endpoint once for many requests; or why none can be made to it. */
+/** Prepares an endpoint once for many requests; or says why none can be made to it. */
 export const prepare = (row: WebhookRow, unseal: Unseal): Prepared | { row: WebhookRow; problem: string } => {
   const url = URL.parse(row.url);
   if (url === null) return { row, problem: "the url is no address" };
@@ -33,6 +33,6 @@ export const prepare = (row: WebhookRow, unseal: Unseal): Prepared | { row: Webh
       ),
     };
   } catch {
-    return { row, problem: "a secret cannot be opened" }; // told in each delivery's row: the key ring lacks its key
+    return { row, problem: "a secret cannot be opened" }; // each delivery's row says so: the key ring lacks the key
   }
 };

@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
 import { retryAfter } from "#core/domain/retry-after.ts";
 import { contentTypeOf } from "#core/domain/webhooks/body.ts";
 import { nextRequestAt } from "#core/domain/webhooks/retry.ts";
@@ -8,7 +9,8 @@ import { signatureHeaders } from "#core/domain/webhooks/signature.ts";
 import type { BodyTemplates, Rendered } from "#core/runtime/templates/body-templates.ts";
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
-import type { Concluded, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { DeliveryResult, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { GuardedClient, GuardedReply } from "../../net/guarded/client.ts";
 import type { Prepared, prepare } from "./prepare.ts";
 
@@ -19,10 +21,13 @@ export type SendDeps = {
   random: Random;
 };
 
-/** One request that was made: what to store, and whether the endpoint is gone for good, which no test tells. */
-export type Sent = { concluded: Concluded; isGone: boolean };
+/** A request that was made: what to store, and whether the endpoint is gone for good, which a test never decides. */
+export type Sent = { result: DeliveryResult; isGone: boolean };
 
 export type SendWebhook = (endpoint: ReturnType<typeof prepare>, delivery: WebhookDeliveryRow) => Promise<Sent>;
+
+/** Requests to endpoints: an endpoint is prepared once for many of them. */
+export type WebhookRequests = { prepare: (row: WebhookRow) => ReturnType<typeof prepare>; send: SendWebhook };
 
 /** Source: decisions 10.3. */
 const connectTimeoutMs = 3_000;
@@ -80,7 +85,7 @@ const failed = (errorClass: WebhookErrorClass, error: string): End => ({
 
 const configuration = (problem: string): End => failed("configuration", problem);
 
-/** A fault of ours must not end the process that others' deliveries are in. */
+/** A fault of ours must not end the process, which has deliveries of others in memory. */
 const notMade = (error: unknown): End =>
   configuration(`the request could not be made: ${error instanceof Error ? error.name : "unknown"}`);
 
@@ -111,12 +116,13 @@ const headersOf = (
 const keysAt = (key: KeyObject, previous: Prepared["previous"], at: Date): [KeyObject, ...KeyObject[]] =>
   previous !== null && previous.expiresAt > at ? [key, previous.key] : [key];
 
-const longestRetryMs = 86_400_000; // decisions 10.3: `Retry-After` is honoured up to 24 h
+/** The longest wait that a `Retry-After` may ask for. Source: decisions 10.3. */
+const longestRetryMs = dayMs;
 
 const endOf = (reply: GuardedReply, now: Date): End => {
   if (reply.kind !== "answered") return failed(reply.errorClass, reply.reason);
   const { status, broken } = reply;
-  const refused = classOf(status); // said before the body, whatever becomes of that
+  const refused = classOf(status); // the status counts, whatever becomes of the body
   return {
     status,
     excerpt: excerptOf(reply.body),
@@ -134,7 +140,7 @@ const classOf = (status: number): WebhookErrorClass | null => {
   return status >= 500 ? "server_error" : "client_error";
 };
 
-/** The database keeps no NUL. */
+/** Without NUL, which the database does not store. */
 const excerptOf = (body: Buffer): string => body.toString("utf8").replaceAll("\0", "").slice(0, 1000);
 
 type Circumstances = { at: Date; now: Date; random: Random };
@@ -143,7 +149,7 @@ const sentOf = (delivery: WebhookDeliveryRow, end: End, { at, now, random }: Cir
   const isGone = end.errorClass === "gone";
   const requests = delivery.attempt + 1;
   const nextAt = end.errorClass === null || isGone ? null : nextRequestAt(requests, now, end.askedFor, random);
-  const concluded: Concluded = {
+  const result: DeliveryResult = {
     _id: delivery._id,
     status: end.errorClass === null ? "success" : nextAt === null ? "dead" : "failed",
     attempt: requests,
@@ -158,5 +164,5 @@ const sentOf = (delivery: WebhookDeliveryRow, end: End, { at, now, random }: Cir
       response_body_excerpt: end.excerpt,
     },
   };
-  return { concluded, isGone: isGone && delivery.event_type !== "webhook.test" };
+  return { result, isGone: isGone && delivery.event_type !== "webhook.test" };
 };

@@ -85,10 +85,10 @@ describe("a dispatcher of webhooks that is killed", function () {
     const { publish } = eventPublisher({ publisher: publisher(nats), subjects: subjects(prefix) });
     return publish(tenantId, [groupedEvent(app._id, n)]);
   };
-  /** Posts others, one after another, until the first ones come again: they are to come in their company. */
+  /** Posts others, one after another, until the first ones come again: they are to come among the others. */
   const comeAgain = async (first: readonly string[]): Promise<number> => {
     let posted = first.length;
-    const times = (id: string) => arrivals("grouped").filter(({ holds }) => holds.includes(id)).length;
+    const times = (id: string) => arrivals("grouped").filter(({ eventIds }) => eventIds.includes(id)).length;
     const haveCome = async (): Promise<boolean> => {
       await postGrouped(posted++);
       return first.every((id) => times(id) >= 2);
@@ -96,11 +96,11 @@ describe("a dispatcher of webhooks that is killed", function () {
     await until(haveCome, takenOverMs);
     return posted;
   };
-  /** The events of a batch that came again under another id, or in other company. */
+  /** The events of a batch that came again under another id, or among other events. */
   const regrouped = (): string[] => {
     const ids = new Map<string, string>();
-    return arrivals("grouped").flatMap(({ eventId, holds }) =>
-      holds.filter((id) => {
+    return arrivals("grouped").flatMap(({ eventId, eventIds }) =>
+      eventIds.filter((id) => {
         const first = ids.get(id) ?? eventId;
         ids.set(id, first);
         return first !== eventId;
@@ -157,11 +157,11 @@ describe("a dispatcher of webhooks that is killed", function () {
     await killDuringRequest();
     await killBeforeWrite();
     await killAfterBatch();
-    const first = arrivals("grouped").at(1)?.holds ?? [];
+    const first = arrivals("grouped").at(1)?.eventIds ?? [];
     const posted = await comeAgain(first);
     const streamed = await stream.stop();
 
-    await until(() => new Set(arrivals("grouped").flatMap(({ holds }) => holds)).size === posted, takenOverMs);
+    await until(() => new Set(arrivals("grouped").flatMap(({ eventIds }) => eventIds)).size === posted, takenOverMs);
     expect(first).to.have.length.above(0);
     expect(regrouped()).to.deep.equal([]);
 

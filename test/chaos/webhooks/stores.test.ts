@@ -9,7 +9,7 @@ import { auditInbox, type InboxAudit } from "../../support/webhooks/inbox.ts";
 import { addEndpoint, deliveriesBecome } from "../../support/webhooks/traffic.ts";
 
 const outageMs = 4_000;
-/** For what a store that was away has held up. */
+/** For what had to wait for a store that was away. */
 const recoveredMs = 45_000;
 
 const startServers = () => privateServers({ mongodb: true, nats: true, redis: true });
@@ -70,12 +70,12 @@ describe("webhooks during which a store is killed and comes back", function () {
     expect(audit).to.deep.equal({ missed: [], repeated: 0, mostTimes: 1, ids: posted });
   });
 
-  it("are held up by JetStream, and none is lost or repeated", async () => {
+  it("wait for JetStream, and none is lost or repeated", async () => {
     const { audit, posted } = await sendDespite("nats");
     expect(audit).to.deep.equal({ missed: [], repeated: 0, mostTimes: 1, ids: posted });
   });
 
-  it("are held up by MongoDB, and none is lost or repeated", async () => {
+  it("wait for MongoDB, and none is lost or repeated", async () => {
     const { audit, posted } = await sendDespite("mongodb");
     expect(audit).to.deep.equal({ missed: [], repeated: 0, mostTimes: 1, ids: posted });
   });

@@ -117,14 +117,14 @@ describe("a message on its way from the REST call to the provider", function () 
   });
 
   it("speaks a subscription's own language, else the one that its user has at the time of sending", async () => {
-    const [his, own] = [aToken(), aToken()];
+    const [theirs, own] = [aToken(), aToken()];
     const externalId = `ext-${aToken()}`;
     const app = `/v1/apps/${sending.system.app._id}`;
     const { subscriptions } = await ask("POST", `${app}/users`, {
       external_id: externalId,
       language: "en",
       subscriptions: [
-        { channel: "ios_push", token: his },
+        { channel: "ios_push", token: theirs },
         { channel: "ios_push", token: own, language: "fr" },
       ],
     });
@@ -134,7 +134,7 @@ describe("a message on its way from the REST call to the provider", function () 
       sending.apns.log.clear();
       await ended(await sendTo({ include_external_ids: [externalId] }, { contents }));
       const texts = new Map(sending.apns.log.page().map(({ address, body }) => [address, JSON.parse(body) as Alert]));
-      return [his, own].map((address) => texts.get(address)?.aps.alert.body);
+      return [theirs, own].map((address) => texts.get(address)?.aps.alert.body);
     };
     expect(await heard()).to.deep.equal(["Hello", "Salut"]);
     await ask("PATCH", `${app}/users/by/external_id/${externalId}`, { language: "de-CH" });

@@ -1,7 +1,8 @@
 import type { Db } from "mongodb";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { appRemoval } from "#core/storage/apps/removal.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { appRemoval, removals } from "#core/storage/work/removals.ts";
+import { removals } from "#core/storage/work/removals.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { aToken, post, type Sending, seedDevices, send } from "../system/sending.ts";

@@ -1,5 +1,5 @@
 import type { Db, Document, Sort } from "mongodb";
-import { allCollections } from "#core/storage/mongo/all.ts";
+import { allCollections } from "#core/storage/collections.ts";
 import { until } from "../until.ts";
 import type { RecordedQuery } from "./record-queries.ts";
 

@@ -125,7 +125,7 @@ export const anApiKey = (
 /** What is stored of a token. */
 export const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
 
-/** A user with an external id of his own. */
+/** A user with an external id of their own. */
 export const aUser = (over: Partial<UserRow> & Pick<UserRow, "tenant_id" | "app_id">): UserRow => {
   const id = over._id ?? newId("user", new Date());
   const externalId = over.external_id === undefined ? `ext-${id}` : over.external_id;

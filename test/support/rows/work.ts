@@ -4,7 +4,7 @@ import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
-import type { Hold } from "../../../dispatcher/work/lease.ts";
+import type { Lease } from "../../../dispatcher/work/lease.ts";
 import type { Suspensions } from "../../../dispatcher/work/suspensions.ts";
 
 /** The instant at which the builders' things were made. */
@@ -105,12 +105,12 @@ export const anApp = (change: Partial<AppRow> = {}): AppRow => ({
 export const suspensionsOf = (...suspended: readonly string[]): Suspensions => ({
   has: (tenantId) => suspended.includes(tenantId),
   during: (_, work) => work(new AbortController().signal),
-  hold: (_, giveBack) => giveBack(new Date(noon.getTime() + 60_000)),
+  defer: (_, giveBack) => giveBack(new Date(noon.getTime() + 60_000)),
   onResume: () => undefined,
 });
 
-/** A lease that is held for ever, or as the test says. */
-export const aHold = (change: Partial<Hold> = {}): Hold => ({ isLost: () => false, isOver: () => false, ...change });
+/** A lease that is never lost, or as the test says. */
+export const aLease = (change: Partial<Lease> = {}): Lease => ({ isLost: () => false, isOver: () => false, ...change });
 
 /** A clock that tests move by hand. */
 export const handClock = (start = noon) => {

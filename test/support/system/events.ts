@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AckPolicy } from "@nats-io/jetstream";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
-import { eventStream } from "#core/queue/topology.ts";
+import { eventStream } from "#core/queue/jetstream/topology.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 
 /** What an installation published, from the moment of asking on. */

@@ -1,17 +1,21 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
+import type { Db } from "mongodb";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { handOver } from "../../../dispatcher/webhooks/history/hand-over.ts";
+import { sweepAfter } from "#core/storage/work/due.ts";
 import { deliveryOf, written } from "../../../dispatcher/webhooks/match/delivery.ts";
-import { type Lanes, type LanesDeps, lanes } from "../../../dispatcher/webhooks/queue/queues.ts";
+import { prepare } from "../../../dispatcher/webhooks/send/prepare.ts";
 import type { SendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
+import {
+  type EndpointQueues,
+  type EndpointQueuesDeps,
+  endpointQueues,
+} from "../../../dispatcher/webhooks/share/endpoint-queues.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { suspensionsOf } from "../rows/work.ts";
-import { testServers } from "../servers/servers.ts";
+import { testDatabase } from "../servers/database.ts";
 import { until } from "../until.ts";
 
 const clock = { now: () => new Date() };
@@ -19,7 +23,7 @@ const answered = { duration_ms: 1, error_class: null, error: null, response_body
 
 /** A request that the endpoint accepts. */
 export const succeed: SendWebhook = async (_endpoint, { _id, attempt }) => ({
-  concluded: {
+  result: {
     _id,
     attempt: attempt + 1,
     status: "success",
@@ -30,41 +34,33 @@ export const succeed: SendWebhook = async (_endpoint, { _id, attempt }) => ({
   isGone: false,
 });
 
-/** Offers deliveries that are made already. */
-export const offer = (some: Lanes, endpoint: WebhookRow, rows: readonly WebhookDeliveryRow[]): Promise<void> =>
-  some.offer(endpoint, rows.length, () => rows);
+/** Shares deliveries that are made already. */
+export const share = (
+  queues: EndpointQueues,
+  endpoint: WebhookRow,
+  rows: readonly WebhookDeliveryRow[],
+): Promise<void> => queues.share(endpoint, rows.length, () => rows);
 
-/** Lanes on a real database of their own, with requests that always succeed. To be made inside of a `describe`. */
-export const laneTests = (name: string) => {
-  let mongo: MongoClient;
-  let db: Db;
+/** EndpointQueues on a real database of their own, with requests that always succeed. To be made inside of a `describe`. */
+export const endpointQueueTests = (name: string) => {
+  const db = testDatabase(name);
   let made = 0;
-  let running: Lanes[] = [];
+  let running: EndpointQueues[] = [];
 
-  before(async () => {
-    const { mongodbUrl } = await testServers();
-    mongo = await MongoClient.connect(mongodbUrl);
-    db = mongo.db(`test_${name}_${process.pid}`);
-    await ensureIndexes(db);
-  });
   afterEach(async () => {
     await Promise.all(running.map((one) => one.stop(AbortSignal.timeout(10_000))));
     running = [];
   });
-  after(async () => {
-    await db.dropDatabase();
-    await mongo.close();
-  });
 
-  const work = () => webhookWork(db);
+  const work = () => webhookWork(db());
   const endpointNow = ({ _id }: WebhookRow) => work().rows.findOne({ _id });
   return {
     work,
     endpointNow,
-    deliveries: () => webhookDeliveries(db),
-    deliveriesOf: ({ _id }: WebhookRow) => webhookDeliveries(db).rows.find({ endpoint_id: _id }).toArray(),
+    deliveries: () => webhookDeliveries(db()),
+    deliveriesOf: ({ _id }: WebhookRow) => webhookDeliveries(db()).rows.find({ endpoint_id: _id }).toArray(),
     /** Waits until an endpoint was given back: it is kept for 2 s after its last request. */
-    isLetGo: (endpoint: WebhookRow) => until(async () => (await endpointNow(endpoint))?.lease === null, 20_000),
+    isGivenBack: (endpoint: WebhookRow) => until(async () => (await endpointNow(endpoint))?.lease === null, 20_000),
     anEndpoint: async (over: Partial<WebhookRow> = {}): Promise<WebhookRow> => {
       const row = aWebhook({ _id: `whk_${++made}`, last_success_at: new Date(), ...over });
       await work().rows.insertOne({ ...row });
@@ -81,46 +77,61 @@ export const laneTests = (name: string) => {
         } as const;
         return deliveryOf(endpoint, written(makeEvent({ ...facts, subjectId })), clock.now());
       }),
-    /** The lanes of a dispatcher; what it sent, stored and rang. */
-    aDispatcher: async (over: Partial<LanesDeps> = {}) => {
-      const dispatcher = started(db, `h${running.length}`, over);
-      await dispatcher.lanes.start(AbortSignal.timeout(10_000));
-      running.push(dispatcher.lanes);
+    /** The endpoint queues of a dispatcher; what it sent and stored, and which endpoints it hinted at. */
+    aDispatcher: async (replaced: Replaced = {}) => {
+      const dispatcher = started(db(), `h${running.length}`, replaced);
+      await dispatcher.queues.start(AbortSignal.timeout(10_000));
+      running.push(dispatcher.queues);
       return dispatcher;
     },
   };
 };
 
-const started = (db: Db, holder: string, over: Partial<LanesDeps>) => {
-  const [sent, stored, rung, called]: [string[], string[], string[], string[]] = [[], [], [], []];
-  const deliveries = webhookDeliveries(db);
+type Replaced = Partial<Pick<EndpointQueuesDeps, "clock"> & { send: SendWebhook }> & {
+  deliveries?: Partial<EndpointQueuesDeps["deliveries"]>;
+};
+
+const started = (db: Db, holder: string, { send = succeed, deliveries: replaced, clock: given = clock }: Replaced) => {
+  const [sent, stored, hinted, notified]: [string[], string[], string[], string[]] = [[], [], [], []];
+  const { keep, record, ...reads } = webhookDeliveries(db);
   const endpoints = webhookWork(db);
-  const ring = async (id: string) => rung.push(id);
-  const send = over.send ?? succeed;
-  const some = lanes({
-    endpoints,
-    deliveries,
-    keep: async (row) => {
-      stored.push(row.status);
-      await deliveries.keep([row]);
+  let notify: (endpointId: string) => void = () => {};
+  const queues = endpointQueues({
+    endpoints: {
+      ...endpoints,
+      makeDueAndHint: async (id) => {
+        await endpoints.makeDue([id], sweepAfter(clock.now()));
+        hinted.push(id);
+      },
+      notifyHolder: (id) => void notified.push(id),
+      onNotice: async (listener) => {
+        notify = listener;
+        return () => {};
+      },
+      announce: () => {},
     },
-    record: async (concluded) => deliveries.record([concluded]),
+    deliveries: {
+      ...reads,
+      keep: async (row) => {
+        stored.push(row.status);
+        await keep([row]);
+      },
+      record: (result) => record([result]),
+      recover: async () => expect.fail("nothing is to be recovered"),
+      ...replaced,
+    },
+    requests: {
+      prepare: (row) => prepare(row, () => "whsec_AAAA"),
+      send: (endpoint, delivery) => {
+        sent.push(delivery._id);
+        return send(endpoint, delivery);
+      },
+    },
+    health: { observe: () => {} },
     suspensions: suspensionsOf(),
-    unseal: () => "whsec_AAAA",
-    recover: async () => expect.fail("nothing is to be recovered"),
-    handOver: (id) => handOver({ endpoints, ring, clock }, id),
-    ring,
-    callHolder: (id) => called.push(id),
-    announce: () => {},
-    observe: () => {},
     holder,
     log: createLog({ program: "dispatcher", level: "fatal" }),
-    clock,
-    ...over,
-    send: (endpoint, delivery) => {
-      sent.push(delivery._id);
-      return send(endpoint, delivery);
-    },
+    clock: given,
   });
-  return { lanes: some, sent, stored, rung, called };
+  return { queues, sent, stored, hinted, notified, notify: (id: string) => notify(id) };
 };

@@ -7,15 +7,15 @@ export type Arrival = {
   n: number;
   eventId: string;
   /** Ids of the events in it: of a batch, each. */
-  holds: string[];
+  eventIds: string[];
   attempt: number;
   at: Date;
 };
 
-/** What a path answers; a promise holds the answer back. */
+/** What a path answers; a promise delays the answer. */
 export type Answer = () => number | Promise<number>;
 
-/** A receiver in the process of the test: it answers 200, or what a path was told to. */
+/** A receiver in the process of the test: it answers 200, or what a path is set to. */
 export type Inbox = {
   url: string;
   arrivals: (path: string) => readonly Arrival[];
@@ -66,7 +66,7 @@ const serve = async (path: Path, request: IncomingMessage, response: ServerRespo
   path.arrivals.push({
     n: Number(/"bench_n":(\d+)/.exec(body)?.[1] ?? Number.NaN),
     eventId: String(request.headers["webhook-id"]),
-    holds: [...body.matchAll(/"id":"(evt_\w+)"/g)].map(([, id = ""]) => id),
+    eventIds: [...body.matchAll(/"id":"(evt_\w+)"/g)].map(([, id = ""]) => id),
     attempt: Number(request.headers["service-attempt"]),
     at: came,
   });

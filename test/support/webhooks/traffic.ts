@@ -7,7 +7,7 @@ import { testKeyRing } from "../rows/fixtures.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import type { System } from "../system/system.ts";
 
-/** A custom event as a caller posts it; `n` tells it from the others of its test, here and where it arrives. */
+/** A custom event as a caller posts it; `n` is its number in its test, here and where it arrives. */
 export type PostedEvent = { id: string; name: string; external_id: string; properties: { bench_n: number } };
 
 /** What every program needs so that endpoints on loopback may be sent to. */

@@ -17,6 +17,30 @@ const forbidden = [
   },
   { it: "core that imports a program", file: "core/queue/planted.ts", imports: "../../dispatcher/plan.ts" },
   { it: "core that reads settings", file: "core/runtime/planted.ts", imports: "#config/shared.ts" },
+  { it: "a schema that imports a decision", file: "core/schema/planted.ts", imports: "../domain/ids.ts" },
+  { it: "a schema that knows a channel", file: "core/schema/planted.ts", imports: "#core/channels/email/render.ts" },
+  { it: "a decision that knows a channel", file: "core/domain/planted.ts", imports: "../channels/email/render.ts" },
+  {
+    it: "what a program stands on that reads a store",
+    file: "core/runtime/process/planted.ts",
+    imports: "../../storage/mongo/connect.ts",
+  },
+  { it: "what a program stands on that publishes", file: "core/runtime/planted.ts", imports: "../queue/outbox.ts" },
+  {
+    it: "what all nouns are stored by that knows one of them",
+    file: "core/storage/mongo/planted.ts",
+    imports: "../people/users.ts",
+  },
+  {
+    it: "the work on documents that knows one of them",
+    file: "core/storage/work/planted.ts",
+    imports: "#core/storage/messages/chunks.ts",
+  },
+  {
+    it: "the work on documents that reads the list",
+    file: "core/storage/work/planted.ts",
+    imports: "../collections.ts",
+  },
   { it: "the apiserver that imports the dispatcher", file: "apiserver/planted.ts", imports: "../dispatcher/plan.ts" },
   { it: "the dispatcher that imports the operator", file: "dispatcher/planted.ts", imports: "../operator/main.ts" },
   {
@@ -64,7 +88,7 @@ describe("the dependency rule", function () {
   for (const { it: what, file, imports } of forbidden) {
     it(`refuses ${what}`, async () => {
       expect(await lint(file, `import * as planted from "${imports}";\nexport const used = planted;\n`)).to.include(
-        "no-restricted-imports",
+        "(no-restricted-imports)",
       );
     });
   }
@@ -74,6 +98,6 @@ describe("the dependency rule", function () {
       "dispatcher/planted.ts",
       'import * as planted from "#core/domain/ids.ts";\nexport const used = planted;\n',
     );
-    expect(found).not.to.include("no-restricted-imports");
+    expect(found).to.include("Found 0 warnings and 0 errors");
   });
 });

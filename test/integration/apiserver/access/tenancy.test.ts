@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
+import { allCollections } from "#core/storage/collections.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { routes } from "../../../../apiserver/features.ts";
 import { type Installation, installation } from "../../../support/api/api.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
+import { until } from "../../../support/until.ts";
 
 describe("tenancy", () => {
   let site: Installation;
@@ -35,6 +39,7 @@ describe("tenancy", () => {
     const row = { tenant_id: theirs.tenant._id, endpoint_id: ids["webhookId"] ?? "", _id: "whd_theirs" };
     const delivery = aWebhookDelivery(anEnvelope({ app_id: theirs.app._id }), row);
     await site.db.collection<WebhookDeliveryRow>("webhook_deliveries").insertOne(delivery);
+    await until(isQuiet, 10_000);
   });
   after(() => site.close());
 
@@ -46,11 +51,18 @@ describe("tenancy", () => {
     const body = { name: "match", content_state_schema: { type: "object", properties: {} } };
     return (await site.api.call("POST", `/v1/apps/${app._id}/live-activities/types`, { token, body })).body.id;
   };
-  const everything = async () => {
-    const names = ["messages", "users", "subscriptions", "webhooks", "webhook_deliveries", "live_activity_types"];
-    return Promise.all(
-      names.map((name) => site.db.collection(name).find({ tenant_id: theirs.tenant._id }).sort({ _id: 1 }).toArray()),
+  /** All that is theirs, in every collection whose documents are somebody's. */
+  const everything = () =>
+    Promise.all(
+      allCollections
+        .filter(({ owner }) => owner.kind !== "installation")
+        .map(({ name }) => site.db.collection(name).find({ tenant_id: theirs.tenant._id }).sort({ _id: 1 }).toArray()),
     );
+  /** What follows from their requests, e.g. that events were published, is written after the replies. */
+  const isQuiet = async (): Promise<boolean> => {
+    const before = await everything();
+    await sleep(500);
+    return isDeepStrictEqual(await everything(), before);
   };
 
   // What a key of ours tries: their app in the path, and our own app with the ids of what is theirs.

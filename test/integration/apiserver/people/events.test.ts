@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream } from "#core/queue/topology.ts";
+import { eventStream } from "#core/queue/jetstream/topology.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope, EventKind } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import { targets } from "#core/storage/messages/targets.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { aliasKey } from "#core/storage/people/users.ts";

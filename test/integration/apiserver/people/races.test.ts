@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
 import { systemClock } from "#core/domain/clock.ts";
 import type { UpdateUser } from "#core/schema/people/user.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
 import { type RemovalRow, removals } from "#core/storage/work/removals.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream, planStream } from "#core/queue/topology.ts";
+import { eventStream, planStream } from "#core/queue/jetstream/topology.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";

@@ -117,7 +117,7 @@ describe("deliveries of a webhook that are sent again", () => {
           throw new Error("killed");
         },
       },
-      wake: webhookWork(site.db).wake,
+      wake: webhookWork(site.db).makeDue,
       ring: () => expect.fail("it was killed before"),
       limit: async () => {},
       clock: { now: () => new Date() },

@@ -1,7 +1,7 @@
 import { AckPolicy, DiscardPolicy, RetentionPolicy } from "@nats-io/jetstream";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import type { StreamSpec } from "#core/queue/topology.ts";
+import type { StreamSpec } from "#core/queue/jetstream/topology.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog, type Log } from "#core/runtime/process/log.ts";
 

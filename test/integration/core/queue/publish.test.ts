@@ -6,8 +6,8 @@ import { eventPublisher, gatheredEvents } from "#core/queue/events.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { eventBatchesPerTenant, eventStream, planStream, webhookStream } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
-import { eventBatchesPerTenant, eventStream, planStream, webhookStream } from "#core/queue/topology.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
@@ -105,7 +105,7 @@ describe("queue over NATS", function () {
   });
 
   describe("eventPublisher", () => {
-    it("sends events of one tenant together, at most 100 or 64 KiB, every one once", async () => {
+    it("sends events of one tenant in batches of at most 100 or 64 KiB, every one once", async () => {
       await nats.jsm.streams.delete("batch-events").catch(() => false);
       await ensureStream(nats.jsm, eventStream("batch"));
       const events = [

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { planStream } from "#core/queue/topology.ts";
+import { planStream } from "#core/queue/jetstream/topology.ts";
 import { testDir } from "../../../../dev/paths.ts";
 import { freePorts } from "../../../../dev/servers/free-ports.ts";
 import { startNats } from "../../../../dev/servers/nats.ts";
@@ -73,7 +73,7 @@ describe("copies of a stream", function () {
   });
 });
 
-/** Three servers that keep streams together. */
+/** Three servers of one cluster. */
 const startCluster = async () => {
   await mkdir(testDir, { recursive: true });
   const dir = await mkdtemp(join(testDir, "cluster-"));

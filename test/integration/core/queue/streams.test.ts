@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventBatchesPerTenant, eventStream, planStream, type StreamSpec } from "#core/queue/topology.ts";
+import { eventBatchesPerTenant, eventStream, planStream, type StreamSpec } from "#core/queue/jetstream/topology.ts";
 import { streamsPart } from "../../../../dispatcher/work/streams.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
@@ -107,7 +107,7 @@ describe("the stream of events of an older release", function () {
     await nats.nc.flush();
   };
 
-  it("gets a share for each tenant, and keeps what it held", async () => {
+  it("gets a share for each tenant, and keeps what is in it", async () => {
     for (let n = 0; n < 20; n++) await publisher(nats).publish(`${prefix}.events.app_1.delivery.sent`, []);
     expect(await ensureStream(nats.jsm, eventStream(prefix))).to.equal("updated");
     const { config, state } = await info();
@@ -129,19 +129,19 @@ describe("the stream of events of an older release", function () {
   });
 
   it("loses nothing when it holds more than a share, and has its limit once that is done", async () => {
-    const held = eventBatchesPerTenant + 100;
-    for (let n = 0; n < held; n++) nats.nc.publish(`${prefix}.events.app_1.delivery.sent`, "[]");
-    await until(async () => (await info()).state.messages === held);
+    const stored = eventBatchesPerTenant + 100;
+    for (let n = 0; n < stored; n++) nats.nc.publish(`${prefix}.events.app_1.delivery.sent`, "[]");
+    await until(async () => (await info()).state.messages === stored);
     const { log } = keptLog();
     const part = streamsPart({ ensure: [() => ensureStream(nats.jsm, eventStream(prefix))], everyMs: 50, log });
     await part.start(new AbortController().signal);
     const limit = async () => (await info()).config.max_msgs_per_subject;
-    expect([await limit(), (await info()).state.messages]).to.deep.equal([held, held]);
+    expect([await limit(), (await info()).state.messages]).to.deep.equal([stored, stored]);
     expect(await publisher(nats).publish(`${prefix}.events.ten_2`, [])).to.equal("published");
     await take(200);
     await until(async () => (await limit()) === eventBatchesPerTenant);
     await part.stop(new AbortController().signal);
-    expect((await info()).state.messages).to.equal(held - 199);
+    expect((await info()).state.messages).to.equal(stored - 199);
   });
 });
 
@@ -162,7 +162,7 @@ describe("a tenant whose hints all fail", function () {
     await nats.close();
   });
   for (const { spec, consumer, subject } of streams) {
-    it(`does not hold up another's in the stream ${spec.stream.name.replace(prefix, "")}`, async () => {
+    it(`leaves room for another's in the stream ${spec.stream.name.replace(prefix, "")}`, async () => {
       nats = await openQueue((await testServers()).natsUrl, spec);
       const waiting = async () => (await nats.jsm.streams.info(spec.stream.name)).state.messages;
       for (let n = 0; n < 1_200; n++) nats.nc.publish(`${subject}.ten_1`, "{}");

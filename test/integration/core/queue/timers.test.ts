@@ -4,7 +4,7 @@ import { systemClock } from "#core/domain/clock.ts";
 import { Unavailable } from "#core/errors.ts";
 import { timerSource, timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import { longAgo } from "#core/storage/mongo/collection.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { dueIndex } from "#core/storage/work/due.ts";
@@ -25,7 +25,7 @@ describe("timers", function () {
   let parts: Part[] = [];
   let lines: Line[] = [];
   let metrics = testMetrics().queue;
-  let rung: { id: string; at: number; by: string; tenant: string }[] = [];
+  let handled: { id: string; at: number; by: string; tenant: string }[] = [];
 
   before(async () => {
     const { mongodbUrl } = await testServers();
@@ -34,7 +34,7 @@ describe("timers", function () {
     await ensureIndexes(mongo.db, [{ name: "rows", indexes: [dueIndex] }]);
   });
   beforeEach(async () => {
-    rung = [];
+    handled = [];
     await rows.deleteMany({});
     await mongo.db.collection("leases").deleteMany({});
   });
@@ -47,13 +47,13 @@ describe("timers", function () {
     await mongo.close();
   });
 
-  const run = async (holder: string, ring?: (row: Row) => Promise<void>): Promise<Part> => {
+  const run = async (holder: string, handle?: (row: Row) => Promise<void>): Promise<Part> => {
     const kept = keptLog();
     lines = kept.lines;
     metrics = testMetrics().queue;
     const note = async (row: Row): Promise<void> =>
-      void rung.push({ id: row._id, at: Date.now(), by: holder, tenant: row.tenant_id });
-    const source = timerSource<Row>({ name: "rows", collection: rows, select: ["tenant_id"], ring: ring ?? note });
+      void handled.push({ id: row._id, at: Date.now(), by: holder, tenant: row.tenant_id });
+    const source = timerSource<Row>({ name: "rows", collection: rows, select: ["tenant_id"], handle: handle ?? note });
     const part = timers({
       sources: [source],
       holder,
@@ -71,7 +71,7 @@ describe("timers", function () {
   const dueOf = async (id: string): Promise<number | null> =>
     (await rows.findOne({ _id: id }))?.due_at?.getTime() ?? null;
 
-  it("rings what is due, once, by one of two processes, and moves it on by 10 s", async () => {
+  it("handles what is due, once, by one of two processes, and moves it on by 10 s", async () => {
     await rows.insertMany([
       aRow("past", inMs(-5_000)),
       aRow("none", null),
@@ -79,22 +79,22 @@ describe("timers", function () {
       aRow("later", inMs(60_000)),
     ]);
     await Promise.all([run("p1"), run("p2")]);
-    await until(() => rung.length === 2);
+    await until(() => handled.length === 2);
     await new Promise((resolve) => setTimeout(resolve, 1_200)); // two more steps of each
-    expect(rung.map(({ id, tenant }) => `${id} ${tenant}`)).to.deep.equal(["past t", "soon t"]);
-    expect(await dueOf("past")).to.be.within((rung[0]?.at ?? 0) + 10_000, Date.now() + 10_000);
+    expect(handled.map(({ id, tenant }) => `${id} ${tenant}`)).to.deep.equal(["past t", "soon t"]);
+    expect(await dueOf("past")).to.be.within((handled[0]?.at ?? 0) + 10_000, Date.now() + 10_000);
     expect(await dueOf("none")).to.equal(null);
   });
 
-  it("rings 3,000 that come due over 3 s with a p99 lag of at most 1.5 s, each once", async () => {
+  it("handles 3,000 that come due over 3 s with a p99 lag of at most 1.5 s, each once", async () => {
     const due = new Map(Array.from({ length: 3_000 }, (_, n) => [`r${n}`, inMs(storedWithinMs + n)]));
     await rows.insertMany([...due].map(([id, at]) => aRow(id, at)));
     expect(Date.now(), "stored before the first is due").to.be.below(due.get("r0")?.getTime() ?? 0);
     await run("p1");
-    await until(() => rung.length >= 3_000, storedWithinMs + 15_000);
-    const lags = rung.map(({ id, at }) => at - (due.get(id)?.getTime() ?? 0)).toSorted((a, b) => a - b);
-    expect(new Set(rung.map(({ id }) => id)).size).to.equal(3_000);
-    expect(rung).to.have.length(3_000);
+    await until(() => handled.length >= 3_000, storedWithinMs + 15_000);
+    const lags = handled.map(({ id, at }) => at - (due.get(id)?.getTime() ?? 0)).toSorted((a, b) => a - b);
+    expect(new Set(handled.map(({ id }) => id)).size).to.equal(3_000);
+    expect(handled).to.have.length(3_000);
     expect(lags[2_970]).to.be.below(1_500);
     expect(lags[0]).to.be.at.least(0);
   });
@@ -109,7 +109,7 @@ describe("timers", function () {
     expect(plan).not.to.match(/"(Node Type|stage)":"(Sort|SORT|Seq Scan|COLLSCAN)"/);
   });
 
-  it("reads what is due in pages of 16 MB, and rings all of it", async () => {
+  it("reads what is due in pages of 16 MB, and handles all of it", async () => {
     const text = "x".repeat(3_000_000);
     await rows.insertMany(
       Array.from({ length: 6 }, (_, n) => ({ ...aRow(`r${n}`, inMs(-1_000 + n)), tenant_id: text })),
@@ -120,23 +120,23 @@ describe("timers", function () {
       most = Math.max(most, ++underWay);
       await new Promise((resolve) => setTimeout(resolve, 50)); // the whole page is under way by then
       underWay--;
-      rung.push({ id: row._id, at: 0, by: "", tenant: "" });
+      handled.push({ id: row._id, at: 0, by: "", tenant: "" });
     });
-    await until(() => rung.length === 6, 20_000);
-    expect(new Set(rung.map(({ id }) => id)).size).to.equal(6);
+    await until(() => handled.length === 6, 20_000);
+    expect(new Set(handled.map(({ id }) => id)).size).to.equal(6);
     expect(most).to.equal(5);
   });
 
-  it("leaves alone what was taken or finished while its hint was rung", async () => {
+  it("leaves alone what was taken or finished while it was handled", async () => {
     await rows.insertMany([aRow("taken", inMs(-10)), aRow("ended", inMs(-10))]);
     const until1 = inMs(0);
     const part = await run("p1", async (row) => {
-      const held = await takeLease(rows, { id: row._id, holder: "w", now: until1, leaseMs: 60_000 });
-      if (row._id === "ended") await settle(rows, { id: row._id, fence: held?.fence ?? 0, dueAt: null });
-      rung.push({ id: row._id, at: 0, by: "", tenant: "" });
+      const leased = await takeLease(rows, { id: row._id, holder: "w", now: until1, leaseMs: 60_000 });
+      if (row._id === "ended") await settle(rows, { _id: row._id, fence: leased?.fence ?? 0 }, { dueAt: null });
+      handled.push({ id: row._id, at: 0, by: "", tenant: "" });
     });
-    await until(() => rung.length === 2);
-    await part.stop(new AbortController().signal); // the page that was rung is moved on by then
+    await until(() => handled.length === 2);
+    await part.stop(new AbortController().signal); // the page that was handled is moved on by then
     expect(await dueOf("taken")).to.equal(until1.getTime() + 60_000);
     expect(await dueOf("ended")).to.equal(null);
   });
@@ -148,29 +148,29 @@ describe("timers", function () {
     await first.stop(new AbortController().signal);
     expect(await mongo.db.collection("leases").countDocuments({ "lease.holder": "p1" })).to.equal(0);
     await rows.insertOne(aRow("a", inMs(0)));
-    await until(() => rung.some(({ by }) => by === "p2"));
+    await until(() => handled.some(({ by }) => by === "p2"));
 
     await mongo.db
       .collection("leases")
       .updateOne({}, { $set: { lease: { holder: "killed", until: inMs(3_000) } }, $inc: { fence: 1 } });
     await rows.insertOne(aRow("b", inMs(0)));
-    await until(() => rung.some(({ id }) => id === "b"), 15_000); // the lease's 3 s, and a step
+    await until(() => handled.some(({ id }) => id === "b"), 15_000); // the lease's 3 s, and a step
   });
 
-  it("rings the others when one cannot be rung, which says why, is counted, and waits longer each time", async () => {
+  it("handles the others when one cannot be handled, which says why, is counted, and waits longer each time", async () => {
     const failing = "cannot";
     await rows.insertMany([
       aRow(failing, inMs(-60_000)), // the oldest: it comes first
       ...Array.from({ length: 1_500 }, (_, n) => aRow(`r${n}`, inMs(-50_000 + n))), // more than a page
     ]);
     const note = async ({ _id: id }: Row): Promise<void> => {
-      if (id === failing) throw new TypeError(`${id} be rung`);
-      rung.push({ id, at: 0, by: "", tenant: "" });
+      if (id === failing) throw new TypeError(`${id} be handled`);
+      handled.push({ id, at: 0, by: "", tenant: "" });
     };
     await run("p1", note);
-    await until(() => rung.length === 1_500, 20_000);
+    await until(() => handled.length === 1_500, 20_000);
     const aside = async () => (await rows.findOne({ _id: failing }))?.set_aside;
-    expect(await aside()).to.deep.include({ reason: "TypeError: cannot be rung", failures: 1 });
+    expect(await aside()).to.deep.include({ reason: "TypeError: cannot be handled", failures: 1 });
     expect(await dueOf(failing)).to.be.within(Date.now(), Date.now() + 10_000);
     expect(await counted()).to.equal(1);
     expect(lines.map(({ event, document, level }) => [event, document, level])).to.deep.equal([
@@ -183,49 +183,49 @@ describe("timers", function () {
     expect(await counted()).to.equal(2);
   });
 
-  it("forgets why a document was set aside once it could be rung", async () => {
+  it("forgets why a document was set aside once it could be handled", async () => {
     const aside = { reason: "Error: no", failures: 3, since: inMs(-60_000) };
     await rows.insertOne({ ...aRow("a", inMs(-1)), set_aside: aside });
     await run("p1");
-    await until(() => rung.length === 1);
+    await until(() => handled.length === 1);
     await until(async () => (await rows.findOne({ _id: "a" }))?.set_aside === undefined);
   });
 
-  it("lets whoever holds a document that could not be rung decide when it is due", async () => {
-    await rows.insertOne(aRow("held", inMs(-1)));
+  it("lets the holder of a lease on a document that could not be handled decide when it is due", async () => {
+    await rows.insertOne(aRow("leased", inMs(-1)));
     const until1 = inMs(5_000);
     await run("p1", async ({ _id: id }) => {
       await rows.updateOne({ _id: id }, { $set: { lease: { holder: "w", until: until1 }, due_at: until1 } });
       throw new Error("no");
     });
-    await until(async () => (await rows.findOne({ _id: "held" }))?.set_aside !== undefined);
-    expect(await dueOf("held")).to.equal(until1.getTime());
+    await until(async () => (await rows.findOne({ _id: "leased" }))?.set_aside !== undefined);
+    expect(await dueOf("leased")).to.equal(until1.getTime());
   });
 
-  it("rings what follows one for which alone a store seems to be away", async () => {
+  it("handles what follows one for which alone a store seems to be away", async () => {
     await rows.insertMany([
       aRow("first", inMs(-60_000)),
       ...Array.from({ length: 200 }, (_, n) => aRow(`r${n}`, inMs(-50_000 + n))),
     ]);
     await run("p1", async ({ _id: id }) => {
       if (id === "first") throw new Unavailable("JetStream");
-      rung.push({ id, at: 0, by: "", tenant: "" });
+      handled.push({ id, at: 0, by: "", tenant: "" });
     });
-    await until(() => new Set(rung.map(({ id }) => id)).size === 200, 20_000);
+    await until(() => new Set(handled.map(({ id }) => id)).size === 200, 20_000);
     expect((await rows.findOne({ _id: "first" }))?.set_aside).to.equal(undefined);
   });
 
-  it("rings again what could not be rung while a store was away, with one line in the log", async () => {
+  it("handles again what could not be handled while a store was away, with one line in the log", async () => {
     await rows.insertOne(aRow("a", inMs(-1)));
     let isAway = true;
     await run("p1", async (row) => {
       if (isAway) throw new Unavailable("JetStream");
-      rung.push({ id: row._id, at: 0, by: "", tenant: "" });
+      handled.push({ id: row._id, at: 0, by: "", tenant: "" });
     });
     await until(() => lines.length > 0);
     await new Promise((resolve) => setTimeout(resolve, 1_600)); // further failures
     isAway = false;
-    await until(() => rung.length === 1, 6_000);
+    await until(() => handled.length === 1, 6_000);
     await until(() => lines.length === 2);
     expect(lines.map(({ event }) => event)).to.deep.equal(["timers.failed", "timers.back"]);
   });

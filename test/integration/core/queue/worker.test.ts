@@ -178,7 +178,7 @@ describe("worker", function () {
     expect(calls).to.equal(1);
   });
 
-  it("finishes what is in hand when told to stop, and leaves the rest to others at once", async () => {
+  it("finishes what is in hand when it is to stop, and leaves the rest to others at once", async () => {
     let begun = 0;
     let finished = 0;
     await ensureStream(nats.jsm, patientSpec);

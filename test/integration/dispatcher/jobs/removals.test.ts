@@ -2,13 +2,17 @@ import { expect } from "chai";
 import type { Db } from "mongodb";
 import { makeEvent } from "#core/domain/events/make.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { appRemoval } from "#core/storage/apps/removal.ts";
+import { allCollections } from "#core/storage/collections.ts";
 import { eventBatches } from "#core/storage/events/batches.ts";
 import { subscriptionEvent, userCreated } from "#core/storage/people/events.ts";
+import { userRemoval } from "#core/storage/people/removal.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
-import { peopleIn, type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import { peopleIn } from "#core/storage/webhooks/people.ts";
 import { noWork } from "#core/storage/work/due.ts";
-import { appRemoval, removals, userRemoval } from "#core/storage/work/removals.ts";
+import { removals } from "#core/storage/work/removals.ts";
 import { deliveryOf, written } from "../../../../dispatcher/webhooks/match/delivery.ts";
 import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
 import { openPeopleSite, type PeopleSite } from "../../../support/system/people.ts";
@@ -111,6 +115,10 @@ describe("the removal of people and apps", function () {
     expect(rows.find(({ attempts }) => attempts.length > 0)?.attempts).to.have.length(2);
     expect(rows.filter(({ status }) => status === "pending")).to.have.length(made.length - 1);
     expect(await history.find([untouched])).to.deep.equal([untouched]);
+    for (const { name, erasure } of allCollections) {
+      if ("kept" in erasure) continue;
+      expect(JSON.stringify(await site.db.collection(name).find().toArray()), name).not.to.match(traces);
+    }
   });
 
   it("tell what was too large for JetStream when it was stored, and erase", async () => {

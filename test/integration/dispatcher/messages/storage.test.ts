@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import { audience } from "#core/storage/messages/audience.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { deliveries } from "#core/storage/messages/deliveries.ts";
 import { retention } from "#core/storage/messages/retention.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { removePages } from "#core/storage/work/removal-pages.ts";
 import { deliveryIdOf, resultOf } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { aChunk, aMessage, aSubscription, noon } from "../../../support/rows/work.ts";

@@ -168,7 +168,7 @@ describe("the timers of users and subscriptions", function () {
       await users(site.db).rows.insertOne(user);
       const first = await change(user._id, { language: "it" });
       await change(user._id, { country: "IT" });
-      await users(site.db).told([first]); // as the publisher of the first one does
+      await users(site.db).forgetChanges([first]); // as the publisher of the first one does
       const row = await users(site.db).rows.findOne({ _id: user._id });
       expect(row?.changed).to.have.members(["language", "country"]);
       expect(row?.due_at).to.be.instanceOf(Date);

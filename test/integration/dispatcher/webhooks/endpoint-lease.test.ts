@@ -2,14 +2,14 @@ import { expect } from "chai";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { healthAnew } from "#core/storage/webhooks/webhooks.ts";
 import { until } from "../../../support/until.ts";
-import { laneTests, offer, succeed } from "../../../support/webhooks/endpoint-queues.ts";
+import { endpointQueueTests, share, succeed } from "../../../support/webhooks/endpoint-queues.ts";
 
 const clock = { now: () => new Date() };
 
-describe("the lanes of an endpoint", function () {
+describe("the queues of an endpoint", function () {
   this.timeout(60_000);
-  const { work, endpointNow, deliveries, deliveriesOf, isLetGo, anEndpoint, rowsFor, aDispatcher } =
-    laneTests("leases");
+  const { work, endpointNow, deliveries, deliveriesOf, isGivenBack, anEndpoint, rowsFor, aDispatcher } =
+    endpointQueueTests("leases");
 
   it("notice a delivery that is stored after they looked for the last time", async () => {
     const endpoint = await anEndpoint();
@@ -22,29 +22,29 @@ describe("the lanes of an endpoint", function () {
       if (isFirst && after === undefined) {
         isFirst = false;
         await stored.keep([second]);
-        await work().wake([endpoint._id], new Date(Date.now() + 10_000));
+        await work().makeDue([endpoint._id], new Date(Date.now() + 10_000));
       }
       return found;
     };
-    const { lanes: some, sent } = await aDispatcher({ deliveries: { ...stored, nextDueAt } });
-    await some.answer(endpoint._id);
+    const { queues, sent } = await aDispatcher({ deliveries: { nextDueAt } });
+    await queues.answer(endpoint._id);
     await until(() => sent.length === 2, 15_000); // they look for the last time when nothing was sent for 2 s
-    await isLetGo(endpoint);
+    await isGivenBack(endpoint);
     expect(await endpointNow(endpoint)).to.include({ due_at: null });
   });
 
-  it("leave an endpoint that another process holds to it: what comes is stored, and its holder is called", async () => {
+  it("leave an endpoint to the process that holds its lease: what comes is stored, and its holder is notified", async () => {
     const endpoint = await anEndpoint();
-    const held = await work().take(endpoint._id, { holder: "other", now: clock.now(), leaseMs: 30_000 });
-    const { lanes: some, sent, rung, called } = await aDispatcher();
-    await offer(some, endpoint, rowsFor(endpoint, 3));
-    expect(rung).to.deep.equal([endpoint._id]);
-    await some.answer(endpoint._id);
-    expect(called).to.deep.equal([endpoint._id]);
+    const leased = await work().take(endpoint._id, { holder: "other", now: clock.now(), leaseMs: 30_000 });
+    const { queues, sent, hinted, notified } = await aDispatcher();
+    await share(queues, endpoint, rowsFor(endpoint, 3));
+    expect(hinted).to.deep.equal([endpoint._id]);
+    await queues.answer(endpoint._id);
+    expect(notified).to.deep.equal([endpoint._id]);
     expect(sent).to.deep.equal([]);
     expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(Array(3).fill("pending"));
-    if (held === null) throw new Error("the endpoint was free");
-    expect(await work().settle(held, null, {})).to.equal(false); // it was woken
+    if (leased === null) throw new Error("the endpoint was free");
+    expect(await work().settle(leased, null, {})).to.equal(false); // it was made due
   });
 
   it("take an endpoint over whose holder died, and shut the dead one out", async () => {
@@ -52,8 +52,8 @@ describe("the lanes of an endpoint", function () {
     await deliveries().keep(rowsFor(endpoint, 1));
     const ago = new Date(Date.now() - 31_000);
     const dead = await work().take(endpoint._id, { holder: "dead", now: ago, leaseMs: 30_000 });
-    const { lanes: some, sent } = await aDispatcher();
-    await some.answer(endpoint._id);
+    const { queues, sent } = await aDispatcher();
+    await queues.answer(endpoint._id);
     await until(() => sent.length === 1);
     if (dead === null) throw new Error("the endpoint was free");
     expect(await work().settle(dead, null, {})).to.equal(false);
@@ -64,12 +64,12 @@ describe("the lanes of an endpoint", function () {
     const endpoint = await anEndpoint();
     let shiftMs = 0;
     const shifted = { now: () => new Date(Date.now() + shiftMs) };
-    const { lanes: some, sent } = await aDispatcher({ clock: shifted });
-    await offer(some, endpoint, rowsFor(endpoint, 1));
+    const { queues, sent } = await aDispatcher({ clock: shifted });
+    await share(queues, endpoint, rowsFor(endpoint, 1));
     const other = { holder: "other", now: new Date(Date.now() + 31_000), leaseMs: 60_000 };
     expect(await work().take(endpoint._id, other)).to.not.equal(null);
     shiftMs = 31_000;
-    await offer(some, endpoint, rowsFor(endpoint, 4));
+    await share(queues, endpoint, rowsFor(endpoint, 4));
     expect(sent).to.have.length(1);
     expect((await deliveriesOf(endpoint)).filter(({ status }) => status === "pending")).to.have.length(4);
   });
@@ -78,32 +78,32 @@ describe("the lanes of an endpoint", function () {
     const endpoint = await anEndpoint();
     let shiftMs = 0;
     const shifted = { now: () => new Date(Date.now() + shiftMs) };
-    const { lanes: some, rung } = await aDispatcher({ clock: shifted });
-    await offer(some, endpoint, rowsFor(endpoint, 1));
+    const { queues, hinted } = await aDispatcher({ clock: shifted });
+    await share(queues, endpoint, rowsFor(endpoint, 1));
     const now = new Date(Date.now() + 31_000);
     const other = await work().take(endpoint._id, { holder: "other", now, leaseMs: 30_000 });
     if (other === null) throw new Error("the lease had run out");
     expect(await work().settle(other, null, {})).to.equal(true); // it found nothing to do, and looks no more by itself
     shiftMs = 31_000;
-    await offer(some, endpoint, rowsFor(endpoint, 3));
-    await until(() => rung.includes(endpoint._id));
+    await share(queues, endpoint, rowsFor(endpoint, 3));
+    await until(() => hinted.includes(endpoint._id));
     expect((await endpointNow(endpoint))?.due_at).to.be.instanceOf(Date);
-    await until(async () => (await some.answer(endpoint._id)).kind === "done");
+    await until(async () => (await queues.answer(endpoint._id)).kind === "done");
     await until(async () => (await deliveriesOf(endpoint)).every(({ status }) => status === "success"));
   });
 
   it("finish what is under way when they stop, and leave the rest due", async () => {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 50));
-    const { lanes: some, sent } = await aDispatcher({
+    const { queues, sent } = await aDispatcher({
       send: async (...given) => {
         await new Promise((resolve) => setTimeout(resolve, 300)); // a slow endpoint
         return succeed(...given);
       },
     });
-    await some.answer(endpoint._id);
+    await queues.answer(endpoint._id);
     await until(() => sent.length >= 10);
-    await some.stop(AbortSignal.timeout(10_000));
+    await queues.stop(AbortSignal.timeout(10_000));
     const after = await endpointNow(endpoint);
     expect(after?.lease).to.equal(null);
     expect(after?.due_at).to.be.instanceOf(Date);
@@ -115,15 +115,15 @@ describe("the lanes of an endpoint", function () {
   it("do not enable an endpoint that somebody disabled meanwhile, and end what waits for it", async () => {
     const endpoint = await anEndpoint();
     await deliveries().keep(rowsFor(endpoint, 30));
-    const { lanes: some } = await aDispatcher({
+    const { queues } = await aDispatcher({
       send: async (...given) => {
         await work().rows.updateOne({ _id: endpoint._id }, { $set: { status: "disabled" } });
-        some.refresh(endpoint._id);
+        queues.refresh(endpoint._id);
         return succeed(...given);
       },
     });
-    await some.answer(endpoint._id);
-    await isLetGo(endpoint);
+    await queues.answer(endpoint._id);
+    await isGivenBack(endpoint);
     expect(await endpointNow(endpoint)).to.include({ status: "disabled", due_at: null });
     expect((await deliveriesOf(endpoint)).filter(({ due_at }) => due_at !== null)).to.deep.equal([]);
   });
@@ -139,55 +139,55 @@ describe("the lanes of an endpoint", function () {
     it(what, async () => {
       const endpoint = await anEndpoint();
       await deliveries().keep(rowsFor(endpoint, 1));
-      const { lanes: some, sent } = await aDispatcher({
+      const { queues, sent } = await aDispatcher({
         send: async (...given) => {
           if (url !== undefined) await work().rows.updateOne({ _id: endpoint._id }, { $set: { url } });
-          const { concluded } = await succeed(...given);
-          return { concluded: { ...concluded, status: "dead", delivered_at: null }, isGone: true };
+          const { result } = await succeed(...given);
+          return { result: { ...result, status: "dead", delivered_at: null }, isGone: true };
         },
       });
-      await some.answer(endpoint._id);
-      await isLetGo(endpoint);
+      await queues.answer(endpoint._id);
+      await isGivenBack(endpoint);
       expect(sent).to.have.length(1);
       expect(await endpointNow(endpoint)).to.include({ status });
     });
 
-  it("count failures anew when the owner says so, although nothing but the count tells it", async () => {
+  it("count failures anew when the owner says so, although nothing but the count shows it", async () => {
     const endpoint = await anEndpoint({ failure_count: 3, streak_since: new Date() });
     await deliveries().keep(rowsFor(endpoint, 1));
     const inAnHour = new Date(Date.now() + 3_600_000);
-    const { lanes: some, sent } = await aDispatcher({
+    const { queues, sent } = await aDispatcher({
       send: async (...given) => {
         await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew, $inc: { due_changes: 1 } });
-        const { concluded, ...rest } = await succeed(...given);
-        return { ...rest, concluded: { ...concluded, status: "failed", due_at: inAnHour, delivered_at: null } };
+        const { result, ...rest } = await succeed(...given);
+        return { ...rest, result: { ...result, status: "failed", due_at: inAnHour, delivered_at: null } };
       },
     });
-    await some.answer(endpoint._id);
-    await isLetGo(endpoint);
+    await queues.answer(endpoint._id);
+    await isGivenBack(endpoint);
     expect(sent).to.have.length(1);
     expect(await endpointNow(endpoint)).to.include({ status: "active", failure_count: 0, streak_since: null });
   });
 
   it("do not give an endpoint back with a count that began anew meanwhile", async () => {
     const endpoint = await anEndpoint({ failure_count: 3, streak_since: new Date() });
-    const held = await work().take(endpoint._id, { holder: "h", now: clock.now(), leaseMs: 30_000 });
-    if (held === null) throw new Error("the endpoint was free");
+    const leased = await work().take(endpoint._id, { holder: "h", now: clock.now(), leaseMs: 30_000 });
+    if (leased === null) throw new Error("the endpoint was free");
     await work().rows.updateOne({ _id: endpoint._id }, { $set: healthAnew });
-    expect(await work().settle(held, null, { failure_count: 4 })).to.equal(false);
+    expect(await work().settle(leased, null, { failure_count: 4 })).to.equal(false);
     expect(await endpointNow(endpoint)).to.include({ failure_count: 0 });
   });
 
   it("store the outcome of a delivery that another process has stored as waiting meanwhile", async () => {
     const endpoint = await anEndpoint();
     const rows = rowsFor(endpoint, 2);
-    const { lanes: some } = await aDispatcher({
+    const { queues } = await aDispatcher({
       send: async (...given) => {
         await deliveries().keep(rows);
         return succeed(...given);
       },
     });
-    await offer(some, endpoint, rows);
+    await share(queues, endpoint, rows);
     expect((await deliveriesOf(endpoint)).map(({ status }) => status)).to.deep.equal(["success", "success"]);
   });
 });

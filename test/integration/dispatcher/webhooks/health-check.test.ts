@@ -1,11 +1,10 @@
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import pino from "pino";
 import { Registry } from "prom-client";
 import { SMTPServer } from "smtp-server";
+import { dayMs } from "#core/domain/durations.ts";
 import { webhookMetrics } from "#core/runtime/metrics/webhooks.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import { webhookFailures } from "#core/storage/webhooks/failures.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { selfSigned } from "../../../../dev/simulators/certificate.ts";
@@ -16,9 +15,8 @@ import { type OwnerMailsDeps, ownerMails } from "../../../../dispatcher/webhooks
 import { planOf } from "../../../support/queries/plans.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { handClock, noon } from "../../../support/rows/work.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 
-const dayMs = 86_400_000;
 const tls = selfSigned();
 const never = new AbortController().signal;
 
@@ -26,34 +24,21 @@ const aFailing = (over: Partial<WebhookRow> = {}): WebhookRow =>
   aWebhook({ status: "failing", failing_since: noon, last_failure_at: noon, failure_count: 10, ...over });
 
 describe("the check of endpoints' health", () => {
-  let client: MongoClient;
-  let db: Db;
+  const db = testDatabase("webhook_health", [webhookCollection]);
   let smtp: Simulator;
-
-  before(async function () {
-    this.timeout(60_000);
-    client = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = client.db(`test_webhook_health_${process.pid}`);
-    await ensureIndexes(db, [webhookCollection]);
-  });
 
   beforeEach(async () => {
     smtp = await startSmtp({ port: 0, tls });
-    await webhookWork(db).rows.deleteMany({});
+    await webhookWork(db()).rows.deleteMany({});
   });
 
   afterEach(() => smtp.stop());
-
-  after(async () => {
-    await db.dropDatabase();
-    await client.close();
-  });
 
   const given = (over: Partial<HealthCheckDeps> = {}, mails: Partial<OwnerMailsDeps> = {}) => {
     const clock = handClock();
     const lines: Record<string, unknown>[] = [];
     const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
-    const rung: string[] = [];
+    const hinted: string[] = [];
     const announced: string[] = [];
     const asides: Date[] = [];
     const owner = ownerMails({
@@ -65,10 +50,12 @@ describe("the check of endpoints' health", () => {
       ...mails,
     });
     const deps: HealthCheckDeps = {
-      failures: webhookFailures(db),
-      tell: owner.tell,
-      ring: async (id) => rung.push(id),
-      announce: ({ _id }) => void announced.push(_id),
+      failures: webhookFailures(db()),
+      mail: owner.mail,
+      endpoints: {
+        publishHint: async (id) => hinted.push(id),
+        announce: ({ _id }) => void announced.push(_id),
+      },
       isOurs: async () => true,
       metrics: webhookMetrics(new Registry()),
       setAside: () => void asides.push(clock.now()),
@@ -76,21 +63,21 @@ describe("the check of endpoints' health", () => {
       log,
       ...over,
     };
-    return { deps, clock, lines, rung, announced, asides };
+    return { deps, clock, lines, hinted, announced, asides };
   };
 
   const stored = async (id = "whk_1") => {
-    const row = await webhookWork(db).rows.findOne({ _id: id });
+    const row = await webhookWork(db()).rows.findOne({ _id: id });
     if (row === null) throw new Error("there is no such endpoint");
     return row;
   };
-  const insert = (...rows: WebhookRow[]) => webhookWork(db).rows.insertMany(rows);
+  const insert = (...rows: WebhookRow[]) => webhookWork(db()).rows.insertMany(rows);
   const subjects = () =>
     smtp.log.page().map(({ body }) => (body === "" ? "" : (JSON.parse(body) as { subject: string }).subject));
   const textOf = (n: number) => (JSON.parse(smtp.log.page()[n]?.body ?? "{}") as { text: string }).text;
 
-  it("tells the owner at the change, after 7 days and when it disables after 14, each once", async () => {
-    const { deps, clock, rung, announced } = given();
+  it("mails the owner at the change, after 7 days and when it disables after 14, each once", async () => {
+    const { deps, clock, hinted, announced } = given();
     await insert(aFailing({ description: "Orders" }));
     for (let hour = 0; hour <= 15 * 24; hour += 6) {
       await pass(deps, never);
@@ -109,7 +96,7 @@ describe("the check of endpoints' health", () => {
       due_at: new Date(noon.getTime() + 14 * dayMs),
       due_changes: 1,
     });
-    expect([rung, announced]).to.deep.equal([["whk_1"], ["whk_1"]]);
+    expect([hinted, announced]).to.deep.equal([["whk_1"], ["whk_1"]]);
   }).timeout(20_000);
 
   it("says what fails, since when, why, what comes next and what to do, but never the whole address", async () => {
@@ -128,7 +115,7 @@ describe("the check of endpoints' health", () => {
     expect(text).to.not.include("t0psecret");
   });
 
-  it("tells the owner of an endpoint that said it is gone", async () => {
+  it("mails the owner of an endpoint that said it is gone", async () => {
     const { deps } = given();
     await insert(aWebhook({ status: "disabled", disabled_reason: "gone", last_failure_at: noon }));
     await pass(deps, never);
@@ -144,13 +131,13 @@ describe("the check of endpoints' health", () => {
     expect(subjects()).to.deep.equal([]);
   });
 
-  it("tells again of a new failure after a success", async () => {
+  it("mails again about a new failure after a success", async () => {
     const { deps } = given();
     await insert(aFailing());
     await pass(deps, never);
-    await webhookWork(db).rows.updateOne({}, { $set: { status: "active", failing_since: null, notified: null } });
+    await webhookWork(db()).rows.updateOne({}, { $set: { status: "active", failing_since: null, notified: null } });
     await pass(deps, never);
-    await webhookWork(db).rows.updateOne({}, { $set: { status: "failing", failing_since: noon } });
+    await webhookWork(db()).rows.updateOne({}, { $set: { status: "failing", failing_since: noon } });
     await pass(deps, never);
     expect(subjects()).to.have.length(2);
   });
@@ -158,7 +145,7 @@ describe("the check of endpoints' health", () => {
   it("repeats a mail, with the same id, when it was killed before noting it", async () => {
     const { deps } = given();
     await insert(aFailing());
-    const killed = { ...deps, failures: { ...deps.failures, told: () => Promise.reject(new Error("killed")) } };
+    const killed = { ...deps, failures: { ...deps.failures, noteNotice: () => Promise.reject(new Error("killed")) } };
     await pass(killed, never).catch(() => undefined);
     await pass(deps, never);
     await pass(deps, never);
@@ -203,10 +190,10 @@ describe("the check of endpoints' health", () => {
   it("goes on to others when one endpoint cannot be looked after, which is counted", async () => {
     const { deps, asides, lines } = given({
       failures: {
-        ...webhookFailures(db),
-        told: async (row, notice) => {
+        ...webhookFailures(db()),
+        noteNotice: async (row, notice) => {
           if (row._id === "whk_1") throw new TypeError("no");
-          await webhookFailures(db).told(row, notice);
+          await webhookFailures(db()).noteNotice(row, notice);
         },
       },
     });
@@ -217,16 +204,16 @@ describe("the check of endpoints' health", () => {
     expect(lines.map(({ msg, endpoint }) => [msg, endpoint])).to.deep.include(["webhook_health.set_aside", "whk_1"]);
   });
 
-  it("logs what nobody is told, without a mail server and without an address", async () => {
+  it("logs what nobody is mailed, without a mail server and without an address", async () => {
     const without = given({}, { server: null });
     await insert(aFailing());
     await pass(without.deps, never);
     await pass(without.deps, never);
     const nobody = given({}, { recipient: async () => null });
-    await webhookWork(db).rows.updateOne({}, { $set: { notified: null } });
+    await webhookWork(db()).rows.updateOne({}, { $set: { notified: null } });
     await pass(nobody.deps, never);
-    const told = [...without.lines, ...nobody.lines].map(({ msg, reason }) => [msg, reason]);
-    expect(told).to.deep.equal([
+    const logged = [...without.lines, ...nobody.lines].map(({ msg, reason }) => [msg, reason]);
+    expect(logged).to.deep.equal([
       ["owner_mails.off", undefined],
       ["webhook.owner_not_mailed", "no mail server is set"],
       ["webhook.owner_not_mailed", "the tenant has no contact address"],
@@ -258,7 +245,7 @@ describe("the check of endpoints' health", () => {
     expect(JSON.stringify(lines)).to.not.include("s3cret");
   });
 
-  it("leaves it to the process that holds the lease, and tells the states of all endpoints", async () => {
+  it("leaves it to the process that holds the lease, and shows the states of all endpoints", async () => {
     const { deps } = given();
     await insert(aFailing(), aWebhook({ _id: "whk_2" }), aWebhook({ _id: "whk_3" }));
     await pass(deps, never);
@@ -269,11 +256,11 @@ describe("the check of endpoints' health", () => {
   });
 
   it("reads more failing endpoints than a page holds", async () => {
-    const { deps, rung, clock } = given({}, { server: null });
+    const { deps, hinted, clock } = given({}, { server: null });
     await insert(...Array.from({ length: 250 }, (_, n) => aFailing({ _id: `whk_${n}` })));
     clock.advance(14 * dayMs);
     await pass(deps, never);
-    expect(new Set(rung).size).to.equal(250);
+    expect(new Set(hinted).size).to.equal(250);
   }).timeout(20_000);
 
   it("finds failing endpoints by an index, in order", async () => {
@@ -285,7 +272,7 @@ describe("the check of endpoints' health", () => {
       sort: { _id: 1 },
       limit: 100,
     };
-    const { scans } = await planOf(db, query);
+    const { scans } = await planOf(db(), query);
     expect(scans).to.deep.equal([]);
   }).timeout(20_000);
 });

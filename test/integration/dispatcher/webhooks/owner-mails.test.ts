@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { dayMs } from "#core/domain/durations.ts";
 import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { selfSigned } from "../../../../dev/simulators/certificate.ts";
@@ -10,9 +11,9 @@ import { testServers } from "../../../support/servers/servers.ts";
 import { type Sending, startSending } from "../../../support/system/sending.ts";
 import { until } from "../../../support/until.ts";
 
-const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+const daysAgo = (days: number) => new Date(Date.now() - days * dayMs);
 
-describe("a dispatcher that is told a mail server", function () {
+describe("a dispatcher that has a mail server", function () {
   this.timeout(60_000);
   let sending: Sending;
   let smtp: Simulator;
@@ -29,7 +30,7 @@ describe("a dispatcher that is told a mail server", function () {
     await smtp?.stop();
   });
 
-  it("disables what has been failing for 14 days, ends what waits for it, and tells the owner", async () => {
+  it("disables what has been failing for 14 days, ends what waits for it, and mails the owner", async () => {
     const { db, app, tenantId, start } = sending.system;
     const since = daysAgo(15);
     const endpoint = aWebhook({

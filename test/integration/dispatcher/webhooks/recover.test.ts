@@ -1,36 +1,23 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import { newId } from "#core/domain/ids.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { replayOf } from "#core/storage/webhooks/history.ts";
 import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { recoverPage } from "../../../../dispatcher/webhooks/history/recover.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 
 describe("a recovery", function () {
   this.timeout(30_000);
-  let mongo: MongoClient;
-  let db: Db;
+  const db = testDatabase("recover");
   const now = new Date("2026-06-01T12:00:00Z");
   const clock = { now: () => now };
 
-  before(async () => {
-    const { mongodbUrl } = await testServers();
-    mongo = await MongoClient.connect(mongodbUrl);
-    db = mongo.db(`test_recover_${process.pid}`);
-    await ensureIndexes(db);
-  });
   beforeEach(() => rows().deleteMany({}));
-  after(async () => {
-    await db.dropDatabase();
-    await mongo.close();
-  });
 
-  const rows = () => db.collection<WebhookDeliveryRow>("webhook_deliveries");
+  const rows = () => db().collection<WebhookDeliveryRow>("webhook_deliveries");
   const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
   const event = (minutes: number, over: Partial<EventEnvelope> = {}) =>
     anEnvelope({ id: `evt_${minutes}`, timestamp: minutesAgo(minutes).toISOString(), ...over });
@@ -60,7 +47,7 @@ describe("a recovery", function () {
     ...over,
   });
   const page = (recovery: RecoveryRow): Promise<RecoveryRow> =>
-    recoverPage({ db, clock }, aWebhook({ recovery }) satisfies WebhookRow);
+    recoverPage({ db: db(), clock }, aWebhook({ recovery }) satisfies WebhookRow);
   /** Page by page to the end; how many there were. */
   const run = async (recovery: RecoveryRow): Promise<{ pages: number; last: RecoveryRow }> => {
     let last = recovery;

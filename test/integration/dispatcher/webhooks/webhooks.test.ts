@@ -1,22 +1,20 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { eventStream, webhookStream } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { timers } from "#core/queue/timers.ts";
-import { eventStream, webhookStream } from "#core/queue/topology.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
-import { directory } from "#core/storage/settings/directory.ts";
+import { directory } from "#core/storage/directory.ts";
 import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { type Receiver, type ReceiverAnswer, startReceiver } from "../../../../dev/receiver.ts";
@@ -25,18 +23,18 @@ import { webhookParts } from "../../../../dispatcher/webhooks/parts.ts";
 import { testKeyRing } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { suspensionsOf } from "../../../support/rows/work.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 
-const ring = keyRing(testKeyRing);
+const keys = keyRing(testKeyRing);
 const secret = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
 const prefix = `wh${process.pid}`;
 const names = subjects(prefix);
 
 describe("webhooks", function () {
   this.timeout(60_000);
-  let mongo: MongoClient;
-  let db: Db;
+  const db = testDatabase("webhooks");
   let nats: Nats;
   let receiver: Receiver;
   let answers: Record<string, () => ReceiverAnswer>;
@@ -46,11 +44,7 @@ describe("webhooks", function () {
   const clock = { now: () => new Date(Date.now() + shiftMs) };
 
   before(async () => {
-    const servers = await testServers();
-    mongo = await MongoClient.connect(servers.mongodbUrl);
-    db = mongo.db(`test_webhooks_${process.pid}`);
-    await ensureIndexes(db);
-    nats = await connectNats({ url: servers.natsUrl, name: "webhooks test" });
+    nats = await connectNats({ url: (await testServers()).natsUrl, name: "webhooks test" });
     for (const spec of [eventStream(prefix), webhookStream(prefix)]) await ensureStream(nats.jsm, spec);
   });
   beforeEach(async () => {
@@ -71,15 +65,13 @@ describe("webhooks", function () {
   after(async () => {
     for (const { stream } of [eventStream(prefix), webhookStream(prefix)]) await nats.jsm.streams.delete(stream.name);
     await nats.close();
-    await db.dropDatabase();
-    await mongo.close();
   });
 
   const startDispatcher = async (holder: string): Promise<void> => {
     const stopping = new AbortController();
     const metrics = createMetrics("dispatcher");
     const log = createLog({ program: "dispatcher", level: "fatal" });
-    const common = { db, holder, log, clock, natsReplicas: 1 };
+    const common = { db: db(), holder, log, clock, natsReplicas: 1 };
     const news = changes({ nats, subjects: names });
     const { parts: webhooks, timer } = webhookParts({
       ...common,
@@ -91,10 +83,10 @@ describe("webhooks", function () {
       suspensions: suspensionsOf(),
       mail: null,
       publisher: publisher(nats),
-      directory: directory({ db, changes: news, clock }),
+      directory: directory({ db: db(), changes: news, clock }),
       announcer: announcer({ nats, subjects: names }),
       client: guardedClient({ guard: addressGuard({ allow: ["127.0.0.1"] }) }),
-      unseal: ring.open,
+      unseal: keys.open,
       random: () => 0,
     });
     const parts = [news, ...webhooks, timers({ sources: [timer], ...common, metrics: metrics.queue })];
@@ -106,9 +98,9 @@ describe("webhooks", function () {
   const anEndpoint = async (over: Partial<WebhookRow> = {}): Promise<WebhookRow & { path: string }> => {
     const n = ++made;
     const [id, path] = [`whk_${n}`, `/${n}`];
-    const sealed = ring.seal(secret, `webhooks/${id}/secret`);
+    const sealed = keys.seal(secret, `webhooks/${id}/secret`);
     const row = aWebhook({ _id: id, app_id: `app_${n}`, url: `${receiver.url}${path}`, secret: sealed, ...over });
-    await webhookWork(db).rows.insertOne({ ...row });
+    await webhookWork(db()).rows.insertOne({ ...row });
     return { ...row, path };
   };
   const events = (appId: string, count: number, from = 0): EventEnvelope[] =>
@@ -125,8 +117,8 @@ describe("webhooks", function () {
   const publish = (made: readonly EventEnvelope[]) =>
     eventPublisher({ publisher: publisher(nats), subjects: names }).publish("ten_1", made);
   const arrived = (path: string) => receiver.received().filter((one) => one.path === path);
-  const deliveriesOf = ({ _id }: WebhookRow) => webhookDeliveries(db).rows.find({ endpoint_id: _id }).toArray();
-  const endpointNow = ({ _id }: WebhookRow) => webhookWork(db).rows.findOne({ _id });
+  const deliveriesOf = ({ _id }: WebhookRow) => webhookDeliveries(db()).rows.find({ endpoint_id: _id }).toArray();
+  const endpointNow = ({ _id }: WebhookRow) => webhookWork(db()).rows.findOne({ _id });
   const isIdle = (row: WebhookRow | null): boolean => row?.lease === null && row.due_at === null;
   /** Waits until an endpoint was given back: it is kept for 2 s after its last request. */
   const settled = (one: WebhookRow): Promise<void> => until(async () => isIdle(await endpointNow(one)), 20_000);
@@ -160,9 +152,9 @@ describe("webhooks", function () {
     await startDispatcher("a");
     const older = `whsec_${Buffer.alloc(32, 6).toString("base64")}`;
     const endpoint = await anEndpoint();
-    const sealed = ring.seal(older, `webhooks/${endpoint._id}/secret`);
+    const sealed = keys.seal(older, `webhooks/${endpoint._id}/secret`);
     const previous = { secret: sealed, expires_at: new Date(Date.now() + 60_000) };
-    await webhookWork(db).rows.updateOne({ _id: endpoint._id }, { $set: { previous_secret: previous } });
+    await webhookWork(db()).rows.updateOne({ _id: endpoint._id }, { $set: { previous_secret: previous } });
     await publish(events(endpoint.app_id, 1));
     await until(() => arrived(endpoint.path).length === 1);
     expect(arrived(endpoint.path)[0]?.headers["webhook-signature"]?.split(" ")).to.have.length(2);

@@ -1,16 +1,14 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
-import { suspension } from "#core/storage/tenants/suspension.ts";
+import { suspension } from "#core/storage/suspension.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { type Suspensions, suspensions } from "../../../../dispatcher/work/suspensions.ts";
 import { aTenant } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { aChunk, aMessage } from "../../../support/rows/work.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 
 /** So often they are read without an announcement: what comes sooner came by one. */
@@ -18,37 +16,27 @@ const readByItselfMs = 10_000;
 
 describe("the suspensions of tenants", function () {
   this.timeout(60_000);
-  let mongo: MongoClient;
-  let db: Db;
+  const db = testDatabase("suspensions");
   let started: ReturnType<typeof suspensions>[] = [];
-  let tell: (collection: string, id: string) => void;
+  let announce: (collection: string, id: string) => void;
 
-  before(async () => {
-    mongo = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = mongo.db(`test_suspensions_${process.pid}`);
-    await ensureIndexes(db);
-  });
   afterEach(async () => {
     for (const one of started) await one.stop(AbortSignal.timeout(1_000));
     started = [];
   });
-  after(async () => {
-    await db.dropDatabase();
-    await mongo.close();
-  });
 
   const aTenantRow = async (over: Partial<TenantRow> = {}): Promise<string> => {
     const row = aTenant(over);
-    await db.collection<TenantRow>(tenantCollection.name).insertOne(row);
+    await db().collection<TenantRow>(tenantCollection.name).insertOne(row);
     return row._id;
   };
   const suspend = (id: string, suspended: boolean) =>
-    db.collection<TenantRow>(tenantCollection.name).updateOne({ _id: id }, { $set: { suspended } });
+    db().collection<TenantRow>(tenantCollection.name).updateOne({ _id: id }, { $set: { suspended } });
   const start = async (over: Partial<Parameters<typeof suspensions>[0]> = {}): Promise<Suspensions> => {
-    const listeners: (typeof tell)[] = [];
-    tell = (collection, id) => listeners.forEach((listen) => listen(collection, id));
+    const listeners: (typeof announce)[] = [];
+    announce = (collection, id) => listeners.forEach((listen) => listen(collection, id));
     const one = suspensions({
-      suspension: suspension(db),
+      suspension: suspension(db()),
       changes: { on: (listener) => void listeners.push(listener) },
       onError: (error) => expect.fail(String(error)),
       clock: { now: () => new Date() },
@@ -59,19 +47,19 @@ describe("the suspensions of tenants", function () {
     return one;
   };
   /** A message, a chunk and an endpoint that wait for a tenant until a minute from now. */
-  const heldFor = async (tenantId: string) => {
+  const deferredFor = async (tenantId: string) => {
     const id = tenantId.slice(-8);
     const wait = { tenant_id: tenantId, suspended_tenant: tenantId, due_at: new Date(Date.now() + 60_000) };
-    const messages = db.collection<MessageRow>(messageCollection.name);
+    const messages = db().collection<MessageRow>(messageCollection.name);
     await messages.insertOne(aMessage({ _id: `msg_${id}`, ...wait }));
     await messages.insertOne(aMessage({ _id: `msg_${id}_ended`, ...wait, due_at: null, status: "completed" }));
-    await chunks(db).rows.insertOne(aChunk({ _id: `chk_${id}`, ...wait }));
-    await webhookWork(db).rows.insertOne(aWebhook({ _id: `whk_${id}`, ...wait }));
+    await chunks(db()).rows.insertOne(aChunk({ _id: `chk_${id}`, ...wait }));
+    await webhookWork(db()).rows.insertOne(aWebhook({ _id: `whk_${id}`, ...wait }));
     const read = () =>
       Promise.all([
         messages.findOne({ _id: `msg_${id}` }),
-        chunks(db).rows.findOne({ _id: `chk_${id}` }),
-        webhookWork(db).rows.findOne({ _id: `whk_${id}` }),
+        chunks(db()).rows.findOne({ _id: `chk_${id}` }),
+        webhookWork(db()).rows.findOne({ _id: `whk_${id}` }),
       ]);
     return {
       isReleased: async () =>
@@ -89,8 +77,8 @@ describe("the suspensions of tenants", function () {
     expect([some.has(first), some.has(second)]).to.deep.equal([true, false]);
     await suspend(first, false);
     await suspend(second, true);
-    tell("apps", first);
-    tell("tenants", second);
+    announce("apps", first);
+    announce("tenants", second);
     await until(() => !some.has(first) && some.has(second), readByItselfMs / 2);
   });
 
@@ -109,7 +97,7 @@ describe("the suspensions of tenants", function () {
       });
     const all = [work(wanted), work(wanted), work(other)];
     await suspend(wanted, true);
-    tell("tenants", wanted);
+    announce("tenants", wanted);
     await until(() => halted.length === 2, readByItselfMs / 2);
     expect(await some.during(wanted, async ({ aborted }) => aborted)).to.equal(true);
     over.abort();
@@ -117,28 +105,28 @@ describe("the suspensions of tenants", function () {
     expect(halted).to.deep.equal([wanted, wanted]);
   });
 
-  it("release what was held, and wake nothing that has ended", async () => {
+  it("release what was deferred, and make nothing due that has ended", async () => {
     const tenant = await aTenantRow({ suspended: true });
     const resumed: string[] = [];
     const some = await start();
     some.onResume((id) => resumed.push(id));
-    const held = await heldFor(tenant);
+    const deferred = await deferredFor(tenant);
     await suspend(tenant, false);
-    tell("*", "*");
-    await until(held.isReleased, readByItselfMs / 2);
+    announce("*", "*");
+    await until(deferred.isReleased, readByItselfMs / 2);
     expect(resumed).to.deep.equal([tenant]);
-    expect(await held.due_changes()).to.equal(1);
-    expect(await held.ended())
+    expect(await deferred.due_changes()).to.equal(1);
+    expect(await deferred.ended())
       .to.deep.include({ due_at: null })
       .and.not.to.have.property("suspended_tenant");
   });
 
-  it("keep nothing that is held while its tenant is just going on", async () => {
+  it("release at once what is deferred for a tenant that may send again", async () => {
     const tenant = await aTenantRow();
     const some = await start();
-    let held: Awaited<ReturnType<typeof heldFor>> | undefined;
-    await some.hold(tenant, async () => (held = await heldFor(tenant)));
-    expect(await held?.isReleased()).to.equal(true);
+    let deferred: Awaited<ReturnType<typeof deferredFor>> | undefined;
+    await some.defer(tenant, async () => (deferred = await deferredFor(tenant)));
+    expect(await deferred?.isReleased()).to.equal(true);
   });
 
   it("are read again by themselves when an announcement was lost", async () => {

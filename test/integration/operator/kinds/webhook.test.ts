@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { webhookStream } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
-import { webhookStream } from "#core/queue/topology.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookStatus } from "#core/schema/webhooks/resource.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";

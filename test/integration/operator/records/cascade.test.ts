@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { Deposed } from "#core/storage/settings/managed.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";

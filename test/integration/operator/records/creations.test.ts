@@ -8,7 +8,7 @@ import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Verdict } from "../../../../operator/engine/reconcile.ts";
 import { type HandlerDeps, makeHandlers } from "../../../../operator/kinds/handlers.ts";

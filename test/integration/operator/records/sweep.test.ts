@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createLog } from "#core/runtime/process/log.ts";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";

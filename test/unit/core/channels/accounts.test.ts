@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { openAccount, withSecrets } from "#core/channels/accounts.ts";
+import { openAccount } from "#core/channels/accounts.ts";
 
 const ios_push = {
   team_id: "T",

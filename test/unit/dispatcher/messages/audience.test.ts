@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Stretch } from "#core/storage/messages/chunks.ts";
+import type { Stretch } from "#core/storage/people/subscription-counts.ts";
 import { type AudienceDeps, nextPiece, resolvePieces } from "../../../../dispatcher/messages/audience.ts";
 import { aMessage, aSubscription } from "../../../support/rows/work.ts";
 

@@ -4,7 +4,7 @@ import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import { followUp } from "../../../../dispatcher/messages/follow-up.ts";
-import { aChunk, aHold, aMessage, handClock, noon } from "../../../support/rows/work.ts";
+import { aChunk, aLease, aMessage, handClock, noon } from "../../../support/rows/work.ts";
 
 const aDelivery = (over: Partial<DeliveryRow>): DeliveryRow => ({
   _id: "dlv_1",
@@ -40,7 +40,7 @@ const eventsOf = async (row: DeliveryRow): Promise<EventEnvelope[]> => {
     clock: handClock(),
   });
   const delivered = { stored: [row], fresh: [row], again: [], invalid: [], doubted: 0, halted: false };
-  await follow({ chunk: aChunk(), message: aMessage() }, delivered, aHold());
+  await follow({ chunk: aChunk(), message: aMessage() }, delivered, aLease());
   return published;
 };
 
@@ -86,7 +86,7 @@ describe("whom to try again", () => {
     });
     const again = [{ subscriptionId: "sub_1", at: noon }];
     const delivered = { stored: [], fresh: [], again, invalid: [], doubted: 0, halted: false };
-    await follow({ chunk: aChunk(), message: aMessage() }, delivered, aHold({ isLost: () => isLost }));
+    await follow({ chunk: aChunk(), message: aMessage() }, delivered, aLease({ isLost: () => isLost }));
     return kept;
   };
 

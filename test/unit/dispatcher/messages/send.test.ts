@@ -3,7 +3,7 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
 import { expire } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { type SendDeps, send } from "../../../../dispatcher/messages/send.ts";
-import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
+import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
 
 const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
 const again = [{ subscriptionId: "sub_1", at: noon }];
@@ -32,8 +32,8 @@ const given = (change: Partial<SendDeps> = {}) => {
   const batch = { message: aMessage(), app: anApp(), chunks: [{ chunk }] };
   return {
     did,
-    queued: () => run({ ...batch, isWhole: false }, aHold()),
-    whole: () => run({ ...batch, isWhole: true }, aHold()),
+    queued: () => run({ ...batch, isWhole: false }, aLease()),
+    whole: () => run({ ...batch, isWhole: true }, aLease()),
     batch,
     run,
   };
@@ -72,13 +72,13 @@ describe("sending a chunk", () => {
   it("leaves out those whom an earlier run handed to a retry", async () => {
     const { did, run, batch } = given();
     const interrupted = aChunk({ recipients: ["sub_1", "sub_2"], fence: 2 });
-    const { hasRetries } = await run({ ...batch, chunks: [{ chunk: interrupted }], isWhole: true }, aHold());
+    const { hasRetries } = await run({ ...batch, chunks: [{ chunk: interrupted }], isWhole: true }, aLease());
     expect([did[0], hasRetries]).to.deep.equal(["deliver sub_1", true]);
   });
 
   it("begins no further chunk when one was halted", async () => {
     const { did, run, batch } = given({ deliver: async () => (did.push("deliver"), { ...nothing, halted: true }) });
-    await run({ ...batch, chunks: [{ chunk }, { chunk }], isWhole: true }, aHold());
+    await run({ ...batch, chunks: [{ chunk }, { chunk }], isWhole: true }, aLease());
     expect(did.filter((one) => one === "deliver")).to.have.length(1);
   });
 });

@@ -6,7 +6,7 @@ import type { Counts } from "#core/storage/messages/messages.ts";
 import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
 import { type SendDeps, send } from "../../../../dispatcher/messages/send.ts";
 import { type TurnDeps, turn } from "../../../../dispatcher/messages/turn.ts";
-import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
+import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
 
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `sub_${String(n).padStart(5, "0")}`);
 const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
@@ -63,8 +63,8 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
     kept,
     delivered,
     counted,
-    all: (message = aMessage()) => turn(deps)(message, anApp(), aHold()),
-    explicit: (fence = 1) => turn(deps)({ ...explicit, fence }, anApp(), aHold()),
+    all: (message = aMessage()) => turn(deps)(message, anApp(), aLease()),
+    explicit: (fence = 1) => turn(deps)({ ...explicit, fence }, anApp(), aLease()),
   };
 };
 

@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import { type Hold, type HoldDeps, holding, leaseMs } from "../../../../dispatcher/work/lease.ts";
+import { type Lease, type LeaseDeps, leaseMs, underLease } from "../../../../dispatcher/work/lease.ts";
 import { handClock, noon } from "../../../support/rows/work.ts";
 
 const running = new AbortController().signal;
 
 /** What the work saw of a lease that was taken at noon. */
-const seen = <T>(change: Partial<HoldDeps>, look: (hold: Hold) => T | Promise<T>): Promise<T> =>
-  holding(
+const seen = <T>(change: Partial<LeaseDeps>, look: (lease: Lease) => T | Promise<T>): Promise<T> =>
+  underLease(
     {
       taken: { lease: { holder: "h", until: new Date(noon.getTime() + leaseMs) } },
       extend: async () => true,
@@ -14,20 +14,20 @@ const seen = <T>(change: Partial<HoldDeps>, look: (hold: Hold) => T | Promise<T>
       clock: handClock(),
       ...change,
     },
-    async (hold) => look(hold),
+    async (lease) => look(lease),
   );
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe("holding", () => {
+describe("work under a lease", () => {
   it("is lost at the instant at which the lease in the store runs out, before any timer could fire", async () => {
     const clock = handClock();
-    const states = await seen({ clock }, (hold) => {
-      const before = [hold.isLost(), hold.isOver()];
+    const states = await seen({ clock }, (lease) => {
+      const before = [lease.isLost(), lease.isOver()];
       clock.advance(leaseMs - 1);
-      const justBefore = hold.isLost();
+      const justBefore = lease.isLost();
       clock.advance(1); // as after a SIGSTOP
-      return [before, justBefore, hold.isLost(), hold.isOver()];
+      return [before, justBefore, lease.isLost(), lease.isOver()];
     });
     expect(states).to.deep.equal([[false, false], false, true, true]);
   });
@@ -36,9 +36,9 @@ describe("holding", () => {
     const clock = handClock();
     clock.advance(leaseMs - 5_000); // reading the message and the app
     const extend = () => new Promise<boolean>(() => undefined); // MongoDB hangs
-    const isLost = await seen({ clock, extend }, (hold) => {
+    const isLost = await seen({ clock, extend }, (lease) => {
       clock.advance(5_000);
-      return hold.isLost();
+      return lease.isLost();
     });
     expect(isLost).to.equal(true);
   });
@@ -51,12 +51,12 @@ describe("holding", () => {
       clock.advance(10_000); // it took so long
       return true;
     };
-    const states = await seen({ clock, extend }, async (hold) => {
+    const states = await seen({ clock, extend }, async (lease) => {
       await turn();
       clock.advance(leaseMs - 10_000 - 1);
-      const justBefore = hold.isLost();
+      const justBefore = lease.isLost();
       clock.advance(1);
-      return [justBefore, hold.isLost()];
+      return [justBefore, lease.isLost()];
     });
     expect(states).to.deep.equal([false, true]);
   });
@@ -64,15 +64,15 @@ describe("holding", () => {
   it("is lost at once when another has taken over", async () => {
     const clock = handClock();
     clock.advance(15_000);
-    const isLost = await seen({ clock, extend: async () => false }, async (hold) => {
+    const isLost = await seen({ clock, extend: async () => false }, async (lease) => {
       await turn();
-      return hold.isLost();
+      return lease.isLost();
     });
     expect(isLost).to.equal(true);
   });
 
-  it("is over, but not lost, when the work is told to stop", async () => {
+  it("is over, but not lost, when the work is to stop", async () => {
     const stops = [running, AbortSignal.abort()];
-    expect(await seen({ stops }, (hold) => [hold.isLost(), hold.isOver()])).to.deep.equal([false, true]);
+    expect(await seen({ stops }, (lease) => [lease.isLost(), lease.isOver()])).to.deep.equal([false, true]);
   });
 });

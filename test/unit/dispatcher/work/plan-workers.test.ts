@@ -1,16 +1,16 @@
 import { expect } from "chai";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import { lanes } from "../../../../dispatcher/work/plan-workers.ts";
+import { planWorkers } from "../../../../dispatcher/work/plan-workers.ts";
 import { until } from "../../../support/until.ts";
 
 const running = new AbortController().signal;
 
-/** Lanes over workers that only tell what is asked of them. */
+/** Plan workers that only record what is asked of them. */
 const given = (names: string[], change: { start?: (plan: string) => Promise<void>; stop?: Part["stop"] } = {}) => {
   const did: string[] = [];
   const errors: unknown[] = [];
   let listen: (collection: string) => void = () => undefined;
-  const part = lanes({
+  const part = planWorkers({
     plans: async () => [...names],
     open: (plan) => [
       {
@@ -83,7 +83,7 @@ describe("the workers of plans", () => {
     expect(did).to.include("stopped free").and.include("stopped growth");
   });
 
-  it("are told when the grace is over, also those of a plan that was removed before", async () => {
+  it("learn when the grace is over, also those of a plan that was removed before", async () => {
     const names = ["free"];
     const grace = new AbortController();
     const heedful: Part["stop"] = (signal) =>

@@ -1,17 +1,17 @@
 import { expect } from "chai";
 import { MongoNetworkError } from "mongodb";
-import { patiently } from "../../../../dispatcher/work/repeat-write.ts";
+import { repeatWrite } from "../../../../dispatcher/work/repeat-write.ts";
 
 const away = () => new MongoNetworkError("connect ECONNREFUSED");
 
-describe("a patient write", () => {
+describe("a repeated write", () => {
   it("is repeated until the database is back", async () => {
     let calls = 0;
     const write = async (): Promise<string> => {
       if (++calls < 3) throw away();
       return "written";
     };
-    expect(await patiently(5_000, write)).to.equal("written");
+    expect(await repeatWrite(5_000, write)).to.equal("written");
     expect(calls).to.equal(3);
   });
 
@@ -21,7 +21,7 @@ describe("a patient write", () => {
       calls++;
       throw away();
     };
-    const failure = await patiently(150, write).catch((error: unknown) => error);
+    const failure = await repeatWrite(150, write).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(MongoNetworkError);
     expect(calls).to.equal(2);
   });
@@ -32,7 +32,7 @@ describe("a patient write", () => {
       calls++;
       throw new Error("not a valid document");
     };
-    const failure = await patiently(5_000, write).catch((error: unknown) => error);
+    const failure = await repeatWrite(5_000, write).catch((error: unknown) => error);
     expect(failure).to.have.property("message", "not a valid document");
     expect(calls).to.equal(1);
   });

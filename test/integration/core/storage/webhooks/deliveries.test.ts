@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import {
-  type Concluded,
+  type DeliveryResult,
   type WebhookDeliveryRow,
   webhookDeliveries,
   webhookDeliveryCollection,
@@ -49,7 +49,7 @@ describe("the deliveries of webhooks", function () {
     failed: { status: "failed", due_at: later, delivered_at: null },
     dead: { status: "dead", due_at: null, delivered_at: null },
   } as const;
-  const concluded = ({ _id, attempt }: WebhookDeliveryRow, outcome: keyof typeof outcomes): Concluded => ({
+  const resultOf = ({ _id, attempt }: WebhookDeliveryRow, outcome: keyof typeof outcomes): DeliveryResult => ({
     _id,
     attempt: attempt + 1,
     ...outcomes[outcome],
@@ -77,15 +77,15 @@ describe("the deliveries of webhooks", function () {
       it(`end as their request does: ${outcome}`, async () => {
         const row = aRow();
         await deliveries.keep([row]);
-        await deliveries.buryPage("whk_1", "endpoint disabled");
-        await deliveries.record([concluded(row, outcome)]);
+        await deliveries.endPage("whk_1", "endpoint disabled");
+        await deliveries.record([resultOf(row, outcome)]);
         expect(await stored()).to.deep.include({ ...expected[outcome], attempt: 1, attempts: [anAttempt()] });
       });
 
       it(`end as their request does, stored by another process meanwhile: ${outcome}`, async () => {
         const row = aRow();
         await deliveries.keep([row]);
-        await deliveries.buryPage("whk_1", "endpoint disabled");
+        await deliveries.endPage("whk_1", "endpoint disabled");
         await deliveries.keep([{ ...row, ...outcomes[outcome], attempt: 1, attempts: [anAttempt()] }]);
         expect(await stored()).to.deep.include({ ...expected[outcome], attempt: 1, attempts: [anAttempt()] });
       });
@@ -98,8 +98,8 @@ describe("the deliveries of webhooks", function () {
       const row = aRow();
       await deliveries.keep([row]);
       await Promise.all([
-        deliveries.buryPage("whk_1", "endpoint disabled"),
-        deliveries.record([concluded(row, "success")]),
+        deliveries.endPage("whk_1", "endpoint disabled"),
+        deliveries.record([resultOf(row, "success")]),
       ]);
       expect(await stored()).to.include({ status: "success", error: null });
     }
@@ -112,8 +112,8 @@ describe("the deliveries of webhooks", function () {
     const page = { ...anyDelivery, isDescending: true, limit: 100 };
     const move = async (): Promise<void> => {
       for (const row of whole) {
-        await deliveries.record([concluded(row, "failed")]);
-        await deliveries.record([concluded({ ...row, attempt: 1 }, "success")]);
+        await deliveries.record([resultOf(row, "failed")]);
+        await deliveries.record([resultOf({ ...row, attempt: 1 }, "success")]);
       }
     };
     for (let round = 0; round < 4; round++) {

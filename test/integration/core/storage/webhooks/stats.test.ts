@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
-import { ensureIndexes } from "#core/storage/mongo/all.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
 import {
   bucketMs,
   type WebhookStatsChange,
@@ -47,7 +47,7 @@ describe("the statistics of endpoints", () => {
     expect(await stats.summary("whk_a", noon)).to.deep.equal({ last_hour: empty, last_day: empty });
   });
 
-  it("adds up what several writes told, for the hour and for the day", async () => {
+  it("adds up several writes, for the hour and for the day", async () => {
     const failed = {
       succeeded: 0,
       errors: { timeout: 1 },

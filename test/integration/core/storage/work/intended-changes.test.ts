@@ -40,7 +40,7 @@ describe("whether a change was made", () => {
   ];
   for (const collection of ["webhooks", "live_activity_types"] as const) {
     for (const { it: title, kind, row, expected } of cases) {
-      it(`is told of one of ${collection} that was to be ${title}: ${expected}`, async () => {
+      it(`says of one of ${collection} that was to be ${title}: ${expected}`, async () => {
         const document_id = `${kind}-${cases.findIndex((one) => one.it === title)}`;
         if (row !== null) await db.collection(collection).insertOne({ _id: document_id as never, ...row });
         expect(await changeWasMade(db)("evb_20", { collection, document_id, kind })).to.equal(expected);

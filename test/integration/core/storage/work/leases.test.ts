@@ -17,7 +17,7 @@ describe("leases", () => {
     this.timeout(60_000);
     const { mongodbUrl } = await testServers();
     mongo = connectMongo({ url: mongodbUrl, database: "test_core_leases", appName: "test", maxPoolSize: 50 });
-    rows = collectionOf<Row>(mongo.db, { name: "rows", indexes: [] });
+    rows = collectionOf<Row>(mongo.db, { name: "rows" });
   });
   beforeEach(async () => {
     await mongo.db.collection("leases").deleteMany({});
@@ -30,7 +30,7 @@ describe("leases", () => {
   });
 
   it("gives a document to one of many that ask at once", async () => {
-    const takers = Array.from({ length: 30 }, (_, i) => takeLease(rows, hold(`p${i}`, t0)));
+    const takers = Array.from({ length: 30 }, (_, i) => takeLease(rows, term(`p${i}`, t0)));
     const taken = (await Promise.all(takers)).filter((row) => row !== null);
     expect(taken).to.have.length(1);
     expect(taken[0]).to.deep.include({ fence: 1, due_at: later(1_000) });
@@ -38,39 +38,37 @@ describe("leases", () => {
   });
 
   it("gives it to another only when the lease has expired, under a higher fence", async () => {
-    await takeLease(rows, hold("p1", t0));
-    expect(await takeLease(rows, hold("p2", later(999)))).to.equal(null);
-    expect((await takeLease(rows, hold("p2", later(1_000))))?.fence).to.equal(2);
+    await takeLease(rows, term("p1", t0));
+    expect(await takeLease(rows, term("p2", later(999)))).to.equal(null);
+    expect((await takeLease(rows, term("p2", later(1_000))))?.fence).to.equal(2);
   });
 
   it("takes only what matches, and writes what taking changes", async () => {
     expect(
-      await takeLease(rows, { ...hold("p1", t0), when: { $or: [{ status: "done" }, { status: "gone" }] } }),
+      await takeLease(rows, { ...term("p1", t0), when: { $or: [{ status: "done" }, { status: "gone" }] } }),
     ).to.equal(null);
-    const row = await takeLease(rows, { ...hold("p1", t0), when: { status: "open" }, set: { status: "busy" } });
+    const row = await takeLease(rows, { ...term("p1", t0), when: { status: "open" }, set: { status: "busy" } });
     expect(row?.status).to.equal("busy");
   });
 
   it("extends for its holder and refuses one that was overtaken", async () => {
-    await takeLease(rows, hold("p1", t0));
-    expect(await extendLease(rows, { id: "a", fence: 1, now: later(900), leaseMs: 1_000 })).to.equal(true);
-    expect(await takeLease(rows, hold("p2", later(1_500)))).to.equal(null);
-    await takeLease(rows, hold("p2", later(1_900)));
-    expect(await extendLease(rows, { id: "a", fence: 1, now: later(2_000), leaseMs: 1_000 })).to.equal(false);
+    await takeLease(rows, term("p1", t0));
+    expect(await extendLease(rows, first, later(900), 1_000)).to.equal(true);
+    expect(await takeLease(rows, term("p2", later(1_500)))).to.equal(null);
+    await takeLease(rows, term("p2", later(1_900)));
+    expect(await extendLease(rows, first, later(2_000), 1_000)).to.equal(false);
   });
 
   it("writes a result under its fence and gives the lease back", async () => {
     await rows.updateOne({ _id: "a" }, { $set: { note: "x" } });
-    await takeLease(rows, hold("p1", t0));
+    await takeLease(rows, term("p1", t0));
     const end = {
-      id: "a",
-      fence: 1,
       dueAt: null,
       set: { status: "done" },
       unset: { note: "" },
       push: { outbox: "e1" },
     } as const;
-    expect(await settle(rows, end)).to.equal(true);
+    expect(await settle(rows, first, end)).to.equal(true);
     expect(await rows.findOne({ _id: "a" })).to.deep.equal({
       _id: "a",
       status: "done",
@@ -82,9 +80,9 @@ describe("leases", () => {
   });
 
   it("writes nothing for a holder that was overtaken", async () => {
-    await takeLease(rows, hold("p1", t0));
-    await takeLease(rows, hold("p2", later(1_000)));
-    expect(await settle(rows, { id: "a", fence: 1, dueAt: null, set: { status: "done" } })).to.equal(false);
+    await takeLease(rows, term("p1", t0));
+    await takeLease(rows, term("p2", later(1_000)));
+    expect(await settle(rows, first, { dueAt: null, set: { status: "done" } })).to.equal(false);
     expect(await rows.findOne({ _id: "a" })).to.deep.include({ status: "open", fence: 2, due_at: later(2_000) });
   });
 
@@ -93,7 +91,7 @@ describe("leases", () => {
     const clock = { now: () => new Date(nowMs) };
     const view = (holder: string) => namedLease(mongo.db, { name: "timers/x", holder, leaseMs: 1_000, clock });
 
-    it("is held by one of many that ask for it the first time", async () => {
+    it("is taken by one of many that ask for it the first time", async () => {
       const taken = await Promise.all(Array.from({ length: 20 }, (_, i) => view(`p${i}`).take()));
       expect(taken.filter((lease) => lease !== null)).to.deep.equal([{ fence: 1 }]);
     });
@@ -113,4 +111,7 @@ describe("leases", () => {
   });
 });
 
-const hold = (holder: string, now: Date) => ({ id: "a", holder, now, leaseMs: 1_000 });
+/** The document as the first holder took it. */
+const first = { _id: "a", fence: 1 };
+
+const term = (holder: string, now: Date) => ({ id: "a", holder, now, leaseMs: 1_000 });

@@ -20,7 +20,11 @@ describe("a custom event", () => {
   const times: { it: string; at: string | undefined; expected: string }[] = [
     { it: "that says no time happened now", at: undefined, expected: inMs(0) },
     { it: "of the last 30 days keeps its time", at: inMs(-30 * day), expected: inMs(-30 * day) },
-    { it: "keeps its time in whatever zone it is told", at: "2026-11-21T12:30:00+01:00", expected: inMs(-30 * minute) },
+    {
+      it: "keeps its time, in whatever zone it is given",
+      at: "2026-11-21T12:30:00+01:00",
+      expected: inMs(-30 * minute),
+    },
     { it: "up to 5 minutes ahead happened now", at: inMs(5 * minute), expected: inMs(0) },
   ];
   for (const { it: name, at, expected } of times) {
@@ -53,7 +57,7 @@ describe("a custom event", () => {
     expect(received({}).once).to.equal(false);
   });
 
-  it("has an id of its own each time: the sender may use his again after a day", () => {
+  it("has an id of its own each time: the sender may use theirs again after a day", () => {
     for (const given of [{}, { id: "1" }]) expect(made(given).id).not.to.equal(made(given).id);
   });
 

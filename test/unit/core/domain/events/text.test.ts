@@ -45,10 +45,10 @@ const audited = async (): Promise<EventEnvelope> => {
     action: "a",
     ip: "",
   } as const;
-  let told = "";
+  let written = "";
   const audit = auditEvents({
     prepare: async ({ events }) => {
-      told = events[0]?.text ?? "";
+      written = events[0]?.text ?? "";
       return { changeId: "evb_1", publish: () => undefined, withdraw: () => undefined };
     },
     clock: { now: () => noon },
@@ -58,7 +58,7 @@ const audited = async (): Promise<EventEnvelope> => {
     { fact: { ...fact, target: { type: "live_activity_type", id: "lat_1" }, changes }, change },
     async () => 1,
   );
-  return JSON.parse(told) as EventEnvelope;
+  return JSON.parse(written) as EventEnvelope;
 };
 
 const custom = (): EventEnvelope => {

@@ -33,15 +33,15 @@ describe("the erased body of a webhook", () => {
     expect(erase(once)?.event).to.deep.equal(once);
   });
 
-  it("loses an event that has an id of ours of him whenever it happened", () => {
+  it("loses an event that has an id of ours of the person, whenever it happened", () => {
     expect(erase(anEvent({ timestamp: after }))?.event.data).to.deep.equal({});
   });
 
-  it("loses a text that was cut and no longer names him", () => {
+  it("loses a text that was cut and no longer names the person", () => {
     expect(erase(anEvent({ data: { content: "Hello A…" } }), ["external_id:ada"])?.event.data).to.deep.equal({});
   });
 
-  it("of a batch loses his events only", () => {
+  it("of a batch loses the person's events only", () => {
     const other = anEvent({ id: "evt_2", data: { user_id: "usr_2", external_id: "bob" } });
     const batch = { id: "bat_1", type: "batch", timestamp: after, app_id: "app_1", events: [anEvent(), other] };
     const once = erase(batch, ["usr_1", "usr_2"]);
@@ -50,7 +50,7 @@ describe("the erased body of a webhook", () => {
     expect(erase(once?.event, ["usr_1", "usr_2"])?.event).to.deep.equal(once?.event);
   });
 
-  it("has no subject that the app named him by, but one of ours", () => {
+  it("keeps a subject that is an id of ours, and no id that the app gave", () => {
     expect(erase(anEvent({ type: "event.received", subject_id: "ada" }))?.event.subject_id).to.equal(null);
     expect(erasedSubject("usr_1", who)).to.equal("usr_1");
     expect(erasedSubject(null, who)).to.equal(null);
@@ -60,7 +60,7 @@ describe("the erased body of a webhook", () => {
   const others: { it: string; event: object; people: string[] }[] = [
     { it: "another's", event: anEvent({ data: { user_id: "usr_2" } }), people: ["usr_2"] },
     {
-      it: "one about whoever got his external id after the deletion",
+      it: "one about whoever got the external id after the deletion",
       event: anEvent({ timestamp: after, data: heir }),
       people: ["usr_2", "external_id:ada"],
     },

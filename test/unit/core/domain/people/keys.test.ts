@@ -7,7 +7,7 @@ describe("the people of an event", () => {
     { it: "are those that a delivery refers to", data: refs, expect: ["usr_1", "external_id:ada"] },
     { it: "are none when nobody is named", data: { user_id: null, external_id: null }, expect: [] },
     {
-      it: "are a user himself and the owners of his subscriptions, each once",
+      it: "are a user and the owners of the subscriptions, each once",
       subject: "usr_1",
       data: { id: "usr_1", external_id: "ada", subscriptions: [refs, { ...refs, external_id: "old" }] },
       expect: ["usr_1", "external_id:ada", "external_id:old"],

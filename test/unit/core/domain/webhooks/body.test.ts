@@ -121,7 +121,7 @@ describe("batches of events", () => {
   const events = (count: number, data: Record<string, unknown> = {}): EventEnvelope[] =>
     Array.from({ length: count }, (_, i) => anEvent(data, `evt_${i}`));
 
-  it("hold at most 100 each, in order, with an id that follows from their events'", () => {
+  it("have at most 100 events each, in order, with an id that follows from their events'", () => {
     const batches = batchesOf(events(250));
     expect(batches.map(({ envelope }) => envelope.events.length)).to.deep.equal([100, 100, 50]);
     expect(batches.flatMap(({ envelope }) => envelope.events)).to.deep.equal(events(250));

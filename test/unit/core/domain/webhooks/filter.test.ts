@@ -18,7 +18,7 @@ const data = {
 
 const fields = ["text", "digits", "version", "date", "number", "yes", "nothing", "list", "map", "missing"];
 
-/** Which fields (of the ten above, in that order) a condition holds for: T or a dot. */
+/** Which fields (of the ten above, in that order) a condition is true for: T or a dot. */
 const truths: [op: FilterCondition["op"], value: unknown, expected: string][] = [
   ["eq", "Abc", "T . . . . . . . . ."],
   ["eq", "abc", ". . . . . . . . . ."],
@@ -248,7 +248,7 @@ describe("what is wrong with a filter", () => {
       expect(problems[0]?.message).to.match(new RegExp(`^${op} takes `));
     });
 
-  it("tells paths with empty names, and event names looked for elsewhere", () => {
+  it("reports paths with empty names, and event names looked for elsewhere", () => {
     const filters = filtersOf("all", aCondition("a..b", "exists"), aCondition("type", "matches_event", ["Sale"]));
     expect(filterProblems(filters, "spec.filters").map(({ field }) => field)).to.deep.equal([
       "spec.filters.conditions[0].field",
@@ -256,7 +256,7 @@ describe("what is wrong with a filter", () => {
     ]);
   });
 
-  it("tells a filter of more than 64 KB", () => {
+  it("reports a filter of more than 64 KB", () => {
     const large = aCondition("text", "in", Array(400).fill("x".repeat(200)));
     expect(filterProblems(filtersOf("all", large), "filters")).to.have.lengthOf(1);
     expect(filterProblems(filtersOf("all", aCondition("text", "in", Array(500).fill("x"))), "filters")).to.deep.equal(

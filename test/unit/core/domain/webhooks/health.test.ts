@@ -71,27 +71,27 @@ describe("what is done about a failure that goes on", () => {
   const failing: WebhookFailure = { status: "failing", failing_since: start, disabled_reason: null, notified: null };
   const disabled: WebhookFailure = { ...failing, status: "disabled", disabled_reason: disabledReasons.failing };
   const notices: { it: string; row: WebhookFailure; day: number; notice: string | null }[] = [
-    { it: "is told at once", row: failing, day: 0, notice: "failing" },
-    { it: "is told once", row: { ...failing, notified: "failing" }, day: 6.99, notice: null },
-    { it: "is told again after 7 days", row: { ...failing, notified: "failing" }, day: 7, notice: "week" },
-    { it: "is told of the week only, when nothing was told before", row: failing, day: 7, notice: "week" },
-    { it: "is told of the week once", row: { ...failing, notified: "week" }, day: 13, notice: null },
-    { it: "is told of the disabling", row: { ...disabled, notified: "week" }, day: 14, notice: "disabled" },
-    { it: "is told of the disabling once", row: { ...disabled, notified: "disabled" }, day: 15, notice: null },
+    { it: "is mailed at once", row: failing, day: 0, notice: "failing" },
+    { it: "is mailed once", row: { ...failing, notified: "failing" }, day: 6.99, notice: null },
+    { it: "is mailed again after 7 days", row: { ...failing, notified: "failing" }, day: 7, notice: "week" },
+    { it: "is mailed about the week only, when nothing was mailed before", row: failing, day: 7, notice: "week" },
+    { it: "is mailed about the week once", row: { ...failing, notified: "week" }, day: 13, notice: null },
+    { it: "is mailed about the disabling", row: { ...disabled, notified: "week" }, day: 14, notice: "disabled" },
+    { it: "is mailed about the disabling once", row: { ...disabled, notified: "disabled" }, day: 15, notice: null },
     {
-      it: "is told of a 410",
+      it: "is mailed about a 410",
       row: { ...disabled, failing_since: null, disabled_reason: disabledReasons.gone },
       day: 0,
       notice: "disabled",
     },
     {
-      it: "is not told what the owner did",
+      it: "is not mailed about what the owner did",
       row: { ...disabled, disabled_reason: "disabled by its owner" },
       day: 14,
       notice: null,
     },
-    { it: "is not told of an active endpoint", row: { ...failing, status: "active" }, day: 0, notice: null },
-    { it: "is not told twice when the clock goes back", row: { ...failing, notified: "week" }, day: 6, notice: null },
+    { it: "is not mailed about an active endpoint", row: { ...failing, status: "active" }, day: 0, notice: null },
+    { it: "is not mailed twice when the clock goes back", row: { ...failing, notified: "week" }, day: 6, notice: null },
   ];
   for (const { it: name, row, day, notice } of notices) {
     it(name, () => expect(noticeDue(row, days(day))).to.equal(notice));

@@ -16,7 +16,7 @@ describe("gather", () => {
     return { writes, add: gather({ write, ...options }) };
   };
 
-  it("writes at once while there is room, and what comes meanwhile together, each with its own result", async () => {
+  it("writes at once while there is room, and what comes meanwhile in one batch, each with its own result", async () => {
     const { writes, add } = setUp({ most: 10, inFlight: 1 });
     const results = [add(1), add(2), add(3)];
     expect(writes.map(({ items }) => items)).to.deep.equal([[1]]);
@@ -39,7 +39,7 @@ describe("gather", () => {
     expect(await Promise.all(results)).to.deep.equal([0, 10, 20, 30, 40, 50, 60]);
   });
 
-  it("waits for company as long as it is told to, and not once there is enough", async () => {
+  it("waits for others as long as it is to, and not once there is enough", async () => {
     const { writes, add } = setUp({ most: 3, inFlight: 1, lingerMs: 20 });
     const results = [add(1), add(2)];
     expect(writes).to.have.length(0);

@@ -18,7 +18,7 @@ const aLater = (over: Partial<Parameters<typeof later<number>>[0]> = {}) => {
 const soon = () => AbortSignal.timeout(1_000);
 
 describe("what is written later", () => {
-  it("is written together, in the order of coming, no more than fit into one write", async () => {
+  it("is written in one batch, in the order of coming, no more than fit into one write", async () => {
     const { queue, writes } = aLater({ everyMs: 1_000 });
     for (const n of [1, 2]) await queue.add(n);
     expect(writes).to.deep.equal([]);
@@ -31,12 +31,12 @@ describe("what is written later", () => {
     const { promise: slow, resolve } = Promise.withResolvers<void>();
     const { queue } = aLater({ write: () => slow });
     for (let n = 0; n < 8; n++) await queue.add(n); // three are being written, five wait
-    const held = queue.add(9);
+    const waiting = queue.add(9);
     const { promise: turn, resolve: pass } = Promise.withResolvers<string>();
-    setImmediate(() => pass("held up"));
-    expect(await Promise.race([held, turn])).to.equal("held up");
+    setImmediate(() => pass("it waits"));
+    expect(await Promise.race([waiting, turn])).to.equal("it waits");
     resolve();
-    await held;
+    await waiting;
     await queue.stop(soon());
   });
 

@@ -43,7 +43,7 @@ describe("loadConfig", () => {
     expect(config.apnsUrl).to.equal("http://127.0.0.1:27110");
   });
 
-  it("wants a mail server and a sender together, and shows no password", () => {
+  it("wants a mail server and a sender, or neither, and shows no password", () => {
     const url = "smtps://herald:s3cret@mail.example.com";
     for (const [given, missing] of [
       [{ HERALD_MAIL_URL: url }, "HERALD_MAIL_FROM is required with mailUrl"],

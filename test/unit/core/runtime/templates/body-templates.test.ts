@@ -40,7 +40,7 @@ describe("body templates", () => {
     expect(rendered).to.deep.equal(Array.from({ length: 1_000 }, (_, i) => ({ body: `${i % 7}: ${i}` })));
   }).timeout(20_000);
 
-  it("tell what is wrong with a template, its output and its use of time", async () => {
+  it("say what is wrong with a template, its output and its use of time", async () => {
     const wrong = [
       templates.render("{% if %}", "text/plain", anEvent()),
       templates.render("{{ data.text }}", "application/json", anEvent({ text: "x" })),

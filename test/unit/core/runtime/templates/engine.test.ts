@@ -188,7 +188,7 @@ describe("the sandbox of a body template", () => {
     expect(text("{{ data.big }}", { big: "é".repeat(32_768) })).to.deep.equal({ body: "é".repeat(32_768) });
   });
 
-  it("tells nothing of the event in its errors", () => {
+  it("says nothing of the event in its errors", () => {
     const secret = "top-secret-value";
     const failing = [
       `{{ data.secret | date_to_xmlschema: data.secret | round: data.secret }}{{ data.secret | base64_decode }}`,

@@ -5,7 +5,7 @@ import { CreateNotification } from "#core/schema/messages/notification.ts";
 
 describe("the schema of a notification", () => {
   const parse = parser(CreateNotification);
-  const told = (members: object): unknown => {
+  const errorsOf = (members: object): unknown => {
     try {
       parse({ target: { all: true }, contents: { en: "x" }, ...members });
       return null;
@@ -21,7 +21,7 @@ describe("the schema of a notification", () => {
     { it: "a badge that grows by one", members: { ios_badge_type: "Increase" } },
     { it: "a badge that stays", members: { ios_badge_type: "None" } },
   ]) {
-    it(`admits ${name}`, () => expect(told(members)).to.equal(null));
+    it(`admits ${name}`, () => expect(errorsOf(members)).to.equal(null));
   }
 
   const lacks = (field: string, property: string) => [{ field, message: `is required with ${property}` }];
@@ -44,6 +44,6 @@ describe("the schema of a notification", () => {
       errors: [{ field: "ios_badge_count", message: "has no effect with the other members" }],
     },
   ]) {
-    it(`refuses ${name}`, () => expect(told(members)).to.deep.equal(errors));
+    it(`refuses ${name}`, () => expect(errorsOf(members)).to.deep.equal(errors));
   }
 });

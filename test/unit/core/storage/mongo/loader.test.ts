@@ -12,13 +12,13 @@ describe("loader", () => {
     return { calls, load };
   };
 
-  it("reads what is asked for in one turn together, each key once", async () => {
+  it("reads what is asked for in one turn by one query, each key once", async () => {
     const { calls, load } = store({ a: 1, b: 2 });
     expect(await Promise.all(["a", "b", "a"].map(load))).to.deep.equal([1, 2, 1]);
     expect(calls).to.deep.equal([["a", "b"]]);
   });
 
-  it("reads together what passes ask for after a read that they shared", async () => {
+  it("reads by one query what passes ask for after a read that they shared", async () => {
     const { calls, load } = store({ a: 1, b: 2, c: 3, d: 4 });
     const pass = async (first: string, then: string) => [await load(first), await load(then)];
     expect(await Promise.all([pass("a", "b"), pass("c", "d")])).to.deep.equal([
@@ -44,7 +44,7 @@ describe("loader", () => {
     expect(await store({}).load("a")).to.equal(null);
   });
 
-  it("reads at most 200 together", async () => {
+  it("reads at most 200 at once", async () => {
     const { calls, load } = store({});
     await Promise.all(Array.from({ length: 450 }, (_, i) => load(`key-${i}`)));
     expect(calls.map(({ length }) => length)).to.deep.equal([200, 200, 50]);

@@ -8,14 +8,14 @@ describe("cached", () => {
   const make = (load = (key: string) => Promise.resolve(`${key}${loads.push(key)}`)) =>
     cached({ load, ttlMs: 100, max: 2, clock });
   beforeEach(() => {
-    nowMs = 0;
+    nowMs = Date.parse("2026-03-01T12:00:00Z");
     loads = [];
   });
 
   it("loads a key once while it is fresh, again when it has expired", async () => {
     const cache = make();
     expect([await cache.get("a"), await cache.get("a")]).to.deep.equal(["a1", "a1"]);
-    nowMs = 100;
+    nowMs += 100;
     expect(await cache.get("a")).to.equal("a2");
   });
 

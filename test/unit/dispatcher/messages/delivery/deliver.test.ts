@@ -5,7 +5,7 @@ import type { Senders } from "../../../../../dispatcher/channels/registry.ts";
 import { type DeliverDeps, deliver } from "../../../../../dispatcher/messages/delivery/deliver.ts";
 import { deliveryIdOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { gates } from "../../../../../dispatcher/messages/gates/all.ts";
-import { aChunk, aHold, aMessage, anApp, aSubscription, handClock, noon } from "../../../../support/rows/work.ts";
+import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../../support/rows/work.ts";
 
 type Reads = DeliverDeps["recipients"];
 type Change = Partial<Reads & DeliverDeps["deliveries"]> & { sender?: Senders["of"] };
@@ -64,7 +64,7 @@ const storedDelivery = (subscriptionId: string): DeliveryRow => ({
 describe("deliver", () => {
   it("sends to each recipient once", async () => {
     const { run, sent } = given();
-    await run(work(["sub_1", "sub_2", "sub_3"]), aHold());
+    await run(work(["sub_1", "sub_2", "sub_3"]), aLease());
     expect(sent).to.deep.equal(["sub_1", "sub_2", "sub_3"]);
   });
 
@@ -72,13 +72,13 @@ describe("deliver", () => {
     const tokens: Record<string, string> = { sub_1: "new1", sub_2: "known2", sub_3: "new3", sub_4: "known4" };
     const load: Reads["load"] = async (ids) => ids.map((id) => aSubscription({ _id: id, token: tokens[id] ?? "" }));
     const { run, sent } = given({ load });
-    await run(work(Object.keys(tokens)), aHold());
+    await run(work(Object.keys(tokens)), aLease());
     expect(sent).to.deep.equal(["sub_2", "sub_4", "sub_1", "sub_3"]);
   });
 
   it("does not send again to those whom an interrupted run reached, and still counts them as stored", async () => {
     const { run, sent } = given({ existing: async () => [storedDelivery("sub_1")] });
-    const delivered = await run(work(["sub_1", "sub_2"], aMessage(), { fence: 2 }), aHold());
+    const delivered = await run(work(["sub_1", "sub_2"], aMessage(), { fence: 2 }), aLease());
     expect(sent).to.deep.equal(["sub_2"]);
     expect(delivered.stored.map((row) => row.subscription_id)).to.deep.equal(["sub_1", "sub_2"]);
     expect(delivered.fresh.map((row) => row.subscription_id)).to.deep.equal(["sub_2"]);
@@ -89,7 +89,7 @@ describe("deliver", () => {
     const load: Reads["load"] = async (ids) =>
       ids.map((id) => aSubscription({ _id: id, language: speaks[id] ?? null }));
     const { run, languages } = given({ load });
-    await run(work(["sub_1", "sub_2", "sub_3"]), aHold());
+    await run(work(["sub_1", "sub_2", "sub_3"]), aLease());
     expect(languages).to.deep.equal(["de", "fr"]);
   });
 
@@ -107,10 +107,10 @@ describe("deliver", () => {
     ];
     const ids = rows.map(({ _id }) => _id);
     const plain = given({ load: async () => rows, languages });
-    await plain.run(work(ids), aHold());
+    await plain.run(work(ids), aLease());
     expect([asked, plain.languages]).to.deep.equal([[], ["de", null]]);
     const translated = given({ load: async () => rows, languages });
-    await translated.run(work(ids, aMessage({ content: { contents: { en: "Hi", it: "Ciao" } } })), aHold());
+    await translated.run(work(ids, aMessage({ content: { contents: { en: "Hi", it: "Ciao" } } })), aLease());
     expect([asked, translated.languages]).to.deep.equal([[["usr_2", "usr_4"]], ["de", "it", null]]);
   });
 
@@ -133,7 +133,7 @@ describe("deliver", () => {
   for (const { it: what, row, reason, message } of suppressions) {
     it(`suppresses ${what} at the moment of sending`, async () => {
       const { run, sent } = given({ load: async () => [aSubscription(row)] });
-      const { stored } = await run(work(["sub_1"], aMessage(message)), aHold());
+      const { stored } = await run(work(["sub_1"], aMessage(message)), aLease());
       expect(sent).to.deep.equal([]);
       expect(stored[0]).to.include({ status: "suppressed", suppression_reason: reason });
     });
@@ -142,7 +142,7 @@ describe("deliver", () => {
   it("reaches an unsubscribed mail address when the message may include them", async () => {
     const row = aSubscription({ channel: "email", status: "unsubscribed", token: "a@b.example" });
     const { run, sent } = given({ load: async () => [row] });
-    await run(work(["sub_1"], aMessage({ options: { include_unsubscribed: true } })), aHold());
+    await run(work(["sub_1"], aMessage({ options: { include_unsubscribed: true } })), aLease());
     expect(sent).to.deep.equal(["sub_1"]);
   });
 
@@ -154,7 +154,7 @@ describe("deliver", () => {
       providerCode: null,
       reason: "busy",
     }));
-    const delivered = await run(work(["sub_1"]), aHold());
+    const delivered = await run(work(["sub_1"]), aLease());
     expect(delivered.stored).to.deep.equal([]);
     expect(delivered.again.map(({ subscriptionId }) => subscriptionId)).to.deep.equal(["sub_1"]);
   });
@@ -162,7 +162,7 @@ describe("deliver", () => {
   it("expires recipients of a retry whose ttl has passed, without calling the provider", async () => {
     const { run, sent } = given();
     const chunk = aChunk({ attempt: 1, dispatched_at: new Date(noon.getTime() - 61_000) });
-    const delivered = await run({ chunk, message: aMessage({ options: { ttl: 60 } }), app: anApp() }, aHold());
+    const delivered = await run({ chunk, message: aMessage({ options: { ttl: 60 } }), app: anApp() }, aLease());
     expect(sent).to.deep.equal([]);
     expect(delivered.stored[0]).to.include({ status: "expired", error_code: "EXPIRED", attempts: 1 });
   });
@@ -174,7 +174,7 @@ describe("deliver", () => {
       providerCode: "410",
       reason: "gone",
     }));
-    const { invalid } = await run(work(["sub_1"]), aHold());
+    const { invalid } = await run(work(["sub_1"]), aLease());
     expect(invalid.map(({ _id }) => _id)).to.deep.equal(["sub_1"]);
   });
 
@@ -185,7 +185,7 @@ describe("deliver", () => {
       providerCode: "550",
       reason: "no",
     }));
-    const { invalid, doubted, stored } = await run(work(["sub_1", "sub_2"]), aHold());
+    const { invalid, doubted, stored } = await run(work(["sub_1", "sub_2"]), aLease());
     expect(invalid).to.deep.equal([]);
     expect(doubted).to.equal(2);
     expect(stored.map(({ status }) => status)).to.deep.equal(["failed", "failed"]);
@@ -196,7 +196,7 @@ describe("deliver", () => {
     const gone = { ...storedDelivery("sub_1"), ...failed };
     const changed = { ...gone, _id: "dlv_2", subscription_id: "sub_2", address_masked: "•••bbbbbbbb" };
     const { run, sent } = given({ existing: async () => [gone, changed, storedDelivery("sub_3")] });
-    const { invalid } = await run(work(["sub_1", "sub_2", "sub_3"], aMessage(), { fence: 2 }), aHold());
+    const { invalid } = await run(work(["sub_1", "sub_2", "sub_3"], aMessage(), { fence: 2 }), aLease());
     expect(invalid).to.deep.equal([{ _id: "sub_1", token: "a".repeat(64), since: noon }]);
     expect(sent).to.deep.equal([]);
   });
@@ -208,7 +208,7 @@ describe("deliver", () => {
       return { kind: "sent", providerId: null };
     });
     const ids = Array.from({ length: 200 }, (_, n) => `sub_${n}`);
-    const delivered = await run(work(ids), aHold({ isOver: () => isOver }));
+    const delivered = await run(work(ids), aLease({ isOver: () => isOver }));
     expect(delivered.halted).to.equal(true);
     expect(delivered.stored).to.have.length(sent.length);
     expect(sent.length).to.be.below(ids.length);
@@ -226,7 +226,7 @@ describe("deliver", () => {
       hasReached: () => true,
       believes: () => true,
     });
-    const delivered = await given({ sender }).run(work(["sub_1"]), aHold({ isOver: () => isOver }));
+    const delivered = await given({ sender }).run(work(["sub_1"]), aLease({ isOver: () => isOver }));
     expect(delivered).to.deep.equal({ stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: true });
   });
 });

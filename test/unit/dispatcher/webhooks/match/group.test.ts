@@ -12,26 +12,28 @@ const anEvent = (): EventEnvelope =>
 const setUp = (storing: () => Promise<void> = async () => undefined) => {
   const stored: { endpoint: string; events: number }[] = [];
   const kept: string[] = [];
-  const offers: { count: number; isStoredFirst: boolean | undefined }[] = [];
+  const shares: { count: number; isStoredFirst: boolean | undefined }[] = [];
   const group = grouping({
-    offer: async ({ _id }, count, make, how) => {
-      offers.push({ count, isStoredFirst: how?.isStoredFirst });
-      await storing();
-      for (const { payload, event_ids = [] } of make()) {
-        const { events } = JSON.parse(payload) as { events: { id: string }[] }; // a batch's own text
-        expect(events.map(({ id }) => id)).to.deep.equal(event_ids);
-        kept.push(...event_ids);
-        stored.push({ endpoint: _id, events: events.length });
-      }
+    queues: {
+      share: async ({ _id }, count, make, how) => {
+        shares.push({ count, isStoredFirst: how?.isStoredFirst });
+        await storing();
+        for (const { payload, event_ids = [] } of make()) {
+          const { events } = JSON.parse(payload) as { events: { id: string }[] }; // a batch's own text
+          expect(events.map(({ id }) => id)).to.deep.equal(event_ids);
+          kept.push(...event_ids);
+          stored.push({ endpoint: _id, events: events.length });
+        }
+      },
     },
-    grouped: async (_endpoint, ids) => new Set(ids.filter((id) => kept.includes(id))),
+    deliveries: { grouped: async (_endpoint, ids) => new Set(ids.filter((id) => kept.includes(id))) },
     clock: { now: () => now },
   });
-  return { stored, kept, offers, group };
+  return { stored, kept, shares, group };
 };
 
 describe("grouping", () => {
-  it("stores events together once there are a hundred", async () => {
+  it("stores events in one delivery once there are a hundred", async () => {
     const { stored, group } = setUp();
     await Promise.all([group(aWebhook(), Array.from({ length: 99 }, anEvent)), group(aWebhook(), [anEvent()])]);
     expect(stored).to.deep.equal([{ endpoint: "whk_1", events: 100 }]);
@@ -55,15 +57,15 @@ describe("grouping", () => {
   });
 
   it("leaves an event that comes again to the batch that it was stored in, and has that looked at", async () => {
-    const { stored, offers, group } = setUp();
+    const { stored, shares, group } = setUp();
     const events = Array.from({ length: 100 }, anEvent);
     await group(aWebhook(), events);
     await group(aWebhook(), events);
     expect(stored).to.deep.equal([{ endpoint: "whk_1", events: 100 }]);
     await group(aWebhook(), [...events.slice(0, 40), ...Array.from({ length: 60 }, anEvent)]);
     expect(stored.at(-1)).to.deep.equal({ endpoint: "whk_1", events: 60 });
-    expect(offers.map(({ count }) => count)).to.deep.equal([1, 1, 2]);
-    expect(offers.every(({ isStoredFirst }) => isStoredFirst === true)).to.equal(true);
+    expect(shares.map(({ count }) => count)).to.deep.equal([1, 1, 2]);
+    expect(shares.every(({ isStoredFirst }) => isStoredFirst === true)).to.equal(true);
   });
 
   it("stores an event once that comes twice within a moment", async () => {

@@ -50,22 +50,22 @@ describe("an endpoint wants an event", () => {
 
 type Given = { isRepeated?: boolean; known?: string[] };
 
-/** What matching these events offers and groups. */
+/** What matching these events shares and groups. */
 const run = async (
   endpoints: WebhookRow[],
   events: EventEnvelope[],
   { isRepeated = false, known = [] }: Given = {},
 ) => {
-  const offered: WebhookDeliveryRow[] = [];
+  const shared: WebhookDeliveryRow[] = [];
   const grouped: { endpoint: string; events: number }[] = [];
   const settlement = await matchEvents({
-    webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app),
-    known: async () => new Set(known),
-    offer: async (_endpoint, _count, make) => void offered.push(...make()),
+    directory: { webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app) },
+    deliveries: { known: async () => new Set(known) },
+    queues: { share: async (_endpoint, _count, make) => void shared.push(...make()) },
     group: async ({ _id }, some) => void grouped.push({ endpoint: _id, events: some.length }),
     clock: { now: () => now },
   })(events, { isRepeated });
-  return { settlement, offered, grouped };
+  return { settlement, shared, grouped };
 };
 
 describe("matching a batch of events", () => {
@@ -76,49 +76,49 @@ describe("matching a batch of events", () => {
       aWebhook({ _id: "whk_3", events: ["user.created"] }),
     ];
     const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent", { from: "b" })];
-    const { settlement, offered } = await run(endpoints, events);
+    const { settlement, shared } = await run(endpoints, events);
     expect(settlement).to.deep.equal({ kind: "done" });
-    expect(new Set(offered.map(({ _id }) => _id)).size).to.equal(4);
+    expect(new Set(shared.map(({ _id }) => _id)).size).to.equal(4);
     const expected = { status: "pending", attempt: 0, due_at: now, event_id: events[0]?.id };
-    expect(offered[0]).to.include({ ...expected, payload: JSON.stringify(events[0]) });
+    expect(shared[0]).to.include({ ...expected, payload: JSON.stringify(events[0]) });
   });
 
   it("makes the same deliveries from the same events", async () => {
     const first = await run([aWebhook()], [anEvent("delivery.sent")]);
     const second = await run([aWebhook()], [anEvent("delivery.sent")]);
-    expect(first.offered).to.deep.equal(second.offered);
+    expect(first.shared).to.deep.equal(second.shared);
   });
 
   it("leaves out what is stored already when the batch comes again", async () => {
     const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent", { from: "b" })];
-    const known = (await run([aWebhook()], events)).offered.slice(0, 1).map(({ _id }) => _id);
-    const { offered } = await run([aWebhook()], events, { isRepeated: true, known });
-    expect(offered.map(({ event_id }) => event_id)).to.deep.equal([events[1]?.id]);
+    const known = (await run([aWebhook()], events)).shared.slice(0, 1).map(({ _id }) => _id);
+    const { shared } = await run([aWebhook()], events, { isRepeated: true, known });
+    expect(shared.map(({ event_id }) => event_id)).to.deep.equal([events[1]?.id]);
   });
 
   it("makes nothing when no endpoint wants them", async () => {
-    expect((await run([aWebhook({ events: ["user.created"] })], [anEvent("delivery.sent")])).offered).to.deep.equal([]);
+    expect((await run([aWebhook({ events: ["user.created"] })], [anEvent("delivery.sent")])).shared).to.deep.equal([]);
   });
 
   it("groups deliveries' events for an endpoint that wants that, and no others", async () => {
     const endpoint = aWebhook({ batch: true, events: ["delivery.sent", "user.deleted"] });
     const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent"), anEvent("user.deleted")];
-    const { offered, grouped } = await run([endpoint], events);
+    const { shared, grouped } = await run([endpoint], events);
     expect(grouped).to.deep.equal([{ endpoint: "whk_1", events: 2 }]);
-    expect(offered.map(({ event_type }) => event_type)).to.deep.equal(["user.deleted"]);
+    expect(shared.map(({ event_type }) => event_type)).to.deep.equal(["user.deleted"]);
   });
 
   it("keeps what a disabled endpoint misses, one by one", async () => {
     const endpoint = aWebhook({ batch: true, status: "disabled" });
-    const { offered, grouped } = await run([endpoint], [anEvent("delivery.sent")]);
-    expect([offered.length, grouped.length]).to.deep.equal([1, 0]);
+    const { shared, grouped } = await run([endpoint], [anEvent("delivery.sent")]);
+    expect([shared.length, grouped.length]).to.deep.equal([1, 0]);
   });
 
   it("never shows an app's events to another's endpoints", async () => {
-    const { offered } = await run(
+    const { shared } = await run(
       [aWebhook({ _id: "whk_1" }), aWebhook({ _id: "whk_2", app_id: "app_2" })],
       [anEvent("delivery.sent", { app: "app_2" })],
     );
-    expect(offered.map(({ endpoint_id }) => endpoint_id)).to.deep.equal(["whk_2"]);
+    expect(shared.map(({ endpoint_id }) => endpoint_id)).to.deep.equal(["whk_2"]);
   });
 });

@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import { type WaitingRoomDeps, waitingRoom } from "../../../../../dispatcher/webhooks/queue/waiting-room.ts";
 
-describe("a lane's waiting room", () => {
+describe("the waiting room of an endpoint queue", () => {
   /** A room whose circumstances can be changed, and who was let in. */
   const aRoom = () => {
-    const state = { nowMs: 1_000, room: 0, perSecond: 600, isHopeful: true };
+    const state = { nowMs: 1_000, room: 0, perSecond: 600, isWorthWaiting: true };
     const deps: WaitingRoomDeps = {
       nowMs: () => state.nowMs,
       room: () => state.room,
       perSecond: () => state.perSecond,
-      isHopeful: () => state.isHopeful,
+      isWorthWaiting: () => state.isWorthWaiting,
     };
     const { enter, admit } = waitingRoom(deps);
     const inside: string[] = [];
@@ -56,7 +56,7 @@ describe("a lane's waiting room", () => {
     expect(inside).to.deep.equal(["a", "b", "c"]);
   });
 
-  it("lets in who brings more than it ever has room for, when all of it is free", async () => {
+  it("lets in a caller with more than it ever has room for, when all of it is free", async () => {
     const { state, inside, enter, admit } = aRoom();
     state.perSecond = 2_000;
     await enter("a", 1_000);
@@ -73,10 +73,10 @@ describe("a lane's waiting room", () => {
     expect(inside).to.deep.equal(["b"]);
   });
 
-  it("keeps nobody waiting when there is no hope, or hope is gone", async () => {
+  it("keeps nobody waiting when it is not worth it, or no longer", async () => {
     const { state, inside, enter, admit } = aRoom();
     await enter("a", 1);
-    state.isHopeful = false;
+    state.isWorthWaiting = false;
     await enter("b", 1);
     expect(inside).to.deep.equal(["b"]);
     await admit();

@@ -57,32 +57,32 @@ describe("a request of a webhook", function () {
     ] as const;
     for (const { status, errorClass, outcome } of cases) {
       it(`is judged by its status ${status} when the answer's body ${end}`, async () => {
-        const { concluded, isGone } = await send({ status, end });
-        expect(concluded.made).to.include({
+        const { result, isGone } = await send({ status, end });
+        expect(result.made).to.include({
           response_status: status,
           error_class: errorClass,
           error: `answered ${status}`,
           response_body_excerpt: "partly",
         });
-        expect([concluded.status, isGone]).to.deep.equal([outcome, status === 410]);
+        expect([result.status, isGone]).to.deep.equal([outcome, status === 410]);
       });
     }
 
     it(`waits as long as a 429 asks for when the answer's body ${end}`, async () => {
-      const { concluded } = await send({ status: 429, headers: { "retry-after": "7200" }, end });
-      expect(concluded.made).to.include({ error_class: "throttled", error: "answered 429" });
-      expect((concluded.due_at?.getTime() ?? 0) - Date.now()).to.be.within(7_190_000, 7_200_000);
+      const { result } = await send({ status: 429, headers: { "retry-after": "7200" }, end });
+      expect(result.made).to.include({ error_class: "throttled", error: "answered 429" });
+      expect((result.due_at?.getTime() ?? 0) - Date.now()).to.be.within(7_190_000, 7_200_000);
     });
 
     it(`has failed when the body of a 200 ${end}`, async () => {
-      const { concluded } = await send({ status: 200, end });
-      expect([concluded.status, concluded.made.response_status]).to.deep.equal(["failed", 200]);
-      expect(concluded.made.error).not.to.equal(null);
+      const { result } = await send({ status: 200, end });
+      expect([result.status, result.made.response_status]).to.deep.equal(["failed", 200]);
+      expect(result.made.error).not.to.equal(null);
     });
   }
 
   it("that is a test never takes the endpoint for gone", async () => {
-    const { concluded, isGone } = await send({ status: 410, end: "ends" }, "webhook.test");
-    expect([concluded.status, isGone]).to.deep.equal(["dead", false]);
+    const { result, isGone } = await send({ status: 410, end: "ends" }, "webhook.test");
+    expect([result.status, isGone]).to.deep.equal(["dead", false]);
   });
 });

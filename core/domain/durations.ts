@@ -1,0 +1,5 @@
+/** 24 hours, in milliseconds. */
+export const dayMs = 86_400_000;
+
+/** Stored work whose hint was lost is found by a dispatcher's timers after so long, in milliseconds. Source: docs/decisions/0001. */
+export const sweepMs = 10_000;

@@ -1,0 +1,96 @@
+import {
+  AckPolicy,
+  type ConsumerConfig,
+  DiscardPolicy,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from "@nats-io/jetstream";
+
+/** A stream with the consumers that read it; every stream and consumer of Herald stands in this file. */
+export type StreamSpec = {
+  stream: Partial<StreamConfig> & { name: string; subjects: string[] };
+  consumers: (Partial<ConsumerConfig> & { durable_name: string })[];
+};
+
+const second = 1_000_000_000; // JetStream counts in ns
+const mebibyte = 1_048_576;
+
+/** A hint is redelivered after this long without acknowledgement or heartbeat. */
+export const ackWaitMs = 30_000;
+/** JetStream drops a publication whose id it has seen within this time. */
+export const duplicateWindowMs = 120_000;
+
+/** `plan` and `deliver` hints of one plan's tenants. A tenant over its backlog is refused (error 10077), others are not. */
+export const planStream = (prefix: string, plan: { name: string; backlogPerTenant: number }): StreamSpec => ({
+  stream: {
+    name: `${prefix}-work-${plan.name}`,
+    subjects: [`${prefix}.plan.${plan.name}.*`, `${prefix}.deliver.${plan.name}.*`],
+    retention: RetentionPolicy.Workqueue,
+    storage: StorageType.File,
+    discard: DiscardPolicy.New,
+    discard_new_per_subject: true,
+    max_msgs: -1,
+    max_msgs_per_subject: plan.backlogPerTenant,
+    max_bytes: 256 * mebibyte,
+    duplicate_window: duplicateWindowMs * 1_000_000,
+  },
+  consumers: [
+    pull("plan", `${prefix}.plan.${plan.name}.*`, pendingOf(plan.backlogPerTenant)),
+    pull("deliver", `${prefix}.deliver.${plan.name}.*`, pendingOf(plan.backlogPerTenant)),
+  ],
+});
+
+/** Batches of events of one tenant that may wait: of 64 KiB each, so that a tenant has at most a quarter of the stream. */
+export const eventBatchesPerTenant = 4_096;
+
+/**
+ * Events of every tenant, kept until each consumer has them. A tenant over its share is refused, so that its outboxes keep
+ * them; others are not (docs/decisions/0045).
+ */
+export const eventStream = (prefix: string): StreamSpec => ({
+  stream: {
+    name: `${prefix}-events`,
+    subjects: [`${prefix}.events.>`], // a subject more than ours: what was published by an older release is there, too
+    retention: RetentionPolicy.Interest,
+    storage: StorageType.File,
+    discard: DiscardPolicy.New,
+    discard_new_per_subject: true,
+    max_msgs: -1,
+    max_msgs_per_subject: eventBatchesPerTenant,
+    max_bytes: 1024 * mebibyte,
+    duplicate_window: duplicateWindowMs * 1_000_000,
+  },
+  consumers: [pull("webhooks", `${prefix}.events.>`, pendingOf(eventBatchesPerTenant))],
+});
+
+/** Endpoint hints: at most one waits for each endpoint. */
+export const webhookStream = (prefix: string): StreamSpec => ({
+  stream: {
+    name: `${prefix}-webhooks`,
+    subjects: [`${prefix}.webhooks.*`],
+    retention: RetentionPolicy.Workqueue,
+    storage: StorageType.File,
+    discard: DiscardPolicy.Old,
+    max_msgs_per_subject: 1,
+    max_bytes: 64 * mebibyte,
+    duplicate_window: second, // a hint that is published again after a second is a new one
+  },
+  consumers: [pull("doorbells", `${prefix}.webhooks.*`, 1_000)],
+});
+
+/**
+ * What a consumer may have in hand: more than three tenants have waiting. Hints that fail wait there to come again; were
+ * they all that it may have, all other tenants would wait for one.
+ */
+const pendingOf = (perTenant: number): number => Math.max(1_000, 4 * perTenant);
+
+/** MaxDeliver stays -1: a work queue would keep what it gives up on; worker.ts ends messages itself. */
+const pull = (name: string, filter: string, maxPending: number): StreamSpec["consumers"][number] => ({
+  durable_name: name,
+  filter_subject: filter,
+  ack_policy: AckPolicy.Explicit,
+  ack_wait: ackWaitMs * 1_000_000,
+  max_ack_pending: maxPending,
+  max_deliver: -1,
+});

@@ -1,0 +1,53 @@
+import type { Db } from "mongodb";
+import { apiKeyCollection } from "./api-keys/api-keys.ts";
+import { revokedTokenCollection } from "./api-keys/revoked-tokens.ts";
+import { appCollection } from "./apps/apps.ts";
+import { eventBatchCollection } from "./events/batches.ts";
+import { liveActivityTypeCollection } from "./live-activities/types.ts";
+import { chunkCollection } from "./messages/chunks.ts";
+import { deliveryCollection } from "./messages/deliveries.ts";
+import { messageCollection } from "./messages/messages.ts";
+import { usageCollection } from "./messages/usage.ts";
+import type { CollectionSpec } from "./mongo/collection.ts";
+import { indexesAsDeclared } from "./mongo/indexes.ts";
+import { subscriptionCollection } from "./people/subscription-row.ts";
+import { userCollection } from "./people/users.ts";
+import { planCollection } from "./plans/plans.ts";
+import { cursorSecretCollection } from "./service/cursor-secret.ts";
+import { replyCollection } from "./service/replies.ts";
+import { tenantCollection } from "./tenants/tenants.ts";
+import { webhookDeliveryCollection } from "./webhooks/deliveries.ts";
+import { webhookStatsCollection } from "./webhooks/stats.ts";
+import { webhookCollection } from "./webhooks/webhooks.ts";
+import { leaseCollection } from "./work/leases.ts";
+import { removalCollection } from "./work/removals.ts";
+
+/** Every collection of the service. */
+export const allCollections: readonly CollectionSpec[] = [
+  apiKeyCollection,
+  appCollection,
+  chunkCollection,
+  cursorSecretCollection,
+  deliveryCollection,
+  eventBatchCollection,
+  leaseCollection,
+  liveActivityTypeCollection,
+  messageCollection,
+  planCollection,
+  removalCollection,
+  replyCollection,
+  revokedTokenCollection,
+  subscriptionCollection,
+  tenantCollection,
+  usageCollection,
+  userCollection,
+  webhookCollection,
+  webhookDeliveryCollection,
+  webhookStatsCollection,
+];
+
+/** Makes the indexes of every collection, or of those given, as they are declared. @throws IndexError */
+export const ensureIndexes = (
+  db: Db,
+  specs: readonly Pick<CollectionSpec, "name" | "indexes">[] = allCollections,
+): Promise<void> => indexesAsDeclared(db, specs);

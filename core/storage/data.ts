@@ -1,0 +1,42 @@
+import type { Db } from "mongodb";
+import { allCollections } from "./collections.ts";
+import type { Person } from "./mongo/collection.ts";
+import { removePages } from "./work/removal-pages.ts";
+
+export type StoredData = ReturnType<typeof storedData>;
+
+/** Removes and erases what collections hold, each as it declares. Every verb may run twice. */
+export const storedData = (db: Db, specs = allCollections) => ({
+  /**
+   * Removes the documents of an app whose own document is gone; how many must wait for a later call.
+   * @throws the reason of `signal` when it aborts, between pages
+   */
+  removeApp: async (appId: string, now: Date, signal?: AbortSignal): Promise<number> => {
+    for (const { name, appRemoval } of specs) {
+      if (!("index" in appRemoval)) continue;
+      const rows = db.collection<{ _id: string; app_id: string }>(name);
+      await removePages(rows, { filter: { app_id: appId }, hint: appRemoval.index, pages: Infinity, signal });
+    }
+    let waiting = 0; // last: what needs a function of its own may take many calls
+    for (const { appRemoval } of specs)
+      if ("remove" in appRemoval) waiting += await appRemoval.remove(db, { appId, now }, signal);
+    return waiting;
+  },
+
+  /** Removes the documents that are a person's own. */
+  removePerson: async ({ tenantId, appId, userId }: Pick<Person, "tenantId" | "appId" | "userId">): Promise<void> => {
+    for (const { name, erasure } of specs)
+      if ("member" in erasure)
+        await db.collection(name).deleteMany({ [erasure.member]: userId, app_id: appId, tenant_id: tenantId });
+  },
+
+  /**
+   * Erases a person from documents in which they are named; how many must wait for a later call.
+   * @throws the reason of `signal` when it aborts, between pages
+   */
+  erasePerson: async (person: Person, signal?: AbortSignal): Promise<number> => {
+    let waiting = 0;
+    for (const { erasure } of specs) if ("erase" in erasure) waiting += await erasure.erase(db, person, signal);
+    return waiting;
+  },
+});

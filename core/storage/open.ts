@@ -1,0 +1,13 @@
+import { untilReached } from "../runtime/process/awaited.ts";
+import type { Log } from "../runtime/process/log.ts";
+import { ensureIndexes } from "./collections.ts";
+import { isUnreachable, type Mongo } from "./mongo/connect.ts";
+
+/** Waits until the database can be reached, and makes the indexes that are missing. @throws IndexError */
+export const openDatabase = (mongo: Mongo, log: Log, signal: AbortSignal): Promise<void> => {
+  const open = async (): Promise<void> => {
+    await mongo.connect();
+    await ensureIndexes(mongo.db);
+  };
+  return untilReached(open, { store: "mongodb", isAway: isUnreachable, log }, signal);
+};

@@ -1,0 +1,25 @@
+import { personKey } from "../../domain/people/keys.ts";
+import { type RemovalRow, removal } from "../work/removals.ts";
+import { userDeleted } from "./events.ts";
+import type { SubscriptionRow } from "./subscription-row.ts";
+import type { UserRow } from "./users.ts";
+
+/** Of a user with their subscriptions. */
+export const userRemoval = (user: UserRow, owned: readonly SubscriptionRow[], now: Date): RemovalRow => ({
+  ...removal(user, now),
+  kind: "user",
+  keys: [user._id, ...user.alias_keys, ...owned.flatMap(keysOf)],
+  outbox: [...user.outbox, ...owned.flatMap((row) => row.outbox), userDeleted(user, now)],
+});
+
+/** Of a subscription whose events may not have been published. */
+export const subscriptionRemoval = (row: SubscriptionRow, now: Date): RemovalRow => ({
+  ...removal(row, now),
+  kind: "subscription",
+  keys: [],
+  outbox: row.outbox,
+});
+
+/** How a message's target may name a subscription. */
+const keysOf = ({ _id, channel, token }: SubscriptionRow): string[] =>
+  channel === "email" ? [_id, personKey("email", token)] : [_id];

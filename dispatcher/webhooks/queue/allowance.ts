@@ -1,0 +1,64 @@
+import type { EndpointLease } from "./endpoint-lease.ts";
+
+/** How many deliveries an endpoint may have in memory, and for how long: by how it has answered so far. */
+export type Allowance = {
+  /** Takes note of a request that has ended; `waiting` deliveries still wait. */
+  ended: (nowMs: number, { beganMs, waiting }: { beganMs: number; waiting: number }) => void;
+  /** How long ago the last request ended, ms. */
+  quietMs: (nowMs: number) => number;
+  /** How many it answers in a second, as far as is known. */
+  perSecond: () => number;
+  /** Deliveries in memory at once. */
+  room: () => number;
+  /** How long a delivery may be in memory only, ms. */
+  limitMs: (nowMs: number) => number;
+  /** Whether callers should wait for room although the queue has been behind for so long: the endpoint answers. */
+  isWorthWaiting: (nowMs: number, behindMs: number) => boolean;
+};
+
+/** Most deliveries of an endpoint that answers; it is given as many as it answers in a second. */
+const mostRoom = 600;
+/** What an endpoint is assumed to answer in a second at first. */
+const firstPerSecond = 50;
+/** While an endpoint answers, deliveries wait for their turn; once it has fallen silent, it may hang. */
+const limitMs = { answering: 2_000, silent: 500, untrusted: 250 };
+/** The rate is measured over so much: less the first time, when everything that comes waits for the measurement. */
+const windows = { firstRequests: 40, ms: 1_000 };
+
+/** The allowance of an endpoint. One that failed last, or never answered, is given no more than it may have under way. */
+export const allowance = (endpoint: Pick<EndpointLease, "isTrusted" | "row">, beganMs: number): Allowance => {
+  let lastMs = beganMs;
+  let perSecond = firstPerSecond;
+  let isFirst = true;
+  let seen = anew();
+  const quietMs = (nowMs: number): number => nowMs - lastMs;
+  const isAnswering = (nowMs: number): boolean => endpoint.isTrusted() && quietMs(nowMs) < limitMs.silent;
+  return {
+    ended: (nowMs, request) => {
+      lastMs = nowMs;
+      if (seen.count++ === 0) seen.sinceMs = request.beganMs;
+      seen.tookMs += nowMs - request.beganMs;
+      if (request.waiting === 0) seen.wasIdle = true;
+      const windowMs = nowMs - seen.sinceMs;
+      if (windowMs < windows.ms && !(isFirst && seen.count >= windows.firstRequests)) return;
+      const answered = (seen.count * 1_000) / Math.max(windowMs, 1);
+      const could = (endpoint.row.max_in_flight * seen.count * 1_000) / Math.max(seen.tookMs, 1); // Little's law
+      perSecond = Math.floor(seen.wasIdle ? Math.max(answered, could) : answered);
+      seen = anew();
+      isFirst = false;
+    },
+    quietMs,
+    perSecond: () => perSecond,
+    room: () => {
+      const { max_in_flight: least } = endpoint.row;
+      return endpoint.isTrusted() ? Math.max(Math.min(perSecond, mostRoom), least) : least;
+    },
+    limitMs: (nowMs) => {
+      if (!endpoint.isTrusted()) return limitMs.untrusted;
+      return isAnswering(nowMs) ? limitMs.answering : limitMs.silent;
+    },
+    isWorthWaiting: (nowMs, behindMs) => isAnswering(nowMs) && behindMs < limitMs.answering,
+  };
+};
+
+const anew = () => ({ sinceMs: 0, count: 0, tookMs: 0, wasIdle: false });

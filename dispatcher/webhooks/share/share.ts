@@ -1,0 +1,109 @@
+import { LRUCache } from "lru-cache";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { Suspensions } from "../../work/suspensions.ts";
+import type { Deliveries } from "../history/deliveries.ts";
+import type { EndpointQueue } from "../queue/endpoint-queue.ts";
+import { type Budget, budget } from "./budget.ts";
+import type { Endpoints } from "./endpoints.ts";
+import type { QueueRegistry } from "./registry.ts";
+
+export type ShareDeps = {
+  endpoints: Pick<Endpoints, "makeDueAndHint">;
+  deliveries: Pick<Deliveries, "keep">;
+  suspensions: Pick<Suspensions, "has">;
+};
+
+/**
+ * Shares `count` new deliveries of one endpoint, which are made when there is memory for them: with the endpoint's queue
+ * in this process, or through the store with another process. Resolves when all are stored. Those that are
+ * `isStoredFirst` are sent only after they are stored.
+ */
+export type Share = (
+  endpoint: WebhookRow,
+  count: number,
+  make: () => readonly WebhookDeliveryRow[],
+  how?: { isStoredFirst: boolean },
+) => Promise<void>;
+
+/** New deliveries in memory, over all endpoint queues. JetStream keeps their events until they are stored. */
+const mostUnstored = 600;
+/** Callers that wait for room in an endpoint queue, over all queues: callers for other endpoints must not wait behind them. */
+const mostWaiting = 48;
+/** So many stored deliveries are remembered, as their events may be published twice. */
+const mostRemembered = 20_000;
+
+export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf" | "get">): Share => {
+  const memory = budget(mostUnstored);
+  const stored = new LRUCache<string, true>({ max: mostRemembered });
+  let waiting = 0;
+
+  const keepAll = async (rows: readonly WebhookDeliveryRow[]): Promise<void> => {
+    await Promise.all(rows.map(deps.deliveries.keep));
+    for (const { _id } of rows) stored.set(_id, true);
+  };
+  const notify = async (id: string): Promise<void> => {
+    if (registry.get(id)?.nudge() !== true) await deps.endpoints.makeDueAndHint(id);
+  };
+  /** Leaves deliveries that find no room to the store, from where they are sent later. */
+  const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
+    if (rows.length === 0) return;
+    await keepAll(rows);
+    await notify(id);
+  };
+  const whenRoom = (queue: EndpointQueue | null, count: number): Promise<void> | null => {
+    const room = queue === null || waiting >= mostWaiting ? null : queue.whenRoom(count);
+    if (room !== null) waiting++;
+    return room?.finally(() => waiting--) ?? null;
+  };
+  const place = async (id: string, queue: EndpointQueue | null, { rows, free, isStoredFirst }: New): Promise<void> => {
+    const { there = [], others = [] } = Object.groupBy(rows, ({ _id }) => (queue?.has(_id) ? "there" : "others"));
+    const room = Math.max(0, queue?.room() ?? 0);
+    const taken = [...there, ...others.slice(0, room)].map(async (row) => {
+      await queue?.accept(row, isStoredFirst);
+      stored.set(row._id, true);
+      free(1);
+    });
+    const left = others.slice(room);
+    await Promise.all([...taken, leave(id, left).then(() => free(left.length))]);
+  };
+
+  return async (endpoint, count, make, { isStoredFirst } = { isStoredFirst: false }) => {
+    const isDisabled = endpoint.status === "disabled";
+    const { free, freeAll } = await entered(memory, count);
+    try {
+      const isResting = endpoint.paused || isDisabled || deps.suspensions.has(endpoint.tenant_id);
+      const queue = isResting ? null : await registry.queueOf(endpoint._id);
+      const room = whenRoom(queue, count);
+      if (room !== null) await room; // else nothing is awaited: the room that there is must not be given to others
+      const rows = make().filter(({ _id }) => !stored.has(_id));
+      await (isDisabled ? keepAll(rows.map(missed)) : place(endpoint._id, queue, { rows, free, isStoredFirst }));
+      // whoever stored the others may have been killed before it notified anybody
+      if (rows.length < count && !isDisabled) await notify(endpoint._id);
+    } finally {
+      freeAll();
+    }
+  };
+};
+
+/** New deliveries; `free` gives the room of so many back once they are stored. */
+type New = { rows: readonly WebhookDeliveryRow[]; free: (count: number) => void; isStoredFirst: boolean };
+
+/** Waits for memory, which is given back in parts. */
+const entered = async (memory: Budget, count: number) => {
+  await memory.enter(count);
+  let left = count;
+  const free = (some: number): void => {
+    left -= some;
+    memory.leave(some);
+  };
+  return { free, freeAll: () => free(left) };
+};
+
+/** What a disabled endpoint misses is stored like this: `recover` finds it there. */
+const missed = (row: WebhookDeliveryRow): WebhookDeliveryRow => ({
+  ...row,
+  status: "dead",
+  error: "endpoint disabled",
+  due_at: null,
+});

@@ -1,0 +1,94 @@
+import type { Msg, Subscription } from "@nats-io/nats-core";
+import type { Clock } from "#core/domain/clock.ts";
+import { newId } from "#core/domain/ids.ts";
+import { longestTestMs } from "#core/domain/webhooks/test.ts";
+import type { Nats } from "#core/queue/jetstream/connect.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { eventTypes } from "#core/schema/events/catalogue.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { deliveryOf, written } from "./match/delivery.ts";
+import type { Sent, WebhookRequests } from "./send/send.ts";
+import { endpointHint } from "./share/hints.ts";
+
+export type TestRequestsDeps = {
+  nats: Pick<Nats, "nc">;
+  subject: string;
+  find: (endpointId: string) => Promise<WebhookRow | null>;
+  keep: (row: WebhookDeliveryRow) => Promise<unknown>;
+  requests: WebhookRequests;
+  clock: Clock;
+  log: Log;
+};
+
+/** What is answered to a request for a test. */
+export type TestReply = { outcome: "sent"; delivery_id: string } | { outcome: "gone" | "busy" | "failed" };
+
+const mostAtOnce = 32; // so many endpoints may hang without delaying other tests
+
+/**
+ * Answers requests for tests of endpoints. One process answers each, when the endpoint has answered or failed to. A test
+ * neither changes the endpoint's health nor depends on its state.
+ */
+export const testRequests = (deps: TestRequestsDeps): Part => {
+  const underWay = new Set<Promise<void>>();
+  let subscription: Subscription | undefined;
+  const onRequest = (failure: Error | null, message: Msg): void => {
+    if (failure !== null) return;
+    if (underWay.size >= mostAtOnce) return void message.respond(JSON.stringify({ outcome: "busy" }));
+    const answering = answer(deps, message).finally(() => underWay.delete(answering));
+    underWay.add(answering);
+  };
+  return {
+    name: "webhook tests",
+    start: async () => {
+      subscription = deps.nats.nc.subscribe(deps.subject, { queue: "dispatchers", callback: onRequest });
+      await deps.nats.nc.flush();
+    },
+    stop: async () => {
+      subscription?.unsubscribe();
+      await Promise.all(underWay);
+    },
+  };
+};
+
+const answer = async (deps: TestRequestsDeps, message: Msg): Promise<void> => {
+  const reply = await test(deps, message).catch((err: unknown): TestReply => {
+    deps.log.error({ err }, "webhook_test.failed");
+    return { outcome: "failed" };
+  });
+  message.respond(JSON.stringify(reply));
+};
+
+const test = async (deps: TestRequestsDeps, message: Msg): Promise<TestReply> => {
+  const { endpoint_id: id } = endpointHint(message.json());
+  const found = await deps.find(id);
+  if (found === null) return { outcome: "gone" };
+  const endpoint = { ...found, timeout_ms: Math.min(found.timeout_ms, longestTestMs) };
+  const delivery = deliveryOf(endpoint, written(testEvent(endpoint, deps.clock.now())), deps.clock.now());
+  const { result } = await deps.requests.send(deps.requests.prepare(endpoint), delivery);
+  await deps.keep(ended(delivery, result));
+  deps.log.info({ app: found.app_id, endpoint: id, delivery: delivery._id, status: result.status }, "webhook.tested");
+  return { outcome: "sent", delivery_id: delivery._id };
+};
+
+const testEvent = ({ app_id: appId }: WebhookRow, now: Date): EventEnvelope => ({
+  id: newId("event", now),
+  type: "webhook.test",
+  timestamp: now.toISOString(),
+  app_id: appId,
+  subject_id: null,
+  api_version: "1.0",
+  data: eventTypes["webhook.test"].example,
+});
+
+/** A test is one request, which is not tried again when it fails. */
+const ended = (delivery: WebhookDeliveryRow, { made, ...result }: Sent["result"]): WebhookDeliveryRow => ({
+  ...delivery,
+  ...result,
+  status: result.status === "success" ? "success" : "dead",
+  due_at: null,
+  attempts: [made],
+});

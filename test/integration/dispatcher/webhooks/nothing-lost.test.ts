@@ -1,0 +1,145 @@
+import { expect } from "chai";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { SendWebhook } from "../../../../dispatcher/webhooks/send/send.ts";
+import type { EndpointQueues } from "../../../../dispatcher/webhooks/share/endpoint-queues.ts";
+import { until } from "../../../support/until.ts";
+import { endpointQueueTests, share, succeed } from "../../../support/webhooks/endpoint-queues.ts";
+
+describe("an endpoint queue loses nothing", function () {
+  this.timeout(60_000);
+  const { work, endpointNow, deliveries, isGivenBack, anEndpoint, rowsFor, aDispatcher } =
+    endpointQueueTests("nothing_lost");
+
+  /** Shares a delivery each quarter of a second, so that the queue is never quiet, until something is so. */
+  const busyUntil = async (queues: EndpointQueues, endpoint: WebhookRow, isSo: () => boolean): Promise<void> => {
+    const busy = setInterval(() => void share(queues, endpoint, rowsFor(endpoint, 1)), 250);
+    await until(isSo, 20_000).finally(() => clearInterval(busy));
+  };
+  /** The first request of these fails, to be tried again so much later. */
+  const failFirst =
+    (delaysMs: ReadonlyMap<string, number>): SendWebhook =>
+    async (endpoint, row) => {
+      const sent = await succeed(endpoint, row);
+      const delayMs = row.attempt === 0 ? delaysMs.get(row._id) : undefined;
+      if (delayMs === undefined) return sent;
+      const dueAt = new Date(Date.now() + delayMs);
+      return { ...sent, result: { ...sent.result, status: "failed", due_at: dueAt, delivered_at: null } };
+    };
+
+  it("of several retries while others are sent all the time", async () => {
+    const endpoint = await anEndpoint();
+    const rows = rowsFor(endpoint, 3);
+    const delaysMs = new Map(rows.map(({ _id }, i) => [_id, 1_000 * (i + 1)]));
+    const { queues, sent } = await aDispatcher({ send: failFirst(delaysMs) });
+    await share(queues, endpoint, rows);
+    const times = (id: string): number => sent.filter((one) => one === id).length;
+    await busyUntil(queues, endpoint, () => rows.every(({ _id }) => times(_id) === 2));
+  });
+
+  it("of what waited when it was opened, though it is due only later", async () => {
+    const endpoint = await anEndpoint();
+    const [later] = rowsFor(endpoint, 1) as [WebhookDeliveryRow];
+    await deliveries().keep([{ ...later, status: "failed", attempt: 1, due_at: new Date(Date.now() + 2_000) }]);
+    const { queues, sent } = await aDispatcher();
+    await busyUntil(queues, endpoint, () => sent.includes(later._id));
+  });
+
+  it("when a look into the store failed", async () => {
+    const endpoint = await anEndpoint();
+    const stored = deliveries();
+    const [waiting] = rowsFor(endpoint, 1) as [WebhookDeliveryRow];
+    let failures = 0;
+    const due: typeof stored.due = async (id, what) => {
+      const isFirst = sent.length > 0 && what.status === "pending" && failures++ === 0;
+      if (isFirst) throw new Error("the store is away");
+      return stored.due(id, what);
+    };
+    const { queues, sent, notify } = await aDispatcher({ deliveries: { due } });
+    await share(queues, endpoint, rowsFor(endpoint, 1));
+    await stored.keep([waiting]);
+    notify(endpoint._id);
+    await busyUntil(queues, endpoint, () => sent.includes(waiting._id));
+    expect(failures).to.be.above(0);
+  });
+
+  it("of a delivery that a process stored before it was killed, without notifying anybody", async () => {
+    const endpoint = await anEndpoint();
+    const { queues, sent } = await aDispatcher();
+    await share(queues, endpoint, rowsFor(endpoint, 1)); // now it has looked
+    await until(() => sent.length === 1);
+    const [waiting] = rowsFor(endpoint, 1) as [WebhookDeliveryRow];
+    await deliveries().keep([waiting]);
+    await queues.share(endpoint, 1, () => []); // its event comes again
+    await busyUntil(queues, endpoint, () => sent.includes(waiting._id));
+  });
+
+  it("and ends when it is released while it looks into the store", async () => {
+    const endpoint = await anEndpoint();
+    const stored = deliveries();
+    const looking = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    let isSlow = false;
+    const due: typeof stored.due = async (id, what) => {
+      if (isSlow) looking.resolve();
+      if (isSlow) await goOn.promise;
+      return stored.due(id, what);
+    };
+    const { queues, sent, notify } = await aDispatcher({ deliveries: { due } });
+    await share(queues, endpoint, rowsFor(endpoint, 1)); // its queue is open
+    await stored.keep(rowsFor(endpoint, 3));
+    isSlow = true;
+    notify(endpoint._id);
+    await looking.promise;
+    const stopping = queues.stop(AbortSignal.timeout(20_000));
+    goOn.resolve();
+    await stopping;
+    const row = await endpointNow(endpoint);
+    expect([sent.length, row?.lease]).to.deep.equal([1, null]);
+    expect(row?.due_at, "what waits is another's at once").to.be.an.instanceOf(Date);
+  });
+
+  it("and leaves a recovery that was begun to the next", async () => {
+    const at = new Date();
+    const window = { since: new Date(at.getTime() - 60_000), until: at, requested_at: at };
+    const progress = { after: null, replayed: 0, completed_at: null };
+    const recovery = { id: "rec_1", kind: "recover", status: null, event_type: null, ...window, ...progress } as const;
+    const endpoint = await anEndpoint({ recovery });
+    const paging = Promise.withResolvers<void>();
+    const { queues } = await aDispatcher({
+      deliveries: {
+        recover: async (row) => {
+          paging.resolve();
+          if (row.recovery === null) throw new Error("there is none");
+          return row.recovery; // there is more
+        },
+      },
+    });
+    await queues.answer(endpoint._id);
+    await paging.promise;
+    await queues.stop(AbortSignal.timeout(20_000));
+    const row = await endpointNow(endpoint);
+    expect([row?.lease, row?.recovery?.completed_at]).to.deep.equal([null, null]);
+    expect(row?.due_at).to.be.an.instanceOf(Date);
+  });
+
+  it("and settles at once what waits in it already and is shared again, though nothing is sent", async () => {
+    const endpoint = await anEndpoint({ max_in_flight: 1 });
+    const blocked = Promise.withResolvers<void>();
+    const rows = rowsFor(endpoint, 3);
+    const { queues, sent } = await aDispatcher({
+      send: async (...request) => {
+        await blocked.promise;
+        return succeed(...request);
+      },
+    });
+    await deliveries().keep(rows);
+    await queues.answer(endpoint._id);
+    await until(() => queues.levels.inFlight() === 1);
+    await share(queues, endpoint, rows); // their events come again
+    await work().rows.updateOne({ _id: endpoint._id }, { $set: { paused: true } });
+    blocked.resolve();
+    await isGivenBack(endpoint);
+    expect(sent.length).to.be.above(0);
+  });
+});

@@ -1,0 +1,32 @@
+import { expect } from "chai";
+import type * as Ids from "#core/domain/ids.ts";
+
+/** A copy of its own: other tests of the process may have asked for later instants. */
+const ids = (await import(`${import.meta.resolve("#core/domain/ids.ts")}?own`)) as typeof Ids;
+const { beforeIdsOf, derivedId, derivedIdAt, newId, ulid } = ids;
+
+const noon = new Date("2026-03-01T12:00:00Z");
+
+describe("ids", () => {
+  it("of things that follow from others stay what they were in every release", () => {
+    expect(derivedId("delivery", "msg_1", "sub_1")).to.equal("dlv_1NFWXPW0HY8BC1H3S360PGVVF6");
+    expect(derivedIdAt("event", noon, "a")).to.equal("evt_01KJMMA2G0SABR24PA3EYWNYP2");
+  });
+
+  it("grow within one millisecond", () => {
+    const made = Array.from({ length: 1_000 }, () => ulid(noon));
+    expect(made).to.deep.equal(made.toSorted());
+    expect(new Set(made).size).to.equal(made.length);
+  });
+
+  it("have the time of their instant, also when it is older than the last one", () => {
+    for (const at of [new Date(noon.getTime() + 86_400_000), noon])
+      expect(newId("message", at).slice(0, 14)).to.equal(beforeIdsOf("message", at));
+    expect(beforeIdsOf(null, noon)).to.equal("01KJMMA2G0");
+    expect(ulid(noon)).to.match(/^01KJMMA2G0[0-9A-HJKMNP-TV-Z]{16}$/);
+  });
+
+  it("begin with 1970", () => {
+    expect(beforeIdsOf(null, new Date(-1))).to.equal("0000000000");
+  });
+});
