@@ -1,11 +1,11 @@
-import type { TSchema } from "typebox";
 import { type ErrorCode, errorStatuses } from "#core/errors.ts";
+import { ErrorReply } from "#core/schema/json/error.ts";
+import { nameOf } from "#core/schema/json/named.ts";
 import { serviceVersion } from "../middleware/request-id.ts";
 import { mayHaveBody, type Route } from "../route.ts";
 import { examples } from "./examples.ts";
 import { narrowed } from "./narrowed.ts";
 import { parametersOf } from "./parameters.ts";
-import { named } from "./schemas.ts";
 
 type Json = Record<string, unknown>;
 
@@ -22,7 +22,7 @@ export const openapi = (routes: readonly Route[]): { openapi: string } & Json =>
   paths: pathsOf(routes),
   components: {
     securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "an API key; Key and Basic work too" } },
-    schemas: narrowed(Object.fromEntries(named.map(([name, schema]) => [name, shown(name, schema)]))),
+    schemas: narrowed(schemasOf(routes)),
     headers: Object.fromEntries(
       Object.entries(replyHeaders).map(([name, [type, description]]) => [name, { schema: { type }, description }]),
     ),
@@ -30,14 +30,12 @@ export const openapi = (routes: readonly Route[]): { openapi: string } & Json =>
   },
 });
 
-const names = new Map<TSchema, string>(named.map(([name, schema]) => [schema, name]));
-
 const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
 /** A schema with every named one below it as a reference. */
 const linked = (schema: unknown): unknown => {
   if (typeof schema !== "object" || schema === null) return schema;
-  const name = names.get(schema);
+  const name = nameOf(schema);
   return name === undefined ? inside(schema) : refTo(name);
 };
 
@@ -46,7 +44,22 @@ const inside = (schema: object): unknown =>
     ? schema.map(linked)
     : Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, linked(value)]));
 
-const shown = (name: string, schema: TSchema): Json => ({
+/** Every named schema that an operation leads to, by its name. */
+const schemasOf = (routes: readonly Route[]): Record<string, Json> => {
+  const found = new Map<string, object>();
+  const collect = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    const name = nameOf(node);
+    if (name !== undefined && found.has(name)) return;
+    if (name !== undefined) found.set(name, node);
+    Object.values(node).forEach(collect);
+  };
+  collect([ErrorReply, ...routes.flatMap(({ body, query, reply }) => [body, query, reply])]);
+  const sorted = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(sorted.map(([name, schema]) => [name, shown(name, schema)]));
+};
+
+const shown = (name: string, schema: object): Json => ({
   ...(inside(schema) as Json), // sound: a schema is an object
   examples: examples[name],
 });

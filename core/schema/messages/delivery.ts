@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { ChannelName, DateTime, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
 import { PageOf, pageQuery } from "../json/page.ts";
 import { deliveryErrorCodes } from "../vocabulary/delivery-error-codes.ts";
 
@@ -88,3 +89,5 @@ export const DeliveryListQuery = Type.Object({
   sort: Optional(Enum(["created_at", "-created_at"], { description: "default created_at" })),
 });
 export type DeliveryListQuery = Static<typeof DeliveryListQuery>;
+
+named({ Delivery, DeliveryPage });

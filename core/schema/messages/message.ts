@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { DateTime, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
 import { PageOf, pageQuery } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
 
@@ -92,3 +93,5 @@ export const MessageListQuery = Type.Object({
 export type MessageListQuery = Static<typeof MessageListQuery>;
 
 export const MessageQuery = Type.Object({ app_id: Optional(Text({ minLength: 1, maxLength: 64 })) });
+
+named({ Message, MessagePage, CreateNotificationResult });

@@ -2,6 +2,7 @@ import { type Static, Type } from "typebox";
 import { customEventLimits, eventNamePattern } from "../events/custom.ts";
 import { eventKinds, webhookEventKinds } from "../events/envelope.ts";
 import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
 import { PageOf, pageQuery } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
 import { webhookErrorClasses } from "../vocabulary/webhook-errors.ts";
@@ -257,3 +258,22 @@ export const WebhookHealthReport = Type.Object({
   last_day: HealthWindow,
 });
 export type WebhookHealthReport = Static<typeof WebhookHealthReport>;
+
+named({
+  CreateWebhook,
+  UpdateWebhook,
+  Recovery,
+  Webhook,
+  WebhookWithSecret,
+  WebhookList,
+  WebhookDelivery,
+  WebhookDeliveryPage,
+  WebhookDeliveryDetail,
+  WebhookAttempt,
+  WebhookAttemptList,
+  RecoverWebhook,
+  ReplayWebhook,
+  PreviewWebhook,
+  WebhookPreviewResult,
+  WebhookHealthReport,
+});
