@@ -26,6 +26,8 @@ export type NewId = (kind: IdKind) => string;
 /** The same for each attempt at a request: its name, when it was begun first, and the ids of what it makes. */
 export type Attempt = { newId: NewId; once: { id: string; begunAt: Date } };
 
+export type Once = ReturnType<typeof once>;
+
 /** What answers a request. */
 export type Run = {
   /** The status of an answer that has none. */

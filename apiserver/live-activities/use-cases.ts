@@ -7,11 +7,12 @@ import { removeActivityType, updateActivityType } from "./change.ts";
 import { createActivityType } from "./create.ts";
 import type { ActivityTypeDeps } from "./deps.ts";
 
-export type ActivityTypeUseCases = ReturnType<typeof activityTypeUseCases>;
+export type ActivityTypes = ReturnType<typeof activityTypes>;
 
-/** What the handlers of live activity types can ask for. */
-export const activityTypeUseCases = (deps: ActivityTypeDeps & { plans: AllPlans }) => {
-  const { types } = deps;
+/** What the operations on live activity types use. */
+export const activityTypes = ({ db, nats, ...platform }: ActivityPlatform) => {
+  const types = appActivityTypes(db);
+  const deps = { ...platform, types, announce: (id: string) => nats.changed(liveActivityTypeCollection.name, id) };
   return {
     requireFeature: featureRule(deps.plans, "live_activities"),
     ofApp: types.ofApp,
@@ -24,16 +25,8 @@ export const activityTypeUseCases = (deps: ActivityTypeDeps & { plans: AllPlans 
   };
 };
 
-export type ActivityTypeWiring = Pick<ActivityTypeDeps, "audit" | "clock"> & {
+type ActivityPlatform = Pick<ActivityTypeDeps, "audit" | "clock"> & {
   db: Db;
   nats: Pick<LateNats, "changed">;
   plans: AllPlans;
 };
-
-/** Puts the use cases together with the stores and with NATS. */
-export const activityTypeWiring = ({ db, nats, ...deps }: ActivityTypeWiring): ActivityTypeUseCases =>
-  activityTypeUseCases({
-    ...deps,
-    types: appActivityTypes(db),
-    announce: (id) => nats.changed(liveActivityTypeCollection.name, id),
-  });

@@ -1,10 +1,20 @@
 import { WebhookAttemptList, WebhookDeliveryDetail } from "#core/schema/webhooks/webhook.ts";
-import { existing, webhookDeliveryOfPath } from "../access/locate.ts";
-import { route } from "../http/route.ts";
-import { ofWebhooks, webhookTag as tag, webhooksInPlan } from "./routes.ts";
+import { appOfPath, existing } from "../http/locate.ts";
+import type { Located } from "../http/route.ts";
+import type { DeliveryOfEndpoint } from "./replay.ts";
+import { ofWebhooks, route, webhookTag as tag, webhooksInPlan } from "./routes.ts";
+import type { Webhooks } from "./use-cases.ts";
 import { webhookAttemptView, webhookDeliveryDetailView } from "./views.ts";
 
 const ofDelivery = `${ofWebhooks}/deliveries/{deliveryId}`;
+
+/** The webhook delivery that the path names, and its webhook: that of one which is gone is gone too. */
+const deliveryOfPath = async (located: Located<Webhooks>): Promise<DeliveryOfEndpoint> => {
+  const { use, params } = located;
+  const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
+  const delivery = existing(await use.findDelivery(tenantId, appId, params["deliveryId"] ?? ""), "delivery");
+  return { delivery, endpoint: existing(await use.find(tenantId, appId, delivery.endpoint_id), "delivery") };
+};
 
 export const webhookDeliveryRoutes = [
   route({
@@ -16,7 +26,7 @@ export const webhookDeliveryRoutes = [
     scopes: ["admin"],
     status: [200],
     reply: WebhookDeliveryDetail,
-    locate: webhookDeliveryOfPath,
+    locate: deliveryOfPath,
     handle: async ({ resource: { delivery } }) => ({ body: webhookDeliveryDetailView(delivery) }),
   }),
 
@@ -29,7 +39,7 @@ export const webhookDeliveryRoutes = [
     scopes: ["admin"],
     status: [200],
     reply: WebhookAttemptList,
-    locate: webhookDeliveryOfPath,
+    locate: deliveryOfPath,
     handle: async ({ resource: { delivery } }) => ({ body: { data: delivery.attempts.map(webhookAttemptView) } }),
   }),
 
@@ -41,22 +51,22 @@ export const webhookDeliveryRoutes = [
     tag,
     scopes: ["admin"],
     status: [200],
-    errors: ["HS_PLAN_FEATURE_REQUIRED", "HS_CONFLICT"],
+    errors: ["HS_CONFLICT"],
     reply: WebhookDeliveryDetail,
-    locate: webhookDeliveryOfPath,
+    locate: deliveryOfPath,
     inPlan: webhooksInPlan,
     repeatable: {
       made: async ({ use, resource: { endpoint }, newId }) => {
-        const made = await use.webhooks.findDelivery(endpoint.tenant_id, endpoint.app_id, newId("webhookDelivery"));
+        const made = await use.findDelivery(endpoint.tenant_id, endpoint.app_id, newId("webhookDelivery"));
         return made && { body: webhookDeliveryDetailView(made) };
       },
       show: async ({ use, resource: { endpoint } }, id) => {
-        const found = await use.webhooks.findDelivery(endpoint.tenant_id, endpoint.app_id, id);
+        const found = await use.findDelivery(endpoint.tenant_id, endpoint.app_id, id);
         return webhookDeliveryDetailView(existing(found, "delivery"));
       },
     },
     handle: async ({ use, resource, newId }) => ({
-      body: webhookDeliveryDetailView(await use.webhooks.replay(resource, newId("webhookDelivery"))),
+      body: webhookDeliveryDetailView(await use.replay(resource, newId("webhookDelivery"))),
     }),
   }),
 ];

@@ -18,12 +18,12 @@ import {
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Caller } from "../access/caller.ts";
-import { appOfPath, webhookOfPath } from "../access/locate.ts";
+import { appOfPath, existing } from "../http/locate.ts";
 import type { NewId } from "../http/once.ts";
-import { route } from "../http/route.ts";
-import type { UseCases } from "../platform.ts";
+import { type Located, routeOf } from "../http/route.ts";
 import type { WithSecret } from "./create.ts";
 import { isRotatedSince } from "./rotate-secret.ts";
+import type { Webhooks } from "./use-cases.ts";
 import { recoveryView, webhookDeliveryDetailView, webhookView } from "./views.ts";
 
 export const webhookTag = "Webhooks";
@@ -31,12 +31,20 @@ export const ofWebhooks = "/v1/apps/{appId}/webhooks";
 const tag = webhookTag;
 const ofWebhook = `${ofWebhooks}/{webhookId}`;
 
-/** Reading and removing what there is needs no plan; making, changing and sending does. */
-export const webhooksInPlan = (caller: Caller, _resource: unknown, use: UseCases): Promise<void> =>
-  use.webhooks.plan.requireFeature(caller);
+type Asked<R> = { use: Webhooks; caller: Caller; resource: R };
 
-const roomInPlan = (caller: Caller, app: AppRow, use: UseCases): Promise<void> =>
-  use.webhooks.plan.requireRoom(caller, app);
+/** Reading and removing what there is needs no plan; making, changing and sending does. */
+export const webhooksInPlan = ({ use, caller }: Asked<unknown>): Promise<void> => use.plan.requireFeature(caller);
+
+const roomInPlan = ({ use, caller, resource: app }: Asked<AppRow>): Promise<void> => use.plan.requireRoom(caller, app);
+
+export const route = routeOf<Webhooks>();
+
+/** The webhook that the path names. */
+const webhookOfPath = async (located: Located<Webhooks>): Promise<WebhookRow> => {
+  const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
+  return existing(await located.use.find(tenantId, appId, located.params["webhookId"] ?? ""), "webhook");
+};
 
 const withSecret = ({ row, secret }: WithSecret, now: Date): WebhookWithSecret => ({
   ...webhookView(row, now),
@@ -59,7 +67,7 @@ export const webhookRoutes = [
     reply: WebhookList,
     locate: appOfPath,
     handle: async ({ use, resource: { tenant_id, _id } }) => {
-      const rows = await use.webhooks.ofApp(tenant_id, _id);
+      const rows = await use.ofApp(tenant_id, _id);
       return { body: { data: rows.map((row) => webhookView(row, use.clock.now())) } };
     },
   }),
@@ -72,19 +80,19 @@ export const webhookRoutes = [
     tag,
     scopes: ["admin"],
     status: [201],
-    errors: ["HS_PLAN_FEATURE_REQUIRED", "HS_QUOTA_EXCEEDED"],
+    errors: ["HS_QUOTA_EXCEEDED"],
     body: CreateWebhook,
     reply: WebhookWithSecret,
     locate: appOfPath,
     inPlan: roomInPlan,
     repeatable: {
       made: async ({ use, resource, newId }) => {
-        const made = await use.webhooks.find(resource.tenant_id, resource._id, newId("webhook"));
-        return made && { body: withSecret(use.webhooks.withSecret(made), use.clock.now()) };
+        const made = await use.find(resource.tenant_id, resource._id, newId("webhook"));
+        return made && { body: withSecret(use.withSecret(made), use.clock.now()) };
       },
     },
     handle: async ({ use, caller, ip, body, resource, newId }) => ({
-      body: withSecret(await use.webhooks.create({ caller, ip }, resource, newId("webhook"), body), use.clock.now()),
+      body: withSecret(await use.create({ caller, ip }, resource, newId("webhook"), body), use.clock.now()),
     }),
   }),
 
@@ -96,12 +104,11 @@ export const webhookRoutes = [
     tag,
     scopes: ["admin"],
     status: [200],
-    errors: ["HS_PLAN_FEATURE_REQUIRED"],
     body: PreviewWebhook,
     reply: WebhookPreviewResult,
     locate: appOfPath,
     inPlan: webhooksInPlan,
-    handle: async ({ use, body, resource }) => ({ body: await use.webhooks.preview(resource, body) }),
+    handle: async ({ use, body, resource }) => ({ body: await use.preview(resource, body) }),
   }),
 
   route({
@@ -125,13 +132,13 @@ export const webhookRoutes = [
     tag,
     scopes: ["admin"],
     status: [200],
-    errors: ["HS_PLAN_FEATURE_REQUIRED", "HS_MANAGED", "HS_CONFLICT"],
+    errors: ["HS_MANAGED", "HS_CONFLICT"],
     body: UpdateWebhook,
     reply: Webhook,
     locate: webhookOfPath,
     inPlan: webhooksInPlan,
     handle: async ({ use, caller, ip, body, resource }) => ({
-      body: webhookView(await use.webhooks.update({ caller, ip }, resource, body), use.clock.now()),
+      body: webhookView(await use.update({ caller, ip }, resource, body), use.clock.now()),
     }),
   }),
 
@@ -147,7 +154,7 @@ export const webhookRoutes = [
     reply: OkReply,
     locate: webhookOfPath,
     handle: async ({ use, caller, ip, resource }) => {
-      await use.webhooks.remove({ caller, ip }, resource);
+      await use.remove({ caller, ip }, resource);
       return { body: { ok: true as const } };
     },
   }),
@@ -160,18 +167,18 @@ export const webhookRoutes = [
     tag,
     scopes: ["admin"],
     status: [200],
-    errors: ["HS_PLAN_FEATURE_REQUIRED", "HS_MANAGED", "HS_CONFLICT"],
+    errors: ["HS_MANAGED", "HS_CONFLICT"],
     reply: WebhookWithSecret,
     locate: webhookOfPath,
     inPlan: webhooksInPlan,
     repeatable: {
       made: async ({ use, resource, once }) => {
         if (once === null || !isRotatedSince(resource, once.begunAt)) return null;
-        return { body: withSecret(use.webhooks.withSecret(resource), use.clock.now()) };
+        return { body: withSecret(use.withSecret(resource), use.clock.now()) };
       },
     },
     handle: async ({ use, caller, ip, resource }) => ({
-      body: withSecret(await use.webhooks.rotateSecret({ caller, ip }, resource), use.clock.now()),
+      body: withSecret(await use.rotateSecret({ caller, ip }, resource), use.clock.now()),
     }),
   }),
 
@@ -183,12 +190,11 @@ export const webhookRoutes = [
     tag,
     scopes: ["admin"],
     status: [200],
-    errors: ["HS_PLAN_FEATURE_REQUIRED"],
     reply: WebhookDeliveryDetail,
     locate: webhookOfPath,
     inPlan: webhooksInPlan,
     repeatable: {},
-    handle: async ({ use, resource }) => ({ body: webhookDeliveryDetailView(await use.webhooks.test(resource)) }),
+    handle: async ({ use, resource }) => ({ body: webhookDeliveryDetailView(await use.test(resource)) }),
   }),
 
   route({
@@ -202,7 +208,7 @@ export const webhookRoutes = [
     query: WebhookDeliveryQuery,
     reply: WebhookDeliveryPage,
     locate: webhookOfPath,
-    handle: async ({ use, query, resource }) => ({ body: await use.webhooks.listDeliveries(resource, query) }),
+    handle: async ({ use, query, resource }) => ({ body: await use.listDeliveries(resource, query) }),
   }),
 
   route({
@@ -213,14 +219,14 @@ export const webhookRoutes = [
     tag,
     scopes: ["admin"],
     status: [202],
-    errors: ["HS_PLAN_FEATURE_REQUIRED", "HS_CONFLICT"],
+    errors: ["HS_CONFLICT"],
     body: RecoverWebhook,
     reply: Recovery,
     locate: webhookOfPath,
     inPlan: webhooksInPlan,
     repeatable: { made: recoveryMade },
     handle: async ({ use, body, resource, newId }) => ({
-      body: recoveryView(await use.webhooks.recover(resource, newId("recovery"), body)),
+      body: recoveryView(await use.recover(resource, newId("recovery"), body)),
     }),
   }),
 
@@ -232,14 +238,14 @@ export const webhookRoutes = [
     tag,
     scopes: ["admin"],
     status: [202],
-    errors: ["HS_PLAN_FEATURE_REQUIRED", "HS_CONFLICT"],
+    errors: ["HS_CONFLICT"],
     body: ReplayWebhook,
     reply: Recovery,
     locate: webhookOfPath,
     inPlan: webhooksInPlan,
     repeatable: { made: recoveryMade },
     handle: async ({ use, body, resource, newId }) => ({
-      body: recoveryView(await use.webhooks.replayMany(resource, newId("recovery"), body)),
+      body: recoveryView(await use.replayMany(resource, newId("recovery"), body)),
     }),
   }),
 
@@ -253,6 +259,6 @@ export const webhookRoutes = [
     status: [200],
     reply: WebhookHealthReport,
     locate: webhookOfPath,
-    handle: async ({ use, resource }) => ({ body: await use.webhooks.health(resource) }),
+    handle: async ({ use, resource }) => ({ body: await use.health(resource) }),
   }),
 ];

@@ -1,13 +1,12 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
-import { routes } from "../../../apiserver/features.ts";
-import { openapi } from "../../../apiserver/http/openapi/document.ts";
+import { document as served } from "../../../apiserver/features.ts";
 
 type Json = Record<string, unknown>;
 
 const asTheyAre = new Set(["if", "then", "else", "allOf", "examples", "example"]);
 
-const document = closed(openapi(routes)) as Json & { paths: Record<string, Record<string, Json>> };
+const document = closed(served) as Json & { paths: Record<string, Record<string, Json>> };
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: fullFormats });
 ajv.addSchema({ $id: "openapi", ...document });
 const compiled = new Map<string, ValidateFunction>();

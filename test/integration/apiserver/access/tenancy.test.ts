@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
-import { routes } from "../../../../apiserver/features.ts";
+import { operations } from "../../../../apiserver/features.ts";
 import { type Installation, installation } from "../../../support/api/api.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
@@ -54,7 +54,7 @@ describe("tenancy", () => {
   };
 
   // What a key of ours tries: their app in the path, and our own app with the ids of what is theirs.
-  const keyed = routes.filter(({ scopes }) => scopes !== "public");
+  const keyed = operations.filter(({ scopes }) => scopes !== "public");
   for (const { method, path } of keyed) {
     for (const own of [false, true]) {
       const isThing = path.startsWith("/v1/apps/{appId}/") && /\{(?!appId)/.test(path);

@@ -1,15 +1,14 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { expect } from "chai";
-import { routes } from "../../../../../apiserver/features.ts";
-import { openapi } from "../../../../../apiserver/http/openapi/document.ts";
+import { document as served } from "../../../../../apiserver/features.ts";
 import { closed } from "../../../../support/api/openapi-check.ts";
 
 type Json = Record<string, unknown>;
 type Parameter = { name: string; in: string; schema: Json; example?: unknown };
 type Operation = { operationId: string; parameters: Parameter[] };
 
-const document = openapi(routes) as unknown as {
+const document = served as unknown as {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, { examples?: unknown[]; additionalProperties?: boolean }> };
 };

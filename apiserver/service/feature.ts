@@ -1,12 +1,13 @@
 import { Type } from "typebox";
 import { HealthReply, ServiceReply } from "#core/schema/service/status.ts";
+import { type Feature, feature } from "../http/feature.ts";
 import { serviceVersion } from "../http/middleware/request-id.ts";
-import { type Route, route } from "../http/route.ts";
+import { routeOf } from "../http/route.ts";
 
+const route = routeOf<{ document: () => { openapi: string } }>();
 const tag = "Service";
 
-/** Operations that need no key. */
-export const serviceRoutes: readonly Route[] = [
+const routes = [
   route({
     id: "getService",
     method: "GET",
@@ -32,10 +33,7 @@ export const serviceRoutes: readonly Route[] = [
     reply: HealthReply,
     handle: async () => ({ body: { status: "ok" } }),
   }),
-];
 
-/** The interface's own description. */
-export const documentRoute = (document: () => { openapi: string }): Route =>
   route({
     id: "getOpenapi",
     method: "GET",
@@ -45,5 +43,17 @@ export const documentRoute = (document: () => { openapi: string }): Route =>
     scopes: "public",
     status: [200],
     reply: Type.Object({ openapi: Type.String() }, { additionalProperties: true }),
-    handle: async () => ({ body: document() }),
+    handle: async ({ use }) => ({ body: use.document() }),
+  }),
+];
+
+/** Operations that need no key. `document` is the interface's own description. */
+export const service = (document: () => { openapi: string }): Feature<object> =>
+  feature({
+    make: () => ({ document }),
+    routes,
+    examples: {
+      Health: [{ status: "ok" }],
+      Service: [{ name: "herald", version: serviceVersion, documentation: "docs/api.md", openapi: "/v1/openapi.json" }],
+    },
   });
