@@ -150,7 +150,7 @@ export const webhookRoutes = [
     tag,
     scopes: ["admin"],
     status: [200],
-    errors: ["HS_MANAGED"],
+    errors: ["HS_MANAGED", "HS_CONFLICT"],
     reply: OkReply,
     locate: webhookOfPath,
     handle: async ({ use, caller, ip, resource }) => {

@@ -109,7 +109,13 @@ const ofAll: readonly ErrorCode[] = [
   "HS_INTERNAL_ERROR",
   "HS_TIMEOUT",
 ];
-const withKey: readonly ErrorCode[] = ["HS_UNAUTHENTICATED", "HS_FORBIDDEN", "HS_NOT_FOUND", "HS_UNAVAILABLE"];
+const withKey: readonly ErrorCode[] = [
+  "HS_UNAUTHENTICATED",
+  "HS_FORBIDDEN",
+  "HS_ORGANIZATION_SUSPENDED",
+  "HS_NOT_FOUND",
+  "HS_UNAVAILABLE",
+];
 const withBody: readonly ErrorCode[] = ["HS_PAYLOAD_TOO_LARGE", "HS_UNSUPPORTED_MEDIA_TYPE"];
 
 const responsesOf = (operation: Operation): Json => {
@@ -117,15 +123,20 @@ const responsesOf = (operation: Operation): Json => {
     status,
     { description: operation.summary, headers: headerRefs, content: json(linked(operation.reply)) },
   ]);
-  const codes = [
+  const errors = [...Map.groupBy(codesOf(operation), (code) => errorStatuses[code])].map(([status, codes]) => [
+    status,
+    { $ref: "#/components/responses/Error", description: codes.map((code) => `\`${code}\``).join(", ") },
+  ]);
+  return Object.fromEntries([...errors, ...answers]) as Json; // sound: pairs of status and response
+};
+
+const codesOf = (operation: Operation): Set<ErrorCode> =>
+  new Set([
     ...ofAll,
     ...(operation.scopes === "public" ? [] : withKey),
     ...(mayHaveBody(operation) ? withBody : []),
     ...(operation.errors ?? []),
-  ];
-  const errors = codes.map((code) => [errorStatuses[code], { $ref: "#/components/responses/Error" }]);
-  return Object.fromEntries([...errors, ...answers]) as Json; // sound: pairs of status and response
-};
+  ]);
 
 /** Headers of every reply. */
 const replyHeaders: Record<string, readonly [type: string, description: string]> = {

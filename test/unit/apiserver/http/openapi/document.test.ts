@@ -1,12 +1,13 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { expect } from "chai";
-import { document as served } from "../../../../../apiserver/features.ts";
+import { operations, document as served } from "../../../../../apiserver/features.ts";
 import { closed } from "../../../../support/api/openapi-check.ts";
 
 type Json = Record<string, unknown>;
 type Parameter = { name: string; in: string; schema: Json; example?: unknown };
-type Operation = { operationId: string; parameters: Parameter[] };
+type Response = { $ref?: string; description: string };
+type Operation = { operationId: string; parameters: Parameter[]; responses: Record<string, Response> };
 
 const document = served as unknown as {
   paths: Record<string, Record<string, Operation>>;
@@ -117,6 +118,38 @@ describe("the OpenAPI document", () => {
       const own = parameters.filter((parameter) => parameter.name === name);
       expect(own).to.not.deep.equal([]);
       for (const { schema, of } of own) expect(ajv.compile(schema)(bad), of).to.equal(false);
+    });
+  }
+
+  const refusalsOf = (id: string): [status: string, codes: string][] => {
+    const own = Object.values(document.paths).flatMap((path) => Object.values(path));
+    const { responses } = own.find(({ operationId }) => operationId === id) ?? expect.fail(id);
+    return Object.entries(responses).flatMap(([status, { $ref, description }]) =>
+      $ref ? [[status, description]] : [],
+    );
+  };
+
+  it("names the error codes of an operation by their statuses: its own, and those of every other", () => {
+    const told = refusalsOf("deleteWebhook").filter(([status]) => ["400", "403", "404", "409", "413"].includes(status));
+    expect(told).to.deep.equal([
+      ["400", "`HS_VALIDATION_ERROR`"],
+      ["403", "`HS_FORBIDDEN`, `HS_ORGANIZATION_SUSPENDED`"],
+      ["404", "`HS_NOT_FOUND`"],
+      ["409", "`HS_MANAGED`, `HS_CONFLICT`"],
+    ]);
+  });
+
+  it("names the error codes that follow from a plan's feature and from an idempotency key", () => {
+    const told = new Map(refusalsOf("createWebhook"));
+    expect(told.get("403")).to.equal("`HS_FORBIDDEN`, `HS_ORGANIZATION_SUSPENDED`, `HS_PLAN_FEATURE_REQUIRED`");
+    expect(told.get("409")).to.equal("`HS_IDEMPOTENCY_IN_PROGRESS`");
+    expect(told.get("422")).to.equal("`HS_IDEMPOTENCY_KEY_REUSED`");
+  });
+
+  for (const { id, errors = [] } of operations) {
+    it(`names every error code that ${id} declares`, () => {
+      const told = refusalsOf(id).map(([, codes]) => codes);
+      for (const code of errors) expect(told.join(), code).to.include(`\`${code}\``);
     });
   }
 
