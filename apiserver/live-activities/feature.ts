@@ -1,110 +1,87 @@
-import { OkReply } from "#core/schema/json/error.ts";
+import type { Db } from "mongodb";
+import { AppError } from "#core/errors.ts";
 import {
+  activityLimits,
   CreateLiveActivityType,
   LiveActivityType,
   LiveActivityTypeList,
   UpdateLiveActivityType,
 } from "#core/schema/live-activities/type.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { appActivityTypes } from "#core/storage/live-activities/app-types.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
-import type { Caller } from "../access/caller.ts";
 import { feature } from "../http/feature.ts";
-import { appOfPath, existing } from "../http/locate.ts";
-import { type Located, routeOf } from "../http/route.ts";
+import type { By } from "../settings/audit.ts";
+import { settingRoutes } from "../settings/routes.ts";
+import { newSetting, type SettingsPlatform, settings } from "../settings/settings.ts";
+import { checkSchemas } from "./checks.ts";
 import { docs } from "./openapi.ts";
-import { activityTypes, type ActivityTypes as Use } from "./use-cases.ts";
 import { activityTypeView } from "./views.ts";
 
-const tag = "Live activities";
-const ofTypes = "/v1/apps/{appId}/live-activities/types";
-const ofType = `${ofTypes}/{activityType}`;
+const make = (platform: SettingsPlatform & { db: Db }) => {
+  const store = appActivityTypes(platform.db);
+  const types = settings(platform, {
+    what: "live activity type",
+    store,
+    view: activityTypeView,
+    plan: { feature: "live_activities", metric: "live_activity_types", most: activityLimits.types },
+    taken: async ({ tenant_id, app_id, name }: LiveActivityTypeRow) => {
+      const details = { field: "name", id: (await store.findByName(tenant_id, app_id, name))?._id ?? null };
+      return new AppError("HS_ALREADY_EXISTS", "the app has a live activity type of this name", details);
+    },
+  });
+  return {
+    ...types,
+    viewMade: types.view,
 
-/** Reading and removing what there is needs no plan; making and changing does. */
-const activitiesInPlan = ({ use, caller }: { use: Use; caller: Caller }): Promise<void> => use.requireFeature(caller);
+    /** By its id, else by its name. Source: decisions 6.1. */
+    find: async (tenantId: string, appId: string, idOrName: string): Promise<LiveActivityTypeRow | null> =>
+      (await store.find(tenantId, appId, idOrName)) ?? store.findByName(tenantId, appId, idOrName),
 
-const route = routeOf<Use>();
+    create: async (by: By, app: AppRow, id: string, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
+      checkSchemas(body);
+      const { description = null, attributes_schema = anyAttributes } = body;
+      const row = newSetting(app, id, platform.clock.now());
+      return types.create(by, { ...row, ...body, description, attributes_schema });
+    },
 
-/** The live activity type that the path names by its id or its name. */
-const activityTypeOfPath = async (located: Located<Use>): Promise<LiveActivityTypeRow> => {
-  const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
-  const found = await located.use.find(tenantId, appId, located.params["activityType"] ?? "");
-  return existing(found, "live activity type");
+    update: async (by: By, found: LiveActivityTypeRow, body: UpdateLiveActivityType): Promise<LiveActivityTypeRow> => {
+      checkSchemas(body);
+      return types.change(by, "updated", found, () => ({ set: body }));
+    },
+  };
 };
 
-const routes = [
-  route({
-    id: "listLiveActivityTypes",
-    method: "GET",
-    path: ofTypes,
-    summary: "List the live activity types of an app",
-    tag,
-    scopes: ["admin"],
-    status: [200],
-    reply: LiveActivityTypeList,
-    locate: appOfPath,
-    handle: async ({ use, resource: { tenant_id, _id } }) => ({
-      body: { data: (await use.ofApp(tenant_id, _id)).map(activityTypeView) },
-    }),
-  }),
+/** The schema that holds for attributes when none is given: it checks nothing. Source: decisions 6.1. */
+const anyAttributes = { type: "object" as const, properties: {} };
 
-  route({
-    id: "createLiveActivityType",
-    method: "POST",
-    path: ofTypes,
-    summary: "Make a live activity type",
-    tag,
-    scopes: ["admin"],
-    status: [201],
-    errors: ["HS_ALREADY_EXISTS", "HS_QUOTA_EXCEEDED"],
-    body: CreateLiveActivityType,
-    reply: LiveActivityType,
-    locate: appOfPath,
-    inPlan: activitiesInPlan,
-    repeatable: {
-      made: async ({ use, resource: app, newId }) => {
-        const made = await use.find(app.tenant_id, app._id, newId("liveActivityType"));
-        return made && { body: activityTypeView(made) };
-      },
-    },
-    handle: async ({ use, caller, ip, body, resource, newId }) => ({
-      body: activityTypeView(await use.create({ caller, ip }, resource, newId("liveActivityType"), body)),
-    }),
-  }),
-
-  route({
-    id: "updateLiveActivityType",
-    method: "PATCH",
-    path: ofType,
-    summary: "Change a live activity type, found by its id, else by its name",
-    tag,
-    scopes: ["admin"],
-    status: [200],
-    errors: ["HS_MANAGED", "HS_CONFLICT"],
-    body: UpdateLiveActivityType,
-    reply: LiveActivityType,
-    locate: activityTypeOfPath,
-    inPlan: activitiesInPlan,
-    handle: async ({ use, caller, ip, body, resource }) => ({
-      body: activityTypeView(await use.update({ caller, ip }, resource, body)),
-    }),
-  }),
-
-  route({
-    id: "deleteLiveActivityType",
-    method: "DELETE",
-    path: ofType,
-    summary: "Remove a live activity type, found by its id, else by its name",
-    tag,
-    scopes: ["admin"],
-    status: [200],
-    errors: ["HS_MANAGED", "HS_CONFLICT"],
-    reply: OkReply,
-    locate: activityTypeOfPath,
-    handle: async ({ use, caller, ip, resource }) => {
-      await use.remove({ caller, ip }, resource);
-      return { body: { ok: true as const } };
-    },
-  }),
-];
+const types = settingRoutes<LiveActivityTypeRow>()({
+  name: "LiveActivityType",
+  what: "live activity type",
+  tag: "Live activities",
+  path: "/v1/apps/{appId}/live-activities/types",
+  parameter: "activityType",
+  idKind: "liveActivityType",
+  schemas: {
+    create: CreateLiveActivityType,
+    update: UpdateLiveActivityType,
+    view: LiveActivityType,
+    made: LiveActivityType,
+    list: LiveActivityTypeList,
+  },
+  summaries: {
+    list: "List the live activity types of an app",
+    create: "Make a live activity type",
+    get: "Show a live activity type, found by its id, else by its name",
+    update: "Change a live activity type, found by its id, else by its name",
+    remove: "Remove a live activity type, found by its id, else by its name",
+  },
+  errors: ["HS_ALREADY_EXISTS"],
+});
 
 /** Types of live activities. */
-export const liveActivities = feature({ make: activityTypes, routes, ...docs });
+export const liveActivities = feature({
+  make,
+  routes: [types.list, types.create, types.update, types.remove],
+  ...docs,
+});

@@ -5,7 +5,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 type Given = Partial<Omit<CreateWebhook, "headers">> & Pick<UpdateWebhook, "headers">;
 
 /** The members of the document that a body sets, headers sealed. What it leaves out is left out. */
-export const membersOf = (seal: KeyRing["seal"], id: string, body: Given): Partial<WebhookRow> => {
+export const membersOf = ({ seal }: Pick<KeyRing, "seal">, id: string, body: Given): Partial<WebhookRow> => {
   const { headers, event_filters: filters } = body;
   return {
     ...plainMembers(body),

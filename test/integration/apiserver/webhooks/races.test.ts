@@ -4,7 +4,8 @@ import type { Managed } from "#core/storage/settings/managed.ts";
 import { webhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import type { Audit, AuditFact } from "../../../../apiserver/settings/audit.ts";
-import { removeWebhook } from "../../../../apiserver/webhooks/remove.ts";
+import { settings } from "../../../../apiserver/settings/settings.ts";
+import { webhookSetting } from "../../../../apiserver/webhooks/use-cases.ts";
 import { anApiKey, aPlan, aTenant } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { testServers } from "../../../support/servers/servers.ts";
@@ -48,9 +49,8 @@ describe("the removal of a webhook that another writes to after it was read", ()
       if (made !== null) told.push(fact);
       return made;
     };
-    const deps = { endpoints: webhookEndpoints(db), announce: () => {}, ring: () => {}, audit };
-    const remove = removeWebhook({ ...deps, clock: { now: () => new Date() } });
-    await remove(by, found);
+    const platform = { nats: { changed: () => {} }, audit, plans: async () => [], clock: { now: () => new Date() } };
+    await settings(platform, webhookSetting(webhookEndpoints(db))).remove(by, found);
     return told;
   };
 

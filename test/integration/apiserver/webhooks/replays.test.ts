@@ -5,7 +5,7 @@ import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { webhookHistory } from "#core/storage/webhooks/history.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { replayDelivery } from "../../../../apiserver/webhooks/replay.ts";
+import { replayDelivery } from "../../../../apiserver/webhooks/deliveries/replay.ts";
 import { type Installation, installation, type Reply } from "../../../support/api/api.ts";
 import { anApp, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
@@ -117,8 +117,8 @@ describe("deliveries of a webhook that are sent again", () => {
           throw new Error("killed");
         },
       },
-      wake: webhookWork(site.db).wake,
-      ring: () => expect.fail("it was killed before"),
+      makeDue: webhookWork(site.db).wake,
+      hint: () => expect.fail("it was killed before"),
       limit: async () => {},
       clock: { now: () => new Date() },
     });

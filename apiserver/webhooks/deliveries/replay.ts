@@ -1,10 +1,20 @@
+import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookHistory } from "#core/storage/webhooks/history.ts";
 import { replayOf } from "#core/storage/webhooks/history.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { WebhookDeps } from "./deps.ts";
+import type { NarrowLimit } from "../../limits/narrow-limit.ts";
 
-export type ReplayDeps = Pick<WebhookDeps, "history" | "wake" | "ring" | "limit" | "clock">;
+type ReplayDeps = {
+  history: Pick<WebhookHistory, "insert">;
+  /** Has endpoints looked at by `at`, should the hint be lost. */
+  makeDue: (endpointIds: readonly string[], at: Date) => Promise<void>;
+  /** Has the endpoint looked at now. */
+  hint: (endpointId: string) => void;
+  limit: NarrowLimit;
+  clock: Clock;
+};
 
 /** A delivery and the endpoint that it is for. */
 export type DeliveryOfEndpoint = { delivery: WebhookDeliveryRow; endpoint: WebhookRow };
@@ -13,17 +23,17 @@ const allowance = { calls: 60, seconds: 60 };
 
 /** Sends a delivery again as a new one of the same event, with an id of its own. */
 export const replayDelivery =
-  ({ history, wake, ring, limit, clock }: ReplayDeps) =>
+  ({ history, makeDue, hint, limit, clock }: ReplayDeps) =>
   async ({ delivery, endpoint }: DeliveryOfEndpoint, id: string): Promise<WebhookDeliveryRow> => {
     if (endpoint.status === "disabled") throw conflict("the webhook is disabled", endpoint.status);
     const now = clock.now();
     if (isToBeSent(delivery, now)) throw conflict("the delivery is still to be sent", delivery.status);
     await limit("webhooks.replay", delivery.app_id, allowance);
     const row = replayOf(delivery, id, now);
-    await wake([endpoint._id], now); // before too: a kill after the insert leaves an endpoint that is looked at
+    await makeDue([endpoint._id], now); // before too: a kill after the insert leaves an endpoint that is looked at
     await history.insert(row);
-    await wake([endpoint._id], now); // who was quick to look before has seen nothing
-    ring(endpoint._id);
+    await makeDue([endpoint._id], now); // who was quick to look before has seen nothing
+    hint(endpoint._id);
     return row;
   };
 

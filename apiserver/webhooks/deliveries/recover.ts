@@ -1,10 +1,17 @@
+import type { Clock } from "#core/domain/clock.ts";
 import { AppError, invalid, NotFound } from "#core/errors.ts";
 import type { RecoverWebhook, ReplayWebhook } from "#core/schema/webhooks/webhook.ts";
 import { webhookHistoryDays } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { WebhookDeps } from "./deps.ts";
 
-export type RecoverDeps = Pick<WebhookDeps, "endpoints" | "announce" | "ring" | "clock">;
+type RecoverDeps = {
+  endpoints: Pick<WebhookEndpoints, "beginRecovery" | "find">;
+  announce: (endpoint: WebhookRow) => void;
+  /** Has the endpoint looked at now. Best effort: its `due_at` has it looked at as well. */
+  hint: (endpointId: string) => void;
+  clock: Clock;
+};
 
 /** Begins to send again what failed or was missed; whoever holds the endpoint does it page by page. */
 export const recoverWebhook =
@@ -27,7 +34,7 @@ export const replayMany =
 type Wanted = Pick<RecoveryRow, "id" | "kind" | "status" | "event_type" | "since" | "until">;
 
 const begin = async (
-  { endpoints, announce, ring, clock }: RecoverDeps,
+  { endpoints, announce, hint, clock }: RecoverDeps,
   endpoint: WebhookRow,
   wanted: Wanted,
 ): Promise<RecoveryRow> => {
@@ -39,7 +46,7 @@ const begin = async (
     throw conflictOf(await endpoints.find(endpoint.tenant_id, endpoint.app_id, endpoint._id));
   }
   announce(endpoint);
-  ring(endpoint._id);
+  hint(endpoint._id);
   return recovery;
 };
 

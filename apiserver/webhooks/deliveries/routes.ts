@@ -1,12 +1,14 @@
 import { WebhookAttemptList, WebhookDeliveryDetail } from "#core/schema/webhooks/webhook.ts";
-import { appOfPath, existing } from "../http/locate.ts";
-import type { Located } from "../http/route.ts";
+import { appOfPath, existing } from "../../http/locate.ts";
+import { type Located, routeOf } from "../../http/route.ts";
+import type { Webhooks } from "../use-cases.ts";
+import { webhookAttemptView, webhookDeliveryDetailView } from "../views.ts";
 import type { DeliveryOfEndpoint } from "./replay.ts";
-import { ofWebhooks, route, webhookTag as tag, webhooksInPlan } from "./routes.ts";
-import type { Webhooks } from "./use-cases.ts";
-import { webhookAttemptView, webhookDeliveryDetailView } from "./views.ts";
 
-const ofDelivery = `${ofWebhooks}/deliveries/{deliveryId}`;
+const tag = "Webhooks";
+const ofDelivery = "/v1/apps/{appId}/webhooks/deliveries/{deliveryId}";
+
+const route = routeOf<Webhooks>();
 
 /** The webhook delivery that the path names, and its webhook: that of one which is gone is gone too. */
 const deliveryOfPath = async (located: Located<Webhooks>): Promise<DeliveryOfEndpoint> => {
@@ -54,7 +56,7 @@ export const webhookDeliveryRoutes = [
     errors: ["HS_CONFLICT"],
     reply: WebhookDeliveryDetail,
     locate: deliveryOfPath,
-    inPlan: webhooksInPlan,
+    inPlan: ({ use, caller }) => use.requireFeature(caller),
     repeatable: {
       made: async ({ use, resource: { endpoint }, newId }) => {
         const made = await use.findDelivery(endpoint.tenant_id, endpoint.app_id, newId("webhookDelivery"));
