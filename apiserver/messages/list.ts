@@ -1,5 +1,5 @@
-import type { Delivery, DeliveryListQuery } from "#core/schema/messages/delivery.ts";
-import type { Message, MessageListQuery } from "#core/schema/messages/message.ts";
+import { type Delivery, type DeliveryListQuery, deliveryPaging } from "#core/schema/messages/delivery.ts";
+import { type Message, type MessageListQuery, messagePaging } from "#core/schema/messages/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type DeliveryList, deliveryView } from "#core/storage/messages/delivery-list.ts";
 import type { MessageFilter, MessageRow, Messages } from "#core/storage/messages/messages.ts";
@@ -10,18 +10,17 @@ import { type Cursors, type Page, readPage } from "../http/pages.ts";
 export const listMessages =
   ({ messages, cursors }: { messages: Pick<Messages, "list">; cursors: Cursors }) =>
   (app: AppRow, query: MessageListQuery, signal: AbortSignal): Promise<Page<Message>> => {
-    const { sort = "-created_at", cursor, limit, app_id: _, ...filters } = query;
     const filter = filterOf(query);
     return readPage({
       cursors,
-      scope: { list: `messages/${app._id}`, sort, filters },
-      cursor,
-      limit,
+      paging: messagePaging,
+      list: `messages/${app._id}`,
+      query,
       read: async (page) =>
         filter === null
           ? { rows: [], isWhole: true }
           : messages.list({ tenantId: app.tenant_id, appId: app._id, filter }, page, signal),
-      keyOf: (row) => row._id,
+      positionOf: (row) => row._id,
       view: messageView,
     });
   };
@@ -30,15 +29,14 @@ export const listMessages =
 export const listDeliveries =
   ({ deliveries, cursors }: { deliveries: DeliveryList; cursors: Cursors }) =>
   (message: MessageRow, query: DeliveryListQuery, signal: AbortSignal): Promise<Page<Delivery>> => {
-    const { sort = "created_at", cursor, limit, app_id: _, ...filters } = query;
     const { tenant_id: tenantId, _id: messageId } = message;
     return readPage({
       cursors,
-      scope: { list: `deliveries/${messageId}`, sort, filters },
-      cursor,
-      limit,
-      read: (page) => deliveries.page({ tenantId, messageId, filters }, page, signal),
-      keyOf: (row) => row.position,
+      paging: deliveryPaging,
+      list: `deliveries/${messageId}`,
+      query,
+      read: (page) => deliveries.page({ tenantId, messageId, filters: query }, page, signal),
+      positionOf: (row) => row.position,
       view: deliveryView,
     });
   };

@@ -1,4 +1,8 @@
-import type { WebhookDelivery, WebhookDeliveryQuery } from "#core/schema/webhooks/webhook.ts";
+import {
+  type WebhookDelivery,
+  type WebhookDeliveryQuery,
+  webhookDeliveryPaging,
+} from "#core/schema/webhooks/webhook.ts";
 import { anyDelivery, type WebhookHistory } from "#core/storage/webhooks/history.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type Cursors, type Page, readPage } from "../../http/pages.ts";
@@ -7,18 +11,18 @@ import { webhookDeliveryView } from "../views.ts";
 /** One page of what was sent to an endpoint, the newest first. */
 export const listWebhookDeliveries =
   ({ history, cursors }: { history: Pick<WebhookHistory, "list">; cursors: Cursors }) =>
-  (endpoint: WebhookRow, { cursor, limit, ...filters }: WebhookDeliveryQuery): Promise<Page<WebhookDelivery>> =>
+  (endpoint: WebhookRow, query: WebhookDeliveryQuery): Promise<Page<WebhookDelivery>> =>
     readPage({
       cursors,
-      scope: { list: `webhook-deliveries/${endpoint._id}`, sort: "-created_at", filters },
-      cursor,
-      limit,
+      paging: webhookDeliveryPaging,
+      list: `webhook-deliveries/${endpoint._id}`,
+      query,
       read: ({ after, ...page }) =>
         history.list(
           endpoint._id,
-          { status: filters.status ?? null, eventType: filters.event_type ?? null },
+          { status: query.status ?? null, eventType: query.event_type ?? null },
           { ...anyDelivery, ...(after !== null && { below: after }), ...page },
         ),
-      keyOf: (row) => row._id,
+      positionOf: (row) => row._id,
       view: webhookDeliveryView,
     });

@@ -3,7 +3,7 @@ import { customEventLimits, eventNamePattern } from "../events/custom.ts";
 import { eventKinds, webhookEventKinds } from "../events/envelope.ts";
 import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
-import { PageOf, pageQuery } from "../json/page.ts";
+import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
 import { webhookErrorClasses } from "../vocabulary/webhook-errors.ts";
 import { WebhookFilters } from "./filters.ts";
@@ -198,9 +198,11 @@ export const WebhookAttempt = Type.Object({
 export type WebhookAttempt = Static<typeof WebhookAttempt>;
 export const WebhookAttemptList = Type.Object({ data: List(WebhookAttempt) });
 
+export const webhookDeliveryPaging = pagingOf({ sort: "-created_at" });
+
 /** Query of `GET …/webhooks/{webhookId}/deliveries`. */
 export const WebhookDeliveryQuery = Type.Object({
-  ...pageQuery,
+  ...webhookDeliveryPaging.pageQuery,
   status: Optional(Enum([...webhookDeliveryStatuses])),
   event_type: Optional(Text({ maxLength: 64 })),
 });
