@@ -25,8 +25,7 @@ import { features } from "./features.ts";
 import { app } from "./http/app.ts";
 import { once } from "./http/once.ts";
 import { httpServer } from "./http/server.ts";
-import { redisScript } from "./limits/redis-script.ts";
-import { bucketScript, takeFrom, takeToken } from "./limits/take-token.ts";
+import { sharedBuckets, takeFrom, takeToken } from "./limits/take-token.ts";
 import { platform } from "./platform.ts";
 import { lateNats } from "./publishing/late-nats.ts";
 
@@ -56,7 +55,7 @@ const known = directory({ db: mongo.db, changes: nats, clock });
 const keyOf = keyLookup({ keys: apiKeys(mongo.db), revoked: revokedTokens(mongo.db), changes: nats, clock });
 
 const take = takeFrom({
-  runScript: redisScript(redis, bucketScript),
+  takeShared: sharedBuckets(redis),
   replicas: config.replicas,
   count: (decision, bucket) => metrics.rateDecisions.inc({ decision, bucket }),
   clock,

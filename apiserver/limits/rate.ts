@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError, type ErrorDetails } from "#core/errors.ts";
 
@@ -36,7 +37,7 @@ export const rateState = ({ capacity, perSecond }: Bucket, tokens: number, isAll
 
 /** Buckets of this process, by name; the least recently used beyond `max` are forgotten (and so are full again). */
 export const localBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
-  const kept = new Map<string, { tokens: number; atMs: number }>(); // in order of last use
+  const kept = new LRUCache<string, { tokens: number; atMs: number }>({ max });
   return {
     take: (name: string, bucket: Bucket): RateState => {
       const nowMs = clock.now().getTime();
@@ -44,12 +45,7 @@ export const localBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
       const filled = Math.min(bucket.capacity, before + (Math.max(0, nowMs - atMs) / 1000) * bucket.perSecond);
       const isAllowed = filled >= 1;
       const tokens = isAllowed ? filled - 1 : filled;
-      kept.delete(name);
       kept.set(name, { tokens, atMs: nowMs });
-      for (const oldest of kept.keys()) {
-        if (kept.size <= max) break;
-        kept.delete(oldest);
-      }
       return rateState(bucket, tokens, isAllowed);
     },
 

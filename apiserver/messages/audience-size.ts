@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#core/domain/clock.ts";
 import { semaphore } from "#core/runtime/batching/bounded.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -35,11 +36,10 @@ type Counting = { soFar: Known; done: Promise<void> };
  */
 export const audienceSize = (deps: AudienceSizeDeps): ((audience: Audience) => Promise<number>) => {
   const { counts, clock, most = mostExact, patienceMs = standardPatienceMs } = deps;
-  const known = new Map<string, Known>(); // the oldest first
+  const known = new LRUCache<string, Known>({ max: mostKept });
   const counting = counter(deps, most, (key, whole) => {
-    known.delete(key);
     if (whole.count > 0) known.set(key, whole);
-    if (known.size > mostKept) known.delete(known.keys().next().value ?? "");
+    else known.delete(key);
   });
 
   const sizeOf = async (of: AppStretch): Promise<number> => {
