@@ -1,19 +1,11 @@
 import { expect } from "chai";
-import { type Call, type Installation, installation } from "../../../support/api/api.ts";
+import { type Call } from "../../../support/api/api.ts";
 import { bodyRefusals, type Refusal } from "../../../support/api/refusals.ts";
 import { expectHeaders } from "../../../support/api/reply.ts";
-import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
 
 describe("a request that is refused", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
-
-  before(async function () {
-    this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
-  });
-  after(() => site.close());
+  const { site, tenant } = useSite();
 
   const call = (method: string, path: string, more: Call = {}) =>
     site.api.call(method, path, { token: tenant.token, ...more });

@@ -8,20 +8,17 @@ import { parser } from "#core/schema/json/parser.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { type UserRow, userCollection } from "#core/storage/people/users.ts";
 import { type RemovalRow, removalCollection } from "#core/storage/work/removals.ts";
-import { type Installation, installation } from "../../../support/api/api.ts";
-import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
 import { type ReadEvents, readEvents } from "../../../support/system/events.ts";
 import { until } from "../../../support/until.ts";
 
 describe("the events of users and subscriptions", function () {
   this.timeout(60_000);
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  const { site, tenant } = useSite();
   let events: ReadEvents;
 
-  before(async () => {
-    site = await installation();
-    tenant = await seedTenant(site.db);
+  before(async function () {
+    this.timeout(60_000);
     const nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     await ensureStream(nats.jsm, eventStream(site.name));
     await nats.close();
@@ -32,7 +29,6 @@ describe("the events of users and subscriptions", function () {
     const nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     await nats.jsm.streams.delete(eventStream(site.name).stream.name);
     await nats.close();
-    await site.close();
   });
 
   const call = (method: string, path: string, body?: object) =>

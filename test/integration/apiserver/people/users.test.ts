@@ -1,22 +1,18 @@
 import { expect } from "chai";
 import { userLimits } from "#core/schema/people/user.ts";
-import { type Installation, installation } from "../../../support/api/api.ts";
-import { aSubscription, seed, seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
+import { aSubscription, seed } from "../../../support/rows/fixtures.ts";
 
 const hex = (digit: string) => digit.repeat(64);
 
 describe("users and subscriptions", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  const { site, tenant } = useSite();
   let base: string;
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
     base = `/v1/apps/${tenant.app._id}`;
   });
-  after(() => site.close());
 
   const call = (method: string, path: string, body?: object) =>
     site.api.call(method, base + path, { token: tenant.token, ...(body !== undefined && { body }) });

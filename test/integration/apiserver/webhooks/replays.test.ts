@@ -6,25 +6,23 @@ import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { webhookHistory } from "#core/storage/webhooks/history.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { replayDelivery } from "../../../../apiserver/webhooks/deliveries/replay.ts";
-import { type Installation, installation, type Reply } from "../../../support/api/api.ts";
-import { anApp, seed, seedTenant } from "../../../support/rows/fixtures.ts";
+import type { Reply } from "../../../support/api/api.ts";
+import { useSite } from "../../../support/api/site.ts";
+import { anApp, seed } from "../../../support/rows/fixtures.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 import { until } from "../../../support/until.ts";
 
 const hourMs = 3_600_000;
 
 describe("deliveries of a webhook that are sent again", () => {
-  let site: Installation;
+  const { site, tenant } = useSite();
   let nats: Nats;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
   let base: string;
   let id: string;
   const rung: string[] = [];
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     id = await endpoint();
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
@@ -33,7 +31,6 @@ describe("deliveries of a webhook that are sent again", () => {
   });
   after(async () => {
     await nats.close();
-    await site.close();
   });
 
   const call = (method: string, path: string, body?: object) =>

@@ -2,21 +2,19 @@ import { expect } from "chai";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type Installation, installation, type ReplyBody } from "../../../support/api/api.ts";
-import { seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
+import { type ReplyBody } from "../../../support/api/api.ts";
+import { useSite } from "../../../support/api/site.ts";
+import { testKeyRing } from "../../../support/rows/fixtures.ts";
 import { until } from "../../../support/until.ts";
 
 describe("webhooks", () => {
-  let site: Installation;
+  const { site, tenant } = useSite({ HERALD_ALLOWED_RANGES: "127.0.0.0/8" });
   let nats: Nats;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
   let base: string;
   const heard: string[] = [];
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation({ HERALD_ALLOWED_RANGES: "127.0.0.0/8" });
-    tenant = await seedTenant(site.db);
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     nats.nc.subscribe(`${site.name}.config.webhooks.*`, {
@@ -30,7 +28,6 @@ describe("webhooks", () => {
   });
   after(async () => {
     await nats.close();
-    await site.close();
   });
 
   const call = (method: string, path = "", body?: object) =>
