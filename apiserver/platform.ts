@@ -21,7 +21,7 @@ import { narrowLimit } from "./limits/narrow-limit.ts";
 import type { TakeFrom } from "./limits/take-token.ts";
 import { eventStore } from "./publishing/event-store.ts";
 import type { LateNats } from "./publishing/late-nats.ts";
-import { ring } from "./publishing/message-hints.ts";
+import { messageHints } from "./publishing/message-hints.ts";
 import { peopleOutbox } from "./publishing/people-outbox.ts";
 import { auditEvents } from "./settings/audit.ts";
 
@@ -51,7 +51,7 @@ export const platform = (foundation: Foundation) => {
     done: { status: { $in: ["completed", "failed", "cancelled"] } },
     ...publishing,
   });
-  const hints = ring({
+  const hints = messageHints({
     publisher: nats,
     subjects,
     flush: async (row) => void (await messageEvents.flush(row)),

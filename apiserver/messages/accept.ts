@@ -22,8 +22,8 @@ export type AcceptDeps = {
   messages: Pick<Messages, "insert" | "findByKey" | "releaseKey">;
   estimate: (audience: Audience, target: Draft["target"]) => Promise<Estimate>;
   quota: Quota;
-  /** Tells the dispatchers, without being waited for: what it does not do, the timers do within 10 s. */
-  ring: (row: MessageRow) => void;
+  /** Publishes a hint to the dispatchers and the events, without being waited for: else the timers do within 10 s. */
+  publish: (row: MessageRow) => void;
   count: (outcome: "created" | "replayed") => void;
   clock: Clock;
 };
@@ -124,7 +124,7 @@ const keep = async (
   const row = rowOf(request, decided, { id, reserved, now });
   if (await deps.messages.insert(row)) {
     deps.quota.confirm(row);
-    deps.ring(row);
+    deps.publish(row);
     return { result: resultOf(row), replayed: false, mismatch: false };
   }
   await deps.quota.withdraw(row);

@@ -26,6 +26,7 @@ import { type Located, routeOf } from "../http/route.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { quota } from "../limits/quota.ts";
 import { recentCounts } from "../limits/recent-counts.ts";
+import type { MessageHints } from "../publishing/message-hints.ts";
 import { accept, notificationLimit } from "./accept.ts";
 import { audienceSize } from "./audience-size.ts";
 import { cancel } from "./cancel.ts";
@@ -40,8 +41,7 @@ type MessagePlatform = {
   metrics: Pick<ApiserverMetrics, "accepted">;
   cursors: Cursors;
   limit: NarrowLimit;
-  /** Publishes a message that was accepted. */
-  hints: { message: (row: MessageRow) => void };
+  hints: MessageHints;
   settings: { firstDayMessages: number };
 };
 
@@ -58,7 +58,7 @@ const make = ({ db, clock, log, metrics, cursors, limit, hints, settings }: Mess
       messages,
       estimate: estimate({ targets: targets(db), countAll }),
       quota: reservations,
-      ring: hints.message,
+      publish: hints.message,
       count: (outcome) => metrics.accepted.inc({ outcome }),
       clock,
     }),

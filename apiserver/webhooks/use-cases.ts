@@ -15,7 +15,7 @@ import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Cursors } from "../http/pages.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
-import { doorbell } from "../publishing/endpoint-hints.ts";
+import { endpointHints } from "../publishing/endpoint-hints.ts";
 import type { LateNats } from "../publishing/late-nats.ts";
 import type { By } from "../settings/audit.ts";
 import { type Setting, type SettingsPlatform, settings as settingsOf } from "../settings/settings.ts";
@@ -68,7 +68,7 @@ export const webhookUseCases = (platform: WebhookPlatform) => {
     history,
     settings,
     announce: settings.announce,
-    hint: doorbell({ ...platform, publisher: nats }),
+    hint: endpointHints({ ...platform, publisher: nats }),
     makeDue: webhookWork(db).wake,
     addressProblem: addresses.guard.problemOf,
     reachProblem: addressLookup(addresses),
