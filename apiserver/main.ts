@@ -62,7 +62,7 @@ const take = takeFrom({
   log,
 });
 let cursorSecret = secrets.derive("cursors"); // until the stores are open: then the one that was kept first
-const offered = platform({
+const shared = platform({
   db: mongo.db,
   nats,
   subjects: subjectsOf,
@@ -82,7 +82,7 @@ const rest = httpServer({
   clock,
   handler: (isStopping) =>
     app({
-      routes: features.flatMap((feature) => feature.bind(offered)),
+      routes: features.flatMap((feature) => feature.bind(shared)),
       authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
       findApp: findApp(known),
       takeToken: takeToken(take),
@@ -129,6 +129,6 @@ process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: [health, stores, nats, ...offered.parts, rest, started.part],
+    parts: [health, stores, nats, ...shared.parts, rest, started.part],
   }),
 );

@@ -25,7 +25,7 @@ import { messageHints } from "./publishing/message-hints.ts";
 import { peopleOutbox } from "./publishing/people-outbox.ts";
 import { auditEvents } from "./settings/audit.ts";
 
-/** What a program has before it can offer anything. */
+/** What the program has before any feature. */
 export type Foundation = {
   db: Db;
   nats: LateNats;

@@ -25,7 +25,7 @@ export type Feature<Platform> = {
   bind: (platform: Platform) => Route[];
 };
 
-/** Declares a feature: how its use cases are made of what a program offers, and the operations that they answer. */
+/** Declares a feature: how its use cases are made of the platform, and the operations that they answer. */
 export const feature = <Platform, Use>({
   make,
   routes,

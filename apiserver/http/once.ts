@@ -94,7 +94,7 @@ const answerNow = async (
     return answer;
   } catch (error) {
     const settled = isRefusal(error) ? replies.forget(row) : replies.release(row, clock.now());
-    await settled.catch(() => undefined); // the end of its hold has the same effect
+    await settled.catch(() => undefined); // the end of its lease has the same effect
     throw error;
   }
 };
@@ -117,7 +117,7 @@ const repeat = async (deps: OnceDeps, asked: Asked, { _id, fingerprint, reply }:
   return { body, status: reply.status, headers: repeatHeaders({ replayed: true, mismatch }) };
 };
 
-/** A replica that has not got the newest key of the ring yet cannot read it: another can. */
+/** A replica that has not got the newest key of the key ring yet cannot read it: another can. */
 const opened = ({ open }: OnceDeps, body: NonNullable<KeptReply["body"]>, id: string): unknown => {
   try {
     return JSON.parse(open(body, placeOf(id)));

@@ -15,7 +15,7 @@ export const rateHeaders = ({ limit, remaining, resetSeconds }: RateState): Reco
   "X-RateLimit-Reset": String(resetSeconds),
 });
 
-/** A bucket has no token left; the reply tells that bucket's state, whichever others were asked before. */
+/** A bucket has no token left; the reply shows that bucket's state, whichever others were asked before. */
 export class RateLimited extends AppError {
   readonly state: RateState;
 
@@ -25,7 +25,7 @@ export class RateLimited extends AppError {
   }
 }
 
-/** A bucket's state as the interface tells it. `tokens` may be fractional and is what is left. */
+/** A bucket's state as the interface shows it. `tokens` may be fractional and is what is left. */
 export const rateState = ({ capacity, perSecond }: Bucket, tokens: number, isAllowed: boolean): RateState => ({
   isAllowed,
   limit: Math.floor(capacity),

@@ -15,7 +15,7 @@ export type Setting<Row extends SettingRow, View extends object = object> = {
   /** In words, such as `live activity type`; events of changes call it `live_activity_type`. */
   what: string;
   store: AppSettings<Row>;
-  /** As the REST interface shows it: events tell what of this has another value. */
+  /** As the REST interface shows it: an event shows what of this has another value. */
   view: (row: Row, now: Date) => View;
   plan: PlanRules;
   /** Says that another has a member which is unique; left out where none is. */
@@ -25,7 +25,7 @@ export type Setting<Row extends SettingRow, View extends object = object> = {
 export type SettingsPlatform = { nats: Pick<LateNats, "changed">; audit: Audit; plans: AllPlans; clock: Clock };
 
 /**
- * Makes, changes and removes settings of one kind. An event tells of each, every process hears of it, and none is lost
+ * Makes, changes and removes settings of one kind. An event reports each, every process hears of it, and none is lost
  * to another writer at the same moment.
  */
 export const settings = <Row extends SettingRow, View extends object>(
@@ -65,7 +65,7 @@ const kindOf = <Row extends SettingRow>({ nats, audit, clock }: SettingsPlatform
     /** Best effort: who does not hear of it finds out within a minute. */
     announce: ({ _id, app_id: appId }: Row): void => nats.changed(store.name, _id, appId),
 
-    /** Makes a change that an event tells of. */
+    /** Makes a change that an event reports. */
     audited: <T>(
       { by, verb, of }: { by: By; verb: string; of: Row },
       { before, after }: Change<Row>,

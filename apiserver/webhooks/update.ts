@@ -15,8 +15,8 @@ type UpdateDeps = CheckDeps & {
 };
 
 /**
- * Changes an endpoint; what is asked for is judged with what stays. Nothing asked for: nothing is changed, and no event
- * tells of it.
+ * Changes an endpoint; what is asked for is judged with what stays. Nothing asked for: nothing is changed, and no
+ * event reports it.
  */
 export const updateWebhook =
   (deps: UpdateDeps) =>

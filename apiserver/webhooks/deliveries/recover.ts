@@ -13,7 +13,7 @@ type RecoverDeps = {
   clock: Clock;
 };
 
-/** Begins to send again what failed or was missed; whoever holds the endpoint does it page by page. */
+/** Begins to send again what failed or was missed; whoever has the endpoint's lease does it page by page. */
 export const recoverWebhook =
   (deps: RecoverDeps) =>
   (endpoint: WebhookRow, id: string, body: RecoverWebhook): Promise<RecoveryRow> =>

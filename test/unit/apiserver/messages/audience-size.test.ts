@@ -17,7 +17,7 @@ const audience = {
 };
 
 /** An app with so many subscriptions by e-mail, and seven devices; `read` notes what each query may read at most. */
-const anApp = (count: number, over: { patienceMs?: number; held?: Promise<void> } = {}) => {
+const anApp = (count: number, over: { waitMs?: number; held?: Promise<void> } = {}) => {
   const ids: string[] = [];
   const add = (n: number) => {
     for (let i = 0; i < n; i++) ids.push(`sub_${String(ids.length).padStart(6, "0")}`);
@@ -87,7 +87,7 @@ describe("the size of an audience", () => {
 
   it("is what is known of it when the whole takes too long, and the whole later", async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const { size } = anApp(95, { held, patienceMs: 20 });
+    const { size } = anApp(95, { held, waitMs: 20 });
     expect(await size()).to.be.within(most, 94);
     release();
     await until(async () => (await size()) === 95 + 7);
