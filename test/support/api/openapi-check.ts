@@ -42,7 +42,7 @@ const schemaPointer = (method: string, path: string, status: number): string => 
 const patternOf = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
 
 /**
- * The same with every object refusing members it does not name: stricter than what clients are told. Conditions look at
+ * The same with every object refusing members it does not name: stricter than what clients read. Conditions look at
  * some members only, and examples are no schemas.
  */
 export function closed(node: unknown): unknown {

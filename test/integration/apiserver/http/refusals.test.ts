@@ -160,7 +160,7 @@ describe("a request that is refused", () => {
     status,
     code,
     field,
-    message: told,
+    message: said,
     header,
   } of cases) {
     it(`answers ${name} with ${status} in the envelope, with every header`, async () => {
@@ -168,7 +168,7 @@ describe("a request that is refused", () => {
       const reply = await call(method, path(), made?.());
       expect([reply.status, reply.body.error.code]).to.deep.equal([status, code]);
       if (field !== undefined) expect(reply.body.error.details["field"]).to.equal(field);
-      if (told !== undefined) expect(reply.body.error.details["message"]).to.equal(told);
+      if (said !== undefined) expect(reply.body.error.details["message"]).to.equal(said);
       if (header !== undefined) expect(reply.headers.get(header[0])).to.equal(header[1]);
       expectHeaders(reply);
       expect(reply.headers.get("X-Request-Id")).to.equal(reply.body.error.request_id);

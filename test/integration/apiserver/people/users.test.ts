@@ -38,7 +38,7 @@ describe("users and subscriptions", () => {
     }
   });
 
-  it("finds nobody by a label that takes in a part of his id", async () => {
+  it("finds nobody by a label that takes in a part of their id", async () => {
     await upsert({ aliases: { crm: "x:1" } });
     expect((await call("GET", "/users/by/crm/x%3A1")).status).to.equal(200);
     expect((await call("GET", "/users/by/crm%3Ax/1")).status).to.equal(404);
@@ -71,7 +71,7 @@ describe("users and subscriptions", () => {
     }
   });
 
-  it("holds a body to the bounds of a user before it asks whose an alias is", async () => {
+  it("checks a body by the bounds of a user before it asks whose an alias is", async () => {
     await upsert({ external_id: "dora", aliases: { crm: "31" } });
     await upsert({ external_id: "emil" });
     const body = { aliases: { crm: "31" }, properties: { long: "x".repeat(userLimits.propertyCharacters) } };

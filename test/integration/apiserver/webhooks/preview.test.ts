@@ -122,8 +122,8 @@ describe("a preview of a webhook", () => {
     const [limited, ...others] = replies.filter(({ status }) => status === 429);
     expect(others).to.deep.equal([]);
     const headers = ["Retry-After", "X-RateLimit-Reset", "X-RateLimit-Remaining", "X-RateLimit-Limit"];
-    const told = headers.map((name) => limited?.headers.get(name));
-    expect(told).to.deep.equal([told[0], told[0], "0", "10"]);
+    const shown = headers.map((name) => limited?.headers.get(name));
+    expect(shown).to.deep.equal([shown[0], shown[0], "0", "10"]);
     expect(await site.db.collection("webhook_deliveries").countDocuments()).to.equal(0);
   });
 });

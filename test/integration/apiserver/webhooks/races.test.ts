@@ -36,9 +36,9 @@ describe("the removal of a webhook that another writes to after it was read", ()
     await mongo.close();
   });
 
-  /** Removes an endpoint that gets these members just before; what was told of it. */
+  /** Removes an endpoint that gets these members just before; what was reported of it. */
   const removed = async (set: Partial<WebhookRow>): Promise<AuditFact[]> => {
-    const told: AuditFact[] = [];
+    const reported: AuditFact[] = [];
     const found = aWebhook();
     await rows().insertOne({ ...found });
     let isFirst = true;
@@ -46,12 +46,12 @@ describe("the removal of a webhook that another writes to after it was read", ()
       if (isFirst) await rows().updateOne({ _id: found._id }, { $set: { ...set, updated_at: new Date() } });
       isFirst = false;
       const made = await make("evb_1");
-      if (made !== null) told.push(fact);
+      if (made !== null) reported.push(fact);
       return made;
     };
     const platform = { nats: { changed: () => {} }, audit, plans: async () => [], clock: { now: () => new Date() } };
     await settings(platform, webhookSetting(webhookEndpoints(db))).remove(by, found);
-    return told;
+    return reported;
   };
 
   it("tells what it was like at last", async () => {

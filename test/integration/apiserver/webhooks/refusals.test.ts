@@ -235,7 +235,7 @@ describe("a webhook that is refused", () => {
       });
       expect(await rows().countDocuments({ app_id: app._id })).to.equal(100);
       const wrong = await call("POST", `/v1/apps/${app._id}/webhooks`, { ...wanted, url: "http://10.0.0.1" });
-      expect(refusal(wrong), "what is wrong with it is told first").to.deep.include({ code: "HS_VALIDATION_ERROR" });
+      expect(refusal(wrong), "what is wrong with it is said first").to.deep.include({ code: "HS_VALIDATION_ERROR" });
     });
   });
 

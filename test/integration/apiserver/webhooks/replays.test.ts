@@ -19,14 +19,14 @@ describe("deliveries of a webhook that are sent again", () => {
   let nats: Nats;
   let base: string;
   let id: string;
-  const rung: string[] = [];
+  const hinted: string[] = [];
 
   before(async function () {
     this.timeout(60_000);
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     id = await endpoint();
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
-    nats.nc.subscribe(`${site.name}.webhooks.*`, { callback: (_, { subject }) => void rung.push(subject) });
+    nats.nc.subscribe(`${site.name}.webhooks.*`, { callback: (_, { subject }) => void hinted.push(subject) });
     await nats.nc.flush();
   });
   after(async () => {
@@ -59,7 +59,7 @@ describe("deliveries of a webhook that are sent again", () => {
   };
 
   it("are sent again as new ones of the same event", async () => {
-    rung.length = 0;
+    hinted.length = 0;
     for (const status of ["success", "failed", "dead"] as const) {
       const row = await delivery(status);
       const reply = await call("POST", `/deliveries/${row._id}/replay`);
@@ -80,7 +80,7 @@ describe("deliveries of a webhook that are sent again", () => {
       await rows().deleteOne({ _id: body.id });
     }
     expect((await endpoints().findOne({ _id: id }))?.due_at).to.be.instanceOf(Date);
-    await until(async () => rung.includes(`${site.name}.webhooks.${id}`));
+    await until(async () => hinted.includes(`${site.name}.webhooks.${id}`));
   });
 
   const refusal = async (path: string, body?: object) => {

@@ -27,7 +27,7 @@ describe("the query of an operation", () => {
     { it: "reads one value as a list", query: "channel=email", gives: { channel: ["email"] } },
     { it: "reads a member that is repeated", query: "channel=email&channel=sms", gives: { channel: ["email", "sms"] } },
     { it: "reads values between commas", query: "channel=email,sms", gives: { channel: ["email", "sms"] } },
-    { it: "reads both together", query: "channel=email,sms&channel=sms", gives: { channel: ["email", "sms", "sms"] } },
+    { it: "reads both at once", query: "channel=email,sms&channel=sms", gives: { channel: ["email", "sms", "sms"] } },
     { it: "reads commas that are encoded", query: "channel=email%2Csms", gives: { channel: ["email", "sms"] } },
     { it: "reads the items of a list", query: "code=1,2", gives: { code: [1, 2] } },
     { it: "ignores what it does not know", query: "limit=1&colour=red", gives: { limit: 1 } },

@@ -130,8 +130,10 @@ describe("the OpenAPI document", () => {
   };
 
   it("names the error codes of an operation by their statuses: its own, and those of every other", () => {
-    const told = refusalsOf("deleteWebhook").filter(([status]) => ["400", "403", "404", "409", "413"].includes(status));
-    expect(told).to.deep.equal([
+    const given = refusalsOf("deleteWebhook").filter(([status]) =>
+      ["400", "403", "404", "409", "413"].includes(status),
+    );
+    expect(given).to.deep.equal([
       ["400", "`HS_VALIDATION_ERROR`"],
       ["403", "`HS_FORBIDDEN`, `HS_ORGANIZATION_SUSPENDED`"],
       ["404", "`HS_NOT_FOUND`"],
@@ -140,16 +142,16 @@ describe("the OpenAPI document", () => {
   });
 
   it("names the error codes that follow from a plan's feature and from an idempotency key", () => {
-    const told = new Map(refusalsOf("createWebhook"));
-    expect(told.get("403")).to.equal("`HS_FORBIDDEN`, `HS_ORGANIZATION_SUSPENDED`, `HS_PLAN_FEATURE_REQUIRED`");
-    expect(told.get("409")).to.equal("`HS_IDEMPOTENCY_IN_PROGRESS`");
-    expect(told.get("422")).to.equal("`HS_IDEMPOTENCY_KEY_REUSED`");
+    const given = new Map(refusalsOf("createWebhook"));
+    expect(given.get("403")).to.equal("`HS_FORBIDDEN`, `HS_ORGANIZATION_SUSPENDED`, `HS_PLAN_FEATURE_REQUIRED`");
+    expect(given.get("409")).to.equal("`HS_IDEMPOTENCY_IN_PROGRESS`");
+    expect(given.get("422")).to.equal("`HS_IDEMPOTENCY_KEY_REUSED`");
   });
 
   for (const { id, errors = [] } of operations) {
     it(`names every error code that ${id} declares`, () => {
-      const told = refusalsOf(id).map(([, codes]) => codes);
-      for (const code of errors) expect(told.join(), code).to.include(`\`${code}\``);
+      const given = refusalsOf(id).map(([, codes]) => codes);
+      for (const code of errors) expect(given.join(), code).to.include(`\`${code}\``);
     });
   }
 
