@@ -23,7 +23,7 @@ const make = ({ events, metrics, clock }: EventPlatform) => ({
   }),
 });
 
-const route = routeOf<ReturnType<typeof make>>();
+const route = routeOf<ReturnType<typeof make>>({ tag: "Events", scopes: ["events:write"] });
 
 const routes = [
   route({
@@ -31,8 +31,6 @@ const routes = [
     method: "POST",
     path: "/v1/apps/{appId}/events",
     summary: "Accept custom events",
-    tag: "Events",
-    scopes: ["events:write"],
     status: [202],
     body: PublishEvents,
     reply: EventsAccepted,
@@ -50,7 +48,6 @@ const routes = [
     summary: "List the kinds of events that endpoints can be sent",
     tag: "Webhooks",
     scopes: ["admin"],
-    status: [200],
     reply: EventTypeList,
     locate: appOfPath,
     handle: async () => ({ body: eventTypeList }),

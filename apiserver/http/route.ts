@@ -48,18 +48,15 @@ export type Repeatable<R, T> = {
 };
 
 /** What an operation says of itself: routing, checks and the OpenAPI document follow from it. */
-export type Operation<B extends TSchema = TSchema, Q extends TObject = TObject, T extends TSchema = TSchema> = {
+export type Operation = Said<TSchema, TObject, TSchema> & Common;
+
+type Said<B extends TSchema, Q extends TObject, T extends TSchema> = {
   /** `operationId` of the OpenAPI document: the name that generated clients give it. */
   id: string;
   method: Method;
   /** As OpenAPI writes it: `/v1/apps/{appId}/users`. */
   path: string;
   summary: string;
-  tag: string;
-  /** Either suffices; `public` needs no key. */
-  scopes: readonly Scope[] | "public";
-  /** The reply's statuses, the usual one first. */
-  status: readonly [number, ...number[]];
   body?: B;
   query?: Q;
   reply: T;
@@ -67,6 +64,15 @@ export type Operation<B extends TSchema = TSchema, Q extends TObject = TObject, 
   headers?: Record<string, string>;
   /** Error codes of this operation, besides those that follow from its other members or that every operation can give. */
   errors?: readonly ErrorCode[];
+};
+
+/** What operations of one feature mostly have in common. */
+type Common = {
+  tag: string;
+  /** Either suffices; `public` needs no key. */
+  scopes: readonly Scope[] | "public";
+  /** The reply's statuses, the usual one first; 200 when left out. */
+  status: readonly [number, ...number[]];
 };
 
 /** How an operation is answered by the use cases of its feature. */
@@ -96,17 +102,18 @@ export const mayHaveBody = ({ method, body }: Pick<Operation, "method" | "body">
   body !== undefined || method === "POST";
 
 /**
- * Gives the function that declares operations which are answered by certain use cases. The compiler checks each handler
- * against the schemas and the use cases; then the table forgets the types.
+ * Gives the function that declares operations which are answered by certain use cases; each may have another of what is
+ * common. The compiler checks each handler against the schemas and the use cases; then the table forgets the types.
  */
 export const routeOf =
-  <Use>() =>
+  <Use>(common: Omit<Common, "status">) =>
   <B extends TSchema, Q extends TObject, T extends TSchema, R>(
-    definition: Operation<B, Q, T> & Work<Use, Static<B>, Static<Q>, Static<T>, R>,
+    definition: Said<B, Q, T> & Partial<Common> & Work<Use, Static<B>, Static<Q>, Static<T>, R>,
   ): Declared<Use> => {
     const { locate, inPlan, repeatable, handle, ...said } = definition;
     const isRepeatable = repeatable !== undefined;
-    const operation = { ...said, ...followingOf(said, { inPlan, repeatable }) } as Operation; // sound: its types forgotten
+    const following = followingOf(said, { inPlan, repeatable });
+    const operation = { status: [200], ...common, ...said, ...following } as Operation; // sound: its types forgotten
     const parseBody = said.body === undefined ? parseNoBody : parserOnDemand(said.body);
     const parseQuery = said.query === undefined ? () => ({}) : queryParser(said.query);
     // sound: use is what bind got; body, query and resource come from this operation's own parsers and locate
@@ -116,6 +123,12 @@ export const routeOf =
 
 const keyHeader = "the same key within 24 hours gives the first reply again; errors do not use it up";
 const keyErrors = ["HS_IDEMPOTENCY_IN_PROGRESS", "HS_IDEMPOTENCY_KEY_REUSED"] as const;
+
+/** The reply to an operation that gives nothing back, once it is done. */
+export const done = async (work: Promise<void>): Promise<Answer<{ ok: true }>> => {
+  await work;
+  return { body: { ok: true } };
+};
 
 /** What an operation says of itself because of how it is answered. */
 const followingOf = (

@@ -68,10 +68,9 @@ const make = ({ db, clock, log, metrics, cursors, limit, hints, settings }: Mess
 
 type Use = ReturnType<typeof make>;
 
-const tag = "Notifications";
 const readers = ["notifications:write", "analytics:read"] as const;
 
-const route = routeOf<Use>();
+const route = routeOf<Use>({ tag: "Notifications", scopes: ["notifications:write"] });
 
 /** The message that the path names, in an app that the caller may use. */
 const messageOfPath = async ({ use, params, query, caller, signal }: Located<Use>): Promise<MessageRow> => {
@@ -89,8 +88,6 @@ const routes = [
     method: "POST",
     path: "/v1/notifications",
     summary: "Accept a notification for delivery",
-    tag,
-    scopes: ["notifications:write"],
     status: [202],
     headers: { "Idempotency-Key": "the same key within 24 hours gives the same message; as body `idempotency_key`" },
     errors: [
@@ -116,9 +113,7 @@ const routes = [
     method: "GET",
     path: "/v1/notifications",
     summary: "List the notifications of an app",
-    tag,
     scopes: readers,
-    status: [200],
     query: MessageListQuery,
     reply: MessagePage,
     locate: appOfQuery,
@@ -132,9 +127,7 @@ const routes = [
     method: "GET",
     path: "/v1/notifications/{messageId}",
     summary: "Show a notification and its counters",
-    tag,
     scopes: readers,
-    status: [200],
     query: MessageQuery,
     reply: Message,
     locate: messageOfPath,
@@ -146,9 +139,6 @@ const routes = [
     method: "DELETE",
     path: "/v1/notifications/{messageId}",
     summary: "Cancel a notification that has not begun",
-    tag,
-    scopes: ["notifications:write"],
-    status: [200],
     errors: ["HS_CONFLICT"],
     query: MessageQuery,
     reply: Message,
@@ -161,9 +151,7 @@ const routes = [
     method: "GET",
     path: "/v1/notifications/{messageId}/deliveries",
     summary: "List what became of each recipient",
-    tag,
     scopes: readers,
-    status: [200],
     query: DeliveryListQuery,
     reply: DeliveryPage,
     locate: messageOfPath,

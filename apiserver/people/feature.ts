@@ -12,7 +12,7 @@ import { subscriptionView, userView } from "#core/storage/people/views.ts";
 import { removals as removalStore } from "#core/storage/work/removals.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath, existing } from "../http/locate.ts";
-import { type Located, routeOf } from "../http/route.ts";
+import { done, type Located, routeOf } from "../http/route.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { recentCounts } from "../limits/recent-counts.ts";
 import { type Billable, requireSubscribers } from "../limits/subscriber-quota.ts";
@@ -72,12 +72,11 @@ const make = ({ db, clock, limit, outboxes }: PeoplePlatform) => {
 
 type Use = ReturnType<typeof make>;
 
-const tag = "Users and subscriptions";
 const ofApp = "/v1/apps/{appId}";
 const ofUser = `${ofApp}/users/by/{label}/{id}`;
 const ofSubscription = `${ofApp}/subscriptions/{subscriptionId}`;
 
-const route = routeOf<Use>();
+const route = routeOf<Use>({ tag: "Users and subscriptions", scopes: ["admin"] });
 
 /** The user that the path names by one of their ids. */
 const userOfPath = async (located: Located<Use>): Promise<UserRow> => {
@@ -102,8 +101,6 @@ const routes = [
     method: "POST",
     path: `${ofApp}/users`,
     summary: "Make a user, or update the one that has one of these ids",
-    tag,
-    scopes: ["admin"],
     status: [201, 200],
     errors: ["HS_ALIAS_CLAIMED", "HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
     body: UpsertUser,
@@ -124,9 +121,6 @@ const routes = [
     method: "GET",
     path: ofUser,
     summary: "Show a user by one of his ids",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     reply: User,
     locate: userOfPath,
     handle: async ({ use, resource }) => ({ body: await shown(use, resource) }),
@@ -137,9 +131,6 @@ const routes = [
     method: "PATCH",
     path: ofUser,
     summary: "Change a user",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     errors: ["HS_ALIAS_CLAIMED", "HS_CONFLICT"],
     body: UpdateUser,
     reply: User,
@@ -152,15 +143,9 @@ const routes = [
     method: "DELETE",
     path: ofUser,
     summary: "Delete a user and his subscriptions",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     reply: OkReply,
     locate: userOfPath,
-    handle: async ({ use, resource }) => {
-      await use.deleteUser(resource);
-      return { body: { ok: true as const } };
-    },
+    handle: ({ use, resource }) => done(use.deleteUser(resource)),
   }),
 
   route({
@@ -168,8 +153,6 @@ const routes = [
     method: "POST",
     path: `${ofUser}/subscriptions`,
     summary: "Give a user a subscription; a known token moves here",
-    tag,
-    scopes: ["admin"],
     status: [201, 200],
     errors: ["HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
     body: CreateSubscription,
@@ -191,9 +174,6 @@ const routes = [
     method: "GET",
     path: ofSubscription,
     summary: "Show a subscription",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     reply: Subscription,
     locate: subscriptionOfPath,
     handle: async ({ resource }) => ({ body: subscriptionView(resource) }),
@@ -204,9 +184,6 @@ const routes = [
     method: "PATCH",
     path: ofSubscription,
     summary: "Change a subscription",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     errors: ["HS_ALREADY_EXISTS", "HS_CONFLICT", "HS_QUOTA_EXCEEDED"],
     body: UpdateSubscription,
     reply: Subscription,
@@ -222,15 +199,9 @@ const routes = [
     method: "DELETE",
     path: ofSubscription,
     summary: "Delete a subscription",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     reply: OkReply,
     locate: subscriptionOfPath,
-    handle: async ({ use, resource }) => {
-      await use.deleteSubscription(resource);
-      return { body: { ok: true as const } };
-    },
+    handle: ({ use, resource }) => done(use.deleteSubscription(resource)),
   }),
 ];
 

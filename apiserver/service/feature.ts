@@ -4,8 +4,7 @@ import { type Feature, feature } from "../http/feature.ts";
 import { serviceVersion } from "../http/middleware/request-id.ts";
 import { routeOf } from "../http/route.ts";
 
-const route = routeOf<{ document: () => { openapi: string } }>();
-const tag = "Service";
+const route = routeOf<{ document: () => { openapi: string } }>({ tag: "Service", scopes: "public" });
 
 const routes = [
   route({
@@ -13,9 +12,6 @@ const routes = [
     method: "GET",
     path: "/",
     summary: "What runs here",
-    tag,
-    scopes: "public",
-    status: [200],
     reply: ServiceReply,
     handle: async () => ({
       body: { name: "herald", version: serviceVersion, documentation: "docs/api.md", openapi: "/v1/openapi.json" },
@@ -27,9 +23,6 @@ const routes = [
     method: "GET",
     path: "/healthz",
     summary: "Whether the process is up",
-    tag,
-    scopes: "public",
-    status: [200],
     reply: HealthReply,
     handle: async () => ({ body: { status: "ok" } }),
   }),
@@ -39,9 +32,6 @@ const routes = [
     method: "GET",
     path: "/v1/openapi.json",
     summary: "This interface as OpenAPI 3.1",
-    tag,
-    scopes: "public",
-    status: [200],
     reply: Type.Object({ openapi: Type.String() }, { additionalProperties: true }),
     handle: async ({ use }) => ({ body: use.document() }),
   }),

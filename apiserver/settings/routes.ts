@@ -5,7 +5,7 @@ import type { IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Caller } from "../access/caller.ts";
 import { appOfPath, existing } from "../http/locate.ts";
-import { type Declared, type Located, routeOf } from "../http/route.ts";
+import { type Declared, done, type Located, routeOf } from "../http/route.ts";
 import type { By } from "./audit.ts";
 
 /** What the usual operations on settings of one kind use. */
@@ -62,17 +62,17 @@ export const locateSetting =
 
 type AnySaid = Said<TSchema, TSchema, TSchema, TSchema>;
 
-const route = routeOf<Use<unknown, unknown, unknown, unknown, unknown>>();
+type AnyUse = Use<unknown, unknown, unknown, unknown, unknown>;
 
 const routesOfAll = ({ name, tag, path, idKind, schemas, summaries, errors = [] }: AnySaid) => {
-  const common = { tag, path, scopes: ["admin"], locate: appOfPath } as const;
+  const route = routeOf<AnyUse>({ tag, scopes: ["admin"] });
+  const common = { path, locate: appOfPath };
   return {
     list: route({
       ...common,
       id: `list${name}s`,
       method: "GET",
       summary: summaries.list,
-      status: [200],
       reply: schemas.list,
       handle: async ({ use, resource }) => ({
         body: { data: (await use.ofApp(resource.tenant_id, resource._id)).map(use.view) },
@@ -103,13 +103,8 @@ const routesOfAll = ({ name, tag, path, idKind, schemas, summaries, errors = [] 
 };
 
 const routesOfOne = ({ name, what, tag, path, parameter, schemas, summaries }: AnySaid) => {
-  const common = {
-    tag,
-    path: `${path}/{${parameter}}`,
-    scopes: ["admin"],
-    status: [200],
-    locate: locateSetting({ what, parameter }),
-  } as const;
+  const route = routeOf<AnyUse>({ tag, scopes: ["admin"] });
+  const common = { path: `${path}/{${parameter}}`, locate: locateSetting({ what, parameter }) };
   const errors = ["HS_MANAGED", "HS_CONFLICT"] as const;
   return {
     get: route({
@@ -142,10 +137,7 @@ const routesOfOne = ({ name, what, tag, path, parameter, schemas, summaries }: A
       summary: summaries.remove,
       errors,
       reply: OkReply,
-      handle: async ({ use, caller, ip, resource }) => {
-        await use.remove({ caller, ip }, resource);
-        return { body: { ok: true as const } };
-      },
+      handle: ({ use, caller, ip, resource }) => done(use.remove({ caller, ip }, resource)),
     }),
   };
 };

@@ -48,7 +48,7 @@ const usual = settingRoutes<WebhookRow>()({
   },
 });
 
-const route = routeOf<Webhooks>();
+const route = routeOf<Webhooks>({ tag, scopes: ["admin"] });
 
 const locate: (located: Located<Webhooks>) => Promise<WebhookRow> = locateSetting(named);
 
@@ -68,9 +68,6 @@ const routes = [
     method: "POST",
     path: `${path}/preview`,
     summary: "Show what would be sent for an event; nothing is sent",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     body: PreviewWebhook,
     reply: WebhookPreviewResult,
     locate: appOfPath,
@@ -87,9 +84,6 @@ const routes = [
     method: "POST",
     path: `${ofWebhook}/rotate-secret`,
     summary: "Give a webhook a new secret; the former one signs too for 24 hours",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     errors: ["HS_MANAGED", "HS_CONFLICT"],
     reply: WebhookWithSecret,
     locate,
@@ -110,9 +104,6 @@ const routes = [
     method: "POST",
     path: `${ofWebhook}/test`,
     summary: "Send a test event now; 200 also when the endpoint fails, as the delivery then tells",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     reply: WebhookDeliveryDetail,
     locate,
     inPlan,
@@ -125,9 +116,6 @@ const routes = [
     method: "GET",
     path: `${ofWebhook}/deliveries`,
     summary: "List what was sent to a webhook",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     query: WebhookDeliveryQuery,
     reply: WebhookDeliveryPage,
     locate,
@@ -139,8 +127,6 @@ const routes = [
     method: "POST",
     path: `${ofWebhook}/recover`,
     summary: "Send again, once for each event, what failed or was missed",
-    tag,
-    scopes: ["admin"],
     status: [202],
     errors: ["HS_CONFLICT"],
     body: RecoverWebhook,
@@ -158,8 +144,6 @@ const routes = [
     method: "POST",
     path: `${ofWebhook}/replay`,
     summary: "Send again every delivery of a window that fits",
-    tag,
-    scopes: ["admin"],
     status: [202],
     errors: ["HS_CONFLICT"],
     body: ReplayWebhook,
@@ -177,9 +161,6 @@ const routes = [
     method: "GET",
     path: `${ofWebhook}/health`,
     summary: "Show how the requests of the last hour and day went",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     reply: WebhookHealthReport,
     locate,
     handle: async ({ use, resource }) => ({ body: await use.health(resource) }),

@@ -5,10 +5,9 @@ import type { Webhooks } from "../use-cases.ts";
 import { webhookAttemptView, webhookDeliveryDetailView } from "../views.ts";
 import type { DeliveryOfEndpoint } from "./replay.ts";
 
-const tag = "Webhooks";
 const ofDelivery = "/v1/apps/{appId}/webhooks/deliveries/{deliveryId}";
 
-const route = routeOf<Webhooks>();
+const route = routeOf<Webhooks>({ tag: "Webhooks", scopes: ["admin"] });
 
 /** The webhook delivery that the path names, and its webhook: that of one which is gone is gone too. */
 const deliveryOfPath = async (located: Located<Webhooks>): Promise<DeliveryOfEndpoint> => {
@@ -24,9 +23,6 @@ export const webhookDeliveryRoutes = [
     method: "GET",
     path: ofDelivery,
     summary: "Show a delivery with what it says",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     reply: WebhookDeliveryDetail,
     locate: deliveryOfPath,
     handle: async ({ resource: { delivery } }) => ({ body: webhookDeliveryDetailView(delivery) }),
@@ -37,9 +33,6 @@ export const webhookDeliveryRoutes = [
     method: "GET",
     path: `${ofDelivery}/attempts`,
     summary: "List the requests that were made for a delivery",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     reply: WebhookAttemptList,
     locate: deliveryOfPath,
     handle: async ({ resource: { delivery } }) => ({ body: { data: delivery.attempts.map(webhookAttemptView) } }),
@@ -50,9 +43,6 @@ export const webhookDeliveryRoutes = [
     method: "POST",
     path: `${ofDelivery}/replay`,
     summary: "Send a delivery again, as a new one of the same event",
-    tag,
-    scopes: ["admin"],
-    status: [200],
     errors: ["HS_CONFLICT"],
     reply: WebhookDeliveryDetail,
     locate: deliveryOfPath,
