@@ -152,6 +152,7 @@ export const WebhookWithSecret = Type.Object({ ...webhookMembers, secret: Text()
 export type WebhookWithSecret = Static<typeof WebhookWithSecret>;
 
 export const WebhookList = Type.Object({ data: List(Webhook) });
+named({ CreateWebhook, UpdateWebhook, Recovery, Webhook, WebhookWithSecret, WebhookList });
 
 export const webhookDeliveryStatuses = ["pending", "success", "failed", "dead"] as const;
 
@@ -197,6 +198,7 @@ export const WebhookAttempt = Type.Object({
 });
 export type WebhookAttempt = Static<typeof WebhookAttempt>;
 export const WebhookAttemptList = Type.Object({ data: List(WebhookAttempt) });
+named({ WebhookDelivery, WebhookDeliveryPage, WebhookDeliveryDetail, WebhookAttempt, WebhookAttemptList });
 
 export const webhookDeliveryPaging = pagingOf({ sort: "-created_at" });
 
@@ -260,22 +262,4 @@ export const WebhookHealthReport = Type.Object({
   last_day: HealthWindow,
 });
 export type WebhookHealthReport = Static<typeof WebhookHealthReport>;
-
-named({
-  CreateWebhook,
-  UpdateWebhook,
-  Recovery,
-  Webhook,
-  WebhookWithSecret,
-  WebhookList,
-  WebhookDelivery,
-  WebhookDeliveryPage,
-  WebhookDeliveryDetail,
-  WebhookAttempt,
-  WebhookAttemptList,
-  RecoverWebhook,
-  ReplayWebhook,
-  PreviewWebhook,
-  WebhookPreviewResult,
-  WebhookHealthReport,
-});
+named({ RecoverWebhook, ReplayWebhook, PreviewWebhook, WebhookPreviewResult, WebhookHealthReport });
