@@ -32,7 +32,6 @@ const make = (platform: SettingsPlatform & { db: Db }) => {
   });
   return {
     ...types,
-    viewMade: types.view,
 
     /** By its id, else by its name. Source: decisions 6.1. */
     find: async (tenantId: string, appId: string, idOrName: string): Promise<LiveActivityTypeRow | null> =>

@@ -35,10 +35,13 @@ export const settings = <Row extends SettingRow, View extends object>(
   const { store } = setting;
   const plan = planRules(platform.plans, setting.plan);
   const kind = kindOf(platform, setting);
+  const view = (row: Row): View => setting.view(row, platform.clock.now());
   return {
     ofApp: store.ofApp,
     find: store.find,
-    view: (row: Row): View => setting.view(row, platform.clock.now()),
+    view,
+    /** As the reply to its creation shows it; a kind that shows more there has its own. */
+    viewMade: view,
     announce: kind.announce,
     requireFeature: plan.requireFeature,
     requireRoom: (caller: Caller, { _id }: AppRow): Promise<void> => plan.requireRoom(caller, () => store.count(_id)),

@@ -1,7 +1,8 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { expect } from "chai";
-import { operations, document as served } from "../../../../../apiserver/features.ts";
+import { nameOf } from "#core/schema/json/named.ts";
+import { features, operations, document as served } from "../../../../../apiserver/features.ts";
 import { closed } from "../../../../support/api/openapi-check.ts";
 
 type Json = Record<string, unknown>;
@@ -36,6 +37,24 @@ describe("the OpenAPI document", () => {
       for (const example of examples) expect(isValid(example), ajv.errorsText(isValid.errors)).to.equal(true);
     });
   }
+
+  for (const { id, body, reply } of operations) {
+    if (id === "getOpenapi") continue; // its reply is this document
+    it(`has names for the body and the reply of ${id}`, () => {
+      for (const schema of [body, reply]) if (schema !== undefined) expect(nameOf(schema)).to.be.a("string");
+    });
+  }
+
+  it("has every schema and every parameter that a feature says something of", () => {
+    const paths = Object.keys(document.paths).join();
+    for (const { docs } of features) {
+      const schemas = Object.keys({ ...docs.examples, ...docs.narrowed });
+      expect(document.components.schemas).to.include.keys(schemas);
+      for (const name of Object.keys(docs.pathParameters ?? {})) expect(paths).to.include(`{${name}}`);
+      for (const name of Object.keys(docs.queryExamples ?? {}))
+        expect(parameters.map((one) => one.name)).to.include(name);
+    }
+  });
 
   it("has an example of every parameter, and admits it", () => {
     expect(parameters).to.have.length.above(50);
