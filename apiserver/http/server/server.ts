@@ -6,8 +6,8 @@ import type { Clock } from "#core/domain/clock.ts";
 import { ulid } from "#core/domain/ids.ts";
 import { AppError, errorStatuses, invalid } from "#core/errors.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import { serviceVersion } from "./middleware/request-id.ts";
-import { envelope } from "./protocol/problem.ts";
+import { serviceVersion } from "../middleware/request-id.ts";
+import { envelope } from "../protocol/problem.ts";
 
 export type HttpServerOptions = {
   host: string;

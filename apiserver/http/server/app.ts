@@ -1,23 +1,23 @@
 import Koa from "koa";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { Authenticate } from "../access/authenticate.ts";
-import type { TakeToken } from "../limits/take-token.ts";
-import { accessLog } from "./middleware/access-log.ts";
-import { authentication } from "./middleware/authentication.ts";
-import { deadline } from "./middleware/deadline.ts";
-import { type EdgeLimit, edgeLimit } from "./middleware/edge-limit.ts";
-import { locate, type OperationDeps, operation, plan, scope } from "./middleware/operation.ts";
-import { rateLimit } from "./middleware/rate-limit.ts";
-import { requestId } from "./middleware/request-id.ts";
-import { routing } from "./middleware/routing.ts";
-import { lastReply } from "./protocol/last-reply.ts";
-import { methodOverride } from "./protocol/method-override.ts";
-import { problem } from "./protocol/problem.ts";
-import { protocol } from "./protocol/protocol.ts";
-import { requestBody } from "./protocol/request-body.ts";
-import type { Route } from "./route.ts";
-import type { State } from "./state.ts";
+import type { Authenticate } from "../../access/authenticate.ts";
+import type { TakeToken } from "../../limits/take-token.ts";
+import { accessLog } from "../middleware/access-log.ts";
+import { authentication } from "../middleware/authentication.ts";
+import { deadline } from "../middleware/deadline.ts";
+import { type EdgeLimit, edgeLimit } from "../middleware/edge-limit.ts";
+import { locate, type OperationDeps, operation, plan, scope } from "../middleware/operation.ts";
+import { rateLimit } from "../middleware/rate-limit.ts";
+import { requestId } from "../middleware/request-id.ts";
+import { routing } from "../middleware/routing.ts";
+import { lastReply } from "../protocol/last-reply.ts";
+import { methodOverride } from "../protocol/method-override.ts";
+import { problem } from "../protocol/problem.ts";
+import { protocol } from "../protocol/protocol.ts";
+import { requestBody } from "../protocol/request-body.ts";
+import type { Route } from "../route.ts";
+import type { State } from "../state.ts";
 
 export type AppDeps = OperationDeps & {
   /** Every operation of the interface. */

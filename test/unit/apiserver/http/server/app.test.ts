@@ -7,14 +7,14 @@ import { AppError, NotFound } from "#core/errors.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { Closed } from "#core/schema/json/common.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { unauthenticated } from "../../../../apiserver/access/authenticate.ts";
-import { app } from "../../../../apiserver/http/app.ts";
-import { feature } from "../../../../apiserver/http/feature.ts";
-import { appOfPath } from "../../../../apiserver/http/locate.ts";
-import { routeOf } from "../../../../apiserver/http/route.ts";
-import { rateState } from "../../../../apiserver/limits/rate.ts";
-import { anApiKey, anApp, aPlan, aTenant } from "../../../support/rows/fixtures.ts";
-import { handClock } from "../../../support/rows/work.ts";
+import { unauthenticated } from "../../../../../apiserver/access/authenticate.ts";
+import { feature } from "../../../../../apiserver/http/feature.ts";
+import { appOfPath } from "../../../../../apiserver/http/locate.ts";
+import { routeOf } from "../../../../../apiserver/http/route.ts";
+import { app } from "../../../../../apiserver/http/server/app.ts";
+import { rateState } from "../../../../../apiserver/limits/rate.ts";
+import { anApiKey, anApp, aPlan, aTenant } from "../../../../support/rows/fixtures.ts";
+import { handClock } from "../../../../support/rows/work.ts";
 
 type Asked = { method?: string; path: string; token?: string; body?: object };
 
