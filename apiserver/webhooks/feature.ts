@@ -22,10 +22,10 @@ import type { NewId } from "../http/once.ts";
 import { type Located, routeOf } from "../http/route.ts";
 import { locateSetting, settingRoutes } from "../settings/routes.ts";
 import { webhookDeliveryRoutes } from "./deliveries/routes.ts";
+import { recoveryView, webhookDeliveryDetailView } from "./deliveries/views.ts";
 import { docs } from "./openapi.ts";
 import { isRotatedSince } from "./secret.ts";
 import { type Webhooks, webhookUseCases } from "./use-cases.ts";
-import { recoveryView, webhookDeliveryDetailView } from "./views.ts";
 
 const tag = "Webhooks";
 const path = "/v1/apps/{appId}/webhooks";

@@ -6,7 +6,7 @@ import {
 import { anyDelivery, type WebhookHistory } from "#core/storage/webhooks/history.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type Cursors, type Page, readPage } from "../../http/pages.ts";
-import { webhookDeliveryView } from "../views.ts";
+import { webhookDeliveryView } from "./views.ts";
 
 /** One page of what was sent to an endpoint, the newest first. */
 export const listWebhookDeliveries =

@@ -1,16 +1,26 @@
 import { WebhookAttemptList, WebhookDeliveryDetail } from "#core/schema/webhooks/webhook.ts";
+import type { WebhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
+import type { WebhookHistory } from "#core/storage/webhooks/history.ts";
+import type { Caller } from "../../access/caller.ts";
 import { appOfPath, existing } from "../../http/locate.ts";
 import { type Located, routeOf } from "../../http/route.ts";
-import type { Webhooks } from "../use-cases.ts";
-import { webhookAttemptView, webhookDeliveryDetailView } from "../views.ts";
-import type { DeliveryOfEndpoint } from "./replay.ts";
+import type { DeliveryOfEndpoint, replayDelivery } from "./replay.ts";
+import { webhookAttemptView, webhookDeliveryDetailView } from "./views.ts";
 
 const ofDelivery = "/v1/apps/{appId}/webhooks/deliveries/{deliveryId}";
 
-const route = routeOf<Webhooks>({ tag: "Webhooks", scopes: ["admin"] });
+/** What the operations on deliveries use. */
+type Use = {
+  find: WebhookEndpoints["find"];
+  findDelivery: WebhookHistory["find"];
+  replay: ReturnType<typeof replayDelivery>;
+  requireFeature: (caller: Caller) => Promise<void>;
+};
+
+const route = routeOf<Use>({ tag: "Webhooks", scopes: ["admin"] });
 
 /** The webhook delivery that the path names, and its webhook: that of one which is gone is gone too. */
-const deliveryOfPath = async (located: Located<Webhooks>): Promise<DeliveryOfEndpoint> => {
+const deliveryOfPath = async (located: Located<Use>): Promise<DeliveryOfEndpoint> => {
   const { use, params } = located;
   const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
   const delivery = existing(await use.findDelivery(tenantId, appId, params["deliveryId"] ?? ""), "delivery");
