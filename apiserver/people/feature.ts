@@ -21,7 +21,6 @@ import { deleteSubscription } from "./delete-subscription.ts";
 import { deleteUser } from "./delete-user.ts";
 import { docs } from "./openapi.ts";
 import { registerSubscription } from "./register-subscription.ts";
-import { addressOf } from "./subscription-checks.ts";
 import { subscriptionLimits } from "./subscription-limits.ts";
 import { updateSubscription } from "./update-subscription.ts";
 import { updateUser } from "./update-user.ts";
@@ -54,14 +53,7 @@ const make = ({ db, clock, limit, outboxes }: PeoplePlatform) => {
     findUser: users.find,
     subscriptions,
     limits: subscriptionLimits(limit),
-    upsertUser: upsertUser({
-      users,
-      nameOwner,
-      register,
-      checkSubscription: addressOf,
-      publish: publish.user,
-      clock,
-    }),
+    upsertUser: upsertUser({ users, nameOwner, register, publish: publish.user, clock }),
     updateUser: updateUser({ users, nameOwner, clock }),
     deleteUser: deleteUser({ removals, users, subscriptions, publish: publish.removal, clock }),
     registerSubscription: register,

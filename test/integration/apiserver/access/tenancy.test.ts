@@ -75,6 +75,11 @@ describe("tenancy", () => {
     }
   }
 
+  it("has something of theirs for every parameter of a path", () => {
+    const names = keyed.flatMap(({ path }) => Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name));
+    expect(Object.keys(ids)).to.include.members([...new Set(names)]);
+  });
+
   it("covers every operation that needs a key", () => {
     expect(keyed).to.have.length(34);
   });
