@@ -25,10 +25,14 @@ export const checkReply = (method: string, path: string, status: number, body: u
 
 const errorPointer = "/components/schemas/Error";
 
-const schemaPointer = (method: string, path: string, status: number): string => {
-  const [template] = Object.keys(document.paths)
+/** The path of the interface that an address means; undefined when it means none. */
+export const templateOf = (path: string): string | undefined =>
+  Object.keys(document.paths)
     .filter((one) => patternOf(one).test(path))
-    .sort((a, b) => a.split("{").length - b.split("{").length); // a literal name comes before a parameter
+    .sort((a, b) => a.split("{").length - b.split("{").length)[0]; // a literal name comes before a parameter
+
+const schemaPointer = (method: string, path: string, status: number): string => {
+  const template = templateOf(path);
   const operation = template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()];
   if (template === undefined || operation === undefined) return errorPointer; // 404, 405, and the like
   const responses = operation["responses"] as Record<string, Json>;
