@@ -7,16 +7,16 @@ import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import { type OwnSecret, retaken, rotateAnnotation } from "../kube/secrets.ts";
 import type { Store } from "../kube/store.ts";
-import { statusOf } from "../policies/key-status.ts";
-import { isTokenOf, keyTokensOf } from "../policies/key-token.ts";
+import { type KeySecretDeps, ownerOf, secretConflict, writeSecret } from "../policies/api-keys/connection-secret.ts";
+import { hashesAfter, hashesBefore } from "../policies/api-keys/hashes.ts";
+import { madeAtOf, nextRotationAt, overlapMsOf } from "../policies/api-keys/rotation.ts";
+import { statusOf } from "../policies/api-keys/status.ts";
+import { isTokenOf, keyTokensOf } from "../policies/api-keys/token.ts";
 import { idOf, isRetained } from "../policies/management.ts";
-import { madeAtOf, nextRotationAt, overlapMsOf } from "../policies/rotation.ts";
-import { hashesAfter, hashesBefore } from "../policies/tokens.ts";
 import { type AppRefDeps, appOfTenant } from "../records/app-ref.ts";
 import { type Common, kept, noTenant, refusal } from "../records/common.ts";
 import { type Made, requireHolder } from "../records/holder.ts";
 import { type MayWrite, type Place, type Records, records, type Wanted } from "../records/record.ts";
-import { type KeySecretDeps, ownerOf, secretConflict, writeSecret } from "./api-key-secret.ts";
 
 export type ApiKeyDeps = Common &
   AppRefDeps &

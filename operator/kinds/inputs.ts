@@ -12,10 +12,10 @@ import type { Handler } from "../engine/reconcile.ts";
 import { unlessUnchanged } from "../engine/unchanged.ts";
 import { type KubeObject, keyFrom, type Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
-import { secretNamesOf } from "../policies/credentials.ts";
+import { secretNamesOf } from "../policies/apps/credentials.ts";
 import { idOf } from "../policies/management.ts";
-import { headerSecretsOf } from "../policies/webhook-headers.ts";
-import { healthStatus } from "../policies/webhook-status.ts";
+import { headerSecretsOf } from "../policies/webhooks/headers.ts";
+import { healthStatus } from "../policies/webhooks/health.ts";
 import { type AppRefDeps, appOf } from "../records/app-ref.ts";
 
 export type InputsDeps = AppRefDeps & {

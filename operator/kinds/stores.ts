@@ -6,9 +6,9 @@ import type { TenantSpec } from "#core/schema/tenants/resource.ts";
 import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
 import { type KubeObject, keyFrom, type Resource } from "../kube/objects.ts";
 import { objectStore } from "../kube/store.ts";
-import { secretNamesOf } from "../policies/credentials.ts";
+import { secretNamesOf } from "../policies/apps/credentials.ts";
 import { type Claimant, idOf } from "../policies/management.ts";
-import { headerSecretsOf } from "../policies/webhook-headers.ts";
+import { headerSecretsOf } from "../policies/webhooks/headers.ts";
 import { appNameOf } from "./app.ts";
 import { typeNameOf } from "./live-activity-type.ts";
 

@@ -7,7 +7,7 @@ import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
 import { idOf, isClaiming } from "../policies/management.ts";
-import { type Claimant, namespaceTaken, sharesOf } from "../policies/namespaces.ts";
+import { type Claimant, namespaceTaken, sharesOf } from "../policies/tenants/namespaces.ts";
 import { type Common, kept, refusal } from "../records/common.ts";
 import { records } from "../records/record.ts";
 

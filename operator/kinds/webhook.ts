@@ -13,7 +13,9 @@ import type { Resource } from "../kube/objects.ts";
 import type { FoundSecret } from "../kube/secrets.ts";
 import type { Store } from "../kube/store.ts";
 import { idOf, isRetained } from "../policies/management.ts";
-import { headerSecretsOf, headersOf, sealHeaders } from "../policies/webhook-headers.ts";
+import { type AddressDeps, addressProblem } from "../policies/webhooks/address.ts";
+import { headerSecretsOf, headersOf, sealHeaders } from "../policies/webhooks/headers.ts";
+import { healthStatus } from "../policies/webhooks/health.ts";
 import {
   enableAnnotation,
   enableAskedFor,
@@ -21,14 +23,12 @@ import {
   resumption,
   stateOf,
   suspendedReason,
-} from "../policies/webhook-row.ts";
-import { healthStatus } from "../policies/webhook-status.ts";
+} from "../policies/webhooks/row.ts";
+import { keepSigningSecret, ownerOf, type SigningDeps } from "../policies/webhooks/signing-secret.ts";
 import { type AppRefDeps, appIsGone, appOf, besideInApp } from "../records/app-ref.ts";
 import { type Common, firstFinding, kept, noRoomYet, refusal, secretValues } from "../records/common.ts";
 import type { PlanRoom } from "../records/plan-room.ts";
 import { type MayWrite, type Records, records } from "../records/record.ts";
-import { type AddressDeps, addressProblem } from "./webhook-address.ts";
-import { keepSigningSecret, ownerOf, type SigningDeps } from "./webhook-secret.ts";
 
 export type WebhookDeps = Common &
   AppRefDeps &

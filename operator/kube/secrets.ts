@@ -1,6 +1,6 @@
-import type { Note, Tell } from "../engine/events.ts";
 import type { KubeClient } from "./client.ts";
 import { isNotFound } from "./errors.ts";
+import type { Note, Tell } from "./events.ts";
 import type { KubeObject, Resource, Secret } from "./objects.ts";
 
 /** Metadata is all that is watched: values are read when they are needed and kept nowhere. */

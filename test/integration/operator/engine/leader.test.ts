@@ -6,7 +6,7 @@ import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { rootDir } from "../../../../dev/paths.ts";
 import { freePorts } from "../../../../dev/servers/free-ports.ts";
 import { answersHttp } from "../../../../dev/servers/process.ts";
-import { hashOf } from "../../../../operator/policies/tokens.ts";
+import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import { until } from "../../../support/until.ts";
 import { environmentOf, type Installation, installation } from "../support/harness.ts";
 import { manifests, textOf } from "../support/manifests.ts";

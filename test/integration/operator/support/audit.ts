@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Sealed } from "#core/runtime/process/key-ring.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
-import { hashOf } from "../../../../operator/policies/tokens.ts";
+import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import type { Installation, Manifest, Seen } from "./harness.ts";
 import { textOf } from "./manifests.ts";
 

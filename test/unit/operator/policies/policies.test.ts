@@ -1,10 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
-import { type Accounts, accountsOf, secretNamesOf } from "../../../../operator/policies/credentials.ts";
-import { type Claimant, sharesOf } from "../../../../operator/policies/namespaces.ts";
-import { sealAccounts } from "../../../../operator/policies/seal-accounts.ts";
-import { hashesAfter, hashesBefore, hashOf, isRotationDue, overlapMs } from "../../../../operator/policies/tokens.ts";
+import {
+  hashesAfter,
+  hashesBefore,
+  hashOf,
+  isRotationDue,
+  overlapMs,
+} from "../../../../operator/policies/api-keys/hashes.ts";
+import { type Accounts, accountsOf, secretNamesOf } from "../../../../operator/policies/apps/credentials.ts";
+import { sealAccounts } from "../../../../operator/policies/apps/seal-accounts.ts";
+import { type Claimant, sharesOf } from "../../../../operator/policies/tenants/namespaces.ts";
 import { apnsKey, ios, rsaKey, serviceAccount, vapidKey } from "../../../integration/operator/support/manifests.ts";
 
 const claimant = (name: string, parts: Partial<Claimant> = {}): Claimant => ({

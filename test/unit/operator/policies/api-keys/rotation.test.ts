@@ -1,6 +1,11 @@
 import { expect } from "chai";
-import { isReplacementDue, madeAtOf, nextRotationAt, overlapMsOf } from "../../../../operator/policies/rotation.ts";
-import { hashOf } from "../../../../operator/policies/tokens.ts";
+import { hashOf } from "../../../../../operator/policies/api-keys/hashes.ts";
+import {
+  isReplacementDue,
+  madeAtOf,
+  nextRotationAt,
+  overlapMsOf,
+} from "../../../../../operator/policies/api-keys/rotation.ts";
 
 const hourMs = 3_600_000;
 const now = new Date("2026-01-10T00:00:00Z");

@@ -4,9 +4,9 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import type { HealthWindow } from "#core/schema/webhooks/webhook.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { headerSecretsOf, headersOf, sealHeaders } from "../../../../operator/policies/webhook-headers.ts";
-import { enableAskedFor, stateOf } from "../../../../operator/policies/webhook-row.ts";
-import { type Health, healthStatus } from "../../../../operator/policies/webhook-status.ts";
+import { headerSecretsOf, headersOf, sealHeaders } from "../../../../../operator/policies/webhooks/headers.ts";
+import { type Health, healthStatus } from "../../../../../operator/policies/webhooks/health.ts";
+import { enableAskedFor, stateOf } from "../../../../../operator/policies/webhooks/row.ts";
 
 const aSpec = (over: Partial<WebhookSpec> = {}): WebhookSpec => ({
   appRef: "shop",

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { createLog } from "#core/runtime/process/log.ts";
 import { bin } from "../../../../dev/paths.ts";
-import { eventRecorder, spamFilter } from "../../../../operator/engine/events.ts";
+import { eventRecorder, spamFilter } from "../../../../operator/kube/events.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";

@@ -1,8 +1,8 @@
 import type { ApiKeySpec } from "#core/schema/api-keys/resource.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
-import type { OwnSecret } from "../kube/secrets.ts";
+import type { OwnSecret } from "../../kube/secrets.ts";
+import { type Hash, hashOf, isToken } from "./hashes.ts";
 import { isReplacementDue } from "./rotation.ts";
-import { type Hash, hashOf, isToken } from "./tokens.ts";
 
 export type KeySituation = {
   spec: Pick<ApiKeySpec, "rotation" | "expiresAt">;

@@ -3,9 +3,9 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
 import { Deposed } from "#core/storage/settings/managed.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { isNotFound, KubeError } from "../kube/errors.ts";
-import type { ObjectMeta, Resource } from "../kube/objects.ts";
+import type { KubeClient } from "./client.ts";
+import { isNotFound, KubeError } from "./errors.ts";
+import type { ObjectMeta, Resource } from "./objects.ts";
 
 /** What happened to a resource, for people: `kubectl describe` shows it. */
 export type Note = { type: "Normal" | "Warning"; reason: string; message: string };

@@ -1,6 +1,6 @@
 import type { ApiKeySpec } from "#core/schema/api-keys/resource.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
-import { hashOf, isRotationDue } from "./tokens.ts";
+import { hashOf, isRotationDue } from "./hashes.ts";
 
 const hourMs = 3_600_000;
 

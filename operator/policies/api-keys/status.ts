@@ -1,7 +1,7 @@
 import type { ApiKeySpec } from "#core/schema/api-keys/resource.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
+import type { Hash } from "./hashes.ts";
 import { nextRotationAt } from "./rotation.ts";
-import type { Hash } from "./tokens.ts";
 
 /** What a key's resource says of its tokens. */
 export const statusOf = (

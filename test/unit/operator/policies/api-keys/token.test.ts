@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
-import { type KeySituation, keyTokensOf } from "../../../../operator/policies/key-token.ts";
-import { hashOf } from "../../../../operator/policies/tokens.ts";
+import { hashOf } from "../../../../../operator/policies/api-keys/hashes.ts";
+import { type KeySituation, keyTokensOf } from "../../../../../operator/policies/api-keys/token.ts";
 
 const tokenOf = (letter: string): string => `hk_${letter.repeat(43)}`;
 const [current, lost, former] = [tokenOf("c"), tokenOf("l"), tokenOf("f")];

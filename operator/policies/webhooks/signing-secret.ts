@@ -3,8 +3,8 @@ import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
 import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
 import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
-import type { Resource } from "../kube/objects.ts";
+import { type Finding, refused } from "../../engine/conditions.ts";
+import type { Resource } from "../../kube/objects.ts";
 import {
   type FoundSecret,
   type Owner,
@@ -12,8 +12,8 @@ import {
   retaken,
   rotateAnnotation,
   type Secrets,
-} from "../kube/secrets.ts";
-import { isRotationDue, isSigningSecret, overlapMs } from "../policies/tokens.ts";
+} from "../../kube/secrets.ts";
+import { isRotationDue, isSigningSecret, overlapMs } from "../api-keys/hashes.ts";
 
 export type SigningDeps = { secrets: Secrets; ring: KeyRing; newSigningSecret: () => string };
 
