@@ -91,7 +91,7 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
   const fence = termFence();
   const writes = fencedClient(client, fence);
   const holder = holderName(hostname());
-  const tell = eventRecorder({ client: writes, holder, clock, log });
+  const report = eventRecorder({ client: writes, holder, clock, log });
   const stores = makeStores();
   const link = { nats, subjects: subjects(config.natsPrefix) };
   const announce = announcer(link).changed;
@@ -106,7 +106,7 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
     guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
     resolve: deps.resolve,
     ring: keyRing(config.keyRing),
-    secrets: secrets(writes, tell),
+    secrets: secrets(writes, report),
     stores,
     announce,
     clock,
@@ -114,7 +114,7 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
   const engine = operator({
     client,
     writes,
-    tell,
+    report,
     fence,
     terms: terms({ db: mongo.db, announce, log }),
     stores,

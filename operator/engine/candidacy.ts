@@ -7,22 +7,22 @@ export type LeaderDeps = LeaseDeps & {
   /** The highest epoch that any document bears: a new term's is above it, also when the Lease was deleted. */
   highestEpoch: () => Promise<number>;
   log: Log;
-  /** Told whether this process leads, and who does as far as is known. */
+  /** Called with whether this process leads, and who does as far as is known. */
   onChange: (state: { isLeader: boolean; holder: string }) => void;
 };
 
 /** A Lease that this process holds. `renewedAt`: when the last renewal was sent, by `performance.now()`. */
-export type Held = { lease: Lease; epoch: number; renewedAt: number };
+export type HeldLease = { lease: Lease; epoch: number; renewedAt: number };
 
 /** Waits until the Lease may be taken, and takes it; null when `signal` aborts first. */
-export type Candidacy = (signal: AbortSignal) => Promise<Held | null>;
+export type Candidacy = (signal: AbortSignal) => Promise<HeldLease | null>;
 
 /** Stands by: one watch of the Lease, no other request while its holder renews it. */
 export const candidacy = (deps: LeaderDeps, api: LeaseApi): Candidacy => {
   const { client, timing, highestEpoch, log, onChange } = deps;
   const ends = expiry(deps);
 
-  const take = async (lease: Lease | null, signal: AbortSignal): Promise<Held> => {
+  const take = async (lease: Lease | null, signal: AbortSignal): Promise<HeldLease> => {
     const epoch = Math.max(lease?.spec?.leaseTransitions ?? 0, await highestEpoch()) + 1;
     const renewedAt = performance.now();
     return { lease: await api.take(lease, epoch, signal), epoch, renewedAt };
@@ -46,7 +46,7 @@ export const candidacy = (deps: LeaderDeps, api: LeaseApi): Candidacy => {
     }
   };
 
-  const attempt = async (signal: AbortSignal): Promise<Held | null> => {
+  const attempt = async (signal: AbortSignal): Promise<HeldLease | null> => {
     const { lease, version } = await api.read(signal);
     if (lease === null || ends.inMs(lease) === 0) return take(lease, signal);
     onChange({ isLeader: false, holder: lease.spec?.holderIdentity ?? "" });

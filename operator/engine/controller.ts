@@ -4,7 +4,7 @@ import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import { collectionPath, resourceApi } from "../kube/api.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { KubeError } from "../kube/errors.ts";
-import type { Note, Tell } from "../kube/events.ts";
+import type { Note, Report } from "../kube/events.ts";
 import { keyOf, type Resource } from "../kube/objects.ts";
 import { type ReflectorTiming, reflector } from "../kube/reflector.ts";
 import type { Store, StoreEvent } from "../kube/store.ts";
@@ -13,19 +13,19 @@ import type { Term } from "./leader.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import { type Handler, type Passes, type Result, reconcileOnce } from "./reconcile.ts";
 import { type Vanished, vanished } from "./vanished.ts";
-import { type Lane, type Work, type WorkQueue, workQueue } from "./work-queue.ts";
+import { type Priority, type Work, type WorkQueue, workQueue } from "./work-queue.ts";
 
 export type ControllerDeps<R extends Resource> = {
   definition: ResourceDefinition;
   store: Store<R>;
   handler: Handler<R>;
-  /** Told of everything that happens to the kind's objects, to wake those that depend on them. */
+  /** Called with everything that happens to the kind's objects, so that those which depend on them are requeued. */
   onEvent: (event: StoreEvent<R>) => void;
   client: KubeClient;
   /** The same, for what changes something: lets nothing out when this process does not lead. */
   writes: KubeClient;
-  /** Tells people, by Kubernetes Events. */
-  tell: Tell;
+  /** Reports to people, by Kubernetes Events. */
+  report: Report;
   concurrency: number;
   /** Only objects with these labels. */
   labelSelector?: string | undefined;
@@ -41,7 +41,7 @@ export type Controller = {
   synced: Promise<void>;
   lead: (term: Term) => Promise<void>;
   /** Has an object looked at again. */
-  wake: (key: string, lane: Lane) => void;
+  requeue: (key: string, priority: Priority) => void;
   /** Whether this process leads, nothing waits, and no object is one whose last pass failed or asked for another. */
   isSettled: () => boolean;
 };
@@ -56,16 +56,16 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
   const open = new Set<string>();
   const gone = vanished<R>();
   let isLed = false;
-  const tell = (resource: R, note: Note): void => deps.tell(definition.kind, resource, note);
+  const report = (resource: R, note: Note): void => deps.report(definition.kind, resource, note);
 
   const onEvents = (events: readonly StoreEvent<R>[]): void => {
     for (const event of events) {
-      const lane = gone.note(event) ? "deleted" : laneOf(event);
-      if (lane !== null) queue.add(keyOf(event.object), lane);
+      const priority = gone.note(event) ? "deleted" : priorityOf(event);
+      if (priority !== null) queue.add(keyOf(event.object), priority);
       if (isNews(event)) deps.onEvent(event);
     }
   };
-  /** A write of ours wakes those that depend on the object, not itself: it would have failed on another's change. */
+  /** A write of ours requeues those that depend on the object, not itself: it would have failed on another's change. */
   const onWritten = (resource: R): boolean => {
     if (store.get(keyOf(resource))?.metadata.uid !== resource.metadata.uid) return false; // gone by now: it must not come back
     store.put(resource).filter(isNews).forEach(deps.onEvent);
@@ -84,16 +84,16 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
     api: resourceApi<R>(deps.writes, definition),
     onGuard: gone.guard,
     onWritten,
-    tell,
+    report,
     clock: deps.clock,
     log,
   });
 
-  const work = workOn<R>({ ...deps, queue, open, gone, passes, tell });
+  const work = workOn<R>({ ...deps, queue, open, gone, passes, report });
 
   const lead = async (term: Term): Promise<void> => {
     queue.open(); // until now it took nothing: what hurries must not wait behind what was once seen to happen
-    for (const object of store.all()) queue.add(keyOf(object), firstLane(object));
+    for (const object of store.all()) queue.add(keyOf(object), firstPriority(object));
     for (const object of gone.all()) queue.add(keyOf(object), "deleted");
     isLed = true;
     const ticker = setInterval(() => metrics.tick(queue), 5_000);
@@ -106,7 +106,7 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
   };
 
   const isSettled = (): boolean => isLed && open.size === 0 && isIdle(queue);
-  return { watch, synced, lead, wake: queue.add, isSettled };
+  return { watch, synced, lead, requeue: queue.add, isSettled };
 };
 
 const isIdle = ({ size, running }: WorkQueue): boolean => size() === 0 && [...running()].length === 0;
@@ -126,19 +126,19 @@ const workOff = async ({ stop, lost, isOver }: Term, { queue, work, log }: Worke
 type WorkDeps<R extends Resource> = {
   store: Store<R>;
   queue: WorkQueue;
-  /** Keys of objects on which the last word is still out. */
+  /** Keys of objects whose last pass failed, or asked for another. */
   open: Set<string>;
   gone: Vanished<R>;
   passes: Passes<R>;
   onEvent: (event: StoreEvent<R>) => void;
   metrics: ControllerMetrics;
-  tell: (resource: R, note: Note) => void;
+  report: (resource: R, note: Note) => void;
 };
 
 /** One pass, and when the next is to come. */
 const workOn = <R extends Resource>(deps: WorkDeps<R>) => {
-  const { store, queue, open, passes, onEvent, metrics, tell } = deps;
-  return async ({ key, lane }: Work, lost: AbortSignal): Promise<void> => {
+  const { store, queue, open, passes, onEvent, metrics, report } = deps;
+  return async ({ key, priority }: Work, lost: AbortSignal): Promise<void> => {
     open.delete(key);
     const signal = AbortSignal.any([lost, AbortSignal.timeout(passDeadlineMs)]);
     const isUndone = await undoGone(deps, key, signal);
@@ -147,16 +147,16 @@ const workOn = <R extends Resource>(deps: WorkDeps<R>) => {
     if (resource === undefined) return queue.forget(key);
     const startedAt = performance.now();
     const result = await passes.pass(resource, signal);
-    report(metrics, result, (performance.now() - startedAt) / 1000);
+    measure(metrics, result, (performance.now() - startedAt) / 1000);
     if (isOpen(result)) open.add(key);
     if (result.kind === "failed") return retry(queue, key, result.error);
     queue.forget(key);
     if (result.kind === "again") queue.addAfter(key, result.afterMs);
     if (result.verdict?.isChanged !== true) return;
     onEvent({ kind: "changed", object: resource, before: resource }); // a repair need not show in any status
-    if (lane !== "resync") return;
+    if (priority !== "resync") return;
     metrics.repaired();
-    tell(resource, repaired);
+    report(resource, repaired);
   };
 };
 
@@ -203,17 +203,17 @@ const repaired: Note = {
   message: "what had been changed behind the resource's back was set right",
 };
 
-const report = (metrics: ControllerMetrics, result: Result, seconds: number): void => {
+const measure = (metrics: ControllerMetrics, result: Result, seconds: number): void => {
   metrics.reconciled({ result: result.kind, seconds, ...(result.kind === "failed" ? { failure: result.error } : {}) });
   if (result.kind === "failed" || result.verdict === undefined) return;
   if (result.verdict.ready.status === "False") metrics.refused();
 };
 
-/** An event that only repeats what the operator wrote itself wakes nobody. */
-const laneOf = <R extends Resource>(event: StoreEvent<R>): Lane | null => {
+/** None for an event that only repeats what the operator wrote itself. */
+const priorityOf = <R extends Resource>(event: StoreEvent<R>): Priority | null => {
   switch (event.kind) {
     case "added":
-      return firstLane(event.object);
+      return firstPriority(event.object);
     case "same":
       return "resync";
     case "deleted":
@@ -225,16 +225,16 @@ const laneOf = <R extends Resource>(event: StoreEvent<R>): Lane | null => {
 };
 
 /** After a start everything is new to the operator, but what it has seen through before need not hurry. */
-const firstLane = ({ metadata, status }: Resource): Lane => {
+const firstPriority = ({ metadata, status }: Resource): Priority => {
   const { observedGeneration } = (status ?? {}) as { observedGeneration?: number }; // of the CRD's schema
   return observedGeneration === metadata.generation ? "resync" : "new";
 };
 
-/** Whether an event tells those that depend on the object something; that it got our finalizer does not. */
+/** Whether an event is news to those that depend on the object; that it got our finalizer is not. */
 const isNews = <R extends Resource>(event: StoreEvent<R>): boolean =>
-  event.kind !== "same" && (event.kind !== "changed" || told(event.object) !== told(event.before));
+  event.kind !== "same" && (event.kind !== "changed" || visible(event.object) !== visible(event.before));
 
-const told = ({ metadata, status }: Resource): string =>
+const visible = ({ metadata, status }: Resource): string =>
   JSON.stringify([metadata.generation, metadata.deletionTimestamp, metadata.annotations, status]);
 
 /** The parts of an object that a person can change and that matter here. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isConflict, isNotFound, KubeError } from "../kube/errors.ts";
 import { pause } from "../kube/watch.ts";
-import { candidacy, type Held, type LeaderDeps } from "./candidacy.ts";
+import { candidacy, type HeldLease, type LeaderDeps } from "./candidacy.ts";
 import { type Lease, type LeaseApi, leaseApi } from "./lease.ts";
 
 /** A name for this process that no other has. */
@@ -39,7 +39,7 @@ type ReignDeps = LeaderDeps & { api: LeaseApi };
 
 const reign = async (
   deps: ReignDeps,
-  held: Held,
+  held: HeldLease,
   lead: (term: Term) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -64,7 +64,7 @@ const reign = async (
 };
 
 /** Renews the Lease until `done`; false as soon as it could not be renewed in time, or another has it. */
-const keep = async (deps: ReignDeps, held: Held, done: AbortSignal): Promise<boolean> => {
+const keep = async (deps: ReignDeps, held: HeldLease, done: AbortSignal): Promise<boolean> => {
   const { renewMs, everyMs, retryMs } = deps.timing;
   let waitMs: number = everyMs;
   for (;;) {
@@ -111,7 +111,7 @@ const renewedAnew = async (
 };
 
 /** Gives the Lease back, so that another need not wait for its end; within 2 s, or not at all. */
-const release = async ({ api, log }: ReignDeps, { lease }: Held): Promise<void> => {
+const release = async ({ api, log }: ReignDeps, { lease }: HeldLease): Promise<void> => {
   await api.release(lease, AbortSignal.timeout(2_000)).catch((error: unknown) => {
     log.warn({ error: String(error) }, "lease.kept"); // it ends by itself
   });

@@ -84,4 +84,4 @@ type LeaseList = { metadata: { resourceVersion: string }; items: Lease[] };
 /** A renewal must not wait behind what the same process writes: the term would be over. */
 const isUrgent = true;
 
-const watchMs = 600_000; // who waits for the Lease has a timer of his own, which ends sooner
+const watchMs = 600_000; // who waits for the Lease has a timer of its own, which ends sooner

@@ -39,12 +39,12 @@ export type ReconcileDeps<R extends Resource> = {
   definition: ResourceDefinition;
   handler: Handler<R>;
   api: ResourceApi<R>;
-  /** Told that our finalizer is about to be written. */
+  /** Called before our finalizer is written. */
   onGuard: (resource: R) => void;
   /** Takes note of an object that a write of ours gave back; false when it has gone since. */
   onWritten: (resource: R) => boolean;
-  /** Tells people, by Kubernetes Events. */
-  tell: (resource: R, note: Note) => void;
+  /** Reports to people, by Kubernetes Events. */
+  report: (resource: R, note: Note) => void;
   clock: Clock;
   log: Log;
 };
@@ -89,11 +89,11 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>): Passe
     return { kind: "again", afterMs: blockedRetryMs };
   };
 
-  const tellFault = async (resource: R, error: unknown, signal: AbortSignal): Promise<void> => {
+  const reportFault = async (resource: R, error: unknown, signal: AbortSignal): Promise<void> => {
     const { namespace, name } = resource.metadata;
     log.error({ namespace, name, err: error }, "reconcile.failed");
-    if (isInvalid(error)) deps.tell(resource, invalid); // its status cannot be written either
-    await write.status(resource, onError(resource, error), signal).catch(() => {}); // told again next time
+    if (isInvalid(error)) deps.report(resource, invalid); // its status cannot be written either
+    await write.status(resource, onError(resource, error), signal).catch(() => {}); // reported again next time
   };
 
   const settled =
@@ -102,7 +102,7 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>): Passe
       try {
         return await work(resource, signal);
       } catch (error) {
-        if (!signal.aborted && !isRace(error)) await tellFault(resource, error, signal);
+        if (!signal.aborted && !isRace(error)) await reportFault(resource, error, signal);
         return { kind: "failed", error };
       }
     };
@@ -142,7 +142,7 @@ const went: Finding = { status: "True", reason: "Reconciled", message: "the last
 
 type StatusChange = { status?: Record<string, unknown>; ready?: Finding; synced: Finding };
 
-const writer = <R extends Resource>({ api, onGuard, onWritten, tell, clock }: ReconcileDeps<R>) => ({
+const writer = <R extends Resource>({ api, onGuard, onWritten, report, clock }: ReconcileDeps<R>) => ({
   /** Gives the object as it is now; null when it is gone. */
   finalizer: async (resource: R, isWanted: boolean, signal: AbortSignal): Promise<R | null> => {
     if (hasFinalizer(resource) === isWanted) return resource;
@@ -160,7 +160,7 @@ const writer = <R extends Resource>({ api, onGuard, onWritten, tell, clock }: Re
     const after = { ...(status ?? before), observedGeneration: generation, conditions };
     const patch = statusPatch(before, after);
     if (patch !== null) onWritten(await api.patchStatus(resource, patch, signal));
-    if (ready !== undefined && isNews(before.conditions ?? [], ready)) tell(resource, noteOf(ready));
+    if (ready !== undefined && isNews(before.conditions ?? [], ready)) report(resource, noteOf(ready));
   },
 });
 

@@ -12,15 +12,15 @@ import type { Changes } from "#core/storage/settings/directory.ts";
 import { type Controller, controller } from "../engine/controller.ts";
 import { controllerMetrics, restartsAtZero } from "../engine/metrics.ts";
 import type { Handler } from "../engine/reconcile.ts";
-import type { Lane } from "../engine/work-queue.ts";
+import type { Priority } from "../engine/work-queue.ts";
 import type { KubeClient } from "../kube/client.ts";
-import type { Tell } from "../kube/events.ts";
+import type { Report } from "../kube/events.ts";
 import type { KubeObject, Resource } from "../kube/objects.ts";
 import { type ReflectorTiming, reflector } from "../kube/reflector.ts";
 import { metadataOnly, secretsPath, trimSecret } from "../kube/secrets.ts";
 import type { Store, StoreEvent } from "../kube/store.ts";
 import type { Handlers } from "./handlers.ts";
-import { dependants, type Wake } from "./links.ts";
+import { type Dependant, dependants } from "./links.ts";
 import type { KindName, Stores } from "./stores.ts";
 
 export type Controllers = Record<KindName, Controller>;
@@ -30,8 +30,8 @@ export type KindsDeps = {
   client: KubeClient;
   /** The same, for what changes something: lets nothing out when this process does not lead. */
   writes: KubeClient;
-  /** Tells people, by Kubernetes Events. */
-  tell: Tell;
+  /** Reports to people, by Kubernetes Events. */
+  report: Report;
   stores: Stores;
   handlers: Handlers;
   /** What other programs announce. */
@@ -45,11 +45,11 @@ export type KindsDeps = {
   metrics: OperatorMetrics;
 };
 
-/** A controller for each kind. What happens to an object wakes those that depend on it. */
+/** A controller for each kind. What happens to an object requeues those that depend on it. */
 export const makeControllers = (deps: KindsDeps): Controllers => {
   const { stores, handlers } = deps;
   const links = dependants(stores);
-  const make = maker(deps, (wakes) => wakeAll(controllers, wakes));
+  const make = maker(deps, (found) => requeueAll(controllers, found));
   const controllers: Controllers = {
     plans: make({ definition: planResource, store: stores.plans, handler: handlers.plans, link: links.plan }),
     tenants: make({ definition: tenantResource, store: stores.tenants, handler: handlers.tenants, link: links.tenant }),
@@ -71,7 +71,7 @@ export const makeControllers = (deps: KindsDeps): Controllers => {
   return controllers;
 };
 
-/** Follows the metadata of every Secret; a change wakes the resources that read or write it. */
+/** Follows the metadata of every Secret; a change requeues the resources that read or write it. */
 export const watchSecrets = (deps: KindsDeps, controllers: Controllers): Pick<Controller, "watch" | "synced"> => {
   const { client, stores, timing, log, metrics } = deps;
   const link = dependants(stores).secret;
@@ -82,7 +82,7 @@ export const watchSecrets = (deps: KindsDeps, controllers: Controllers): Pick<Co
     accept: metadataOnly,
     store: stores.secrets,
     trim: trimSecret,
-    onEvents: (events) => wakeAll(controllers, events.filter(({ kind }) => kind !== "same").flatMap(link)),
+    onEvents: (events) => requeueAll(controllers, events.filter(({ kind }) => kind !== "same").flatMap(link)),
     onRestart: (reason) => metrics.watchRestarts.inc({ kind: "secret", reason }),
     timing,
     log,
@@ -96,29 +96,29 @@ export const watchSecrets = (deps: KindsDeps, controllers: Controllers): Pick<Co
  */
 export const watchRecords = ({ stores, changes }: KindsDeps, controllers: Controllers): void => {
   const link = dependants(stores).record;
-  changes.on((collection, id) => wakeAll(controllers, link(collection, id), "resync"));
+  changes.on((collection, id) => requeueAll(controllers, link(collection, id), "resync"));
 };
 
 type Kind<R extends Resource> = {
   definition: ResourceDefinition;
   store: Store<R>;
   handler: Handler<R>;
-  link: (event: StoreEvent<R>) => Wake[];
+  link: (event: StoreEvent<R>) => Dependant[];
 };
 
 const maker =
-  (deps: KindsDeps, wake: (wakes: readonly Wake[]) => void) =>
+  (deps: KindsDeps, requeue: (found: readonly Dependant[]) => void) =>
   <R extends Resource>({ definition, store, handler, link }: Kind<R>): Controller =>
     controller<R>({
       ...deps,
       definition,
       store,
       handler,
-      onEvent: (event) => wake(link(event)),
+      onEvent: (event) => requeue(link(event)),
       concurrency: deps.workersPerKind,
       metrics: controllerMetrics(deps.metrics, definition.kind.toLowerCase(), deps.workersPerKind),
     });
 
-const wakeAll = (controllers: Controllers, wakes: readonly Wake[], lane: Lane = "changed"): void => {
-  for (const { kind, key } of wakes) controllers[kind].wake(key, lane);
+const requeueAll = (controllers: Controllers, found: readonly Dependant[], priority: Priority = "changed"): void => {
+  for (const { kind, key } of found) controllers[kind].requeue(key, priority);
 };

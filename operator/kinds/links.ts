@@ -11,26 +11,26 @@ import { type Claimant, idOf } from "../policies/management.ts";
 import type { KindName, Stores } from "./stores.ts";
 
 /** A resource that has to be looked at again. */
-export type Wake = { kind: KindName; key: string };
+export type Dependant = { kind: KindName; key: string };
 
 /**
- * Which resources depend on an object to which something happened. A dependant reads what it needs itself: to wake one
+ * Which resources depend on an object to which something happened. A dependant reads what it needs itself: to requeue one
  * too many costs a pass that writes nothing.
  */
 export const dependants = (stores: Stores) => {
-  const by = (kind: KindName, index: string, values: readonly string[]): Wake[] =>
+  const by = (kind: KindName, index: string, values: readonly string[]): Dependant[] =>
     values.flatMap((value) => stores[kind].by(index, value).map((object) => ({ kind, key: keyOf(object) })));
   /** A tenant that waits to go, and apps that wait for a name or for a place in the plan. */
-  const ownersAndRivals = (namespace: string): Wake[] => [
+  const ownersAndRivals = (namespace: string): Dependant[] => [
     ...by("tenants", "namespace", [namespace]),
     ...by("apps", "namespace", [namespace]),
   ];
   return {
-    plan: (event: StoreEvent<Resource<PlanSpec, { id?: string }>>): Wake[] => [
+    plan: (event: StoreEvent<Resource<PlanSpec, { id?: string }>>): Dependant[] => [
       ...by("tenants", "plan", [idOf(planResource, event.object)]),
       ...rivals("plans", stores.plans)(event),
     ],
-    tenant: (event: EventOf<Stores["tenants"]>): Wake[] => {
+    tenant: (event: EventOf<Stores["tenants"]>): Dependant[] => {
       const before = event.kind === "changed" ? event.before.spec.namespaces : [];
       const namespaces = [...new Set([...event.object.spec.namespaces, ...before])];
       const claimants = by("tenants", "namespace", namespaces).filter(({ key }) => key !== keyOf(event.object));
@@ -38,7 +38,7 @@ export const dependants = (stores: Stores) => {
       const others = [...claimants, ...rivals("tenants", stores.tenants)(event)];
       return [...plan, ...others, ...by("apps", "namespace", namespaces), ...by("apiKeys", "namespace", namespaces)];
     },
-    app: (event: EventOf<Stores["apps"]>): Wake[] => {
+    app: (event: EventOf<Stores["apps"]>): Dependant[] => {
       const { kind, object } = event;
       const { namespace = "" } = object.metadata;
       const key = keyOf(object);
@@ -54,12 +54,12 @@ export const dependants = (stores: Stores) => {
     webhook: rivals("webhooks", stores.webhooks),
     liveActivityType: rivals("liveActivityTypes", stores.liveActivityTypes),
     /** Of a record that somebody changed: its endpoint's resource, whose status tells of it, and those that name it. */
-    record: (collection: string, id: string): Wake[] => {
+    record: (collection: string, id: string): Dependant[] => {
       const kind = kinds[collection];
       const endpoint = kind === "webhooks" ? by("webhooks", "endpoint", [id]) : [];
       return kind === undefined ? [] : [...endpoint, ...by(kind, "external", [id])];
     },
-    secret: ({ object }: StoreEvent<KubeObject>): Wake[] =>
+    secret: ({ object }: StoreEvent<KubeObject>): Dependant[] =>
       (["apps", "apiKeys", "webhooks"] as const).flatMap((kind) => by(kind, "secret", [keyOf(object)])),
   };
 };
@@ -67,7 +67,7 @@ export const dependants = (stores: Stores) => {
 /** Resources that are after the same record or name: when one goes, or lets go, the next takes over. */
 const rivals =
   <R extends Claimant>(kind: KindName, store: Store<R>) =>
-  (event: StoreEvent<R>): Wake[] => {
+  (event: StoreEvent<R>): Dependant[] => {
     const objects = event.kind === "changed" ? [event.object, event.before] : [event.object];
     const ids = objects.flatMap(({ status, spec }) => [status?.id ?? [], spec.externalName ?? []].flat());
     const others = objects.flatMap((object) => store.sharing("name", object));

@@ -31,7 +31,7 @@ export type KubeClient = {
 
 export type KubeClientDeps = {
   connection: Connection;
-  /** Told of every answer: method and status (0: none). */
+  /** Called for every answer: method and status (0: none). */
   onAnswer?: (method: string, status: number) => void;
 };
 

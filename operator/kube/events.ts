@@ -11,7 +11,7 @@ import type { ObjectMeta, Resource } from "./objects.ts";
 export type Note = { type: "Normal" | "Warning"; reason: string; message: string };
 
 /** Takes note and returns at once. Best effort: what comes too often, or cannot be written, is dropped. */
-export type Tell = (kind: string, resource: Resource, note: Note) => void;
+export type Report = (kind: string, resource: Resource, note: Note) => void;
 
 export type EventsDeps = { client: Pick<KubeClient, "call">; holder: string; clock: Clock; log: Log };
 
@@ -19,23 +19,23 @@ const mostPending = 1_000; // 100 s of writing; what a whole relist finds beyond
 const paceMs = 100; // ten a second
 
 /** Writes Kubernetes Events, in order. One that repeats another of the last ten minutes is counted there. */
-export const eventRecorder = (deps: EventsDeps): Tell => {
-  const pending: Told[] = [];
+export const eventRecorder = (deps: EventsDeps): Report => {
+  const pending: Reported[] = [];
   const admits = spamFilter();
   const write = writer(deps);
   const warned = new Set<number>();
   let isDraining = false;
 
   const dropped = (error: unknown): void => {
-    if (error instanceof Deposed) return void pending.splice(0); // the next leader tells what it finds
+    if (error instanceof Deposed) return void pending.splice(0); // the next leader reports what it finds
     const status = error instanceof KubeError ? error.status : -1;
     if (!warned.has(status)) deps.log.warn({ error: String(error) }, "event.dropped"); // once: it is no use ten a second
     warned.add(status);
   };
   const drain = async (): Promise<void> => {
     isDraining = true;
-    for (let told = pending.shift(); told !== undefined; told = pending.shift()) {
-      await write(told).catch(dropped);
+    for (let event = pending.shift(); event !== undefined; event = pending.shift()) {
+      await write(event).catch(dropped);
       await sleep(paceMs);
     }
     isDraining = false;
@@ -48,7 +48,7 @@ export const eventRecorder = (deps: EventsDeps): Tell => {
   };
 };
 
-type Told = { kind: string; metadata: ObjectMeta; note: Note; at: Date };
+type Reported = { kind: string; metadata: ObjectMeta; note: Note; at: Date };
 type Written = { name: string; count: number; lastAt: number };
 
 const sameMs = 600_000; // client-go's aggregation window
@@ -57,35 +57,35 @@ const mostKnown = 4_096; // client-go's cache of events
 const writer = ({ client, holder }: EventsDeps) => {
   const known = new Map<string, Written>();
 
-  const begin = async (told: Told): Promise<Written> => {
-    const path = eventsPath(told);
-    const request = { method: "POST", path, body: eventOf(told, holder) } as const;
+  const begin = async (event: Reported): Promise<Written> => {
+    const path = eventsPath(event);
+    const request = { method: "POST", path, body: bodyOf(event, holder) } as const;
     const { metadata } = await client.call<{ metadata: ObjectMeta }>(request, soon());
-    return { name: metadata.name, count: 1, lastAt: told.at.getTime() };
+    return { name: metadata.name, count: 1, lastAt: event.at.getTime() };
   };
-  const repeat = async (told: Told, { name, count }: Written): Promise<Written> => {
-    const body = { count: count + 1, lastTimestamp: told.at.toISOString() };
-    await client.call({ method: "PATCH", path: `${eventsPath(told)}/${name}`, body }, soon());
-    return { name, count: count + 1, lastAt: told.at.getTime() };
+  const repeat = async (event: Reported, { name, count }: Written): Promise<Written> => {
+    const body = { count: count + 1, lastTimestamp: event.at.toISOString() };
+    await client.call({ method: "PATCH", path: `${eventsPath(event)}/${name}`, body }, soon());
+    return { name, count: count + 1, lastAt: event.at.getTime() };
   };
-  return async (told: Told): Promise<void> => {
-    const key = JSON.stringify([told.metadata.uid, told.note]);
+  return async (event: Reported): Promise<void> => {
+    const key = JSON.stringify([event.metadata.uid, event.note]);
     const before = known.get(key);
-    const isRepeat = before !== undefined && told.at.getTime() - before.lastAt < sameMs;
+    const isRepeat = before !== undefined && event.at.getTime() - before.lastAt < sameMs;
     const again = (error: unknown) => {
-      if (isNotFound(error)) return begin(told); // events live for an hour, or until somebody removes them
+      if (isNotFound(error)) return begin(event); // events live for an hour, or until somebody removes them
       throw error;
     };
-    keepNewest(known, key, await (isRepeat ? repeat(told, before).catch(again) : begin(told)));
+    keepNewest(known, key, await (isRepeat ? repeat(event, before).catch(again) : begin(event)));
   };
 };
 
 /** Events of a cluster-wide object stand in the namespace `default`. */
-const eventsPath = ({ metadata }: Told): string => `/api/v1/namespaces/${metadata.namespace ?? "default"}/events`;
+const eventsPath = ({ metadata }: Reported): string => `/api/v1/namespaces/${metadata.namespace ?? "default"}/events`;
 
 const component = "herald-operator";
 
-const eventOf = ({ kind, metadata, note, at }: Told, holder: string): object => {
+const bodyOf = ({ kind, metadata, note, at }: Reported, holder: string): object => {
   const { name, namespace, uid, resourceVersion } = metadata;
   return {
     apiVersion: "v1",

@@ -26,7 +26,7 @@ export type ReflectorDeps<T extends KubeObject> = {
   /** Cuts an object down to what is worth keeping in memory; by itself {@link trimmed}. */
   trim?: (object: T) => T;
   onEvents: (events: readonly StoreEvent<T>[]) => void;
-  /** Told whenever a watch has ended. */
+  /** Called whenever a watch has ended. */
   onRestart: (reason: "end" | "gone" | "error") => void;
   timing: ReflectorTiming;
   /** Objects in one answer of a list. */

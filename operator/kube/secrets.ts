@@ -1,6 +1,6 @@
 import type { KubeClient } from "./client.ts";
 import { isNotFound } from "./errors.ts";
-import type { Note, Tell } from "./events.ts";
+import type { Note, Report } from "./events.ts";
 import type { KubeObject, Resource, Secret } from "./objects.ts";
 
 /** Metadata is all that is watched: values are read when they are needed and kept nowhere. */
@@ -57,8 +57,8 @@ export type OwnContent = {
   replaced: string | null;
 };
 
-/** `tell`: is told when a Secret of ours has got another credential. */
-export const secrets = (client: KubeClient, tell: Tell): Secrets => {
+/** `report` is called when a Secret of ours has got another credential. */
+export const secrets = (client: KubeClient, report: Report): Secrets => {
   const find = async (namespace: string, name: string, signal: AbortSignal): Promise<Secret | null> => {
     try {
       return await client.call<Secret>({ method: "GET", path: pathOf(namespace, name) }, signal);
@@ -89,7 +89,7 @@ export const secrets = (client: KubeClient, tell: Tell): Secrets => {
       const isNew = content.before.kind !== "own";
       const path = isNew ? `/api/v1/namespaces/${namespace}/secrets` : pathOf(namespace, name);
       await client.call({ method: isNew ? "POST" : "PUT", path, body: bodyOf(owner, name, content) }, signal);
-      if (content.replaced !== null) tell(owner.kind, owner.resource, rotated(name, content.replaced, isNew));
+      if (content.replaced !== null) report(owner.kind, owner.resource, rotated(name, content.replaced, isNew));
     },
     removeOwn: async (owner, name, signal) => {
       const secret = await findOwn(owner, name, signal);

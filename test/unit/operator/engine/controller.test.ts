@@ -45,8 +45,8 @@ const apiServer = () => {
     doubt: () => undefined,
     close: () => undefined,
   };
-  const tell = (type: string, object: Resource): void => void events.write(`${JSON.stringify({ type, object })}\n`);
-  return { client, written, tell };
+  const report = (type: string, object: Resource): void => void events.write(`${JSON.stringify({ type, object })}\n`);
+  return { client, written, report };
 };
 
 describe("a controller whose object goes although it had our finalizer", () => {
@@ -83,7 +83,7 @@ describe("a controller whose object goes although it had our finalizer", () => {
       onEvent: () => undefined,
       client,
       writes: client,
-      tell: () => undefined,
+      report: () => undefined,
       concurrency: 1,
       timing: { relistMs: 600_000, idleMs: 20_000 },
       clock: systemClock,
@@ -94,7 +94,7 @@ describe("a controller whose object goes although it had our finalizer", () => {
     await run.synced;
     const term = { epoch: 1, stop: stop.signal, lost: stop.signal, isOver: () => false };
     ended = Promise.all([watching, run.lead(term)]);
-    server.tell("ADDED", aPlan());
+    server.report("ADDED", aPlan());
     await until(() => server.written.length === 1);
   });
   afterEach(async () => {
@@ -103,7 +103,7 @@ describe("a controller whose object goes although it had our finalizer", () => {
   });
 
   it("makes nothing when the answer to the finalizer's write comes after it went, and does not keep it", async () => {
-    server.tell("DELETED", guarded("3"));
+    server.report("DELETED", guarded("3"));
     await until(() => store.size() === 0);
     server.written[0]?.(guarded("2"));
     await until(() => calls.includes("remove"));
@@ -112,8 +112,8 @@ describe("a controller whose object goes although it had our finalizer", () => {
   });
 
   it("keeps the object that was made under its name when such an answer comes", async () => {
-    server.tell("DELETED", guarded("3"));
-    server.tell("ADDED", aPlan({ uid: "2", resourceVersion: "4" }));
+    server.report("DELETED", guarded("3"));
+    server.report("ADDED", aPlan({ uid: "2", resourceVersion: "4" }));
     await until(() => store.get("gold")?.metadata.uid === "2");
     server.written[0]?.(guarded("2"));
     await until(() => server.written.length === 2); // of the other one
@@ -125,7 +125,7 @@ describe("a controller whose object goes although it had our finalizer", () => {
     failures = 1;
     server.written[0]?.(guarded("2"));
     await until(() => calls.includes("make") && server.written.length === 2);
-    server.tell("DELETED", guarded("3"));
+    server.report("DELETED", guarded("3"));
     await until(() => store.size() === 0);
     server.written[1]?.(guarded("2"));
     await until(() => server.written.length === 3); // tells of the failure
