@@ -2,7 +2,7 @@ import { Gauge, type Registry } from "prom-client";
 import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
 import { allResources } from "#core/schema/kubernetes/all.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
-import type { KindName, Stores } from "./kinds/stores.ts";
+import type { KindName, Stores } from "./engine/stores.ts";
 import type { Resource } from "./kube/objects.ts";
 
 export type LevelsDeps = { stores: Pick<Stores, KindName>; streams: () => Promise<StreamLevel[]> };

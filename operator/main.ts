@@ -8,7 +8,7 @@ import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
-import { leaseTiming } from "./engine/lease.ts";
+import { leaseTiming } from "./engine/leadership/lease.ts";
 import { once } from "./once.ts";
 import { endAs, optionsIn } from "./options.ts";
 import { health, makeParts } from "./parts.ts";

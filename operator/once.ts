@@ -1,5 +1,5 @@
 import type { Condition } from "#core/schema/kubernetes/common.ts";
-import type { KindName, Stores } from "./kinds/stores.ts";
+import type { KindName, Stores } from "./engine/stores.ts";
 import { keyOf, type Resource } from "./kube/objects.ts";
 import { pause } from "./kube/watch.ts";
 import type { Operator } from "./operator.ts";

@@ -1,8 +1,8 @@
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import type { LeaderDeps } from "./engine/candidacy.ts";
-import type { TermFence } from "./engine/fence.ts";
-import { campaign, type Term } from "./engine/leader.ts";
-import { type Controllers, type KindsDeps, makeControllers, watchRecords, watchSecrets } from "./kinds/controllers.ts";
+import { type Controllers, type KindsDeps, makeControllers, watchRecords, watchSecrets } from "./controllers.ts";
+import type { LeaderDeps } from "./engine/leadership/candidacy.ts";
+import type { TermFence } from "./engine/leadership/fence.ts";
+import { campaign, type Term } from "./engine/leadership/leader.ts";
 import { pause } from "./kube/watch.ts";
 import type { Terms } from "./terms.ts";
 

@@ -15,17 +15,17 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { openDatabase } from "#core/storage/mongo/open.ts";
-import { fencedClient, termFence } from "./engine/fence.ts";
-import { holderName } from "./engine/leader.ts";
-import type { LeaseTiming } from "./engine/lease.ts";
-import { makeHandlers } from "./kinds/handlers.ts";
-import { makeStores, type Stores } from "./kinds/stores.ts";
+import { fencedClient, termFence } from "./engine/leadership/fence.ts";
+import { holderName } from "./engine/leadership/leader.ts";
+import type { LeaseTiming } from "./engine/leadership/lease.ts";
+import { makeStores, type Stores } from "./engine/stores.ts";
 import { type KubeClient, kubeClient } from "./kube/client.ts";
 import { connection } from "./kube/connection.ts";
 import { eventRecorder } from "./kube/events.ts";
 import { secrets } from "./kube/secrets.ts";
 import { watchLevels } from "./levels.ts";
 import { type Operator, operator } from "./operator.ts";
+import { makeHandlers } from "./platform.ts";
 import { terms } from "./terms.ts";
 
 /** What of the operator's configuration its parts use; config/operator.ts describes each. */

@@ -8,7 +8,7 @@ import { planCollection } from "#core/storage/plans/plans.ts";
 import { type Managed, type ManagedRow, orphans, stampEpoch } from "#core/storage/settings/managed.ts";
 import { tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { webhookCollection } from "#core/storage/webhooks/webhooks.ts";
-import type { Announce } from "./records/common.ts";
+import type { Announce } from "./records/platform.ts";
 
 /** What a term does to the documents as a whole (docs/decisions/0051). */
 export type Terms = {

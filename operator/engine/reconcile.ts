@@ -10,7 +10,7 @@ import type { ResourceApi } from "../kube/api.ts";
 import { isConflict, isNotFound, KubeError } from "../kube/errors.ts";
 import type { Note } from "../kube/events.ts";
 import type { Resource } from "../kube/objects.ts";
-import { conditionsOf, type Finding, refused, statusPatch, waiting } from "./conditions.ts";
+import { conditionsOf, type Finding, refused, statusPatch, waiting } from "../policies/conditions.ts";
 
 /** What a reconciliation found: the Ready condition, the status members of the kind, and when to look again. */
 export type Verdict = {

@@ -2,7 +2,6 @@ import { type ApiKeySpec, apiKeyResource } from "#core/schema/api-keys/resource.
 import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys/api-keys.ts";
 import type { ManagedRows } from "#core/storage/settings/managed.ts";
 import type { TenantRow, Tenants } from "#core/storage/tenants/tenants.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import { type OwnSecret, retaken, rotateAnnotation } from "../kube/secrets.ts";
@@ -12,11 +11,12 @@ import { hashesAfter, hashesBefore } from "../policies/api-keys/hashes.ts";
 import { madeAtOf, nextRotationAt, overlapMsOf } from "../policies/api-keys/rotation.ts";
 import { statusOf } from "../policies/api-keys/status.ts";
 import { isTokenOf, keyTokensOf } from "../policies/api-keys/token.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 import { idOf, isRetained } from "../policies/management.ts";
 import { type AppRefDeps, appOfTenant } from "../records/app-ref.ts";
-import { type Common, kept, noTenant, refusal } from "../records/common.ts";
-import { type Made, requireHolder } from "../records/holder.ts";
+import { type Common, kept, noTenant, refusal } from "../records/platform.ts";
 import { type MayWrite, type Place, type Records, records, type Wanted } from "../records/record.ts";
+import { type Made, requireHolder } from "../records/tenant-ref.ts";
 
 export type ApiKeyDeps = Common &
   AppRefDeps &

@@ -5,17 +5,17 @@ import { type AppRow, type Apps, appCollection } from "#core/storage/apps/apps.t
 import type { OneWriter } from "#core/storage/mongo/duplicate.ts";
 import type { Plans } from "#core/storage/plans/plans.ts";
 import type { TenantRow, Tenants } from "#core/storage/tenants/tenants.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Secrets } from "../kube/secrets.ts";
 import type { Store } from "../kube/store.ts";
 import { accountsOf, secretNamesOf } from "../policies/apps/credentials.ts";
 import { sealAccounts } from "../policies/apps/seal-accounts.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 import { idOf } from "../policies/management.ts";
-import { type Common, kept, noRoomYet, noTenant, refusal, secretValues } from "../records/common.ts";
-import { requireHolder } from "../records/holder.ts";
+import { type Common, kept, noRoomYet, noTenant, refusal, secretValues } from "../records/platform.ts";
 import { type MayWrite, type Place, type Records, records } from "../records/record.ts";
+import { requireHolder } from "../records/tenant-ref.ts";
 
 export type AppDeps = Common & {
   apps: Apps;

@@ -7,15 +7,15 @@ import {
   liveActivityTypeCollection,
 } from "#core/storage/live-activities/types.ts";
 import type { OneWriter } from "#core/storage/mongo/duplicate.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 import { idOf } from "../policies/management.ts";
 import { type AppRefDeps, appIsGone, appOf, besideInApp } from "../records/app-ref.ts";
-import { type Common, kept, noRoomYet, refusal } from "../records/common.ts";
-import type { PlanRoom } from "../records/plan-room.ts";
+import { type Common, kept, noRoomYet, refusal } from "../records/platform.ts";
 import { records } from "../records/record.ts";
+import type { PlanRoom } from "../records/room.ts";
 
 export type LiveActivityTypeDeps = Common &
   AppRefDeps & {

@@ -3,12 +3,12 @@ import { planStream, type StreamSpec } from "#core/queue/topology.ts";
 import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
 import { type PlanRow, type Plans, planCollection } from "#core/storage/plans/plans.ts";
 import type { Tenants } from "#core/storage/tenants/tenants.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 import { idOf } from "../policies/management.ts";
-import { type Common, kept } from "../records/common.ts";
+import { type Common, kept } from "../records/platform.ts";
 import { records } from "../records/record.ts";
 
 export type PlanDeps = Common & {

@@ -2,13 +2,13 @@ import { type TenantSpec, tenantResource } from "#core/schema/tenants/resource.t
 import type { Apps } from "#core/storage/apps/apps.ts";
 import type { Plans } from "#core/storage/plans/plans.ts";
 import { type TenantRow, type Tenants, tenantCollection } from "#core/storage/tenants/tenants.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 import { idOf, isClaiming } from "../policies/management.ts";
 import { type Claimant, namespaceTaken, sharesOf } from "../policies/tenants/namespaces.ts";
-import { type Common, kept, refusal } from "../records/common.ts";
+import { type Common, kept, refusal } from "../records/platform.ts";
 import { records } from "../records/record.ts";
 
 export type TenantDeps = Common & {

@@ -7,11 +7,11 @@ import type { OneWriter } from "#core/storage/mongo/duplicate.ts";
 import type { ManagedRows } from "#core/storage/settings/managed.ts";
 import { healthAnew, type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
 import { noWork } from "#core/storage/work/due.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
 import type { Handler, Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { FoundSecret } from "../kube/secrets.ts";
 import type { Store } from "../kube/store.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 import { idOf, isRetained } from "../policies/management.ts";
 import { type AddressDeps, addressProblem } from "../policies/webhooks/address.ts";
 import { headerSecretsOf, headersOf, sealHeaders } from "../policies/webhooks/headers.ts";
@@ -26,9 +26,9 @@ import {
 } from "../policies/webhooks/row.ts";
 import { keepSigningSecret, ownerOf, type SigningDeps } from "../policies/webhooks/signing-secret.ts";
 import { type AppRefDeps, appIsGone, appOf, besideInApp } from "../records/app-ref.ts";
-import { type Common, firstFinding, kept, noRoomYet, refusal, secretValues } from "../records/common.ts";
-import type { PlanRoom } from "../records/plan-room.ts";
+import { type Common, firstFinding, kept, noRoomYet, refusal, secretValues } from "../records/platform.ts";
 import { type MayWrite, type Records, records } from "../records/record.ts";
+import type { PlanRoom } from "../records/room.ts";
 
 export type WebhookDeps = Common &
   AppRefDeps &

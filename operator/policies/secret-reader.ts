@@ -1,4 +1,4 @@
-import { type Finding, refused } from "../engine/conditions.ts";
+import { type Finding, refused } from "./conditions.ts";
 
 /** The Secrets that a resource names, by name; null: there is none. */
 export type SecretValues = ReadonlyMap<string, Record<string, string> | null>;

@@ -1,9 +1,9 @@
 import { type AppSpec, appResource } from "#core/schema/apps/resource.ts";
 import type { AppRow, Apps } from "#core/storage/apps/apps.ts";
 import type { Tenants } from "#core/storage/tenants/tenants.ts";
-import { type Finding, refused, waiting } from "../engine/conditions.ts";
 import { keyFrom, type Resource } from "../kube/objects.ts";
 import type { Store } from "../kube/store.ts";
+import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { idOf } from "../policies/management.ts";
 import type { Place } from "./record.ts";
 

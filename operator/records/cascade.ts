@@ -7,7 +7,7 @@ import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collectio
 import type { Fence } from "#core/storage/settings/managed.ts";
 import { webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import { appRemoval, removals } from "#core/storage/work/removals.ts";
-import type { Announce } from "./common.ts";
+import type { Announce } from "./platform.ts";
 
 export type CascadeDeps = {
   db: Db;

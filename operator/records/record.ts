@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import type { Kept, ManagedRow, ManagedRows } from "#core/storage/settings/managed.ts";
-import { type Finding, refused, waiting } from "../engine/conditions.ts";
 import type { Verdict } from "../engine/reconcile.ts";
 import type { Store } from "../kube/store.ts";
+import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import {
   type Claimant,
   claimOf,
@@ -17,7 +17,7 @@ import {
   type Stand,
   standOf,
 } from "../policies/management.ts";
-import { type Common, refusal } from "./common.ts";
+import { type Common, refusal } from "./platform.ts";
 
 export type RecordDeps<R extends Claimant, Row extends NamedRow> = Common & {
   definition: ResourceDefinition;

@@ -1,8 +1,8 @@
 import { type ApiKeySpec, apiKeyResource } from "#core/schema/api-keys/resource.ts";
 import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
-import { type Finding, refused } from "../../engine/conditions.ts";
 import type { Resource } from "../../kube/objects.ts";
 import { type Owner, type OwnSecret, rotateAnnotation, type Secrets } from "../../kube/secrets.ts";
+import { type Finding, refused } from "../conditions.ts";
 
 export type KeySecretDeps = {
   secrets: Secrets;

@@ -1,7 +1,7 @@
 import { createECDH, createPrivateKey, type KeyObject } from "node:crypto";
 import type { AppSpec } from "#core/schema/apps/resource.ts";
 import type { ChannelAccounts } from "#core/storage/apps/apps.ts";
-import type { Finding } from "../../engine/conditions.ts";
+import type { Finding } from "../conditions.ts";
 import { BadSecret, type Fault, faultFinding, type Read, reader, type SecretValues } from "../secret-reader.ts";
 
 export type Accounts = ChannelAccounts<string>;

@@ -1,4 +1,4 @@
-import { type Finding, refused } from "../../engine/conditions.ts";
+import { type Finding, refused } from "../conditions.ts";
 
 /** A Tenant that claims namespaces. `holds` are those that it has by now. */
 export type Claimant = { name: string; createdAt: string; claims: readonly string[]; holds: readonly string[] };

@@ -1,8 +1,8 @@
 import { type AddressGuard, hostOf } from "#core/runtime/http/address-guard.ts";
 import type { Resolve } from "#core/runtime/http/resolve.ts";
-import { type Finding, refused, waiting } from "../../engine/conditions.ts";
 import type { Verdict } from "../../engine/reconcile.ts";
-import { refusal } from "../../records/common.ts";
+import { refusal } from "../../records/platform.ts";
+import { type Finding, refused, waiting } from "../conditions.ts";
 
 export type AddressDeps = { guard: AddressGuard; resolve: Resolve };
 

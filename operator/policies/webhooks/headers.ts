@@ -3,7 +3,7 @@ import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Finding } from "../../engine/conditions.ts";
+import type { Finding } from "../conditions.ts";
 import { BadSecret, type Fault, faultFinding, reader, type SecretValues } from "../secret-reader.ts";
 
 export type Header = { name: string; value: string };

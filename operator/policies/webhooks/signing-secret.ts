@@ -3,7 +3,6 @@ import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
 import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
 import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type Finding, refused } from "../../engine/conditions.ts";
 import type { Resource } from "../../kube/objects.ts";
 import {
   type FoundSecret,
@@ -14,6 +13,7 @@ import {
   type Secrets,
 } from "../../kube/secrets.ts";
 import { isRotationDue, isSigningSecret, overlapMs } from "../api-keys/hashes.ts";
+import { type Finding, refused } from "../conditions.ts";
 
 export type SigningDeps = { secrets: Secrets; ring: KeyRing; newSigningSecret: () => string };
 

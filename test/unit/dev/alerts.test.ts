@@ -6,7 +6,7 @@ import { watchLevels } from "#core/runtime/metrics/dispatcher.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import { rootDir } from "../../../dev/paths.ts";
-import { makeStores } from "../../../operator/kinds/stores.ts";
+import { makeStores } from "../../../operator/engine/stores.ts";
 import { watchLevels as watchOperatorLevels } from "../../../operator/levels.ts";
 import { alerts, records, selectorsOf, shown } from "../../support/pages/rules.ts";
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Registry } from "prom-client";
 import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
 import type { PlanSpec } from "#core/schema/plans/resource.ts";
-import { makeStores } from "../../../operator/kinds/stores.ts";
+import { makeStores } from "../../../operator/engine/stores.ts";
 import type { Resource } from "../../../operator/kube/objects.ts";
 import { watchLevels } from "../../../operator/levels.ts";
 

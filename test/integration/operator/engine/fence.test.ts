@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { rootDir } from "../../../../dev/paths.ts";
-import { leaseTiming } from "../../../../operator/engine/lease.ts";
+import { leaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { until } from "../../../support/until.ts";
 import { type Gate, gateTo } from "../support/gate.ts";
 import { environmentOf, type Installation, installation, type Started } from "../support/harness.ts";

@@ -12,7 +12,7 @@ import { createLog } from "#core/runtime/process/log.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { rootDir } from "../../../../dev/paths.ts";
-import type { LeaseTiming } from "../../../../operator/engine/lease.ts";
+import type { LeaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { type KubeClient, kubeClient } from "../../../../operator/kube/client.ts";
 import { connection } from "../../../../operator/kube/connection.ts";
 import { isConflict, isNotFound } from "../../../../operator/kube/errors.ts";

@@ -4,13 +4,13 @@ import type { LiveActivityTypeSpec } from "#core/schema/live-activities/resource
 import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
 import type { TenantSpec } from "#core/schema/tenants/resource.ts";
 import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
+import { appNameOf } from "../kinds/app.ts";
+import { typeNameOf } from "../kinds/live-activity-type.ts";
 import { type KubeObject, keyFrom, type Resource } from "../kube/objects.ts";
 import { objectStore } from "../kube/store.ts";
 import { secretNamesOf } from "../policies/apps/credentials.ts";
 import { type Claimant, idOf } from "../policies/management.ts";
 import { headerSecretsOf } from "../policies/webhooks/headers.ts";
-import { appNameOf } from "./app.ts";
-import { typeNameOf } from "./live-activity-type.ts";
 
 /** What the operator has seen of each kind, indexed by what a resource depends on. */
 export const makeStores = () => ({

@@ -1,6 +1,6 @@
 import type { Log } from "#core/runtime/process/log.ts";
-import { isConflict, KubeError } from "../kube/errors.ts";
-import { pause } from "../kube/watch.ts";
+import { isConflict, KubeError } from "../../kube/errors.ts";
+import { pause } from "../../kube/watch.ts";
 import type { Lease, LeaseApi, LeaseDeps } from "./lease.ts";
 
 export type LeaderDeps = LeaseDeps & {

@@ -29,21 +29,21 @@ import { type Fence, type ManagedRow, type ManagedRows, managedRows } from "#cor
 import { type TenantRow, tenantCollection, tenants } from "#core/storage/tenants/tenants.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import type { Handler } from "../engine/reconcile.ts";
-import type { Resource } from "../kube/objects.ts";
-import type { Secrets } from "../kube/secrets.ts";
-import type { Store } from "../kube/store.ts";
-import { cascade } from "../records/cascade.ts";
-import type { Common } from "../records/common.ts";
-import { planRoom } from "../records/plan-room.ts";
-import { apiKeyHandler } from "./api-key.ts";
-import { appHandler } from "./app.ts";
-import { sparing } from "./inputs.ts";
-import { liveActivityTypeHandler } from "./live-activity-type.ts";
-import { planHandler } from "./plan.ts";
-import type { KindName, Stores } from "./stores.ts";
-import { tenantHandler } from "./tenant.ts";
-import { webhookHandler } from "./webhook.ts";
+import type { Handler } from "./engine/reconcile.ts";
+import type { KindName, Stores } from "./engine/stores.ts";
+import { apiKeyHandler } from "./kinds/api-key.ts";
+import { appHandler } from "./kinds/app.ts";
+import { sparing } from "./kinds/inputs.ts";
+import { liveActivityTypeHandler } from "./kinds/live-activity-type.ts";
+import { planHandler } from "./kinds/plan.ts";
+import { tenantHandler } from "./kinds/tenant.ts";
+import { webhookHandler } from "./kinds/webhook.ts";
+import type { Resource } from "./kube/objects.ts";
+import type { Secrets } from "./kube/secrets.ts";
+import type { Store } from "./kube/store.ts";
+import { cascade } from "./records/cascade.ts";
+import type { Common } from "./records/platform.ts";
+import { planRoom } from "./records/room.ts";
 
 export type HandlerDeps = Common & {
   db: Db;

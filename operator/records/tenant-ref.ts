@@ -1,7 +1,7 @@
 import type { ManagedRow, ManagedRows } from "#core/storage/settings/managed.ts";
 import type { Tenants } from "#core/storage/tenants/tenants.ts";
 import type { Resource } from "../kube/objects.ts";
-import { type Common } from "./common.ts";
+import { type Common } from "./platform.ts";
 
 export type HolderDeps = Pick<Common, "announce"> & { tenants: Pick<Tenants, "holding"> };
 

@@ -2,7 +2,7 @@ import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Plans } from "#core/storage/plans/plans.ts";
 import type { Tenants } from "#core/storage/tenants/tenants.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 
 /** What a plan says about one kind of thing that belongs to an app. */
 export type RoomOptions = {

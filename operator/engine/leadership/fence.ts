@@ -1,5 +1,5 @@
 import { Deposed, type Fence } from "#core/storage/settings/managed.ts";
-import type { KubeClient } from "../kube/client.ts";
+import type { KubeClient } from "../../kube/client.ts";
 import type { Term } from "./leader.ts";
 
 /** Lets writes out only while this process leads. Before the first term nothing may be written. */

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { conditionsOf, ready, refused, statusPatch } from "../../../../operator/engine/conditions.ts";
+import { conditionsOf, ready, refused, statusPatch } from "../../../../operator/policies/conditions.ts";
 
 describe("conditions", () => {
   const first = conditionsOf([], { Ready: ready("fine") }, { generation: 1, now: new Date(1_000) });

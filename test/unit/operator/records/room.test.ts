@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { planRoom } from "../../../../operator/records/plan-room.ts";
+import { planRoom } from "../../../../operator/records/room.ts";
 import { anApp, aPlan, aTenant } from "../../../support/rows/fixtures.ts";
 
 const room = (over: Parameters<typeof aPlan>[0], others: number) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { isConflict, isNotFound, KubeError } from "../kube/errors.ts";
-import { pause } from "../kube/watch.ts";
+import { isConflict, isNotFound, KubeError } from "../../kube/errors.ts";
+import { pause } from "../../kube/watch.ts";
 import { candidacy, type HeldLease, type LeaderDeps } from "./candidacy.ts";
 import { type Lease, type LeaseApi, leaseApi } from "./lease.ts";
 

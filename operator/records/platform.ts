@@ -1,9 +1,9 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Kept } from "#core/storage/settings/managed.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
 import type { Verdict } from "../engine/reconcile.ts";
 import type { Resource } from "../kube/objects.ts";
 import type { Secrets } from "../kube/secrets.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 import { asWanted, type Claimant } from "../policies/management.ts";
 import type { SecretValues } from "../policies/secret-reader.ts";
 
