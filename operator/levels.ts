@@ -1,11 +1,10 @@
 import { Gauge, type Registry } from "prom-client";
 import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
-import { allResources } from "#core/schema/kubernetes/all.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
-import type { KindName, Stores } from "./engine/stores.ts";
+import type { Stores } from "./engine/stores.ts";
 import type { Resource } from "./kube/objects.ts";
 
-export type LevelsDeps = { stores: Pick<Stores, KindName>; streams: () => Promise<StreamLevel[]> };
+export type LevelsDeps = { stores: Pick<Stores, "byKind">; streams: () => Promise<StreamLevel[]> };
 
 /** Declares the gauges of an operator that runs: what is read with each scrape rather than kept. */
 export const watchLevels = (registry: Registry, { stores, streams }: LevelsDeps): void => {
@@ -13,27 +12,21 @@ export const watchLevels = (registry: Registry, { stores, streams }: LevelsDeps)
   watchStreams(registry, streams);
 };
 
-const watchResources = (registry: Registry, stores: LevelsDeps["stores"]): void => {
-  const byName: Record<string, { all: () => Iterable<Resource> }> = stores;
+const watchResources = (registry: Registry, { byKind }: LevelsDeps["stores"]): void => {
   const resources: Gauge<"kind" | "ready"> = new Gauge({
     name: "herald_resources",
     help: "custom resources by kind and by their condition Ready (True, False: refused, Unknown: still trying)",
     labelNames: ["kind", "ready"],
     registers: [],
     collect: (): void => {
-      for (const [name, store] of Object.entries(byName)) {
-        const kind = kindOf(name);
-        if (kind === undefined) continue; // Secrets are no resources of ours
+      for (const [name, store] of byKind) {
+        const kind = name.toLowerCase(); // as controllers are called
         for (const [ready, count] of Object.entries(tally(store.all()))) resources.set({ kind, ready }, count);
       }
     },
   });
   registry.registerMetric(resources);
 };
-
-/** The kind of a store, in lower case as controllers are called: `apiKeys` holds those of `apikeys`. */
-const kindOf = (store: string): string | undefined =>
-  allResources.find(({ plural }) => plural === store.toLowerCase())?.kind.toLowerCase();
 
 const tally = (objects: Iterable<Resource>): Record<Condition["status"], number> => {
   const counts = { True: 0, False: 0, Unknown: 0 };

@@ -1,14 +1,14 @@
 import type { Condition } from "#core/schema/kubernetes/common.ts";
-import type { KindName, Stores } from "./engine/stores.ts";
+import type { Stores } from "./engine/stores.ts";
 import { keyOf, type Resource } from "./kube/objects.ts";
 import { pause } from "./kube/watch.ts";
 import type { Operator } from "./operator.ts";
 
 export type OnceDeps = {
   engine: Pick<Operator, "isSynced" | "leader" | "isSettled">;
-  resources: Stores;
+  resources: Pick<Stores, "byKind">;
   timeoutMs: number;
-  /** For how long another's Lease may hold; who has it after that is alive. */
+  /** For how long another's Lease is valid without a renewal; who has it after that is alive. */
   leaseMs: number;
   print: (text: string) => void;
 };
@@ -53,20 +53,8 @@ const whyNot = ({ isSynced, leader }: OnceDeps["engine"]): string => {
   return holder === "" ? "the Lease could not be taken" : `another operator leads: ${holder}; nothing was done`;
 };
 
-const kinds: Record<KindName, string> = {
-  plans: "Plan",
-  tenants: "Tenant",
-  apps: "App",
-  apiKeys: "ApiKey",
-  webhooks: "Webhook",
-  liveActivityTypes: "LiveActivityType",
-};
-
-const judged = (resources: Stores): { all: number; notReady: string[][] } => {
-  const names = Object.keys(kinds) as KindName[]; // the record has no other keys
-  const found = names.flatMap((name) =>
-    [...resources[name].all()].map((resource) => ({ kind: kinds[name], resource })),
-  );
+const judged = ({ byKind }: OnceDeps["resources"]): { all: number; notReady: string[][] } => {
+  const found = [...byKind].flatMap(([kind, store]) => [...store.all()].map((resource) => ({ kind, resource })));
   return { all: found.length, notReady: found.flatMap(({ kind, resource }) => rowOf(kind, resource)) };
 };
 

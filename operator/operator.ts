@@ -1,12 +1,13 @@
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import { type Controllers, type KindsDeps, makeControllers, watchRecords, watchSecrets } from "./controllers.ts";
+import { type ControllersDeps, makeControllers } from "./controllers.ts";
+import type { Controller } from "./engine/controller.ts";
 import type { LeaderDeps } from "./engine/leadership/candidacy.ts";
 import type { TermFence } from "./engine/leadership/fence.ts";
 import { campaign, type Term } from "./engine/leadership/leader.ts";
 import { pause } from "./kube/watch.ts";
 import type { Terms } from "./terms.ts";
 
-export type OperatorDeps = KindsDeps & {
+export type OperatorDeps = ControllersDeps & {
   lease: Pick<LeaderDeps, "namespace" | "name" | "holder" | "timing">;
   fence: TermFence;
   terms: Terms;
@@ -24,10 +25,8 @@ export type Operator = Part & {
 
 /** The operator: it watches always, so that it can take over at once, and writes only while it holds the Lease. */
 export const operator = (deps: OperatorDeps): Operator => {
-  const controllers = makeControllers(deps);
-  const secrets = watchSecrets(deps, controllers);
-  watchRecords(deps, controllers);
-  const sources = [...Object.values(controllers), secrets];
+  const { controllers, secrets } = makeControllers(deps);
+  const sources = [...controllers, secrets];
   const watching = new AbortController();
   const leading = new AbortController();
   let watches: Promise<unknown> = Promise.resolve();
@@ -47,7 +46,7 @@ export const operator = (deps: OperatorDeps): Operator => {
     name: "operator",
     isSynced: () => isSynced,
     leader: () => leader,
-    isSettled: () => Object.values(controllers).every((one) => one.isSettled()),
+    isSettled: () => controllers.every((one) => one.isSettled()),
     start: async () => {
       watches = Promise.all(sources.map(({ watch }) => watch(watching.signal)));
       led = leadWhen(sync(), { ...deps, controllers, onChange }, leading.signal);
@@ -62,7 +61,7 @@ export const operator = (deps: OperatorDeps): Operator => {
   };
 };
 
-type LeadDeps = OperatorDeps & { controllers: Controllers; onChange: LeaderDeps["onChange"] };
+type LeadDeps = OperatorDeps & { controllers: readonly Controller[]; onChange: LeaderDeps["onChange"] };
 
 /** Nothing is decided before everything has been seen once: what is not seen yet would look deleted. */
 const leadWhen = async (synced: Promise<void>, deps: LeadDeps, signal: AbortSignal): Promise<void> => {
@@ -78,7 +77,7 @@ const lead = async (deps: LeadDeps, term: Term): Promise<void> => {
   const outdated = new AbortController();
   const rest = { ...term, stop: AbortSignal.any([term.stop, outdated.signal]) };
   const sweeping = sweepOften(deps, rest, () => outdated.abort());
-  await Promise.all([...Object.values(deps.controllers).map((one) => one.lead(rest)), sweeping]);
+  await Promise.all([...deps.controllers.map((one) => one.lead(rest)), sweeping]);
 };
 
 const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boolean> => {
@@ -93,12 +92,13 @@ const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boole
 
 /** As often as everything is listed anew. Documents of a later term, restored beneath this one, need a later one still. */
 const sweepOften = async (deps: LeadDeps, { epoch, stop }: Term, onOutdated: () => void): Promise<void> => {
-  const { terms, stores, timing, log } = deps;
+  const { terms, platform, timing, log } = deps;
   for (;;) {
     await pause(timing.relistMs, stop);
     if (stop.aborted) return;
-    const kinds = Object.values(stores);
-    const uids = new Set(kinds.flatMap((store) => [...store.all()].map(({ metadata }) => metadata.uid)));
+    const uids = new Set(
+      [...platform.stores.byKind.values()].flatMap((store) => [...store.all()].map(({ metadata }) => metadata.uid)),
+    );
     try {
       await terms.sweep(epoch, (uid) => uids.has(uid));
       if ((await terms.highestEpoch()) > epoch) return onOutdated();

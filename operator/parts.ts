@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { Clock } from "#core/domain/clock.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
@@ -19,13 +20,14 @@ import { fencedClient, termFence } from "./engine/leadership/fence.ts";
 import { holderName } from "./engine/leadership/leader.ts";
 import type { LeaseTiming } from "./engine/leadership/lease.ts";
 import { makeStores, type Stores } from "./engine/stores.ts";
+import { allKinds } from "./kinds/all.ts";
 import { type KubeClient, kubeClient } from "./kube/client.ts";
 import { connection } from "./kube/connection.ts";
 import { eventRecorder } from "./kube/events.ts";
 import { secrets } from "./kube/secrets.ts";
 import { watchLevels } from "./levels.ts";
 import { type Operator, operator } from "./operator.ts";
-import { makeHandlers } from "./platform.ts";
+import { makePlatform } from "./platform.ts";
 import { terms } from "./terms.ts";
 
 /** What of the operator's configuration its parts use; config/operator.ts describes each. */
@@ -92,33 +94,31 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
   const writes = fencedClient(client, fence);
   const holder = holderName(hostname());
   const report = eventRecorder({ client: writes, holder, clock, log });
-  const stores = makeStores();
   const link = { nats, subjects: subjects(config.natsPrefix) };
-  const announce = announcer(link).changed;
   const announced = changes(link);
-  const handlers = makeHandlers({
+  const platform = makePlatform({
+    clock,
     db: mongo.db,
     fence,
-    nats,
-    prefix: config.natsPrefix,
-    replicas: config.natsReplicas,
-    publicUrl: config.publicUrl,
-    guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
-    resolve: deps.resolve,
-    ring: keyRing(config.keyRing),
+    announce: announcer(link).changed,
+    stores: makeStores(allKinds),
     secrets: secrets(writes, report),
-    stores,
-    announce,
-    clock,
+    keyRing: keyRing(config.keyRing),
+    randomBytes,
+    jetstream: { nats, prefix: config.natsPrefix, replicas: config.natsReplicas },
+    network: {
+      guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
+      resolve: deps.resolve,
+    },
+    publicUrl: config.publicUrl,
   });
   const engine = operator({
     client,
     writes,
     report,
     fence,
-    terms: terms({ db: mongo.db, announce, log }),
-    stores,
-    handlers,
+    terms: terms({ ...platform, log }),
+    platform,
     changes: announced,
     lease: {
       namespace: config.leaseNamespace,
@@ -133,12 +133,12 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
     log,
     metrics,
   });
-  watchLevels(metrics.registry, { stores, streams: () => streamLevels(nats.jsm, config.natsPrefix) });
+  watchLevels(metrics.registry, { stores: platform.stores, streams: () => streamLevels(nats.jsm, config.natsPrefix) });
   return {
     stores: storesPart(deps),
     announced,
     engine,
-    resources: stores,
+    resources: platform.stores,
     checks: { jetstream: nats.ping, kubernetes: listed(engine) },
   };
 };

@@ -1,13 +1,8 @@
 import type { Collection, Db, Filter } from "mongodb";
 import type { Log } from "#core/runtime/process/log.ts";
-import { apiKeyCollection } from "#core/storage/api-keys/api-keys.ts";
-import { appCollection } from "#core/storage/apps/apps.ts";
-import { liveActivityTypeCollection } from "#core/storage/live-activities/types.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
-import { planCollection } from "#core/storage/plans/plans.ts";
 import { type Managed, type ManagedRow, orphans, stampEpoch } from "#core/storage/settings/managed.ts";
-import { tenantCollection } from "#core/storage/tenants/tenants.ts";
-import { webhookCollection } from "#core/storage/webhooks/webhooks.ts";
+import { allKinds } from "./kinds/all.ts";
 import type { Announce } from "./records/platform.ts";
 
 /** What a term does to the documents as a whole (docs/decisions/0051). */
@@ -17,22 +12,14 @@ export type Terms = {
   /** Makes every managed document one of this term. */
   stamp: (epoch: number) => Promise<void>;
   /**
-   * Undoes what a deposed leader wrote for a resource that is gone: removes what it inserted, lets go of what it took
-   * over. Tells of other documents without a resource.
+   * Undoes what a deposed leader wrote for a resource that is gone: removes what it inserted, releases what it took over.
+   * Logs other documents without a resource.
    */
   sweep: (epoch: number, isKnown: (uid: string) => boolean) => Promise<void>;
 };
 
-const managed: readonly CollectionSpec[] = [
-  planCollection,
-  tenantCollection,
-  appCollection,
-  apiKeyCollection,
-  webhookCollection,
-  liveActivityTypeCollection,
-];
-
-const each = <T>(act: (spec: CollectionSpec) => Promise<T>): Promise<T[]> => Promise.all(managed.map(act));
+const each = <T>(act: (spec: CollectionSpec) => Promise<T>): Promise<T[]> =>
+  Promise.all(allKinds.map(({ collection }) => act(collection)));
 
 /** What became of a document; null when it is no longer as it was found. */
 const undo = async (

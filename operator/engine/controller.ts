@@ -9,9 +9,10 @@ import { keyOf, type Resource } from "../kube/objects.ts";
 import { type ReflectorTiming, reflector } from "../kube/reflector.ts";
 import type { Store, StoreEvent } from "../kube/store.ts";
 import { pause } from "../kube/watch.ts";
+import type { Handler } from "./handler.ts";
 import type { Term } from "./leadership/leader.ts";
 import type { ControllerMetrics } from "./metrics.ts";
-import { type Handler, type Passes, type Result, reconcileOnce } from "./reconcile.ts";
+import { type Passes, type Result, reconcileOnce } from "./reconcile.ts";
 import { type Vanished, vanished } from "./vanished.ts";
 import { type Priority, type Work, type WorkQueue, workQueue } from "./work-queue.ts";
 

@@ -1,88 +1,105 @@
-import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
-import { apiKeyCollection } from "#core/storage/api-keys/api-keys.ts";
-import { appCollection } from "#core/storage/apps/apps.ts";
-import { liveActivityTypeCollection } from "#core/storage/live-activities/types.ts";
-import { planCollection } from "#core/storage/plans/plans.ts";
-import { tenantCollection } from "#core/storage/tenants/tenants.ts";
-import { webhookCollection } from "#core/storage/webhooks/webhooks.ts";
-import { type KubeObject, keyOf, type Resource } from "../kube/objects.ts";
-import type { Store, StoreEvent } from "../kube/store.ts";
+import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
+import { type KubeObject, keyFrom, keyOf } from "../kube/objects.ts";
+import type { Indexes, Store, StoreEvent } from "../kube/store.ts";
 import { type Claimant, idOf } from "../policies/management.ts";
-import type { KindName, Stores } from "./stores.ts";
+import type { ResourceOf, Stores } from "./stores.ts";
+
+/** Says which resources of a kind are requeued when something happens to an object of another kind. */
+export type Link = {
+  /** The other kind. */
+  from: string;
+  /** An index of the kind's own store, and its values by which an object of the other kind finds its dependants. */
+  index: string;
+  valuesOf: (object: Claimant) => readonly string[];
+  /** `deleted`: nothing else that happens to the other object matters. */
+  when: "always" | "deleted";
+};
+
+/** A link from the kind that is so defined. */
+export const link = <D extends ResourceDefinition>(
+  { kind }: D,
+  index: string,
+  valuesOf: (object: ResourceOf<D>) => readonly string[],
+  when: Link["when"] = "always",
+): Link => ({
+  from: kind,
+  index,
+  valuesOf: valuesOf as unknown as Link["valuesOf"], // sound: it is given objects of this kind alone
+  when,
+});
+
+/** What of a kind decides who is requeued. */
+export type Linked<R extends Claimant = Claimant> = {
+  definition: ResourceDefinition;
+  /** Name of the collection of its records. */
+  collection: { name: string };
+  links?: readonly Link[];
+  /** Indexes of its own, for its links and its handler. */
+  indexes?: Indexes<R>;
+  /** Names of the Secrets beside a resource on which it depends. */
+  secrets?: (resource: R) => readonly string[];
+  /** Whether its status says what other programs write into its record. */
+  isRecordReported?: boolean;
+};
+
+/** A kind's own indexes, and those by which every resource is found: by the record that it names, and by its Secrets. */
+export const indexesOf = <R extends Claimant>(kind: Linked<R>): Indexes<R> => {
+  const { definition, secrets, isRecordReported } = kind;
+  const isNamed = ({ spec }: R): boolean => spec.externalName !== undefined || definition.idKind === null;
+  return {
+    external: (resource) => (isNamed(resource) ? [idOf(definition, resource)] : []),
+    ...(secrets && { secret: (resource: R) => secrets(resource).map((name) => beside(resource, name)) }),
+    ...(isRecordReported && { record: (resource: R) => [idOf(definition, resource)] }),
+    ...kind.indexes,
+  };
+};
+
+/** Key of another object in the same namespace. */
+export const beside = ({ metadata }: KubeObject, name: string): string => keyFrom(metadata.namespace, name);
+
+/** The namespace of an object, as values of an index. */
+export const namespaceOf = ({ metadata: { namespace } }: KubeObject): string[] =>
+  namespace === undefined ? [] : [namespace];
 
 /** A resource that has to be looked at again. */
-export type Dependant = { kind: KindName; key: string };
+export type Dependant = { kind: string; key: string };
 
 /**
  * Which resources depend on an object to which something happened. A dependant reads what it needs itself: to requeue one
  * too many costs a pass that writes nothing.
  */
-export const dependants = (stores: Stores) => {
-  const by = (kind: KindName, index: string, values: readonly string[]): Dependant[] =>
-    values.flatMap((value) => stores[kind].by(index, value).map((object) => ({ kind, key: keyOf(object) })));
-  /** A tenant that waits to go, and apps that wait for a name or for a place in the plan. */
-  const ownersAndRivals = (namespace: string): Dependant[] => [
-    ...by("tenants", "namespace", [namespace]),
-    ...by("apps", "namespace", [namespace]),
-  ];
+export const dependants = (kinds: readonly Linked[], { byKind }: Pick<Stores, "byKind">) => {
+  const by = (kind: string, index: string, values: Iterable<string>): Dependant[] => {
+    const found = [...values].flatMap((value) => byKind.get(kind)?.by(index, value) ?? []);
+    return [...new Set(found.map(keyOf))].map((key) => ({ kind, key }));
+  };
+  const links = kinds.flatMap((kind) => (kind.links ?? []).map((one) => ({ ...one, to: kind.definition.kind })));
   return {
-    plan: (event: StoreEvent<Resource<PlanSpec, { id?: string }>>): Dependant[] => [
-      ...by("tenants", "plan", [idOf(planResource, event.object)]),
-      ...rivals("plans", stores.plans)(event),
-    ],
-    tenant: (event: EventOf<Stores["tenants"]>): Dependant[] => {
-      const before = event.kind === "changed" ? event.before.spec.namespaces : [];
-      const namespaces = [...new Set([...event.object.spec.namespaces, ...before])];
-      const claimants = by("tenants", "namespace", namespaces).filter(({ key }) => key !== keyOf(event.object));
-      const plan = event.kind === "deleted" ? by("plans", "external", [event.object.spec.plan]) : [];
-      const others = [...claimants, ...rivals("tenants", stores.tenants)(event)];
-      return [...plan, ...others, ...by("apps", "namespace", namespaces), ...by("apiKeys", "namespace", namespaces)];
+    /** Those of an object of a kind, the object itself left out. */
+    of: (kind: string, event: StoreEvent<Claimant>): Dependant[] => {
+      const objects = event.kind === "changed" ? [event.object, event.before] : [event.object];
+      const linked = links
+        .filter(({ from, when }) => from === kind && (when === "always" || when === event.kind))
+        .flatMap(({ to, index, valuesOf }) => by(to, index, new Set(objects.flatMap(valuesOf))));
+      const all = [...linked, ...rivals(objects, byKind.get(kind)).map((key) => ({ kind, key }))];
+      return all.filter((one) => one.kind !== kind || one.key !== keyOf(event.object));
     },
-    app: (event: EventOf<Stores["apps"]>): Dependant[] => {
-      const { kind, object } = event;
-      const { namespace = "" } = object.metadata;
-      const key = keyOf(object);
-      return [
-        ...by("apiKeys", "app", [key]),
-        ...by("webhooks", "app", [key]),
-        ...by("liveActivityTypes", "app", [key]),
-        ...(kind === "deleted" ? ownersAndRivals(namespace) : []),
-        ...rivals("apps", stores.apps)(event),
-      ];
-    },
-    apiKey: rivals("apiKeys", stores.apiKeys),
-    webhook: rivals("webhooks", stores.webhooks),
-    liveActivityType: rivals("liveActivityTypes", stores.liveActivityTypes),
-    /** Of a record that somebody changed: its endpoint's resource, whose status tells of it, and those that name it. */
-    record: (collection: string, id: string): Dependant[] => {
-      const kind = kinds[collection];
-      const endpoint = kind === "webhooks" ? by("webhooks", "endpoint", [id]) : [];
-      return kind === undefined ? [] : [...endpoint, ...by(kind, "external", [id])];
-    },
-    secret: ({ object }: StoreEvent<KubeObject>): Dependant[] =>
-      (["apps", "apiKeys", "webhooks"] as const).flatMap((kind) => by(kind, "secret", [keyOf(object)])),
+    /** Those of a record that somebody changed: who reports of it, and who names it. */
+    ofRecord: (collection: string, id: string): Dependant[] =>
+      kinds
+        .filter((kind) => kind.collection.name === collection)
+        .flatMap(({ definition: { kind } }) => [...by(kind, "record", [id]), ...by(kind, "external", [id])]),
+    ofSecret: ({ object }: StoreEvent<KubeObject>): Dependant[] =>
+      kinds.flatMap(({ definition: { kind } }) => by(kind, "secret", [keyOf(object)])),
   };
 };
 
-/** Resources that are after the same record or name: when one goes, or lets go, the next takes over. */
-const rivals =
-  <R extends Claimant>(kind: KindName, store: Store<R>) =>
-  (event: StoreEvent<R>): Dependant[] => {
-    const objects = event.kind === "changed" ? [event.object, event.before] : [event.object];
-    const ids = objects.flatMap(({ status, spec }) => [status?.id ?? [], spec.externalName ?? []].flat());
-    const others = objects.flatMap((object) => store.sharing("name", object));
-    const keys = new Set([...ids.flatMap((id) => store.by("external", id)), ...others].map(keyOf));
-    keys.delete(keyOf(event.object));
-    return [...keys].map((key) => ({ kind, key }));
-  };
-
-type EventOf<S> = S extends Store<infer R> ? StoreEvent<R> : never;
-
-const kinds: Record<string, KindName> = {
-  [planCollection.name]: "plans",
-  [tenantCollection.name]: "tenants",
-  [appCollection.name]: "apps",
-  [apiKeyCollection.name]: "apiKeys",
-  [webhookCollection.name]: "webhooks",
-  [liveActivityTypeCollection.name]: "liveActivityTypes",
+/** Resources that are after the same record or name: when one goes, or releases it, the next takes over. */
+const rivals = (objects: readonly Claimant[], store: Store<Claimant> | undefined): string[] => {
+  const ids = objects.flatMap(({ status, spec }) => [status?.id ?? [], spec.externalName ?? []].flat());
+  const found = [
+    ...ids.flatMap((id) => store?.by("external", id) ?? []),
+    ...objects.flatMap((object) => store?.sharing("name", object) ?? []),
+  ];
+  return found.map(keyOf);
 };

@@ -11,24 +11,7 @@ import { isConflict, isNotFound, KubeError } from "../kube/errors.ts";
 import type { Note } from "../kube/events.ts";
 import type { Resource } from "../kube/objects.ts";
 import { conditionsOf, type Finding, refused, statusPatch, waiting } from "../policies/conditions.ts";
-
-/** What a reconciliation found: the Ready condition, the status members of the kind, and when to look again. */
-export type Verdict = {
-  ready: Finding;
-  /** The kind's own status members; absent: they stay as they are. */
-  status?: Record<string, unknown>;
-  /** Whether something of ours had to be written. */
-  isChanged: boolean;
-  requeueAfterMs?: number;
-};
-
-/** What the operator does about one kind. Both calls are level-based and may be repeated at any point. */
-export type Handler<R extends Resource> = {
-  /** Makes the spec true. Bad input is a verdict; a rejection means: try again. */
-  reconcile: (resource: R, signal: AbortSignal) => Promise<Verdict>;
-  /** Takes away what `reconcile` made; null when nothing is left, else why not yet. Reads no Secret. */
-  remove: (resource: R, signal: AbortSignal) => Promise<Finding | null>;
-};
+import { type Handler, refusal, type Verdict } from "./handler.ts";
 
 export type Result =
   | { kind: "done"; verdict?: Verdict }
@@ -182,7 +165,7 @@ const specCheck = ({ spec }: ResourceDefinition) => {
       return null;
     } catch (error) {
       if (!(error instanceof ValidationError)) throw error;
-      return { ready: refused("InvalidSpec", error.message), isChanged: false };
+      return refusal(refused("InvalidSpec", error.message));
     }
   };
 };

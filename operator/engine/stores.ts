@@ -1,63 +1,36 @@
-import type { ApiKeySpec } from "#core/schema/api-keys/resource.ts";
-import type { AppSpec } from "#core/schema/apps/resource.ts";
-import type { LiveActivityTypeSpec } from "#core/schema/live-activities/resource.ts";
-import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
-import type { TenantSpec } from "#core/schema/tenants/resource.ts";
-import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
-import { appNameOf } from "../kinds/app.ts";
-import { typeNameOf } from "../kinds/live-activity-type.ts";
-import { type KubeObject, keyFrom, type Resource } from "../kube/objects.ts";
-import { objectStore } from "../kube/store.ts";
-import { secretNamesOf } from "../policies/apps/credentials.ts";
-import { type Claimant, idOf } from "../policies/management.ts";
-import { headerSecretsOf } from "../policies/webhooks/headers.ts";
+import type { Static } from "typebox";
+import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
+import type { KubeObject, Resource } from "../kube/objects.ts";
+import { type Indexes, objectStore, type Store } from "../kube/store.ts";
+import type { Claimant } from "../policies/management.ts";
 
-/** What the operator has seen of each kind, indexed by what a resource depends on. */
-export const makeStores = () => ({
-  plans: objectStore<Resource<PlanSpec, Status>>({ external: (plan) => [idOf(planResource, plan)] }),
-  tenants: objectStore<Resource<TenantSpec, Status>>({
-    external,
-    name: ({ metadata, spec }) => [spec.displayName ?? metadata.name],
-    plan: ({ spec }) => [spec.plan],
-    namespace: ({ spec }) => spec.namespaces,
-  }),
-  apps: objectStore<Resource<AppSpec, Status>>({
-    external,
-    name: (app) => [appNameOf(app)],
-    namespace: inNamespace,
-    secret: (app) => secretNamesOf(app.spec).map((name) => beside(app, name)),
-  }),
-  apiKeys: objectStore<Resource<ApiKeySpec, Status>>({
-    external,
-    namespace: inNamespace,
-    app: (key) => (key.spec.appRefs ?? []).map((name) => beside(key, name)),
-    secret: (key) => [beside(key, key.spec.connectionSecretName)],
-  }),
-  webhooks: objectStore<Resource<WebhookSpec, WebhookStatus>>({
-    external,
-    app: (webhook) => [beside(webhook, webhook.spec.appRef)],
-    endpoint: (webhook) => [idOf(webhookResource, webhook)],
-    secret: (webhook) =>
-      [webhook.spec.secretName, ...headerSecretsOf(webhook.spec)].map((name) => beside(webhook, name)),
-  }),
-  liveActivityTypes: objectStore<Resource<LiveActivityTypeSpec, Status>>({
-    external,
-    name: (type) => [typeNameOf(type)],
-    app: (type) => [beside(type, type.spec.appRef)],
-  }),
-  secrets: objectStore<KubeObject>(),
-});
+/** What the operator has seen of each kind, and the metadata of every Secret. */
+export type Stores = {
+  /** The store of a kind, typed by its definition. */
+  of: <D extends ResourceDefinition>(definition: D) => Store<ResourceOf<D>>;
+  ofKind: (kind: string) => Store<Claimant>;
+  /** All of them, owners before what they own. */
+  byKind: ReadonlyMap<string, Store<Claimant>>;
+  secrets: Store<KubeObject>;
+};
 
-export type Stores = ReturnType<typeof makeStores>;
-export type KindName = Exclude<keyof Stores, "secrets">;
+/** A resource of the kind that is so defined. */
+export type ResourceOf<D> =
+  D extends ResourceDefinition<infer Spec, infer Status> ? Resource<Static<Spec>, Static<Status>> : never;
 
-type Status = { id?: string };
-
-/** The record that a resource names. */
-const external = ({ spec }: Claimant): string[] => (spec.externalName === undefined ? [] : [spec.externalName]);
-
-const inNamespace = ({ metadata }: KubeObject): string[] =>
-  metadata.namespace === undefined ? [] : [metadata.namespace];
-
-/** Key of another object in the same namespace. */
-const beside = ({ metadata }: KubeObject, name: string): string => keyFrom(metadata.namespace, name);
+export const makeStores = (
+  kinds: readonly { definition: ResourceDefinition; indexes: Indexes<Claimant> }[],
+): Stores => {
+  const byKind = new Map(kinds.map(({ definition, indexes }) => [definition.kind, objectStore(indexes)]));
+  const ofKind = (kind: string): Store<Claimant> => {
+    const store = byKind.get(kind);
+    if (store === undefined) throw new TypeError(`${kind} is not in kinds/all.ts`);
+    return store;
+  };
+  return {
+    of: <D extends ResourceDefinition>({ kind }: D) => ofKind(kind) as unknown as Store<ResourceOf<D>>, // sound: it has objects of this kind alone
+    ofKind,
+    byKind,
+    secrets: objectStore(),
+  };
+};

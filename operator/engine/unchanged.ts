@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Resource } from "../kube/objects.ts";
-import type { Handler, Verdict } from "./reconcile.ts";
+import type { Handler, Verdict } from "./handler.ts";
 
 export type UnchangedDeps<R extends Resource> = {
   /** All that decides a pass besides the resource and the time: documents, and the versions of Secrets. */

@@ -16,25 +16,16 @@ export const trimSecret = ({ metadata }: KubeObject): KubeObject => {
   return { metadata: { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) } };
 };
 
-/** The annotation by which a person asks for a new token or signing secret. */
-export const rotateAnnotation = "herald.dev/rotate";
-/** On a Secret of ours: the value of {@link rotateAnnotation} that it was made for. */
+/** On a Secret of ours: the value of the annotation herald.dev/rotate that it was made for. */
 const rotatedForAnnotation = "herald.dev/rotated-for";
 
 /**
  * A Secret that a resource writes: not there yet, its own, or somebody else's, which is never touched. `left`: it was
  * another resource's, which let go of it.
  */
-export type OwnSecret = { kind: "absent" | "foreign" } | (Held & { kind: "own"; isOwned: boolean });
-export type FoundSecret = { kind: "absent" | "foreign" } | (Held & { kind: "own" | "left" });
-type Held = { secret: Secret; values: Record<string, string>; rotatedFor: string | null };
-
-/** A Secret that was left becomes the resource's again when its values are; else it is somebody's. */
-export const retaken = (found: FoundSecret, isOurs: (values: Record<string, string>) => boolean): OwnSecret => {
-  if (found.kind === "own") return { ...found, kind: "own", isOwned: true };
-  if (found.kind !== "left") return { kind: found.kind };
-  return isOurs(found.values) ? { ...found, kind: "own", isOwned: false } : { kind: "foreign" };
-};
+export type OwnSecret = { kind: "absent" | "foreign" } | (Content & { kind: "own"; isOwned: boolean });
+export type FoundSecret = { kind: "absent" | "foreign" } | (Content & { kind: "own" | "left" });
+type Content = { secret: Secret; values: Record<string, string>; rotatedFor: string | null };
 
 export type Secrets = {
   /** Values as text, or null when there is no such Secret. */
@@ -107,6 +98,17 @@ export const secrets = (client: KubeClient, report: Report): Secrets => {
       await client.call({ method: "PATCH", path: pathOf(namespace, name), body }, signal);
     },
   };
+};
+
+/** The Secrets of these names beside a resource; null for one that is not there. */
+export const secretValues = async (
+  secrets: Pick<Secrets, "read">,
+  { metadata }: Resource,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Record<string, string> | null>> => {
+  const read = (name: string) => secrets.read(metadata.namespace ?? "", name, signal);
+  return new Map(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
 };
 
 const rotated = (name: string, credential: string, wasGone: boolean): Note => ({

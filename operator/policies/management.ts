@@ -33,9 +33,6 @@ export const claimOf = ({ kind }: ResourceDefinition, { metadata, spec }: Claima
 export const isRetained = ({ spec }: Claimant): boolean =>
   spec.deletionPolicy === "Retain" || spec.managementPolicy === "Observe";
 
-/** What the records of a kind are part of. */
-export type Owner = "tenant" | "app";
-
 /** What a resource and a record have to do with each other. */
 export type Situation<Row extends ManagedRow> = {
   definition: ResourceDefinition;
@@ -46,8 +43,8 @@ export type Situation<Row extends ManagedRow> = {
   row: Row | null;
   /** Whether the record is of the tenant, or app, that the resource is of. */
   isReachable: boolean;
-  /** Whose the record is. */
-  owner: Owner;
+  /** What the record is part of; null: of the installation, where everybody reaches it. */
+  owner: "tenant" | "app" | null;
   /** Other resources of the same tenant that name the record. */
   rivals: readonly Claimant[];
 };
@@ -102,11 +99,12 @@ export const hasMade = ({ status }: Claimant, id: string): boolean => status?.id
 
 type Any = Situation<ManagedRow>;
 
-const notFound = ({ resource, row, id, what, isReachable, owner }: Any): Finding | null => {
+const notFound = (at: Any): Finding | null => {
+  const { resource, row, id, what, isReachable } = at;
   const { externalName, managementPolicy: policy } = resource.spec;
   if (row !== null) {
     if (isReachable) return null;
-    return externalName === undefined ? changed[owner](what) : refused("ExternalNotFound", `there is no ${what} ${id}`);
+    return externalName === undefined ? ownerChanged(at) : refused("ExternalNotFound", `there is no ${what} ${id}`);
   }
   if (policy === "CreateOnly" && hasMade(resource, id)) {
     return refused("ExternalNotFound", `the ${what} ${id} was made, and somebody removed it; it is made only once`);
@@ -116,19 +114,17 @@ const notFound = ({ resource, row, id, what, isReachable, owner }: Any): Finding
 };
 
 /** What a record was made for is another by now; the record stays where it is, and so does its history. */
-const changed: Record<Owner, (what: string) => Finding> = {
-  tenant: (what) =>
-    refused(
-      "TenantChanged",
-      `the namespace now belongs to another tenant; the ${what} stays with the one it was made for`,
-    ),
-  app: (what) =>
-    refused(
-      "AppChanged",
-      `the App of this name is now another; the ${what} stays with the app it was made for. ` +
-        `Delete this resource, with Retain to keep that ${what}, and make it anew`,
-    ),
-};
+const ownerChanged = ({ owner, what }: Any): Finding =>
+  owner === "app"
+    ? refused(
+        "AppChanged",
+        `the App of this name is now another; the ${what} stays with the app it was made for. ` +
+          `Delete this resource, with Retain to keep that ${what}, and make it anew`,
+      )
+    : refused(
+        "TenantChanged",
+        `the namespace now belongs to another tenant; the ${what} stays with the one it was made for`,
+      );
 
 /** Who has a record keeps it; of several who may take it, the oldest does. */
 const managedByAnother = (at: Any): Finding | null => {

@@ -1,30 +1,29 @@
 import { type AppSpec, appResource } from "#core/schema/apps/resource.ts";
-import type { AppRow, Apps } from "#core/storage/apps/apps.ts";
-import type { Tenants } from "#core/storage/tenants/tenants.ts";
-import { keyFrom, type Resource } from "../kube/objects.ts";
-import type { Store } from "../kube/store.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { beside, link } from "../engine/links.ts";
+import { keyOf, type Resource } from "../kube/objects.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { idOf } from "../policies/management.ts";
+import type { Platform } from "./platform.ts";
 import type { Place } from "./record.ts";
 
-export type AppRefDeps = {
-  apps: Pick<Apps, "find">;
-  tenants: Pick<Tenants, "find">;
-  appStore: Pick<Store<App>, "get">;
-};
+export type AppRefDeps = Pick<Platform, "owners" | "stores">;
 
 type App = Resource<AppSpec, { id?: string }>;
 
 /** `gone`: there is no such App at all. */
 export type AppRef = { kind: "found"; row: AppRow } | { kind: "gone" | "waiting"; finding: Finding };
 
+/** What a kind declares that names Apps: with each App, those are requeued that have its key in the index `app`. */
+export const appLink = link(appResource, "app", (app) => [keyOf(app)]);
+
 /** The app that a resource names, in its own namespace. */
 export const appOf = async (deps: AppRefDeps, resource: Resource, name: string): Promise<AppRef> => {
-  const app = deps.appStore.get(keyFrom(resource.metadata.namespace, name));
+  const app = deps.stores.of(appResource).get(beside(resource, name));
   if (app === undefined || app.metadata.deletionTimestamp !== undefined) {
     return { kind: "gone", finding: refused("AppNotFound", `no App ${name} in this namespace`) };
   }
-  const row = await deps.apps.find(idOf(appResource, app));
+  const row = await deps.owners.apps.find(idOf(appResource, app));
   if (row !== null && (await standsFor(deps, app, row))) return { kind: "found", row };
   return notReady(name);
 };
@@ -41,24 +40,23 @@ export const appOfTenant = async (deps: AppRefDeps, resource: Resource, name: st
 };
 
 /** Whether the namespace is the tenant's whose app it is, and the App has it or only looks at it: a name alone opens nothing. */
-const standsFor = async ({ tenants }: AppRefDeps, { metadata, spec }: App, row: AppRow): Promise<boolean> => {
+const standsFor = async ({ owners }: AppRefDeps, { metadata, spec }: App, row: AppRow): Promise<boolean> => {
   if (row.managed?.uid !== metadata.uid && spec.managementPolicy !== "Observe") return false;
-  const tenant = await tenants.find(row.tenant_id);
+  const tenant = await owners.tenants.find(row.tenant_id);
   return tenant?.namespaces.includes(metadata.namespace ?? "") ?? false;
 };
 
-/** Whether the app itself is gone that a record is part of; an App that was only let go of leaves it behind. */
+/** Whether the app itself is gone that a record is part of; an App that only released it leaves it behind. */
 export const appIsGone =
-  ({ apps }: AppRefDeps) =>
+  ({ owners }: Pick<Platform, "owners">) =>
   async (row: { app_id: string }): Promise<boolean> =>
-    (await apps.find(row.app_id)) === null;
+    (await owners.apps.find(row.app_id)) === null;
 
 /** A resource that is of an app reaches the app's records only, and those beside it of the same app are its peers. */
-export const besideInApp = <R extends Resource<{ appRef: string }>>(
+export const inApp = <R extends Resource<{ appRef: string }>>(
   { metadata, spec }: R,
   app: AppRow,
 ): Place<R, { app_id: string }> => ({
-  owner: "app",
-  belongs: (row) => row.app_id === app._id,
+  isReachable: (row) => row.app_id === app._id,
   isPeer: (other) => other.metadata.namespace === metadata.namespace && other.spec.appRef === spec.appRef,
 });

@@ -1,68 +1,64 @@
-import type { Db } from "mongodb";
-import { apiKeyCollection, apiKeys } from "#core/storage/api-keys/api-keys.ts";
-import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { apps } from "#core/storage/apps/apps.ts";
-import { liveActivityTypeCollection } from "#core/storage/live-activities/types.ts";
-import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
-import type { Fence } from "#core/storage/settings/managed.ts";
-import { webhookCollection } from "#core/storage/webhooks/webhooks.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { appRemoval, removals } from "#core/storage/work/removals.ts";
-import type { Announce } from "./platform.ts";
-
-export type CascadeDeps = {
-  db: Db;
-  fence: Pick<Fence, "check">;
-  announce: Announce;
-  doorbell: (endpointId: string) => Promise<void>;
-};
+import type { Before, Kind } from "./kind.ts";
+import type { Cascade } from "./platform.ts";
 
 /**
- * Removes what cannot be without its owner, whoever made it; each may be repeated after a crash. Nothing of it bears an
- * epoch, so the term is asked for before every write.
+ * Removes the records of the kinds that go with their owner. Nothing of them bears an epoch, so the term is asked for before
+ * every write.
  */
-export const cascade = ({ db, fence, announce, doorbell }: CascadeDeps) => {
-  const removeFrom = async ({ spec, owner, hint, appId }: Owned, { before, tell }: Around = {}): Promise<void> => {
-    const rows = collectionOf<{ _id: string }>(db, spec);
+export const cascade = (
+  platform: Before,
+  kinds: readonly Pick<Kind, "collection" | "owner" | "goesWithOwner">[],
+): Cascade => {
+  const { db, fence, clock } = platform;
+  const owned = kinds.flatMap(({ goesWithOwner, ...kind }) =>
+    goesWithOwner ? remover(platform, kind, goesWithOwner) : [],
+  );
+  const removeOwned = async (owner: "tenant" | "app", id: string): Promise<void> => {
+    for (const { remove } of owned.filter((one) => one.owner === owner)) await remove(id);
+  };
+  return {
+    ofTenant: (tenantId) => removeOwned("tenant", tenantId),
+    /** The app's people, messages and history are removed by dispatchers, which find what is written down here. */
+    ofApp: async (appId) => {
+      await removeOwned("app", appId);
+      const app = await apps(db).find(appId);
+      if (app === null) return;
+      fence.check();
+      await removals(db).begin(appRemoval(app, clock.now()));
+    },
+  };
+};
+
+const pageSize = 500;
+
+/** Removes the records of one kind that an owner has, by pages. */
+const remover = (
+  platform: Before,
+  { collection, owner }: Pick<Kind, "collection" | "owner">,
+  { index, ...around }: NonNullable<Kind["goesWithOwner"]>,
+) => {
+  const { db, fence, announce } = platform;
+  const rows = collectionOf<{ _id: string }>(db, collection);
+  const before = around.before?.(platform);
+  const after = around.after?.(platform);
+  const remove = async (ownerId: string): Promise<void> => {
+    const isOwned = { [`${owner}_id`]: ownerId };
     for (;;) {
       const page = await rows
-        .find(owner, { projection: { _id: 1 }, hint })
+        .find(isOwned, { projection: { _id: 1 }, hint: index })
         .limit(pageSize)
         .toArray();
       const ids = page.map(({ _id }) => _id);
       if (ids.length === 0) return;
       await before?.(ids);
       fence.check();
-      await rows.deleteMany({ ...owner, _id: { $in: ids } });
-      for (const id of ids) announce(spec.name, id, appId);
-      if (tell !== undefined) await Promise.all(ids.map(tell)); // of one page
+      await rows.deleteMany({ ...isOwned, _id: { $in: ids } });
+      for (const id of ids) announce(collection.name, id, owner === "app" ? ownerId : undefined);
+      if (after !== undefined) await Promise.all(ids.map(after)); // of one page
     }
   };
-  return {
-    /** API keys of a tenant. */
-    removeKeys: (tenantId: string): Promise<void> =>
-      removeFrom(
-        { spec: apiKeyCollection, owner: { tenant_id: tenantId }, hint: "tenant" },
-        { before: async (ids) => revokedTokens(db).add(await apiKeys(db).findAll(ids), new Date()) },
-      ),
-    /**
-     * Webhooks and live activity types of an app; dispatchers drop what waits for the webhooks, and remove their history.
-     */
-    removeParts: async (appId: string): Promise<void> => {
-      const owner = { app_id: appId };
-      await removeFrom({ spec: webhookCollection, owner, hint: "app", appId }, { tell: doorbell });
-      await removeFrom({ spec: liveActivityTypeCollection, owner, hint: "name", appId });
-      const app = await apps(db).find(appId);
-      if (app === null) return;
-      fence.check();
-      await removals(db).begin(appRemoval(app, new Date()));
-    },
-  };
+  return { owner, remove };
 };
-
-/** What belongs to an owner, and the index in which it is found. */
-type Owned = { spec: CollectionSpec; owner: object; hint: string; appId?: string };
-
-/** What is done with the ids of a page before it goes, and with each afterwards. */
-type Around = { before?: (ids: readonly string[]) => Promise<void>; tell?: (id: string) => Promise<void> };
-
-const pageSize = 500;

@@ -1,29 +1,20 @@
-import type { ManagedRow, ManagedRows } from "#core/storage/settings/managed.ts";
-import type { Tenants } from "#core/storage/tenants/tenants.ts";
+import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import type { Resource } from "../kube/objects.ts";
-import { type Common } from "./platform.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
+import type { Platform } from "./platform.ts";
+import type { Place } from "./record.ts";
 
-export type HolderDeps = Pick<Common, "announce"> & { tenants: Pick<Tenants, "holding"> };
+/** The tenant that owns a resource's namespace. */
+export const tenantOf = async (
+  { owners }: Pick<Platform, "owners">,
+  { metadata: { namespace = "" } }: Resource,
+): Promise<TenantRow | undefined> => (await owners.tenants.holding([namespace]))[0];
 
-export type Made<Row extends ManagedRow> = {
-  rows: Pick<ManagedRows<Row>, "remove">;
-  collection: string;
-  id: string;
-  tenantId: string;
-};
+export const noTenant = ({ metadata }: Resource): Finding =>
+  refused("TenantNotFound", `no tenant owns the namespace ${metadata.namespace ?? ""}`);
 
-/**
- * Takes a record that was just made away when its tenant went, or lost the namespace, meanwhile. Who removes a tenant
- * looks for such records after the tenant is gone, so that one of the two sees the other.
- * @throws Error so that it is made anew.
- */
-export const requireHolder = async <Row extends ManagedRow>(
-  { tenants, announce }: HolderDeps,
-  { metadata: { namespace = "", uid } }: Resource,
-  { rows, collection, id, tenantId }: Made<Row>,
-): Promise<void> => {
-  const [holder] = await tenants.holding([namespace]);
-  if (holder?._id === tenantId) return;
-  if (await rows.remove(id, uid)) announce(collection, id);
-  throw new Error(`${collection} ${id}: the namespace changed hands while it was made`);
-};
+/** A resource in a tenant's namespace reaches the tenant's records only, and those in the tenant's namespaces are its peers. */
+export const inTenant = <R extends Resource>({ _id, namespaces }: TenantRow): Place<R, { tenant_id: string }> => ({
+  isReachable: (row) => row.tenant_id === _id,
+  isPeer: ({ metadata }) => namespaces.includes(metadata.namespace ?? ""),
+});

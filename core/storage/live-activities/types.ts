@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import type { Managed, ManagedRows } from "../settings/managed.ts";
+import type { Managed } from "../settings/managed.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 
 export type ObjectSchema = { type: "object"; properties: Record<string, Record<string, unknown>>; required?: string[] };
@@ -27,8 +27,6 @@ export const liveActivityTypeCollection: CollectionSpec = {
     { key: { "managed.uid": 1 }, name: "managed" },
   ],
 };
-
-export type LiveActivityTypes = ManagedRows<LiveActivityTypeRow> & ReturnType<typeof liveActivityTypes>;
 
 export const liveActivityTypes = (db: Db) => {
   const rows = collectionOf<LiveActivityTypeRow>(db, liveActivityTypeCollection);

@@ -1,23 +1,12 @@
 import { createHash } from "node:crypto";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 
-/** How long a replaced signing secret still signs. */
-export const overlapMs = 24 * 3_600_000;
-
 export type Hash = ApiKeyRow["hashes"][number];
 
 export const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
 
 /** Whether a text has the form of a token of ours: `hk_` and 32 bytes in base64url. */
 export const isToken = (text: string | undefined): text is string => /^hk_[A-Za-z0-9_-]{43}$/.test(text ?? "");
-
-/** Whether a text has the form of a signing secret of ours: `whsec_` and 32 bytes in base64. */
-export const isSigningSecret = (text: string | undefined): text is string =>
-  /^whsec_[A-Za-z0-9+/]{43}=$/.test(text ?? "");
-
-/** Whether a person asked, by the annotation, for a rotation that has not been made. */
-export const isRotationDue = (asked: string | undefined, rotatedFor: string | null): boolean =>
-  asked !== undefined && asked !== "" && asked !== rotatedFor;
 
 export type HashInput = {
   /** The token that is, or is about to be, in the connection Secret. */

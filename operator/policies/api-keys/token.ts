@@ -16,25 +16,25 @@ export type KeySituation = {
   now: Date;
 };
 
-/** `held`: the token in the Secret, when it may stay; `known`: hashes of the tokens that somebody has and may use. */
-export type KeyTokens = { held: string | null; known: Hash[] };
+/** `inUse`: the token in the Secret, when it may stay; `known`: hashes of the tokens that somebody has and may use. */
+export type KeyTokens = { inUse: string | null; known: Hash[] };
 
 /** What of a key's tokens goes on. What was revoked never does. */
 export const keyTokensOf = (at: KeySituation): KeyTokens => {
   const { spec, asked, isMade, row, before, now } = at;
   if (row !== null && row.revoked_at !== null) return nothing;
-  if (before.kind !== "own") return isMade ? nothing : { held: null, known: knownIn(at, "") };
+  if (before.kind !== "own") return isMade ? nothing : { inUse: null, known: knownIn(at, "") };
   const { token } = before.values;
   // one that a new key does not know may be of the tenant that the namespace was of before
   if (!isToken(token) || !(isMade || isTokenOf(row, token))) return nothing;
   const isDue = isReplacementDue({ spec, asked, rotatedFor: before.rotatedFor, token, stored: row, now });
-  return { held: isDue ? null : token, known: knownIn(at, token) };
+  return { inUse: isDue ? null : token, known: knownIn(at, token) };
 };
 
 export const isTokenOf = (row: ApiKeyRow | null, token = ""): boolean =>
   row?.hashes.some(({ hash }) => hash === hashOf(token)) ?? false;
 
-const nothing: KeyTokens = { held: null, known: [] };
+const nothing: KeyTokens = { inUse: null, known: [] };
 
 /** Nobody has the token of a first hash that this resource wrote and that is not in the Secret. */
 const knownIn = ({ row, uid }: KeySituation, inSecret: string): Hash[] => {

@@ -1,7 +1,7 @@
 import { type Finding, refused } from "../conditions.ts";
 
-/** A Tenant that claims namespaces. `holds` are those that it has by now. */
-export type Claimant = { name: string; createdAt: string; claims: readonly string[]; holds: readonly string[] };
+/** A Tenant that claims namespaces. `owns` are those that it has by now. */
+export type Claimant = { name: string; createdAt: string; claims: readonly string[]; owns: readonly string[] };
 
 /**
  * Which of its namespaces a Tenant gets: a namespace stays with the one that has it for as long as that one claims it;
@@ -20,9 +20,9 @@ export const sharesOf = (
 
 const ownerOf = (namespace: string, self: Claimant, others: readonly Claimant[]): Claimant => {
   const claimants = [self, ...others].filter(({ claims }) => claims.includes(namespace));
-  const holder = claimants.find(({ holds }) => holds.includes(namespace));
+  const owner = claimants.find(({ owns }) => owns.includes(namespace));
   const [oldest = self] = claimants.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.name, b.name));
-  return holder ?? oldest;
+  return owner ?? oldest;
 };
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

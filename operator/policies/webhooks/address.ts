@@ -1,12 +1,12 @@
 import { type AddressGuard, hostOf } from "#core/runtime/http/address-guard.ts";
 import type { Resolve } from "#core/runtime/http/resolve.ts";
-import type { Verdict } from "../../engine/reconcile.ts";
-import { refusal } from "../../records/platform.ts";
 import { type Finding, refused, waiting } from "../conditions.ts";
 
-export type AddressDeps = { guard: AddressGuard; resolve: Resolve };
+/** `retryMs`: no event says when a name leads elsewhere. */
+export type AddressProblem = { finding: Finding; retryMs?: number };
 
 const lookUpMs = 3_000; // as long as a dispatcher takes for a whole connection
+const retryMs = 30_000;
 
 /**
  * Why nothing can be sent to an address; null when something can. A name that only the operator's own ranges may have is
@@ -14,23 +14,21 @@ const lookUpMs = 3_000; // as long as a dispatcher takes for a whole connection
  * which does not answer changes nothing.
  */
 export const addressProblem = async (
-  { guard, resolve }: AddressDeps,
+  { guard, resolve }: { guard: AddressGuard; resolve: Resolve },
   { address, isTaken }: { address: string; isTaken: boolean },
   signal: AbortSignal,
-): Promise<Verdict | null> => {
+): Promise<AddressProblem | null> => {
   const url = URL.parse(address);
   const problem = url === null ? "it is no address" : guard.problemOf(url);
-  if (url === null || problem !== null) return refusal(refused("AddressRefused", `spec.url: ${problem}`));
+  if (url === null || problem !== null) return { finding: refused("AddressRefused", `spec.url: ${problem}`) };
   const problemOutside = guard.outsideProblemOf(url);
   if (problemOutside === null) return null;
   const found = await resolve(hostOf(url), AbortSignal.any([signal, AbortSignal.timeout(lookUpMs)])).catch(() => []);
-  if (found.length === 0) return isTaken ? null : askedAgain(waiting("AddressUnresolved", `spec.url: ${unresolved}`));
-  const isInside = found.every((one) => guard.mayConnect(one, url));
-  return isInside ? null : askedAgain(refused("AddressRefused", `spec.url: ${outside} ${problemOutside}`));
+  if (found.length > 0 && found.every((one) => guard.mayConnect(one, url))) return null;
+  if (found.length > 0)
+    return { finding: refused("AddressRefused", `spec.url: ${outside} ${problemOutside}`), retryMs };
+  return isTaken ? null : { finding: waiting("AddressUnresolved", `spec.url: ${unresolved}`), retryMs };
 };
-
-/** Nobody tells when a name leads elsewhere. */
-const askedAgain = (finding: Finding): Verdict => ({ ...refusal(finding), requeueAfterMs: 30_000 });
 
 const unresolved =
   "DNS does not know the name (the whole of it, without search domains), which must lead into allowed ranges";

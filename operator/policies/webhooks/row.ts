@@ -1,6 +1,7 @@
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { healthAnew, type WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
+import { noWork } from "#core/storage/work/due.ts";
 import type { Resource } from "../../kube/objects.ts";
 
 type Webhook = Resource<WebhookSpec, { enabledFor?: string }>;
@@ -53,3 +54,30 @@ export const enableAskedFor = ({ metadata }: Pick<Webhook, "metadata">): string 
 /** What was kept while the endpoint was paused has become due. */
 export const resumption = ({ spec }: Webhook, row: WebhookRow | null, now: Date): Partial<WebhookRow> =>
   row?.paused && !spec.paused ? { due_at: now } : {};
+
+/** Members that an endpoint's document begins with; later they are others' to change. */
+export const beginning = (now: Date): Partial<WebhookRow> => ({
+  ...noWork,
+  ...webhookDefaults,
+  ...healthAnew,
+  last_success_at: null,
+  last_failure_at: null,
+  created_at: now,
+});
+
+/** What of a document decides a pass: all but what dispatchers write of an endpoint while it is in use. */
+export const deciding = (row: WebhookRow): [string, unknown][] =>
+  Object.entries(row).filter(([member]) => !ofDispatchers.has(member));
+
+const ofDispatchers: ReadonlySet<string> = new Set<keyof WebhookRow>([
+  "due_at",
+  "lease",
+  "fence",
+  "due_changes",
+  "recovery",
+  "failure_count",
+  "streak_since",
+  "last_success_at",
+  "last_failure_at",
+  "updated_at",
+]);

@@ -1,70 +1,47 @@
-import type { Sealed } from "#core/runtime/process/key-ring.ts";
-import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
-import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
-import { type WebhookSpec, type WebhookStatus, webhookResource } from "#core/schema/webhooks/resource.ts";
+import { type KeyRing, KeyRingError, type Sealed } from "#core/runtime/process/key-ring.ts";
+import type { WebhookSpec, WebhookStatus } from "#core/schema/webhooks/resource.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Resource } from "../../kube/objects.ts";
-import {
-  type FoundSecret,
-  type Owner,
-  type OwnSecret,
-  retaken,
-  rotateAnnotation,
-  type Secrets,
-} from "../../kube/secrets.ts";
-import { isRotationDue, isSigningSecret, overlapMs } from "../api-keys/hashes.ts";
-import { type Finding, refused } from "../conditions.ts";
+import type { FoundSecret, OwnSecret } from "../../kube/secrets.ts";
+import { isRotationDue, retaken, rotateAnnotation } from "../own-secret.ts";
 
-export type SigningDeps = { secrets: Secrets; ring: KeyRing; newSigningSecret: () => string };
-
-type Webhook = Resource<WebhookSpec, WebhookStatus>;
-type Input = {
-  webhook: Webhook;
+export type SigningInput = {
+  webhook: Resource<WebhookSpec, WebhookStatus>;
   id: string;
   appId: string;
   row: WebhookRow | null;
   now: Date;
-  /** The Secret as it was found: it is not written when it has changed since. */
   found: FoundSecret;
 };
-type SealedSecrets = Pick<WebhookRow, "secret" | "previous_secret">;
 
-/**
- * Writes the Secret with the signing secret and gives its members of the document, or says why it cannot. The Secret is
- * written first and the document follows it, so that receivers know a new signing secret before it is used.
- */
-export const keepSigningSecret = async (
-  deps: SigningDeps,
-  input: Input,
-  signal: AbortSignal,
-): Promise<{ sealed: SealedSecrets; isWritten: boolean } | { finding: Finding }> => {
-  const { webhook, id, row, found } = input;
-  const opened = row === null ? null : open(deps.ring, id, row.secret);
-  const before = retaken(found, ({ secret }) => secret !== undefined && secret === opened);
-  if (before.kind === "foreign") return { finding: conflict(webhook) };
-  const secret = secretOf(input, { before, opened, make: deps.newSigningSecret });
-  const inUse = opened ?? (before.kind === "own" ? before.values["secret"] : undefined);
-  const isReplaced = inUse === undefined ? row !== null : inUse !== secret; // not known: the key ring lost its key
-  const isWritten = await writeSecret(deps, { webhook, before, secret, isReplaced }, signal);
-  return { sealed: sealedOf(deps.ring, { ...input, opened, secret }), isWritten };
+export type Signing = {
+  before: OwnSecret;
+  /** The signing secret that is to be in the Secret. */
+  secret: string;
+  /** Whether it takes the place of another. */
+  isReplaced: boolean;
+  /** Its members of the document. */
+  sealed: Pick<WebhookRow, "secret" | "previous_secret">;
 };
 
-/** The Webhook as the owner of its Secret. */
-export const ownerOf = (resource: Webhook): Owner => ({
-  apiVersion: resourceApiVersion,
-  kind: webhookResource.kind,
-  resource,
-});
-
-const conflict = ({ spec }: Webhook): Finding =>
-  refused("SecretConflict", `Secret ${spec.secretName} exists and is not this webhook's; it is left alone`);
+/** The signing secret of an endpoint; null when its Secret is somebody else's. `make` gives a new one. */
+export const signingOf = (keyRing: KeyRing, input: SigningInput, make: () => string): Signing | null => {
+  const { id, row, found } = input;
+  const opened = row === null ? null : open(keyRing, id, row.secret);
+  const before = retaken(found, ({ secret }) => secret !== undefined && secret === opened);
+  if (before.kind === "foreign") return null;
+  const secret = secretOf(input, { before, opened, make });
+  const inUse = opened ?? (before.kind === "own" ? before.values["secret"] : undefined);
+  const isReplaced = inUse === undefined ? row !== null : inUse !== secret; // not known: the key ring lost its key
+  return { before, secret, isReplaced, sealed: sealedOf(keyRing, { ...input, opened, secret }) };
+};
 
 /**
  * The Secret's value counts; when it is lost, the stored one is written back. That of an app which is gone signs nothing
  * for the next one: the namespace may be another tenant's by now.
  */
 const secretOf = (
-  { webhook: { metadata, status }, row, appId }: Input,
+  { webhook: { metadata, status }, row, appId }: SigningInput,
   { before, opened, make }: { before: OwnSecret; opened: string | null; make: () => string },
 ): string => {
   const current = before.kind === "own" ? before.values["secret"] : undefined;
@@ -73,26 +50,18 @@ const secretOf = (
   return isRotationDue(metadata.annotations?.[rotateAnnotation], before.rotatedFor) ? make() : current;
 };
 
-const writeSecret = async (
-  { secrets }: SigningDeps,
-  { webhook, before, secret, isReplaced }: { webhook: Webhook; before: OwnSecret; secret: string; isReplaced: boolean },
-  signal: AbortSignal,
-): Promise<boolean> => {
-  const rotatedFor = webhook.metadata.annotations?.[rotateAnnotation] ?? null;
-  const isThere =
-    before.kind === "own" && before.isOwned && before.values["secret"] === secret && before.rotatedFor === rotatedFor;
-  if (isThere) return false;
-  const content = { before, values: { secret }, rotatedFor, replaced: isReplaced ? "secret" : null };
-  await secrets.writeOwn(ownerOf(webhook), webhook.spec.secretName, content, signal);
-  return true;
-};
+/** Whether a text has the form of a signing secret of ours: `whsec_` and 32 bytes in base64. */
+const isSigningSecret = (text: string | undefined): text is string => /^whsec_[A-Za-z0-9+/]{43}=$/.test(text ?? "");
+
+/** How long a replaced signing secret still signs. */
+const overlapMs = 24 * 3_600_000;
 
 /** A changed secret makes the stored one the previous, for a day. */
 const sealedOf = (
-  ring: KeyRing,
-  { id, row, opened, secret, now }: Input & { opened: string | null; secret: string },
-): SealedSecrets => {
-  const sealed = () => ring.seal(secret, contextOf(id));
+  keyRing: KeyRing,
+  { id, row, opened, secret, now }: SigningInput & { opened: string | null; secret: string },
+): Signing["sealed"] => {
+  const sealed = () => keyRing.seal(secret, contextOf(id));
   if (row === null || opened === null) return { secret: sealed(), previous_secret: null };
   if (opened !== secret) {
     const previous = { secret: row.secret, expires_at: new Date(now.getTime() + overlapMs) };
@@ -100,16 +69,16 @@ const sealedOf = (
   }
   const isOver = row.previous_secret !== null && row.previous_secret.expires_at <= now;
   return {
-    secret: ring.isStale(row.secret) ? sealed() : row.secret,
+    secret: keyRing.isStale(row.secret) ? sealed() : row.secret,
     previous_secret: isOver ? null : row.previous_secret,
   };
 };
 
 const contextOf = (id: string): string => `webhooks/${id}/secret`;
 
-const open = (ring: KeyRing, id: string, sealed: Sealed): string | null => {
+const open = (keyRing: KeyRing, id: string, sealed: Sealed): string | null => {
   try {
-    return ring.open(sealed, contextOf(id));
+    return keyRing.open(sealed, contextOf(id));
   } catch (error) {
     if (error instanceof KeyRingError) return null; // altered, or its key is gone: the Secret's value is sealed anew
     throw error;

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { Registry } from "prom-client";
 import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
-import type { PlanSpec } from "#core/schema/plans/resource.ts";
+import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
 import { makeStores } from "../../../operator/engine/stores.ts";
+import { allKinds } from "../../../operator/kinds/all.ts";
 import type { Resource } from "../../../operator/kube/objects.ts";
 import { watchLevels } from "../../../operator/levels.ts";
 
@@ -25,8 +26,8 @@ const aStream: StreamLevel = {
 describe("the gauges of an operator", () => {
   const scrape = async (options: { plans?: Plan[]; streams?: () => Promise<StreamLevel[]> }): Promise<string> => {
     const registry = new Registry();
-    const stores = makeStores();
-    for (const plan of options.plans ?? []) stores.plans.put(plan);
+    const stores = makeStores(allKinds);
+    for (const plan of options.plans ?? []) stores.of(planResource).put(plan);
     watchLevels(registry, { stores, streams: options.streams ?? (async () => []) });
     return registry.metrics();
   };

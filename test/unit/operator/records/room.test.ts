@@ -6,8 +6,7 @@ const room = (over: Parameters<typeof aPlan>[0], others: number) => {
   const plan = aPlan({ _id: "small", webhook_endpoints: 2, ...over });
   const tenant = aTenant({ plan: plan._id });
   const ask = planRoom({
-    tenants: { find: async () => tenant },
-    plans: { find: async () => plan },
+    owners: { tenants: { find: async () => tenant }, plans: { find: async () => plan } },
     feature: "webhooks",
     things: "endpoints",
     most: ({ webhook_endpoints: most }) => most,

@@ -9,7 +9,7 @@ const hashes = (...tokens: string[]) => tokens.map((token) => ({ hash: hashOf(to
 const managed = { uid: "me" } as ApiKeyRow["managed"];
 const aRow = (tokens: string[], parts: Partial<ApiKeyRow> = {}) =>
   ({ hashes: hashes(...tokens), revoked_at: null, managed, ...parts }) as ApiKeyRow; // the members that count
-const holding = (token: string): KeySituation["before"] =>
+const inSecret = (token: string): KeySituation["before"] =>
   ({
     kind: "own",
     isOwned: true,
@@ -20,35 +20,35 @@ const holding = (token: string): KeySituation["before"] =>
 
 describe("policy: the tokens of a key", () => {
   const absent = { kind: "absent" } as const;
-  const cases: { it: string; given: Partial<KeySituation>; held?: string; known: string[] }[] = [
+  const cases: { it: string; given: Partial<KeySituation>; inUse?: string; known: string[] }[] = [
     { it: "begin with none", given: {}, known: [] },
     {
       it: "stay",
-      given: { before: holding(current), row: aRow([current, former]) },
-      held: current,
+      given: { before: inSecret(current), row: aRow([current, former]) },
+      inUse: current,
       known: [current, former],
     },
     {
       it: "lose one that never came to be in the Secret, and the one in it is followed by another",
-      given: { before: holding(current), row: aRow([lost, current]) },
+      given: { before: inSecret(current), row: aRow([lost, current]) },
       known: [current],
     },
     {
       it: "are those of the Secret when the record is altered",
-      given: { before: holding(current), row: aRow([lost]), isMade: true },
-      held: current,
+      given: { before: inSecret(current), row: aRow([lost]), isMade: true },
+      inUse: current,
       known: [],
     },
     {
       it: "are those of the Secret when the record is removed",
-      given: { before: holding(current), isMade: true },
-      held: current,
+      given: { before: inSecret(current), isMade: true },
+      inUse: current,
       known: [],
     },
-    { it: "are none of a tenant before", given: { before: holding(current) }, known: [] },
+    { it: "are none of a tenant before", given: { before: inSecret(current) }, known: [] },
     {
       it: "are none of a tenant before when the new one could not be written",
-      given: { before: holding(former), row: aRow([lost]) },
+      given: { before: inSecret(former), row: aRow([lost]) },
       known: [],
     },
     { it: "end with their Secret", given: { before: absent, row: aRow([current]), isMade: true }, known: [] },
@@ -69,25 +69,25 @@ describe("policy: the tokens of a key", () => {
     },
     {
       it: "never work again once they were revoked",
-      given: { before: holding(current), row: aRow([current, former], { revoked_at: new Date() }), isMade: true },
+      given: { before: inSecret(current), row: aRow([current, former], { revoked_at: new Date() }), isMade: true },
       known: [],
     },
     {
       it: "are replaced when somebody asks",
-      given: { before: holding(current), row: aRow([current]), asked: "1" },
+      given: { before: inSecret(current), row: aRow([current]), asked: "1" },
       known: [current],
     },
     {
       it: "are none that are not ours",
-      given: { before: holding("secret"), row: aRow([current]), isMade: true },
+      given: { before: inSecret("secret"), row: aRow([current]), isMade: true },
       known: [],
     },
   ];
-  for (const { it: name, given, held = null, known } of cases) {
+  for (const { it: name, given, inUse = null, known } of cases) {
     it(name, () => {
       const nothing = { spec: {}, asked: undefined, uid: "me", isMade: false, row: null, before: absent };
       const at: KeySituation = { ...nothing, now: new Date(), ...given };
-      expect(keyTokensOf(at)).to.deep.equal({ held, known: hashes(...known) });
+      expect(keyTokensOf(at)).to.deep.equal({ inUse, known: hashes(...known) });
     });
   }
 });

@@ -1,0 +1,37 @@
+import { Unavailable } from "#core/errors.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import type { Platform } from "./platform.ts";
+
+/** Hints to the dispatchers that there is something to do for an endpoint. */
+export type EndpointHints = {
+  /** Has a dispatcher look at an endpoint: what waits for one that is gone is dropped. Best effort. */
+  publish: (endpointId: string) => Promise<void>;
+  /** The same, also should the hint be lost. */
+  makeDue: (endpointId: string) => Promise<void>;
+};
+
+export const endpointHints = ({
+  db,
+  clock,
+  jetstream: { nats, prefix },
+}: Pick<Platform, "db" | "clock" | "jetstream">): EndpointHints => {
+  const { publish: send } = publisher(nats);
+  const { webhook } = subjects(prefix);
+  const publish = async (endpointId: string): Promise<void> => {
+    await send(webhook(endpointId), { endpoint_id: endpointId }).catch(ignoreUnavailable);
+  };
+  return {
+    publish,
+    makeDue: async (endpointId) => {
+      await webhookWork(db).wake([endpointId], clock.now());
+      await publish(endpointId);
+    },
+  };
+};
+
+/** The timer finds what no hint was published for; what is of an endpoint that is gone is forgotten with its history. */
+const ignoreUnavailable = (error: unknown): void => {
+  if (!(error instanceof Unavailable)) throw error;
+};
