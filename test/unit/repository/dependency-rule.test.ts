@@ -27,6 +27,28 @@ const forbidden = [
     file: "apiserver/planted.ts",
     imports: "@kubernetes/client-node",
   },
+  {
+    it: "a kind that imports another kind",
+    file: "operator/kinds/planted.ts",
+    imports: "./app.ts",
+  },
+  { it: "a kind that imports the program's root", file: "operator/kinds/planted.ts", imports: "../platform.ts" },
+  { it: "a record that imports a kind", file: "operator/records/planted.ts", imports: "../kinds/app.ts" },
+  { it: "a record that imports the program's root", file: "operator/records/planted.ts", imports: "../platform.ts" },
+  { it: "the engine that imports a kind", file: "operator/engine/planted.ts", imports: "../kinds/all.ts" },
+  {
+    it: "the engine that imports records, from a room inside it",
+    file: "operator/engine/leadership/planted.ts",
+    imports: "../../records/record.ts",
+  },
+  { it: "a policy that imports the engine", file: "operator/policies/planted.ts", imports: "../engine/handler.ts" },
+  {
+    it: "a policy of a noun that imports a kind",
+    file: "operator/policies/webhooks/planted.ts",
+    imports: "../../kinds/webhook.ts",
+  },
+  { it: "operator/kube that imports the engine", file: "operator/kube/planted.ts", imports: "../engine/handler.ts" },
+  { it: "a kind that imports the dispatcher", file: "operator/kinds/planted.ts", imports: "../../dispatcher/plan.ts" },
   { it: "a provider's library in the apiserver", file: "apiserver/planted.ts", imports: "nodemailer" },
 ] as const;
 
