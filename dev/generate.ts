@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { argocdFiles } from "./generators/argocd.ts";
 import { chartCrds } from "./generators/chart/crds.ts";
+import { chartKinds } from "./generators/chart/kinds.ts";
 import { chartSchema } from "./generators/chart/schema.ts";
 import { crdFiles } from "./generators/crds.ts";
 import { dashboards } from "./generators/dashboards/all.ts";
@@ -19,6 +20,7 @@ const generators: readonly (() => GeneratedFile[])[] = [
   settingsPage,
   eventsPage,
   chartCrds,
+  chartKinds,
   chartSchema,
   dashboards,
   argocdFiles,

@@ -8,7 +8,7 @@ import type { GeneratedFile } from "./generated-file.ts";
 export const crdFiles = (): GeneratedFile[] =>
   allResources.map((kind) => ({
     path: `crds/${resourceGroup}_${kind.plural}.yaml`,
-    text: `# Generated from core/schema/resources by \`make generate\`.\n${stringify(customResourceDefinition(kind), yamlOptions)}`,
+    text: `# Generated from the definitions of kinds in core/schema by \`make generate\`.\n${stringify(customResourceDefinition(kind), yamlOptions)}`,
   }));
 
 const yamlOptions = { lineWidth: 0, aliasDuplicateObjects: false };

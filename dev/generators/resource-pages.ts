@@ -9,7 +9,7 @@ export const resourcePages = (): GeneratedFile[] =>
 
 const page = (kind: ResourceDefinition): string => `# ${kind.kind}
 
-<!-- Generated from core/schema/resources by \`make generate\`. -->
+<!-- Generated from the definitions of kinds in core/schema by \`make generate\`. -->
 
 ${kind.description}
 

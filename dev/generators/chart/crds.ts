@@ -25,7 +25,7 @@ const template = (
   name: string,
   type: object,
   spec: string,
-): string => `{{- /* Generated from core/schema/resources by \`make generate\`. */}}
+): string => `{{- /* Generated from the definitions of kinds in core/schema by \`make generate\`. */}}
 {{- if .Values.crds.enabled }}
 ${stringify(type)}metadata:
   name: ${name}
