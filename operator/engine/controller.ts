@@ -3,7 +3,6 @@ import type { Log } from "#core/runtime/process/log.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import { collectionPath, resourceApi } from "../kube/api.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { KubeError } from "../kube/errors.ts";
 import type { Note, Report } from "../kube/events.ts";
 import { keyOf, type Resource } from "../kube/objects.ts";
 import { type ReflectorTiming, reflector } from "../kube/reflector.ts";
@@ -12,9 +11,11 @@ import { pause } from "../kube/watch.ts";
 import type { Handler } from "./handler.ts";
 import type { Term } from "./leadership/leader.ts";
 import type { ControllerMetrics } from "./metrics.ts";
-import { type Passes, type Result, reconcileOnce } from "./reconcile.ts";
-import { type Vanished, vanished } from "./vanished.ts";
+import { firstPriority, isNews, priorityOf } from "./priority.ts";
+import { reconcileOnce } from "./reconcile.ts";
+import { vanished } from "./vanished.ts";
 import { type Priority, type Work, type WorkQueue, workQueue } from "./work-queue.ts";
+import { workOn } from "./worker.ts";
 
 export type ControllerDeps<R extends Resource> = {
   definition: ResourceDefinition;
@@ -48,7 +49,6 @@ export type Controller = {
 };
 
 const lateMs = 100; // between looks at whether a late Lease was renewed after all, or is lost
-const passDeadlineMs = 60_000; // every call within a pass has a shorter one of its own
 
 export const controller = <R extends Resource>(deps: ControllerDeps<R>): Controller => {
   const { definition, store, metrics } = deps;
@@ -123,121 +123,3 @@ const workOff = async ({ stop, lost, isOver }: Term, { queue, work, log }: Worke
     queue.done(key);
   }
 };
-
-type WorkDeps<R extends Resource> = {
-  store: Store<R>;
-  queue: WorkQueue;
-  /** Keys of objects whose last pass failed, or asked for another. */
-  open: Set<string>;
-  gone: Vanished<R>;
-  passes: Passes<R>;
-  onEvent: (event: StoreEvent<R>) => void;
-  metrics: ControllerMetrics;
-  report: (resource: R, note: Note) => void;
-};
-
-/** One pass, and when the next is to come. */
-const workOn = <R extends Resource>(deps: WorkDeps<R>) => {
-  const { store, queue, open, passes, onEvent, metrics, report } = deps;
-  return async ({ key, priority }: Work, lost: AbortSignal): Promise<void> => {
-    open.delete(key);
-    const signal = AbortSignal.any([lost, AbortSignal.timeout(passDeadlineMs)]);
-    const isUndone = await undoGone(deps, key, signal);
-    if (!isUndone) return;
-    const resource = store.get(key);
-    if (resource === undefined) return queue.forget(key);
-    const startedAt = performance.now();
-    const result = await passes.pass(resource, signal);
-    measure(metrics, result, (performance.now() - startedAt) / 1000);
-    if (isOpen(result)) open.add(key);
-    if (result.kind === "failed") return retry(queue, key, result.error);
-    queue.forget(key);
-    if (result.kind === "again") queue.addAfter(key, result.afterMs);
-    if (result.verdict?.isChanged !== true) return;
-    onEvent({ kind: "changed", object: resource, before: resource }); // a repair need not show in any status
-    if (priority !== "resync") return;
-    metrics.repaired();
-    report(resource, repaired);
-  };
-};
-
-/**
- * Takes away what was made for objects of the key that went although they had our finalizer; false when that failed. One
- * that has to wait does not hold up the object that has its name now.
- */
-const undoGone = async <R extends Resource>(
-  { queue, open, gone, passes, onEvent }: WorkDeps<R>,
-  key: string,
-  signal: AbortSignal,
-): Promise<boolean> => {
-  for (const object of gone.of(key)) {
-    const result = await passes.undo(object, signal);
-    if (result.kind === "failed") {
-      open.add(key);
-      retry(queue, key, result.error);
-      return false;
-    }
-    if (result.kind === "again") {
-      queue.addAfter(key, result.afterMs);
-      continue;
-    }
-    gone.forget(object);
-    onEvent({ kind: "deleted", object }); // what waits for its record or name may have it now
-  }
-  return true;
-};
-
-/** The API server's own word on when to come again goes before our back-off. */
-const retry = (queue: WorkQueue, key: string, error: unknown): void => {
-  if (error instanceof KubeError && error.retryAfterMs !== null) queue.addAfter(key, error.retryAfterMs);
-  else queue.addFailed(key);
-};
-
-/** What waits for somebody else's change is decided as far as the operator goes. */
-const isOpen = (result: Result): boolean =>
-  result.kind === "failed" || (result.kind === "again" && result.verdict?.ready.status === "Unknown");
-
-/** Nothing was asked for, and yet something had to be written. */
-const repaired: Note = {
-  type: "Normal",
-  reason: "Repaired",
-  message: "what had been changed behind the resource's back was set right",
-};
-
-const measure = (metrics: ControllerMetrics, result: Result, seconds: number): void => {
-  metrics.reconciled({ result: result.kind, seconds, ...(result.kind === "failed" ? { failure: result.error } : {}) });
-  if (result.kind === "failed" || result.verdict === undefined) return;
-  if (result.verdict.ready.status === "False") metrics.refused();
-};
-
-/** None for an event that only repeats what the operator wrote itself. */
-const priorityOf = <R extends Resource>(event: StoreEvent<R>): Priority | null => {
-  switch (event.kind) {
-    case "added":
-      return firstPriority(event.object);
-    case "same":
-      return "resync";
-    case "deleted":
-      return null;
-    case "changed":
-      if (concern(event.object) === concern(event.before)) return null;
-      return event.object.metadata.deletionTimestamp === undefined ? "changed" : "deleted";
-  }
-};
-
-/** After a start everything is new to the operator, but what it has seen through before need not hurry. */
-const firstPriority = ({ metadata, status }: Resource): Priority => {
-  const { observedGeneration } = (status ?? {}) as { observedGeneration?: number }; // of the CRD's schema
-  return observedGeneration === metadata.generation ? "resync" : "new";
-};
-
-/** Whether an event is news to those that depend on the object; that it got our finalizer is not. */
-const isNews = <R extends Resource>(event: StoreEvent<R>): boolean =>
-  event.kind !== "same" && (event.kind !== "changed" || visible(event.object) !== visible(event.before));
-
-const visible = ({ metadata, status }: Resource): string =>
-  JSON.stringify([metadata.generation, metadata.deletionTimestamp, metadata.annotations, status]);
-
-/** The parts of an object that a person can change and that matter here. */
-const concern = ({ metadata }: Resource): string =>
-  JSON.stringify([metadata.generation, metadata.deletionTimestamp, metadata.annotations, metadata.finalizers]);

@@ -1,38 +1,26 @@
-import type { Clock } from "#core/domain/clock.ts";
-import { AppError, ValidationError } from "#core/errors.ts";
+import { ValidationError } from "#core/errors.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { parser } from "#core/schema/json/parser.ts";
-import type { Condition } from "#core/schema/kubernetes/common.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
-import { unavailable } from "#core/storage/mongo/connect.ts";
 import { Deposed } from "#core/storage/settings/managed.ts";
-import type { ResourceApi } from "../kube/api.ts";
 import { isConflict, isNotFound, KubeError } from "../kube/errors.ts";
 import type { Note } from "../kube/events.ts";
 import type { Resource } from "../kube/objects.ts";
-import { conditionsOf, type Finding, refused, statusPatch, waiting } from "../policies/conditions.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 import { type Handler, refusal, type Verdict } from "./handler.ts";
+import { hasFinalizer, type ObjectWriterDeps, objectWriter, statusOnError } from "./object-writer.ts";
 
 export type Result =
   | { kind: "done"; verdict?: Verdict }
   | { kind: "again"; afterMs: number; verdict?: Verdict }
   | { kind: "failed"; error: unknown };
 
-export type ReconcileDeps<R extends Resource> = {
+export type ReconcileDeps<R extends Resource> = ObjectWriterDeps<R> & {
   definition: ResourceDefinition;
   handler: Handler<R>;
-  api: ResourceApi<R>;
-  /** Called before our finalizer is written. */
-  onGuard: (resource: R) => void;
-  /** Takes note of an object that a write of ours gave back; false when it has gone since. */
-  onWritten: (resource: R) => boolean;
-  /** Reports to people, by Kubernetes Events. */
-  report: (resource: R, note: Note) => void;
-  clock: Clock;
   log: Log;
 };
 
-export const finalizer = "herald.dev/finalizer";
 const blockedRetryMs = 2_000; // a deletion that waits for others to go first
 
 /** What is done about an object. Neither rejects. */
@@ -43,10 +31,10 @@ export type Passes<R extends Resource> = {
   undo: (resource: R, signal: AbortSignal) => Promise<Result>;
 };
 
-/** The only place that turns errors into conditions. */
+/** One pass over an object: the handler's verdict becomes its status, an error its condition Synced. */
 export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>): Passes<R> => {
   const { handler, log } = deps;
-  const write = writer(deps);
+  const write = objectWriter(deps);
   const specFault = specCheck(deps.definition);
 
   const make = async (resource: R, signal: AbortSignal): Promise<Result> => {
@@ -76,7 +64,7 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>): Passe
     const { namespace, name } = resource.metadata;
     log.error({ namespace, name, err: error }, "reconcile.failed");
     if (isInvalid(error)) deps.report(resource, invalid); // its status cannot be written either
-    await write.status(resource, onError(resource, error), signal).catch(() => {}); // reported again next time
+    await write.status(resource, statusOnError(resource, error), signal).catch(() => {}); // reported again next time
   };
 
   const settled =
@@ -123,39 +111,6 @@ const invalid: Note = {
 
 const went: Finding = { status: "True", reason: "Reconciled", message: "the last reconciliation went through" };
 
-type StatusChange = { status?: Record<string, unknown>; ready?: Finding; synced: Finding };
-
-const writer = <R extends Resource>({ api, onGuard, onWritten, report, clock }: ReconcileDeps<R>) => ({
-  /** Gives the object as it is now; null when it is gone. */
-  finalizer: async (resource: R, isWanted: boolean, signal: AbortSignal): Promise<R | null> => {
-    if (hasFinalizer(resource) === isWanted) return resource;
-    if (isWanted) onGuard(resource);
-    const others = (resource.metadata.finalizers ?? []).filter((name) => name !== finalizer);
-    const written = await api.setFinalizers(resource, isWanted ? [...others, finalizer] : others, signal);
-    return !isWanted || onWritten(written) ? written : null;
-  },
-  /** Written only when something is new. Without `status` the kind's own members stay as they are. */
-  status: async (resource: R, { status, ready, synced }: StatusChange, signal: AbortSignal): Promise<void> => {
-    const before = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
-    const generation = resource.metadata.generation ?? 0;
-    const findings = { Synced: synced, ...(ready === undefined ? {} : { Ready: ready }) };
-    const conditions = conditionsOf(before.conditions ?? [], findings, { generation, now: clock.now() });
-    const after = { ...(status ?? before), observedGeneration: generation, conditions };
-    const patch = statusPatch(before, after);
-    if (patch !== null) onWritten(await api.patchStatus(resource, patch, signal));
-    if (ready !== undefined && isNews(before.conditions ?? [], ready)) report(resource, noteOf(ready));
-  },
-});
-
-const isNews = (before: readonly Condition[], { status, reason }: Finding): boolean =>
-  !before.some((old) => old.type === "Ready" && old.status === status && old.reason === reason);
-
-const noteOf = ({ status, reason, message }: Finding): Note => ({
-  type: status === "False" ? "Warning" : "Normal",
-  reason,
-  message,
-});
-
 /** The API server has checked the spec against the CRD, which may be another release's. */
 const specCheck = ({ spec }: ResourceDefinition) => {
   const parse = parser(spec, { prefix: "spec" });
@@ -168,26 +123,4 @@ const specCheck = ({ spec }: ResourceDefinition) => {
       return refusal(refused("InvalidSpec", error.message));
     }
   };
-};
-
-/** Whether an object waits for us when it is deleted. */
-export const hasFinalizer = ({ metadata }: Resource): boolean => metadata.finalizers?.includes(finalizer) ?? false;
-
-/** Ready keeps what it said of this generation; of a new one nothing is known yet. */
-const onError = (resource: Resource, error: unknown): StatusChange => {
-  const synced = findingOf(error);
-  const { conditions = [] } = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
-  const isKnown = conditions.some(
-    ({ type, observedGeneration }) => type === "Ready" && observedGeneration === (resource.metadata.generation ?? 0),
-  );
-  return isKnown ? { synced } : { synced, ready: waiting(synced.reason, synced.message) };
-};
-
-/** Messages of unknown errors stay in the log: they may quote what they failed on. */
-const findingOf = (thrown: unknown): Finding => {
-  const error = unavailable(thrown);
-  if (error instanceof AppError)
-    return refused(error.code === "HS_UNAVAILABLE" ? "Unavailable" : "Failed", error.message);
-  if (error instanceof KubeError) return refused("KubernetesError", error.message);
-  return refused("Failed", "an unexpected error, which the operator's log tells; it is tried again");
 };

@@ -1,6 +1,6 @@
 import { keyOf, type Resource } from "../kube/objects.ts";
 import type { StoreEvent } from "../kube/store.ts";
-import { hasFinalizer } from "./reconcile.ts";
+import { hasFinalizer } from "./object-writer.ts";
 
 /**
  * Objects that went although they had our finalizer, so that nobody was asked to take away what was made for them. The API

@@ -8,7 +8,7 @@ import { planResource } from "#core/schema/plans/resource.ts";
 import { controller } from "../../../../operator/engine/controller.ts";
 import type { Handler } from "../../../../operator/engine/handler.ts";
 import { controllerMetrics } from "../../../../operator/engine/metrics.ts";
-import { finalizer } from "../../../../operator/engine/reconcile.ts";
+import { finalizer } from "../../../../operator/engine/object-writer.ts";
 import type { KubeClient, KubeRequest } from "../../../../operator/kube/client.ts";
 import type { ObjectMeta, Resource } from "../../../../operator/kube/objects.ts";
 import { objectStore, type Store } from "../../../../operator/kube/store.ts";

@@ -1,0 +1,81 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { AppError } from "#core/errors.ts";
+import type { Condition } from "#core/schema/kubernetes/common.ts";
+import { unavailable } from "#core/storage/mongo/connect.ts";
+import type { ResourceApi } from "../kube/api.ts";
+import { KubeError } from "../kube/errors.ts";
+import type { Note } from "../kube/events.ts";
+import type { Resource } from "../kube/objects.ts";
+import { conditionsOf, type Finding, refused, statusPatch, waiting } from "../policies/conditions.ts";
+
+export type ObjectWriterDeps<R extends Resource> = {
+  api: ResourceApi<R>;
+  /** Called before our finalizer is written. */
+  onGuard: (resource: R) => void;
+  /** Takes note of an object that a write of ours gave back; false when it has gone since. */
+  onWritten: (resource: R) => boolean;
+  /** Reports to people, by Kubernetes Events. */
+  report: (resource: R, note: Note) => void;
+  clock: Clock;
+};
+
+export const finalizer = "herald.dev/finalizer";
+
+/** Whether an object waits for us when it is deleted. */
+export const hasFinalizer = ({ metadata }: Resource): boolean => metadata.finalizers?.includes(finalizer) ?? false;
+
+export type StatusChange = { status?: Record<string, unknown>; ready?: Finding; synced: Finding };
+
+/** Writes what the operator may write of an object: its finalizer and its status. */
+export const objectWriter = <R extends Resource>({ api, onGuard, onWritten, report, clock }: ObjectWriterDeps<R>) => ({
+  /** Gives the object as it is now; null when it is gone. */
+  finalizer: async (resource: R, isWanted: boolean, signal: AbortSignal): Promise<R | null> => {
+    if (hasFinalizer(resource) === isWanted) return resource;
+    if (isWanted) onGuard(resource);
+    const others = (resource.metadata.finalizers ?? []).filter((name) => name !== finalizer);
+    const written = await api.setFinalizers(resource, isWanted ? [...others, finalizer] : others, signal);
+    return !isWanted || onWritten(written) ? written : null;
+  },
+  /** Written only when something is new. Without `status` the kind's own members stay as they are. */
+  status: async (resource: R, { status, ready, synced }: StatusChange, signal: AbortSignal): Promise<void> => {
+    const before = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
+    const generation = resource.metadata.generation ?? 0;
+    const findings = { Synced: synced, ...(ready === undefined ? {} : { Ready: ready }) };
+    const conditions = conditionsOf(before.conditions ?? [], findings, { generation, now: clock.now() });
+    const after = { ...(status ?? before), observedGeneration: generation, conditions };
+    const patch = statusPatch(before, after);
+    if (patch !== null) onWritten(await api.patchStatus(resource, patch, signal));
+    if (ready !== undefined && isNews(before.conditions ?? [], ready)) report(resource, noteOf(ready));
+  },
+});
+
+const isNews = (before: readonly Condition[], { status, reason }: Finding): boolean =>
+  !before.some((old) => old.type === "Ready" && old.status === status && old.reason === reason);
+
+const noteOf = ({ status, reason, message }: Finding): Note => ({
+  type: status === "False" ? "Warning" : "Normal",
+  reason,
+  message,
+});
+
+/**
+ * The only place that turns errors into conditions. Ready keeps what it said of this generation; of a new one nothing is
+ * known yet.
+ */
+export const statusOnError = (resource: Resource, error: unknown): StatusChange => {
+  const synced = findingOf(error);
+  const { conditions = [] } = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
+  const isKnown = conditions.some(
+    ({ type, observedGeneration }) => type === "Ready" && observedGeneration === (resource.metadata.generation ?? 0),
+  );
+  return isKnown ? { synced } : { synced, ready: waiting(synced.reason, synced.message) };
+};
+
+/** Messages of unknown errors stay in the log: they may quote what they failed on. */
+const findingOf = (thrown: unknown): Finding => {
+  const error = unavailable(thrown);
+  if (error instanceof AppError)
+    return refused(error.code === "HS_UNAVAILABLE" ? "Unavailable" : "Failed", error.message);
+  if (error instanceof KubeError) return refused("KubernetesError", error.message);
+  return refused("Failed", "an unexpected error, which the operator's log tells; it is tried again");
+};
