@@ -20,7 +20,7 @@ import type { Platform } from "./records/platform.ts";
 /** What watching and reconciling need. */
 export type ControllersDeps = {
   client: KubeClient;
-  /** The same, for what changes something: lets nothing out when this process does not lead. */
+  /** For requests that change something: it refuses them while this process does not lead. */
   writes: KubeClient;
   /** Reports to people, by Kubernetes Events. */
   report: Report;
@@ -37,8 +37,8 @@ export type ControllersDeps = {
 };
 
 /**
- * A controller for each kind, and a watch of the Secrets. What happens to an object, to a Secret or to a record requeues the
- * resources that depend on it.
+ * A controller for each kind, and a watch of the Secrets. What happens to an object, to a Secret or to a record
+ * requeues the resources that depend on it.
  */
 export const makeControllers = (
   deps: ControllersDeps,
@@ -52,7 +52,7 @@ export const makeControllers = (
     return kindController(deps, kind, (event) => requeue(dependantsOf.of(name, event)));
   };
   const controllers = new Map(allKinds.map((kind) => [kind.definition.kind, make(kind)]));
-  // a resync of one: what another program wrote into a record is drift, or something for the status to say
+  // as a resync: what another program wrote into a record is drift, or to be reported in the status
   deps.changes.on((collection, id) => requeue(dependantsOf.ofRecord(collection, id), "resync"));
   const secrets = watchSecrets(deps, (events) => requeue(events.flatMap(dependantsOf.ofSecret)));
   return { controllers: [...controllers.values()], secrets };

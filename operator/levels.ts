@@ -6,7 +6,7 @@ import type { Resource } from "./kube/objects.ts";
 
 export type LevelsDeps = { stores: Pick<Stores, "byKind">; streams: () => Promise<StreamLevel[]> };
 
-/** Declares the gauges of an operator that runs: what is read with each scrape rather than kept. */
+/** Declares the gauges whose values are read with each scrape. */
 export const watchLevels = (registry: Registry, { stores, streams }: LevelsDeps): void => {
   watchResources(registry, stores);
   watchStreams(registry, streams);
@@ -47,7 +47,7 @@ const watchStreams = (registry: Registry, streams: () => Promise<StreamLevel[]>)
       ...options,
       registers: [],
       collect: async (): Promise<void> => {
-        made.reset(); // of streams that are gone, or while JetStream is away, nothing is said
+        made.reset(); // no series for a stream that is gone, and none while JetStream is away
         for (const level of await read().catch(() => [])) fill(made, level);
       },
     });
@@ -75,7 +75,7 @@ const watchStreams = (registry: Registry, streams: () => Promise<StreamLevel[]>)
   );
 };
 
-/** Gauges of one scrape share one reading. */
+/** The gauges of one scrape share one reading. */
 const shared = <T>(read: () => Promise<T>): (() => Promise<T>) => {
   let underWay: Promise<T> | null = null;
   return () =>

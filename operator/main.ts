@@ -34,7 +34,7 @@ const make = async () => {
   return makeParts({ config, env, mongo, nats, log, metrics, clock: systemClock, resolve: dns(), leaseTiming });
 };
 
-/** The health server answers while NATS is awaited. */
+/** The health server comes first, so that it answers while the program waits for NATS. */
 async function* all(): AsyncGenerator<Part> {
   const [jetstream, kubernetes, started] = [lateCheck(), lateCheck(), startedCheck()];
   const checks = { jetstream: jetstream.check, kubernetes: kubernetes.check, started: started.check };

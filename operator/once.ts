@@ -13,12 +13,12 @@ export type OnceDeps = {
   print: (text: string) => void;
 };
 
-/** Codes to end with: `failed` says nothing of the resources. */
+/** The process's exit codes. `failed` says nothing about the resources. */
 const codes = { ready: 0, failed: 1, notReady: 2 } as const;
 
 /**
- * Waits until the operator has had its say about every resource, and prints those that are not ready. It takes the
- * Lease as any operator does, so that it never works against one that runs.
+ * Waits until the operator has decided about every resource, and prints those that are not ready. It takes the Lease as
+ * any operator does, so that it never works against one that runs.
  */
 export const once =
   ({ engine, resources, timeoutMs, leaseMs, print }: OnceDeps) =>
@@ -42,9 +42,9 @@ export const once =
 
 const pollMs = 50;
 
-/** Returns when the condition holds or `signal` aborts. */
-const until = async (holds: () => boolean, signal: AbortSignal): Promise<void> => {
-  while (!holds() && !signal.aborted) await pause(pollMs, signal);
+/** Returns when `isSo` or when `signal` aborts. */
+const until = async (isSo: () => boolean, signal: AbortSignal): Promise<void> => {
+  while (!isSo() && !signal.aborted) await pause(pollMs, signal);
 };
 
 const whyNot = ({ isSynced, leader }: OnceDeps["engine"]): string => {
@@ -58,7 +58,7 @@ const judged = ({ byKind }: OnceDeps["resources"]): { all: number; notReady: str
   return { all: found.length, notReady: found.flatMap(({ kind, resource }) => rowOf(kind, resource)) };
 };
 
-/** A line about a resource that is not ready; of one that is, none. */
+/** The line about a resource that is not ready; none for one that is. */
 const rowOf = (kind: string, resource: Resource): string[][] => {
   const { conditions = [] } = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
   const ready = conditions.find(({ type }) => type === "Ready");

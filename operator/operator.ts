@@ -19,11 +19,11 @@ export type Operator = Part & {
   isSynced: () => boolean;
   /** Who holds the Lease, as far as is known. */
   leader: () => { isLeader: boolean; holder: string };
-  /** Whether this process leads and has had its say about every resource: none waits, none is still being tried. */
+  /** Whether this process leads and has decided about every resource: none waits, and none is to be tried again. */
   isSettled: () => boolean;
 };
 
-/** The operator: it watches always, so that it can take over at once, and writes only while it holds the Lease. */
+/** The operator. It always watches, so that it can take over at once, and writes only while it has the Lease. */
 export const operator = (deps: OperatorDeps): Operator => {
   const { controllers, secrets } = makeControllers(deps);
   const sources = [...controllers, secrets];
@@ -53,7 +53,7 @@ export const operator = (deps: OperatorDeps): Operator => {
     },
     stop: async () => {
       leading.abort(new Error("the operator is stopping"));
-      await led; // what is in hand ends, then the Lease is given back
+      await led; // what is under way ends, then the Lease is given back
       watching.abort(new Error("the operator is stopping"));
       await watches;
       deps.client.close();
@@ -63,14 +63,14 @@ export const operator = (deps: OperatorDeps): Operator => {
 
 type LeadDeps = OperatorDeps & { controllers: readonly Controller[]; onChange: LeaderDeps["onChange"] };
 
-/** Nothing is decided before everything has been seen once: what is not seen yet would look deleted. */
+/** Begins to lead after everything has been listed once: what is not listed yet would look deleted. */
 const leadWhen = async (synced: Promise<void>, deps: LeadDeps, signal: AbortSignal): Promise<void> => {
   await Promise.race([synced, aborted(signal)]);
   const { highestEpoch } = deps.terms;
   await campaign({ ...deps, ...deps.lease, highestEpoch }, (term) => lead(deps, term), signal);
 };
 
-/** One term: the documents become its own before anything is written, so that no leader from before can write them. */
+/** One term. First all documents get its epoch, so that no former leader can write them any more. */
 const lead = async (deps: LeadDeps, term: Term): Promise<void> => {
   deps.fence.enter(term);
   while (!term.stop.aborted && !(await stamped(deps, term))) await pause(deps.lease.timing.retryMs, term.stop);
@@ -90,7 +90,10 @@ const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boole
   }
 };
 
-/** As often as everything is listed anew. Documents of a later term, restored beneath this one, need a later one still. */
+/**
+ * Sweeps as often as everything is listed. Documents of a later term, e.g. from a backup, end this one: they need a
+ * later term still.
+ */
 const sweepOften = async (deps: LeadDeps, { epoch, stop }: Term, onOutdated: () => void): Promise<void> => {
   const { terms, platform, timing, log } = deps;
   for (;;) {

@@ -30,7 +30,7 @@ import { type Operator, operator } from "./operator.ts";
 import { makePlatform } from "./platform.ts";
 import { terms } from "./terms.ts";
 
-/** What of the operator's configuration its parts use; config/operator.ts describes each. */
+/** The settings that the parts use; config/operator.ts describes each. */
 export type Settings = {
   natsPrefix: string;
   natsReplicas: number;
@@ -50,7 +50,7 @@ export type Settings = {
 
 export type PartsDeps = {
   config: Readonly<Settings>;
-  /** Says where the Kubernetes API is. */
+  /** The variables that say where the Kubernetes API is. */
   env: NodeJS.ProcessEnv;
   mongo: Mongo;
   nats: Nats;
@@ -67,7 +67,7 @@ export const parts = (deps: PartsDeps): Part[] => {
   return [health(deps, checks), stores, announced, engine];
 };
 
-/** `checks` tell whether JetStream answers, and whether all resources have been listed. */
+/** `checks` say whether JetStream answers, and whether all resources have been listed. */
 export type OperatorParts = {
   stores: Part;
   announced: Part;
@@ -76,7 +76,7 @@ export type OperatorParts = {
   checks: Record<"jetstream" | "kubernetes", Check>;
 };
 
-/** Answers from the first moment on. */
+/** The health server. It starts before everything else. */
 export const health = (
   { config, mongo, metrics }: Pick<PartsDeps, "config" | "mongo" | "metrics">,
   { jetstream, kubernetes, ...more }: OperatorParts["checks"] & { started?: Check },
@@ -147,7 +147,7 @@ const clientOf = ({ env, metrics }: PartsDeps): KubeClient => {
   const kubernetes = connection(env);
   const { host } = kubernetes.server;
   for (const labels of combinations({ method: ["GET", "POST", "PUT", "PATCH", "DELETE"], code: failures }))
-    metrics.apiRequests.inc({ ...labels, host }, 0); // as counterFromZero has it
+    metrics.apiRequests.inc({ ...labels, host }, 0); // Prometheus sees no increase of a counter that begins with its first event
   return kubeClient({
     connection: kubernetes,
     onAnswer: (method, code) => metrics.apiRequests.inc({ method, host, code: code === 0 ? "<error>" : String(code) }),

@@ -5,15 +5,15 @@ import { type Managed, type ManagedRow, orphans, stampEpoch } from "#core/storag
 import { allKinds } from "./kinds/all.ts";
 import type { Announce } from "./records/platform.ts";
 
-/** What a term does to the documents as a whole (docs/decisions/0051). */
+/** What a leader's term does to all managed documents (docs/decisions/0051). */
 export type Terms = {
-  /** The highest epoch that a document bears; 0 when there is none. */
+  /** The highest epoch of any document; 0 when there is none. */
   highestEpoch: () => Promise<number>;
-  /** Makes every managed document one of this term. */
+  /** Gives every managed document the epoch of this term. */
   stamp: (epoch: number) => Promise<void>;
   /**
-   * Undoes what a deposed leader wrote for a resource that is gone: removes what it inserted, releases what it took over.
-   * Logs other documents without a resource.
+   * Undoes what a deposed leader wrote for a resource that is gone: removes what it inserted, releases what it took
+   * over. Logs other documents without a resource.
    */
   sweep: (epoch: number, isKnown: (uid: string) => boolean) => Promise<void>;
 };
@@ -21,7 +21,7 @@ export type Terms = {
 const each = <T>(act: (spec: CollectionSpec) => Promise<T>): Promise<T[]> =>
   Promise.all(allKinds.map(({ collection }) => act(collection)));
 
-/** What became of a document; null when it is no longer as it was found. */
+/** Undoes what made a document managed, and says how; null when the document has changed since it was found. */
 const undo = async (
   rows: Collection<ManagedRow>,
   mine: Filter<ManagedRow>,

@@ -24,7 +24,7 @@ export type ControllerDeps<R extends Resource> = {
   /** Called with everything that happens to the kind's objects, so that those which depend on them are requeued. */
   onEvent: (event: StoreEvent<R>) => void;
   client: KubeClient;
-  /** The same, for what changes something: lets nothing out when this process does not lead. */
+  /** For requests that change something: it refuses them while this process does not lead. */
   writes: KubeClient;
   /** Reports to people, by Kubernetes Events. */
   report: Report;
@@ -37,18 +37,18 @@ export type ControllerDeps<R extends Resource> = {
   metrics: ControllerMetrics;
 };
 
-/** One kind: its store kept up to date by `watch`, its queue worked off by `lead` while this process is the leader. */
+/** The controller of one kind: `watch` keeps its store up to date, `lead` works through its queue for a term. */
 export type Controller = {
   watch: (signal: AbortSignal) => Promise<void>;
   synced: Promise<void>;
   lead: (term: Term) => Promise<void>;
   /** Has an object looked at again. */
   requeue: (key: string, priority: Priority) => void;
-  /** Whether this process leads, nothing waits, and no object is one whose last pass failed or asked for another. */
+  /** Whether this process leads, no object waits, and every object's last pass succeeded and asked for no other. */
   isSettled: () => boolean;
 };
 
-const lateMs = 100; // between looks at whether a late Lease was renewed after all, or is lost
+const lateMs = 100; // after so long it is looked again whether a late Lease was renewed, or is lost
 
 export const controller = <R extends Resource>(deps: ControllerDeps<R>): Controller => {
   const { definition, store, metrics } = deps;
@@ -66,9 +66,10 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
       if (isNews(event)) deps.onEvent(event);
     }
   };
-  /** A write of ours requeues those that depend on the object, not itself: it would have failed on another's change. */
+  /** A write of ours requeues those that depend on the object: had another changed it, the write would have failed. */
   const onWritten = (resource: R): boolean => {
-    if (store.get(keyOf(resource))?.metadata.uid !== resource.metadata.uid) return false; // gone by now: it must not come back
+    // it was deleted meanwhile, and must not come back
+    if (store.get(keyOf(resource))?.metadata.uid !== resource.metadata.uid) return false;
     store.put(resource).filter(isNews).forEach(deps.onEvent);
     return true;
   };
@@ -93,7 +94,7 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
   const work = workOn<R>({ ...deps, queue, open, gone, passes, report });
 
   const lead = async (term: Term): Promise<void> => {
-    queue.open(); // until now it took nothing: what hurries must not wait behind what was once seen to happen
+    queue.open(); // it took nothing before the term, so that a change does not wait behind what a former list showed
     for (const object of store.all()) queue.add(keyOf(object), firstPriority(object));
     for (const object of gone.all()) queue.add(keyOf(object), "deleted");
     isLed = true;
@@ -114,11 +115,11 @@ const isIdle = ({ size, running }: WorkQueue): boolean => size() === 0 && [...ru
 
 type WorkerDeps = { queue: WorkQueue; work: (next: Work, lost: AbortSignal) => Promise<void>; log: Log };
 
-/** Takes one key after another for as long as the term lasts, and none while the Lease is late. */
+/** Works on one key after another for as long as the term lasts, and on none while the renewal of the Lease is late. */
 const workOff = async ({ stop, lost, isOver }: Term, { queue, work, log }: WorkerDeps): Promise<void> => {
   for (let next = await queue.next(stop); next !== null; next = await queue.next(stop)) {
     const { key } = next;
-    while (isOver() && !stop.aborted) await pause(lateMs, stop); // each pass would only fail at the fence
+    while (isOver() && !stop.aborted) await pause(lateMs, stop); // the fence would refuse each pass
     await work(next, lost).catch((error: unknown) => log.error({ key, err: error }, "worker.failed"));
     queue.done(key);
   }

@@ -20,7 +20,7 @@ export type Handler<R extends Resource> = {
 };
 
 /**
- * A verdict that leaves everything as it is. It has a time when no event will tell the operator that the reason is gone.
+ * A verdict that leaves everything as it is. It needs a time to look again when no event says that the reason is gone.
  */
 export const refusal = (ready: Finding, requeueAfterMs?: number): Verdict => ({
   ready,

@@ -15,7 +15,7 @@ export type Link = {
   when: "always" | "deleted";
 };
 
-/** A link from the kind that is so defined. */
+/** Makes a link from the kind that is defined so. */
 export const link = <D extends ResourceDefinition>(
   { kind }: D,
   index: string,
@@ -28,7 +28,7 @@ export const link = <D extends ResourceDefinition>(
   when,
 });
 
-/** What of a kind decides who is requeued. */
+/** The part of a kind that decides who is requeued. */
 export type Linked<R extends Claimant = Claimant> = {
   definition: ResourceDefinition;
   /** Name of the collection of its records. */
@@ -38,11 +38,14 @@ export type Linked<R extends Claimant = Claimant> = {
   indexes?: Indexes<R>;
   /** Names of the Secrets beside a resource on which it depends. */
   secrets?: (resource: R) => readonly string[];
-  /** Whether its status says what other programs write into its record. */
+  /** Whether its status reports what other programs write into its record, so that their announcements requeue it. */
   isRecordReported?: boolean;
 };
 
-/** A kind's own indexes, and those by which every resource is found: by the record that it names, and by its Secrets. */
+/**
+ * A kind's own indexes, and those that every kind has: `external`, the record that a resource names, `secret` and
+ * `record`.
+ */
 export const indexesOf = <R extends Claimant>(kind: Linked<R>): Indexes<R> => {
   const { definition, secrets, isRecordReported } = kind;
   const isNamed = ({ spec }: R): boolean => spec.externalName !== undefined || definition.idKind === null;
@@ -54,7 +57,7 @@ export const indexesOf = <R extends Claimant>(kind: Linked<R>): Indexes<R> => {
   };
 };
 
-/** Key of another object in the same namespace. */
+/** The key of another object in the same namespace. */
 export const beside = ({ metadata }: KubeObject, name: string): string => keyFrom(metadata.namespace, name);
 
 /** The namespace of an object, as values of an index. */
@@ -65,8 +68,8 @@ export const namespaceOf = ({ metadata: { namespace } }: KubeObject): string[] =
 export type Dependant = { kind: string; key: string };
 
 /**
- * Which resources depend on an object to which something happened. A dependant reads what it needs itself: to requeue one
- * too many costs a pass that writes nothing.
+ * Which resources depend on an object to which something happened. A dependant reads what it needs itself: to requeue
+ * one too many costs a pass that writes nothing.
  */
 export const dependants = (kinds: readonly Linked[], { byKind }: Pick<Stores, "byKind">) => {
   const by = (kind: string, index: string, values: Iterable<string>): Dependant[] => {
@@ -94,7 +97,7 @@ export const dependants = (kinds: readonly Linked[], { byKind }: Pick<Stores, "b
   };
 };
 
-/** Resources that are after the same record or name: when one goes, or releases it, the next takes over. */
+/** Resources that ask for the same record or name: when one is deleted, or releases it, the next takes it. */
 const rivals = (objects: readonly Claimant[], store: Store<Claimant> | undefined): string[] => {
   const ids = objects.flatMap(({ status, spec }) => [status?.id ?? [], spec.externalName ?? []].flat());
   const found = [

@@ -12,7 +12,7 @@ export type ObjectWriterDeps<R extends Resource> = {
   api: ResourceApi<R>;
   /** Called before our finalizer is written. */
   onGuard: (resource: R) => void;
-  /** Takes note of an object that a write of ours gave back; false when it has gone since. */
+  /** Called with an object as a write of ours gave it back; false when it was deleted since. */
   onWritten: (resource: R) => boolean;
   /** Reports to people, by Kubernetes Events. */
   report: (resource: R, note: Note) => void;
@@ -21,14 +21,14 @@ export type ObjectWriterDeps<R extends Resource> = {
 
 export const finalizer = "herald.dev/finalizer";
 
-/** Whether an object waits for us when it is deleted. */
+/** Whether Kubernetes waits for the operator before it deletes the object. */
 export const hasFinalizer = ({ metadata }: Resource): boolean => metadata.finalizers?.includes(finalizer) ?? false;
 
 export type StatusChange = { status?: Record<string, unknown>; ready?: Finding; synced: Finding };
 
 /** Writes what the operator may write of an object: its finalizer and its status. */
 export const objectWriter = <R extends Resource>({ api, onGuard, onWritten, report, clock }: ObjectWriterDeps<R>) => ({
-  /** Gives the object as it is now; null when it is gone. */
+  /** Sets or removes our finalizer, and gives the object as it is now; null when it is gone. */
   finalizer: async (resource: R, isWanted: boolean, signal: AbortSignal): Promise<R | null> => {
     if (hasFinalizer(resource) === isWanted) return resource;
     if (isWanted) onGuard(resource);
@@ -36,7 +36,7 @@ export const objectWriter = <R extends Resource>({ api, onGuard, onWritten, repo
     const written = await api.setFinalizers(resource, isWanted ? [...others, finalizer] : others, signal);
     return !isWanted || onWritten(written) ? written : null;
   },
-  /** Written only when something is new. Without `status` the kind's own members stay as they are. */
+  /** Writes the status when something in it is new. Without `status` the kind's own members stay as they are. */
   status: async (resource: R, { status, ready, synced }: StatusChange, signal: AbortSignal): Promise<void> => {
     const before = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
     const generation = resource.metadata.generation ?? 0;
@@ -59,8 +59,8 @@ const noteOf = ({ status, reason, message }: Finding): Note => ({
 });
 
 /**
- * The only place that turns errors into conditions. Ready keeps what it said of this generation; of a new one nothing is
- * known yet.
+ * The only place that turns errors into conditions. Ready keeps what it said of this generation; of a new one nothing
+ * is known yet.
  */
 export const statusOnError = (resource: Resource, error: unknown): StatusChange => {
   const synced = findingOf(error);
@@ -71,7 +71,7 @@ export const statusOnError = (resource: Resource, error: unknown): StatusChange 
   return isKnown ? { synced } : { synced, ready: waiting(synced.reason, synced.message) };
 };
 
-/** Messages of unknown errors stay in the log: they may quote what they failed on. */
+/** Messages of unknown errors appear in the log only, because they may quote secrets. */
 const findingOf = (thrown: unknown): Finding => {
   const error = unavailable(thrown);
   if (error instanceof AppError)

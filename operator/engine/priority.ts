@@ -2,7 +2,7 @@ import type { Resource } from "../kube/objects.ts";
 import type { StoreEvent } from "../kube/store.ts";
 import type { Priority } from "./work-queue.ts";
 
-/** None for an event that only repeats what the operator wrote itself. */
+/** The priority of an event; null for one that only repeats what the operator wrote itself. */
 export const priorityOf = <R extends Resource>(event: StoreEvent<R>): Priority | null => {
   switch (event.kind) {
     case "added":
@@ -17,19 +17,19 @@ export const priorityOf = <R extends Resource>(event: StoreEvent<R>): Priority |
   }
 };
 
-/** After a start everything is new to the operator, but what it has seen through before need not hurry. */
+/** After a start every object is new to the operator, but one whose newest generation was reconciled need not hurry. */
 export const firstPriority = ({ metadata, status }: Resource): Priority => {
   const { observedGeneration } = (status ?? {}) as { observedGeneration?: number }; // of the CRD's schema
   return observedGeneration === metadata.generation ? "resync" : "new";
 };
 
-/** Whether an event is news to those that depend on the object; that it got our finalizer is not. */
+/** Whether an event matters to those that depend on the object; a new finalizer does not. */
 export const isNews = <R extends Resource>(event: StoreEvent<R>): boolean =>
   event.kind !== "same" && (event.kind !== "changed" || visible(event.object) !== visible(event.before));
 
 const visible = ({ metadata, status }: Resource): string =>
   JSON.stringify([metadata.generation, metadata.deletionTimestamp, metadata.annotations, status]);
 
-/** The parts of an object that a person can change and that matter here. */
+/** The parts of an object whose change needs a pass. */
 const concern = ({ metadata }: Resource): string =>
   JSON.stringify([metadata.generation, metadata.deletionTimestamp, metadata.annotations, metadata.finalizers]);

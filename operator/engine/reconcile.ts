@@ -23,11 +23,11 @@ export type ReconcileDeps<R extends Resource> = ObjectWriterDeps<R> & {
 
 const blockedRetryMs = 2_000; // a deletion that waits for others to go first
 
-/** What is done about an object. Neither rejects. */
+/** What is done about an object. Neither call rejects: an error is a result. */
 export type Passes<R extends Resource> = {
   /** One pass over one object. */
   pass: (resource: R, signal: AbortSignal) => Promise<Result>;
-  /** Takes away what was made for an object that went although it had our finalizer; of one that is still there, nothing. */
+  /** Removes what was made for an object that was deleted in spite of our finalizer; nothing when it is still there. */
   undo: (resource: R, signal: AbortSignal) => Promise<Result>;
 };
 
@@ -39,7 +39,7 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>): Passe
 
   const make = async (resource: R, signal: AbortSignal): Promise<Result> => {
     const current = await write.finalizer(resource, true, signal);
-    if (current === null) return { kind: "done" }; // it went meanwhile: nothing is to be made for it
+    if (current === null) return { kind: "done" }; // it was deleted meanwhile: nothing is to be made for it
     const verdict = specFault(current) ?? (await handler.reconcile(current, signal));
     const { status, ready } = verdict;
     await write.status(current, { ready, synced: went, ...(status && { status }) }, signal);
@@ -97,10 +97,10 @@ const undoing =
     return { kind: "done" };
   };
 
-/** Somebody, or the next leader, wrote or removed an object since it was read: no fault, and it is read anew. */
+/** Whether somebody, or the next leader, changed an object since it was read. That is no fault: it is read again. */
 const isRace = (error: unknown): boolean => isConflict(error) || isNotFound(error) || error instanceof Deposed;
 
-/** Stored before the API server had a rule that it breaks: whatever is written of it is refused. */
+/** Whether the API server refuses every write of an object, because it breaks a rule that is newer than the object. */
 const isInvalid = (error: unknown): boolean => error instanceof KubeError && error.status === 422;
 
 const invalid: Note = {
@@ -111,7 +111,7 @@ const invalid: Note = {
 
 const went: Finding = { status: "True", reason: "Reconciled", message: "the last reconciliation went through" };
 
-/** The API server has checked the spec against the CRD, which may be another release's. */
+/** Checks the spec again: the API server checked it against a CRD that may be another release's. */
 const specCheck = ({ spec }: ResourceDefinition) => {
   const parse = parser(spec, { prefix: "spec" });
   return (resource: Resource): Verdict | null => {

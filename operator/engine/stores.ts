@@ -28,7 +28,8 @@ export const makeStores = (
     return store;
   };
   return {
-    of: <D extends ResourceDefinition>({ kind }: D) => ofKind(kind) as unknown as Store<ResourceOf<D>>, // sound: it has objects of this kind alone
+    // sound: it has objects of this kind alone
+    of: <D extends ResourceDefinition>({ kind }: D) => ofKind(kind) as unknown as Store<ResourceOf<D>>,
     ofKind,
     byKind,
     secrets: objectStore(),

@@ -6,17 +6,17 @@ export const priorities = ["new", "changed", "deleted", "again", "resync"] as co
 export type Priority = (typeof priorities)[number];
 
 /**
- * Keys that wait to be worked on. A key waits once, whatever is added; it is never worked on twice at a time: what is
- * added meanwhile waits until `done`. While it is closed, as it is at first, it takes nothing.
+ * Keys that wait to be worked on. A key waits once, however often it is added. No key is worked on twice at a time:
+ * when it is added meanwhile it waits until `done`. A closed queue takes nothing; it is closed at first.
  */
 export type WorkQueue = {
   open: () => void;
   /** Forgets everything that waits, and all timers. */
   close: () => void;
   add: (key: string, priority: Priority) => void;
-  /** Adds later, unless it is to come sooner already. */
+  /** Adds a key after a delay, unless it is to be added sooner already. */
   addAfter: (key: string, delayMs: number) => void;
-  /** Adds after the key's own back-off, which doubles with each call until `forget`. */
+  /** Adds a key after its own back-off, which doubles with each call until `forget`. */
   addFailed: (key: string) => void;
   forget: (key: string) => void;
   /** The next key and its priority, or null when `signal` aborts first. */
@@ -160,7 +160,7 @@ const notified = (idle: Set<() => void>, signal: AbortSignal): Promise<void> => 
   return promise;
 };
 
-/** One timer a key; the sooner wins. */
+/** One timer for each key; of two the sooner counts. */
 const delayed = (fire: (key: string) => void) => {
   const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>();
   const cancel = (key: string): void => {

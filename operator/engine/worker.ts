@@ -21,7 +21,7 @@ export type WorkDeps<R extends Resource> = {
 
 const passDeadlineMs = 60_000; // every call within a pass has a shorter one of its own
 
-/** One pass, and when the next is to come. */
+/** Makes one pass over an object, and says when the next one is due. */
 export const workOn = <R extends Resource>(deps: WorkDeps<R>) => {
   const { store, queue, open, passes, onEvent, metrics, report } = deps;
   return async ({ key, priority }: Work, lost: AbortSignal): Promise<void> => {
@@ -39,7 +39,8 @@ export const workOn = <R extends Resource>(deps: WorkDeps<R>) => {
     queue.forget(key);
     if (result.kind === "again") queue.addAfter(key, result.afterMs);
     if (result.verdict?.isChanged !== true) return;
-    onEvent({ kind: "changed", object: resource, before: resource }); // a repair need not show in any status
+    // dependants may need what was repaired, and no status shows it
+    onEvent({ kind: "changed", object: resource, before: resource });
     if (priority !== "resync") return;
     metrics.repaired();
     report(resource, repaired);
@@ -47,8 +48,8 @@ export const workOn = <R extends Resource>(deps: WorkDeps<R>) => {
 };
 
 /**
- * Takes away what was made for objects of the key that went although they had our finalizer; false when that failed. One
- * that has to wait does not hold up the object that has its name now.
+ * Removes what was made for objects of the key that were deleted in spite of our finalizer; false when that failed.
+ * While one of them has to wait, the object that has its name now is worked on.
  */
 const undoGone = async <R extends Resource>(
   { queue, open, gone, passes, onEvent }: WorkDeps<R>,
@@ -67,22 +68,22 @@ const undoGone = async <R extends Resource>(
       continue;
     }
     gone.forget(object);
-    onEvent({ kind: "deleted", object }); // what waits for its record or name may have it now
+    onEvent({ kind: "deleted", object }); // who waits for its record or name may take it now
   }
   return true;
 };
 
-/** The API server's own word on when to come again goes before our back-off. */
+/** When the API server says when to come again, that counts, and not our back-off. */
 const retry = (queue: WorkQueue, key: string, error: unknown): void => {
   if (error instanceof KubeError && error.retryAfterMs !== null) queue.addAfter(key, error.retryAfterMs);
   else queue.addFailed(key);
 };
 
-/** What waits for somebody else's change is decided as far as the operator goes. */
+/** Whether the operator has more to do: an object that waits for a person's change is decided. */
 const isOpen = (result: Result): boolean =>
   result.kind === "failed" || (result.kind === "again" && result.verdict?.ready.status === "Unknown");
 
-/** Nothing was asked for, and yet something had to be written. */
+/** Nothing had changed in the resource, and yet something had to be written. */
 const repaired: Note = {
   type: "Normal",
   reason: "Repaired",

@@ -10,5 +10,5 @@ import { webhook } from "./webhook.ts";
 /** Every kind, owners before what they own. */
 export const allKinds: readonly Kind[] = [plan, tenant, app, apiKey, webhook, liveActivityType];
 
-/** What each is besides what the operator does with it. */
+/** The definition of each: CRDs, pages, the chart's roles and Argo CD's health checks follow from it. */
 export const allResources: readonly ResourceDefinition[] = allKinds.map(({ definition }) => definition);

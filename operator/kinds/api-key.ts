@@ -22,7 +22,7 @@ import { ownSecret } from "../records/own-secret.ts";
 import type { MayWrite, Wanted } from "../records/record-deps.ts";
 import { inTenant, noTenant, tenantOf } from "../records/tenant-ref.ts";
 
-/** `tenantId` is written when everything else is: the Secret's token is this tenant's. */
+/** `tenantId` is written last: it says that the Secret's token is this tenant's. */
 type ApiKey = Resource<ApiKeySpec, { id?: string; tenantId?: string }>;
 type Deps = Tools<ApiKey, ApiKeyRow>;
 
@@ -34,8 +34,8 @@ const connectionSecret = ownSecret<ApiKey>(apiKeyResource, {
 
 /**
  * ApiKey: a document with the hashes of its tokens, and the connection Secret, which alone holds the token. A new
- * token's hash is valid before its Secret is written, and those that it replaces end after it; when a crash comes between,
- * the next pass makes another token and drops the hash that nobody knows the token of.
+ * token's hash is stored before the Secret is written, and the hashes that it replaces end afterwards. After a crash in
+ * between the next pass makes another token and drops the hash whose token nobody knows.
  */
 export const apiKey = defineKind<ApiKey, ApiKeyRow>({
   definition: apiKeyResource,
@@ -111,7 +111,7 @@ const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Ver
 
 type WantedKey = Wanted<ApiKeyRow> & { set: Pick<ApiKeyRow, "hashes"> & { rotated_at: Date } };
 
-/** The token that is to be in the Secret, and the record until it is, and from then on. */
+/** The token that is to be in the Secret, and the record before (`first`) and after (`last`) the Secret is written. */
 const wantedOf = (
   { randomBytes }: Deps,
   { key, tenant, stand: { row }, members }: Input,
@@ -145,7 +145,7 @@ const writeSecret = (
   return connectionSecret.write(secrets, key, { before, values, isAsWanted, isReplaced }, signal);
 };
 
-/** Ends what the token in the Secret replaced. */
+/** Ends the tokens that the one in the Secret replaced, now that it is there. */
 const endFormer = async ({ record }: Deps, key: ApiKey, tenant: TenantRow, wanted: WantedKey): Promise<void> => {
   const stand = await record.look(key, inTenant(tenant));
   const result = stand.kind === "write" && stand.row !== null ? await record.keep(key, stand, wanted) : null;
@@ -162,7 +162,7 @@ const membersOf = ({ metadata, spec }: ApiKey, tenant: TenantRow, appIds: string
   revoked_at: null,
 });
 
-/** An observed key's Secret is not ours. */
+/** The operator does not write an observed key's Secret, so its token is no tenant's that we know of. */
 const madeFor = ({ spec }: ApiKey, { tenant_id }: ApiKeyRow): { tenantId?: string } =>
   spec.managementPolicy === "Observe" ? {} : { tenantId: tenant_id };
 

@@ -33,7 +33,7 @@ export const app = defineKind<App, AppRow>({
   indexes: { name: (resource) => [nameIn(resource.metadata.namespace, resource)], namespace: namespaceOf },
   links: [
     link(tenantResource, "namespace", ({ spec }) => spec.namespaces),
-    link(appResource, "namespace", namespaceOf, "deleted"), // for a name, or for a place in the plan
+    link(appResource, "namespace", namespaceOf, "deleted"), // those that wait for its name, or for room in the plan
   ],
   readsSecrets: ({ spec }) => secretNamesOf(spec),
   inputs: (tools) => (resource) =>
@@ -86,7 +86,7 @@ const noRoom =
     return refused("PlanLimitReached", `the plan ${tenant.plan} has room for ${limit} apps`);
   };
 
-/** What is unique of an app, with a namespace of its tenant. */
+/** The app's name, which is unique in the tenant, as each of the tenant's namespaces has it in the index `name`. */
 const nameIn = (namespace: string | undefined, { metadata, spec }: App): string =>
   `${namespace}/${spec.displayName ?? metadata.name}`;
 

@@ -66,7 +66,7 @@ const handler = (deps: Deps): Handler<ActivityType> => {
   };
 };
 
-/** What no rule of the CRD can say: it does not see the values of an enum. */
+/** Checks what no rule of the CRD can: CEL does not see the values of an enum. */
 const badSchema = ({ spec: { contentStateSchema, attributesSchema } }: ActivityType): Finding | null => {
   const [problem] = [
     ...contradictions(contentStateSchema, "spec.contentStateSchema"),
@@ -75,7 +75,7 @@ const badSchema = ({ spec: { contentStateSchema, attributesSchema } }: ActivityT
   return problem === undefined ? null : refused("SchemaInvalid", `${problem.field}: ${problem.message}`);
 };
 
-/** What is unique of a type. */
+/** The type's name, which is unique in its app. */
 const nameOf = ({ metadata, spec }: ActivityType): string => `${metadata.namespace}/${spec.appRef}/${spec.name}`;
 
 const membersOf = ({ spec }: ActivityType, app: AppRow): Partial<LiveActivityTypeRow> => ({

@@ -36,7 +36,8 @@ const handler = (deps: Deps): Handler<Plan> => {
       const problem = record.problem(resource, stand, { set });
       if (problem !== null) return problem;
       const name = record.idOf(resource);
-      const streamed = await streams.ensure(name, set.backlog_per_tenant); // before the document: no tenant is on a plan without a stream
+      // before the document, so that no tenant is on a plan without a stream
+      const streamed = await streams.ensure(name, set.backlog_per_tenant);
       const result = await record.keep(resource, stand, { set, begin: {} });
       if ("verdict" in result) return result.verdict;
       const verdict = record.kept(resource, result, statusOf(deps, name));
@@ -54,7 +55,7 @@ const handler = (deps: Deps): Handler<Plan> => {
 
 const drainMs = 5_000;
 
-/** More hints of a tenant wait than the plan allows now: none is dropped, and the limit follows as they become fewer. */
+/** More hints of a tenant wait than the plan allows now. None is dropped: the limit is lowered as they become fewer. */
 const draining = (verdict: Verdict): Verdict => ({
   ...verdict,
   ready: { ...verdict.ready, message: `${verdict.ready.message}; its backlog limit is lowered as what waits is done` },

@@ -13,7 +13,7 @@ import { defineKind, type Tools } from "../records/kind.ts";
 type Tenant = Resource<TenantSpec, { id?: string }>;
 type Deps = Tools<Tenant, TenantRow>;
 
-/** Tenant: a document with the namespaces that are really its own. None is made for one that asks for another's. */
+/** Tenant: a document with the namespaces that it owns. None is made for a Tenant that asks for another's namespace. */
 export const tenant = defineKind<Tenant, TenantRow>({
   definition: tenantResource,
   what: "tenant",
@@ -66,7 +66,7 @@ const handler = (deps: Deps): Handler<Tenant> => {
 
 const retryMs = 5_000; // no event says that a record released a namespace
 
-/** Removes what goes with a tenant; says so when something does not. */
+/** Removes what goes with a tenant; a tenant that has apps stays. */
 const empty = async ({ owners, cascade }: Deps, id: string): Promise<Finding | null> => {
   const names = (await owners.apps.ofTenant(id, 5)).map(({ name }) => name);
   if (names.length > 0) return refused("InUse", `the tenant has apps: ${names.join(", ")}`);
@@ -74,14 +74,14 @@ const empty = async ({ owners, cascade }: Deps, id: string): Promise<Finding | n
   return null;
 };
 
-/** What was being made while the tenant went: `requireTenant` may not have seen that it is gone. */
+/** Removes what was made while the tenant was removed: `requireTenant` may not have seen that it is gone. */
 const removeLate = async ({ owners, cascade }: Deps, id: string): Promise<void> => {
   await cascade.ofTenant(id);
   const isLate = (await owners.apps.ofTenant(id, 1)).length > 0;
   if (isLate) throw new Error(`tenants ${id}: an app was made while it was removed`);
 };
 
-/** Who claims the tenant's namespaces, in Kubernetes and in the documents. */
+/** Which of its namespaces the tenant gets; others may claim them in Kubernetes, or own them in the documents. */
 const shares = async ({ owners, store }: Deps, resource: Tenant): Promise<ReturnType<typeof sharesOf>> => {
   const rows = await owners.tenants.holding(resource.spec.namespaces);
   const claims = resource.spec.namespaces.flatMap((namespace) => store.by("namespace", namespace));
@@ -99,7 +99,7 @@ const shares = async ({ owners, store }: Deps, resource: Tenant): Promise<Return
   return sharesOf(claimant(resource), [...[...rivals.values()].map(claimant), ...rows.filter(isKept).map(asOwner)]);
 };
 
-/** A tenant that no resource can be asked to give a namespace up. */
+/** A tenant without a resource: nobody can be asked to give its namespaces up. */
 const asOwner = ({ _id, name, namespaces }: TenantRow): Claimant => ({
   name: `${name} (${_id}), which is no resource's`,
   createdAt: "",

@@ -122,7 +122,7 @@ const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Ver
   return { ...verdict, ...disabled(after), isChanged: verdict.isChanged || isSecretWritten };
 };
 
-/** What a spec must satisfy that no rule of the CRD can say. */
+/** Checks of a spec that no rule of the CRD can make. */
 const policies: ((spec: WebhookSpec) => Finding | null)[] = [
   ({ bodyTemplate }) => {
     const problem = bodyTemplate === undefined ? null : templateProblem(bodyTemplate);
@@ -136,7 +136,7 @@ const policies: ((spec: WebhookSpec) => Finding | null)[] = [
 
 type Read = { now: Date; members: Partial<WebhookRow>; found: FoundSecret };
 
-/** What others decide of an endpoint: nothing is written meanwhile, and nobody waits for it. */
+/** Reads the Secrets, before anything is written and before others have to wait for this endpoint. */
 const gather = async (
   { secrets, keyRing, clock }: Deps,
   { resource, id, stand: { row }, app }: Input,
@@ -150,7 +150,7 @@ const gather = async (
   return { now: clock.now(), members: { ...membersOf(resource, app), headers, ...stateOf(resource, row) }, found };
 };
 
-/** The Secret is written first and the document follows it: receivers know a new signing secret before it is used. */
+/** Writes the Secret, then the document: receivers can know a new signing secret before it is used. */
 const store = async (deps: Deps, input: Input & Read, signal: AbortSignal) => {
   const { record, secrets, keyRing, randomBytes } = deps;
   const { resource, id, stand, app, now, members, found } = input;

@@ -7,18 +7,20 @@ import type { KubeClient } from "./client.ts";
 import { isNotFound, KubeError } from "./errors.ts";
 import type { ObjectMeta, Resource } from "./objects.ts";
 
-/** What happened to a resource, for people: `kubectl describe` shows it. */
+/** Says to people what happened to a resource; `kubectl describe` shows it. */
 export type Note = { type: "Normal" | "Warning"; reason: string; message: string };
 
-/** Takes note and returns at once. Best effort: what comes too often, or cannot be written, is dropped. */
+/** Reports a note and returns at once. Best effort: notes that come too often, or cannot be written, are dropped. */
 export type Report = (kind: string, resource: Resource, note: Note) => void;
 
 export type EventsDeps = { client: Pick<KubeClient, "call">; holder: string; clock: Clock; log: Log };
 
-const mostPending = 1_000; // 100 s of writing; what a whole relist finds beyond that is in the conditions
+const mostPending = 1_000; // 100 s of writing; more than these are dropped, and the conditions of their objects say the same
 const paceMs = 100; // ten a second
 
-/** Writes Kubernetes Events, in order. One that repeats another of the last ten minutes is counted there. */
+/**
+ * Writes Kubernetes Events, in order. An Event of the last ten minutes that comes again is not repeated but counted.
+ */
 export const eventRecorder = (deps: EventsDeps): Report => {
   const pending: Reported[] = [];
   const admits = spamFilter();
@@ -29,7 +31,8 @@ export const eventRecorder = (deps: EventsDeps): Report => {
   const dropped = (error: unknown): void => {
     if (error instanceof Deposed) return void pending.splice(0); // the next leader reports what it finds
     const status = error instanceof KubeError ? error.status : -1;
-    if (!warned.has(status)) deps.log.warn({ error: String(error) }, "event.dropped"); // once: it is no use ten a second
+    // once for each status: ten lines a second are of no use
+    if (!warned.has(status)) deps.log.warn({ error: String(error) }, "event.dropped");
     warned.add(status);
   };
   const drain = async (): Promise<void> => {
@@ -80,7 +83,7 @@ const writer = ({ client, holder }: EventsDeps) => {
   };
 };
 
-/** Events of a cluster-wide object stand in the namespace `default`. */
+/** Kubernetes keeps Events of a cluster-wide object in the namespace `default`. */
 const eventsPath = ({ metadata }: Reported): string => `/api/v1/namespaces/${metadata.namespace ?? "default"}/events`;
 
 const component = "herald-operator";
@@ -103,10 +106,10 @@ const bodyOf = ({ kind, metadata, note, at }: Reported, holder: string): object 
   };
 };
 
-const burst = 25; // of client-go's filter, with
-const refillMs = 300_000; // one more every five minutes
+const burst = 25; // as client-go's filter has it
+const refillMs = 300_000; // as client-go: one more every five minutes
 
-/** A bucket of tokens for each object: one that flaps must not flood its namespace. */
+/** Gives each object a bucket of tokens: one that changes all the time must not flood its namespace with Events. */
 export const spamFilter = () => {
   const buckets = new Map<string, { tokens: number; at: number }>();
   return (uid: string, now: Date): boolean => {

@@ -3,11 +3,12 @@ import { isNotFound } from "./errors.ts";
 import type { Note, Report } from "./events.ts";
 import type { KubeObject, Resource, Secret } from "./objects.ts";
 
-/** Metadata is all that is watched: values are read when they are needed and kept nowhere. */
+/** Only metadata is watched: values are read when they are needed, and kept nowhere. */
 export const secretsPath = "/api/v1/secrets";
 export const metadataOnly = {
   list: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-  watch: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", // the list's form would deliver nothing, silently
+  // with the list's form the API server would send no event, and no error
+  watch: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
 };
 
 /** What is kept of a watched Secret. */
@@ -20,8 +21,8 @@ export const trimSecret = ({ metadata }: KubeObject): KubeObject => {
 const rotatedForAnnotation = "herald.dev/rotated-for";
 
 /**
- * A Secret that a resource writes: not there yet, its own, or somebody else's, which is never touched. `left`: it was
- * another resource's, which let go of it.
+ * A Secret that a resource writes. `absent`: it is not there yet; `foreign`: it is somebody else's and never touched;
+ * `left`: it was another resource's, which was deleted and left it.
  */
 export type OwnSecret = { kind: "absent" | "foreign" } | (Content & { kind: "own"; isOwned: boolean });
 export type FoundSecret = { kind: "absent" | "foreign" } | (Content & { kind: "own" | "left" });
@@ -35,7 +36,7 @@ export type Secrets = {
   writeOwn: (owner: Owner, name: string, content: OwnContent, signal: AbortSignal) => Promise<void>;
   /** Removes the owner's Secret, if there is one. */
   removeOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<void>;
-  /** Cuts the Secret loose from its owner, so that it stays when the owner goes. */
+  /** Takes the owner off the Secret, so that it stays when the owner is deleted. */
   releaseOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<void>;
 };
 
@@ -44,7 +45,7 @@ export type OwnContent = {
   before: OwnSecret;
   values: Record<string, string>;
   rotatedFor: string | null;
-  /** Which of the values, e.g. `token`, takes the place of another one that was in use. */
+  /** The key of the value that replaces one in use, e.g. `token`; null: none does. */
   replaced: string | null;
 };
 

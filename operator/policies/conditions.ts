@@ -1,14 +1,14 @@
 import type { Condition } from "#core/schema/kubernetes/common.ts";
 
-/** What is to be said of a resource. `Unknown`: still trying; `False`: somebody must change something. */
+/** A condition of a resource. `Unknown`: the operator is still trying; `False`: somebody must change something. */
 export type Finding = { status: Condition["status"]; reason: string; message: string };
 
 export const ready = (message: string): Finding => ({ status: "True", reason: "Reconciled", message });
-/** Nothing will change before a person changes something. */
+/** For what stays so until a person changes something. */
 export const refused = (reason: string, message: string): Finding => ({ status: "False", reason, message });
 export const waiting = (reason: string, message: string): Finding => ({ status: "Unknown", reason, message });
 
-/** The conditions that follow from new findings; a time changes only with its condition's status. */
+/** The conditions after new findings. A condition's time changes only with its status. */
 export const conditionsOf = (
   before: readonly Condition[],
   findings: Partial<Record<Condition["type"], Finding>>,

@@ -14,7 +14,7 @@ type App = Resource<AppSpec, { id?: string }>;
 /** `gone`: there is no such App at all. */
 export type AppRef = { kind: "found"; row: AppRow } | { kind: "gone" | "waiting"; finding: Finding };
 
-/** What a kind declares that names Apps: with each App, those are requeued that have its key in the index `app`. */
+/** The link of kinds that name Apps: an App requeues the resources that have its key in their index `app`. */
 export const appLink = link(appResource, "app", (app) => [keyOf(app)]);
 
 /** The app that a resource names, in its own namespace. */
@@ -33,20 +33,23 @@ const notReady = (name: string): AppRef => ({
   finding: waiting("AppNotReady", `App ${name} is not there yet; its conditions say why`),
 });
 
-/** The same for what is a tenant's: the namespace may have gone to another while the app was looked at. */
+/** The same for a tenant's resource: the namespace may have got another tenant while the app was read. */
 export const appOfTenant = async (deps: AppRefDeps, resource: Resource, name: string, tenantId: string) => {
   const ref = await appOf(deps, resource, name);
   return ref.kind === "found" && ref.row.tenant_id !== tenantId ? notReady(name) : ref;
 };
 
-/** Whether the namespace is the tenant's whose app it is, and the App has it or only looks at it: a name alone opens nothing. */
+/**
+ * Whether the App manages or observes the app, and the namespace is its tenant's. That an App names an app is not
+ * enough.
+ */
 const standsFor = async ({ owners }: AppRefDeps, { metadata, spec }: App, row: AppRow): Promise<boolean> => {
   if (row.managed?.uid !== metadata.uid && spec.managementPolicy !== "Observe") return false;
   const tenant = await owners.tenants.find(row.tenant_id);
   return tenant?.namespaces.includes(metadata.namespace ?? "") ?? false;
 };
 
-/** Whether the app itself is gone that a record is part of; an App that only released it leaves it behind. */
+/** Whether the app that a record is part of is gone. After an App with deletionPolicy Retain was deleted it is not. */
 export const appIsGone =
   ({ owners }: Pick<Platform, "owners">) =>
   async (row: { app_id: string }): Promise<boolean> =>

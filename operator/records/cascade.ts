@@ -5,8 +5,8 @@ import type { Before, Kind } from "./kind.ts";
 import type { Cascade } from "./platform.ts";
 
 /**
- * Removes the records of the kinds that go with their owner. Nothing of them bears an epoch, so the term is asked for before
- * every write.
+ * Removes the records of kinds that go with their owner. No epoch protects these deletions, so the fence is asked
+ * before every write.
  */
 export const cascade = (
   platform: Before,
@@ -21,7 +21,7 @@ export const cascade = (
   };
   return {
     ofTenant: (tenantId) => removeOwned("tenant", tenantId),
-    /** The app's people, messages and history are removed by dispatchers, which find what is written down here. */
+    /** Dispatchers remove the app's people, messages and history: they work through the removal that is begun here. */
     ofApp: async (appId) => {
       await removeOwned("app", appId);
       const app = await apps(db).find(appId);

@@ -5,7 +5,10 @@ import { tenantOf } from "./tenant-ref.ts";
 
 export type Dropping = { before?: (id: string) => Promise<Finding | null>; after?: (id: string) => Promise<void> };
 
-/** Takes a record and its Secret away, or leaves them, as its resource says; gives why it cannot go yet. */
+/**
+ * Removes a record and its Secret, or leaves both, as its resource says; gives the reason when it cannot be removed
+ * yet.
+ */
 export const drop = async <R extends Claimant, Row extends NamedRow>(
   deps: RecordDeps<R, Row>,
   resource: R,
@@ -37,7 +40,7 @@ const dropRecord = async <R extends Claimant, Row extends NamedRow>(
   return null;
 };
 
-/** Takes the record away when what it is part of is gone; false when it is another's, or stays. */
+/** Removes the record when what it belongs to is gone; false when it is another's, or stays. */
 export const dropWith = async <R extends Claimant, Row extends NamedRow>(
   { definition, rows, collection, announce }: RecordDeps<R, Row>,
   resource: R,
@@ -62,7 +65,7 @@ export const release = async <R extends Claimant, Row extends NamedRow>(
   return isReleased;
 };
 
-/** Takes a record away whose tenant went while it was made. @throws Error so that it is made anew. */
+/** Removes a record whose tenant was removed while it was made. @throws Error so that the pass is made again */
 export const requireTenant = async <R extends Claimant, Row extends NamedRow>(
   { definition, rows, collection, announce, owners }: RecordDeps<R, Row>,
   resource: R,

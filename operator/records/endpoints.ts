@@ -8,7 +8,7 @@ import type { Platform } from "./platform.ts";
 export type EndpointHints = {
   /** Has a dispatcher look at an endpoint: what waits for one that is gone is dropped. Best effort. */
   publish: (endpointId: string) => Promise<void>;
-  /** The same, also should the hint be lost. */
+  /** Also makes the endpoint due, so that a dispatcher looks at it even when the hint is lost. */
   makeDue: (endpointId: string) => Promise<void>;
 };
 
@@ -31,7 +31,10 @@ export const endpointHints = ({
   };
 };
 
-/** The timer finds what no hint was published for; what is of an endpoint that is gone is forgotten with its history. */
+/**
+ * Without a hint the timer finds an endpoint that is due, and the work of an endpoint that is gone ends with its
+ * history.
+ */
 const ignoreUnavailable = (error: unknown): void => {
   if (!(error instanceof Unavailable)) throw error;
 };

@@ -12,8 +12,8 @@ import { type Records, records } from "./record.ts";
 import type { NamedRow } from "./record-deps.ts";
 
 /**
- * All that the operator has to know of a kind. Its store, controller, permissions, sweep and documentation follow from its
- * line in kinds/all.ts.
+ * All that the operator has to know of a kind. Its store, controller, permissions, sweep and documentation follow from
+ * its line in kinds/all.ts.
  */
 export type KindDeclaration<R extends Claimant, Row extends NamedRow> = Pick<
   Linked<R>,
@@ -26,17 +26,17 @@ export type KindDeclaration<R extends Claimant, Row extends NamedRow> = Pick<
   rows?: (platform: Platform) => ManagedRows<Row>;
   /** The record that has what is unique of another. */
   called?: (platform: Platform) => (set: Partial<Row>) => Promise<Row | null>;
-  /** What its records are part of; null: of the installation. */
+  /** What its records belong to; null: to the installation. */
   owner: "tenant" | "app" | null;
-  /** Declared: its records are removed with their owner. Not declared: while there are some, their owner stays. */
+  /** Its records are removed with their owner. Not declared: while there are some, the owner cannot be removed. */
   goesWithOwner?: GoesWithOwner;
   /** The Secret that a resource writes. */
   ownSecret?: OwnSecret<R>;
   /** Names of the Secrets beside a resource that a pass reads. */
   readsSecrets?: (resource: R) => readonly string[];
   /**
-   * All that decides a pass besides the resource, the time and those Secrets: documents, mostly. A pass over which nothing
-   * of this has changed is spared (docs/decisions/0052). Not declared: every pass is made in full.
+   * Everything that decides a pass besides the resource, its Secrets and the time: documents, mostly. While none of it
+   * has changed no pass is made (docs/decisions/0052). Not declared: every pass is made in full.
    */
   inputs?: (tools: Tools<R, Row>) => (resource: R) => Promise<readonly unknown[]>;
   handler: (tools: Tools<R, Row>) => Handler<R>;
@@ -45,12 +45,12 @@ export type KindDeclaration<R extends Claimant, Row extends NamedRow> = Pick<
 export type GoesWithOwner = {
   /** The index of the collection in which an owner's records are found. */
   index: string;
-  /** What is done with the ids of some records before they go, and with each afterwards. */
+  /** What is done with the ids of some records before they are removed, and with each afterwards. */
   before?: (platform: Before) => (ids: readonly string[]) => Promise<void>;
   after?: (platform: Before) => (id: string) => Promise<void>;
 };
 
-/** The platform of what other parts of it are made from. */
+/** The platform without what is itself made from it. */
 export type Before = Omit<Platform, "cascade">;
 
 /** What a kind's handler works with: the platform, and what the kind itself has. */

@@ -13,9 +13,9 @@ export type OwnSecret<R extends Resource> = {
   conflict: (resource: R) => Finding;
   /** Writes it; false when it is as it is to be. */
   write: (secrets: Secrets, resource: R, content: Content, signal: AbortSignal) => Promise<boolean>;
-  /** Cuts it loose from the resource, so that it stays when the resource goes. */
+  /** Takes the resource off its owners, so that it stays when the resource is deleted. */
   release: (secrets: Secrets, resource: R, signal: AbortSignal) => Promise<void>;
-  /** What becomes of it with the resource: it goes, or stays when the record does. */
+  /** Removes it with its resource, or releases it when the record stays. */
   drop: (secrets: Secrets, resource: R, signal: AbortSignal) => Promise<void>;
 };
 

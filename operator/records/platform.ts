@@ -18,7 +18,7 @@ export type Announce = (collection: string, id: string, appId?: string) => void;
 export type Platform = {
   clock: Clock;
   db: Db;
-  /** Asked before every write; documents that {@link Owners} and `managedRows` write ask it themselves. */
+  /** Has to be asked before every write; `managedRows` and `secrets` ask it themselves. */
   fence: Fence;
   announce: Announce;
   owners: Owners;
@@ -47,5 +47,5 @@ export type JetStream = {
 /** Judges the addresses of webhooks, and says where their names lead. */
 export type Network = { guard: AddressGuard; resolve: Resolve };
 
-/** Removes what cannot be without its owner, whoever made it; each may be repeated after a crash. */
+/** Removes the records that go with their owner, whoever made them. Each call may be repeated after a crash. */
 export type Cascade = { ofTenant: (tenantId: string) => Promise<void>; ofApp: (appId: string) => Promise<void> };

@@ -28,7 +28,7 @@ export type RecordDeps<R extends Claimant, Row extends NamedRow> = Pick<
 /** `name` is looked at when it is unique. */
 export type NamedRow = ManagedRow & { name?: string; app_id?: string };
 
-/** `write`: the only stand on which something is written. */
+/** The only stand on which something may be written. */
 export type MayWrite<Row> = Extract<Stand<Row>, { kind: "write" }>;
 
 export type Wanted<Row> = {

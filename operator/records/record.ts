@@ -16,7 +16,7 @@ import { keep, problem } from "./writes.ts";
 
 export type Records<R extends Claimant, Row extends NamedRow> = ReturnType<typeof records<R, Row>>;
 
-/** Where a resource stands: which records it may reach, and which other resources can be after the same. */
+/** Which records a resource may reach, and which other resources may ask for the same; by itself all of them. */
 export type Place<R, Row> = { isReachable?: (row: Row) => boolean; isPeer?: (other: R) => boolean };
 
 /** The records of one kind, as the policies of its resources let them be written. */
@@ -26,8 +26,8 @@ export const records = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
   /** Finds the resource's record and says what may be done with it. */
   look: (resource: R, place: Place<R, Row> = {}): Promise<Stand<Row>> => look(deps, resource, place),
   /**
-   * The verdict when nothing may be written. An observed record is released, and so is its Secret; one made only once is
-   * marked so.
+   * The verdict when nothing may be written. An observed record is released, and so is its Secret; one made only once
+   * is marked so.
    */
   report: (resource: R, stand: MayNotWrite<Row>, describe: Describe<Row>, signal: AbortSignal): Promise<Verdict> =>
     report(deps, { resource, stand, describe }, signal),
@@ -44,19 +44,19 @@ export const records = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
     isChanged: kept !== "unchanged",
   }),
   /**
-   * Takes a record that was just made away when its tenant went, or lost the namespace, meanwhile. Who removes a tenant
-   * looks for such records after the tenant is gone, so that one of the two sees the other.
-   * @throws Error so that it is made anew.
+   * Removes a record that was just made when its tenant was removed, or lost the namespace, meanwhile. The removal of a
+   * tenant looks for such records after the tenant is gone, so that one of the two sees the other.
+   * @throws Error so that the pass is made again
    */
   requireTenant: (resource: R, tenantId: string): Promise<void> => requireTenant(deps, resource, tenantId),
   /**
-   * Takes the record and its Secret away, or leaves them as they are, as the resource says; what is another's is not
-   * touched. `before` may delay the removal; `after` follows it, again after a crash. Neither is called for a record that
-   * stays.
+   * Removes the record and its Secret, or leaves both, as the resource says; another's are not touched. `before` may
+   * say why the record cannot be removed yet; `after` follows the removal, and may be called again after a crash.
+   * Neither is called for a record that stays.
    */
   drop: (resource: R, dropping: Dropping, signal: AbortSignal): Promise<Finding | null> =>
     drop(deps, resource, dropping, signal),
-  /** Takes the record away when what it is part of is gone. */
+  /** Removes the record when what it belongs to is gone. */
   dropWith: (resource: R, isOrphan: (row: Row) => Promise<boolean>): Promise<boolean> =>
     dropWith(deps, resource, isOrphan),
 });
@@ -95,7 +95,7 @@ const report = async <R extends Claimant, Row extends NamedRow>(
   return { ready: { ...finding, message: finding.message + more }, status: { id: row._id, ...status }, isChanged };
 };
 
-/** The policy, and what becomes of the record with its resource, stand in the record too. */
+/** Writes the resource's policies into the record, where they count when the resource is gone. */
 const mark = async <R extends Claimant, Row extends NamedRow>(
   { rows, collection, definition, announce, clock }: RecordDeps<R, Row>,
   resource: R,

@@ -13,8 +13,8 @@ export type InRoom<Owner> = <T>(
 ) => Promise<T | { verdict: Verdict }>;
 
 /**
- * Makes new records only where `noRoom` finds room; those of one owner one after another, so that two do not both find the
- * last place. A record that is there has its place.
+ * Writes new records only while `noRoom` finds room, those of one owner one after another, so that two do not both get
+ * the last place. A record that is there already needs no room.
  */
 export const inRoom = <Owner extends { _id: string }>(
   noRoom: (owner: Owner, exceptId: string) => Promise<Finding | null>,

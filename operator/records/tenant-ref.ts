@@ -13,7 +13,10 @@ export const tenantOf = async (
 export const noTenant = ({ metadata }: Resource): Finding =>
   refused("TenantNotFound", `no tenant owns the namespace ${metadata.namespace ?? ""}`);
 
-/** A resource in a tenant's namespace reaches the tenant's records only, and those in the tenant's namespaces are its peers. */
+/**
+ * A resource in a tenant's namespace reaches the tenant's records only, and those in the tenant's namespaces are its
+ * peers.
+ */
 export const inTenant = <R extends Resource>({ _id, namespaces }: TenantRow): Place<R, { tenant_id: string }> => ({
   isReachable: (row) => row.tenant_id === _id,
   isPeer: ({ metadata }) => namespaces.includes(metadata.namespace ?? ""),

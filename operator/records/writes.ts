@@ -25,7 +25,7 @@ export const keep = async <R extends Claimant, Row extends NamedRow>(
   const { set, begin } = wanted;
   const write = { id, found: stand.row, managed: claimOf(deps.definition, resource), set, begin };
   const kept = await deps.rows.keep(write, deps.clock.now());
-  const apps = new Set([stand.row?.app_id ?? set.app_id, set.app_id]); // both, of one that was another app's
+  const apps = new Set([stand.row?.app_id ?? set.app_id, set.app_id]); // two, when the record was another app's
   if (isWritten(kept)) for (const appId of apps) deps.announce(deps.collection.name, id, appId);
   return kept === "taken" ? { verdict: again(await conflict(deps, resource, set)) } : { kept };
 };
@@ -47,7 +47,7 @@ export const problem = <R extends Claimant, Row extends NamedRow>(
   return winner === null ? null : again(nameTaken(what, nameOf(claimOf(definition, winner))));
 };
 
-/** Who has what is unique, and is not to be had. */
+/** Says who has the unique member that the record was to get. */
 const conflict = async <R extends Claimant, Row extends NamedRow>(
   { definition, what, called }: RecordDeps<R, Row>,
   resource: R,
@@ -58,13 +58,13 @@ const conflict = async <R extends Claimant, Row extends NamedRow>(
     return waiting("Busy", "what it asks for is about to be let go of by another");
   }
   const holderName = holder.managed && nameOf(holder.managed);
-  const isFormer = holderName === nameOf(claimOf(definition, resource)); // of this name, but it is gone
+  const isFormer = holderName === nameOf(claimOf(definition, resource)); // a former resource of this name, which is gone
   if (holderName !== null && !isFormer) return nameTaken(what, holderName);
   const message = `the ${what} ${holder._id}, which is no resource's, has this name; spec.externalName takes it over`;
   return refused("NameTaken", message);
 };
 
-/** What was made only once no longer claims the name that it was made with. */
+/** Whether a resource claims its name. With CreateOnly it does so only until its record is made. */
 const isNaming = (resource: Claimant): boolean =>
   isClaiming(resource) && !(resource.spec.managementPolicy === "CreateOnly" && resource.status?.id !== undefined);
 

@@ -4,25 +4,25 @@ import { pause } from "../../kube/watch.ts";
 import type { Lease, LeaseApi, LeaseDeps } from "./lease.ts";
 
 export type LeaderDeps = LeaseDeps & {
-  /** The highest epoch that any document bears: a new term's is above it, also when the Lease was deleted. */
+  /** The highest epoch of any document. A new term's is above it, also when the Lease was deleted. */
   highestEpoch: () => Promise<number>;
   log: Log;
   /** Called with whether this process leads, and who does as far as is known. */
   onChange: (state: { isLeader: boolean; holder: string }) => void;
 };
 
-/** A Lease that this process holds. `renewedAt`: when the last renewal was sent, by `performance.now()`. */
-export type HeldLease = { lease: Lease; epoch: number; renewedAt: number };
+/** The Lease that this process has taken. `renewedAt`: when the last renewal was sent, by `performance.now()`. */
+export type TakenLease = { lease: Lease; epoch: number; renewedAt: number };
 
 /** Waits until the Lease may be taken, and takes it; null when `signal` aborts first. */
-export type Candidacy = (signal: AbortSignal) => Promise<HeldLease | null>;
+export type Candidacy = (signal: AbortSignal) => Promise<TakenLease | null>;
 
-/** Stands by: one watch of the Lease, no other request while its holder renews it. */
+/** Waits for its turn with one watch of the Lease, and with no other request while the holder renews it. */
 export const candidacy = (deps: LeaderDeps, api: LeaseApi): Candidacy => {
   const { client, timing, highestEpoch, log, onChange } = deps;
   const ends = expiry(deps);
 
-  const take = async (lease: Lease | null, signal: AbortSignal): Promise<HeldLease> => {
+  const take = async (lease: Lease | null, signal: AbortSignal): Promise<TakenLease> => {
     const epoch = Math.max(lease?.spec?.leaseTransitions ?? 0, await highestEpoch()) + 1;
     const renewedAt = performance.now();
     return { lease: await api.take(lease, epoch, signal), epoch, renewedAt };
@@ -46,7 +46,7 @@ export const candidacy = (deps: LeaderDeps, api: LeaseApi): Candidacy => {
     }
   };
 
-  const attempt = async (signal: AbortSignal): Promise<HeldLease | null> => {
+  const attempt = async (signal: AbortSignal): Promise<TakenLease | null> => {
     const { lease, version } = await api.read(signal);
     if (lease === null || ends.inMs(lease) === 0) return take(lease, signal);
     onChange({ isLeader: false, holder: lease.spec?.holderIdentity ?? "" });
@@ -64,16 +64,16 @@ export const candidacy = (deps: LeaderDeps, api: LeaseApi): Candidacy => {
 
   return async (signal) => {
     while (!signal.aborted) {
-      const held = await attempt(signal).catch((error: unknown) => failed(error, signal));
-      if (held !== null) return held;
+      const own = await attempt(signal).catch((error: unknown) => failed(error, signal));
+      if (own !== null) return own;
     }
     return null;
   };
 };
 
 /**
- * Another's Lease counts as expired when it has not changed for its duration since we first saw it so, by our own
- * steady clock: what it says of the time is the other's clock, which may be wrong.
+ * Another's Lease counts as expired when we have seen no change of it for its whole duration, by our own
+ * `performance.now()`. The times in the Lease are of the holder's clock, which may be wrong.
  */
 const expiry = ({ holder, timing }: LeaderDeps) => {
   let seen = { version: "", at: 0 };

@@ -2,7 +2,7 @@ import { Deposed, type Fence } from "#core/storage/settings/managed.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Term } from "./leader.ts";
 
-/** Lets writes out only while this process leads. Before the first term nothing may be written. */
+/** Allows writes only while this process leads. Before its first term nothing may be written. */
 export type TermFence = Fence & { enter: (term: Pick<Term, "epoch" | "isOver">) => void };
 
 export const termFence = (): TermFence => {
@@ -18,7 +18,7 @@ export const termFence = (): TermFence => {
   };
 };
 
-/** A client that sends what changes something only while the fence lets it. */
+/** A client whose requests that change something are sent only while the fence allows it. */
 export const fencedClient = (client: KubeClient, { check }: Pick<Fence, "check">): KubeClient => ({
   ...client,
   call: async (request, signal) => {

@@ -1,26 +1,26 @@
 import { randomUUID } from "node:crypto";
 import { isConflict, isNotFound, KubeError } from "../../kube/errors.ts";
 import { pause } from "../../kube/watch.ts";
-import { candidacy, type HeldLease, type LeaderDeps } from "./candidacy.ts";
+import { candidacy, type LeaderDeps, type TakenLease } from "./candidacy.ts";
 import { type Lease, type LeaseApi, leaseApi } from "./lease.ts";
 
 /** A name for this process that no other has. */
 export const holderName = (host: string): string => `${host}_${randomUUID()}`;
 
-/** The time for which a process holds the Lease. */
+/** The time for which a process has the Lease. */
 export type Term = {
   /** Higher than that of every term before. */
   epoch: number;
-  /** Take no more work and finish what is in hand. */
+  /** Aborts when no more work may be begun; what is under way is finished. */
   stop: AbortSignal;
-  /** Write nothing more, at once. */
+  /** Aborts when nothing more may be written, from that moment on. */
   lost: AbortSignal;
-  /** Whether another may lead by now. Asks the clock, and so is right also before any timer could fire. */
+  /** Whether another may lead by now. It reads the clock: after a pause of the process no timer has fired yet. */
   isOver: () => boolean;
 };
 
 /**
- * Runs `lead` whenever this process holds the Lease and campaigns again afterwards. When `signal` aborts, `lead` may
+ * Runs `lead` whenever this process has the Lease and campaigns again afterwards. When `signal` aborts, `lead` may
  * finish while the Lease is still renewed; then the Lease is given back.
  */
 export const campaign = async (
@@ -29,9 +29,9 @@ export const campaign = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const api = leaseApi(deps);
-  const taken = candidacy(deps, api);
-  for (let held = await taken(signal); held !== null; held = await taken(signal)) {
-    await reign({ ...deps, api }, held, lead, signal);
+  const next = candidacy(deps, api);
+  for (let own = await next(signal); own !== null; own = await next(signal)) {
+    await reign({ ...deps, api }, own, lead, signal);
   }
 };
 
@@ -39,44 +39,44 @@ type ReignDeps = LeaderDeps & { api: LeaseApi };
 
 const reign = async (
   deps: ReignDeps,
-  held: HeldLease,
+  own: TakenLease,
   lead: (term: Term) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> => {
   const { log, holder, timing, onChange } = deps;
-  const { epoch } = held;
+  const { epoch } = own;
   const lost = new AbortController();
   const done = new AbortController();
-  const isOver = (): boolean => lost.signal.aborted || performance.now() >= held.renewedAt + timing.renewMs;
+  const isOver = (): boolean => lost.signal.aborted || performance.now() >= own.renewedAt + timing.renewMs;
   log.info({ holder, epoch }, "leadership.taken");
   onChange({ isLeader: true, holder });
   const led = lead({ epoch, stop: AbortSignal.any([signal, lost.signal]), lost: lost.signal, isOver });
   const ended = led.finally(() => done.abort());
   const grace = afterAbort(signal, timing.renewMs / 2, () => lost.abort(new Error("the grace is over")));
-  const isKept = await keep(deps, held, done.signal);
+  const isKept = await keep(deps, own, done.signal);
   if (!isKept) lost.abort(new Error("leadership lost"));
   await ended;
   lost.abort(new Error("the term is over"));
   grace.cancel();
   onChange({ isLeader: false, holder: "" });
   log.info({ holder, epoch, isStopping: signal.aborted }, "leadership.ended");
-  if (isKept) await release(deps, held);
+  if (isKept) await release(deps, own);
 };
 
 /** Renews the Lease until `done`; false as soon as it could not be renewed in time, or another has it. */
-const keep = async (deps: ReignDeps, held: HeldLease, done: AbortSignal): Promise<boolean> => {
+const keep = async (deps: ReignDeps, own: TakenLease, done: AbortSignal): Promise<boolean> => {
   const { renewMs, everyMs, retryMs } = deps.timing;
   let waitMs: number = everyMs;
   for (;;) {
     await pause(waitMs, done);
     const startedAt = performance.now();
-    const leftMs = held.renewedAt + renewMs - startedAt;
+    const leftMs = own.renewedAt + renewMs - startedAt;
     if (leftMs <= 0) return false;
     if (done.aborted) return true;
-    const renewal = await renewed(deps, held.lease, AbortSignal.timeout(Math.ceil(leftMs / 2))); // time for a second try
+    const renewal = await renewed(deps, own.lease, AbortSignal.timeout(Math.ceil(leftMs / 2))); // time for a second try
     if (renewal === "lost") return false;
     const tookMs = performance.now() - startedAt;
-    if (renewal !== null) Object.assign(held, { lease: renewal, renewedAt: startedAt });
+    if (renewal !== null) Object.assign(own, { lease: renewal, renewedAt: startedAt });
     waitMs = Math.max(0, (renewal === null ? Math.min(retryMs, leftMs) : everyMs) - tookMs);
   }
 };
@@ -96,7 +96,7 @@ const renewed = async (
   }
 };
 
-/** Somebody wrote the Lease: perhaps we ourselves, when an answer was lost; perhaps a person, who annotated it. */
+/** Renews a Lease that somebody wrote meanwhile: this process, whose answer was lost, or a person who annotated it. */
 const renewedAnew = async (
   api: LeaseApi,
   { spec }: Lease,
@@ -110,8 +110,8 @@ const renewedAnew = async (
   return lease !== null && isOurs && isSameTerm ? api.renew(lease, signal) : "lost";
 };
 
-/** Gives the Lease back, so that another need not wait for its end; within 2 s, or not at all. */
-const release = async ({ api, log }: ReignDeps, { lease }: HeldLease): Promise<void> => {
+/** Gives the Lease back within 2 s, so that another need not wait for its end. */
+const release = async ({ api, log }: ReignDeps, { lease }: TakenLease): Promise<void> => {
   await api.release(lease, AbortSignal.timeout(2_000)).catch((error: unknown) => {
     log.warn({ error: String(error) }, "lease.kept"); // it ends by itself
   });

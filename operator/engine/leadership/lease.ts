@@ -22,7 +22,7 @@ export type LeaseSpec = {
   leaseDurationSeconds?: number;
   acquireTime?: string;
   renewTime?: string;
-  /** Grows by at least one with every taking: the epoch of the term that begins with it. */
+  /** The epoch of the term. It grows by at least one whenever a process takes the Lease. */
   leaseTransitions?: number;
 };
 export type Lease = KubeObject & { spec?: LeaseSpec };
@@ -66,11 +66,15 @@ export const leaseApi = ({ client, namespace, name, holder, timing, clock }: Lea
   };
 };
 
-/** Our ServiceAccount, so that the Lease goes with it; none when we come with a person's certificate. */
+/**
+ * The operator's ServiceAccount, with which the Lease is deleted; none when the operator runs with a person's
+ * certificate.
+ */
 const owners = async (client: KubeClient, namespace: string, signal: AbortSignal): Promise<object[]> => {
   const kind = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-  const us = await client.call<Review>({ method: "POST", path, body: kind }, signal).catch(() => null); // leading is worth more
+  // a Lease without an owner is better than none
+  const us = await client.call<Review>({ method: "POST", path, body: kind }, signal).catch(() => null);
   const { username = "", uid = "" } = us?.status.userInfo ?? {};
   const account = `system:serviceaccount:${namespace}:`;
   if (!username.startsWith(account) || uid === "") return [];
@@ -81,7 +85,7 @@ type Review = { status: { userInfo: { username?: string; uid?: string } } };
 
 type LeaseList = { metadata: { resourceVersion: string }; items: Lease[] };
 
-/** A renewal must not wait behind what the same process writes: the term would be over. */
+/** A renewal that waits behind the process's other writes could come too late for the term. */
 const isUrgent = true;
 
-const watchMs = 600_000; // who waits for the Lease has a timer of its own, which ends sooner
+const watchMs = 600_000; // the timer of who waits for the Lease ends sooner

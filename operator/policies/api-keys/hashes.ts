@@ -19,13 +19,13 @@ export type HashInput = {
   now: Date;
 };
 
-/** Valid until the token is in the Secret: a write that fails ends none of those that are in use. */
+/** The hashes until the token is in the Secret. All that are in use stay valid: the write of the Secret may fail. */
 export const hashesBefore = ({ token, known, expiresAt }: Omit<HashInput, "overlapMs" | "now">): Hash[] => {
   const current = { hash: hashOf(token), expires_at: expiresAt };
   return [current, ...known.filter(({ hash }) => hash !== current.hash)];
 };
 
-/** Valid once the token is in the Secret: those that it replaced are so for the overlap. */
+/** The hashes once the token is in the Secret. Those that it replaced stay valid for the overlap. */
 export const hashesAfter = ({ overlapMs: forMs, now, ...input }: HashInput): Hash[] => {
   const latest = new Date(now.getTime() + forMs);
   const hashes = hashesBefore(input);
@@ -34,6 +34,6 @@ export const hashesAfter = ({ overlapMs: forMs, now, ...input }: HashInput): Has
   return [...hashes.slice(0, 1), ...valid.slice(0, maxOverlapping)];
 };
 
-const maxOverlapping = 5; // more rotations than these within the overlap cut the oldest off
+const maxOverlapping = 5; // with more rotations within the overlap the oldest token ends sooner
 
 const sooner = (a: Date | null, b: Date): Date => (a !== null && a < b ? a : b);

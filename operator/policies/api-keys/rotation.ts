@@ -11,7 +11,7 @@ const standardOverlapHours = 24;
 export const overlapMsOf = ({ rotation }: Pick<ApiKeySpec, "rotation">): number =>
   (rotation?.overlapHours ?? standardOverlapHours) * hourMs;
 
-/** When a token that was made at an instant is to be replaced by schedule; null without one. */
+/** When a token that was made at `madeAt` is to be replaced by schedule; null without a schedule. */
 export const nextRotationAt = ({ rotation }: Pick<ApiKeySpec, "rotation">, madeAt: Date): Date | null =>
   rotation?.everyHours === undefined ? null : new Date(madeAt.getTime() + rotation.everyHours * hourMs);
 
@@ -26,15 +26,17 @@ export type RotationInput = {
   now: Date;
 };
 
-/** Whether a token is to be replaced: somebody asks, its time has come, or a rotation was cut short before the Secret. */
+/**
+ * Whether a token is to be replaced: somebody asks, its time has come, or a rotation was cut short before the Secret.
+ */
 export const isReplacementDue = (input: RotationInput): boolean =>
   isRotationDue(input.asked, input.rotatedFor) || isCutShort(input) || isTimeUp(input);
 
-/** The Secret holds a token that another has followed already, which nobody knows. */
+/** Whether the record knows a newer token than the one in the Secret. The newer one was lost in a crash. */
 const isCutShort = ({ token, stored }: RotationInput): boolean =>
   (stored?.hashes ?? []).slice(1).some(({ hash }) => hash === hashOf(token));
 
-/** A key that has expired is of no use with another token either. */
+/** Whether the schedule asks for another token. An expired key gets none: it would not work either. */
 const isTimeUp = ({ spec, stored, now }: RotationInput): boolean => {
   if (stored?.rotated_at === undefined) return false;
   if (spec.expiresAt !== undefined && new Date(spec.expiresAt) <= now) return false;

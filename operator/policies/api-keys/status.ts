@@ -4,7 +4,7 @@ import { type Finding, refused } from "../conditions.ts";
 import type { Hash } from "./hashes.ts";
 import { nextRotationAt } from "./rotation.ts";
 
-/** What a key's resource says of its tokens. */
+/** The status members about a key's tokens. */
 export const statusOf = (
   spec: Pick<ApiKeySpec, "rotation">,
   { hashes, rotated_at }: Pick<ApiKeyRow, "hashes" | "rotated_at">,
@@ -29,7 +29,7 @@ const rotationTimes = (madeAt: Date, nextAt: Date | null): Record<string, string
 const latestOf = (hashes: Hash[]): Date | null =>
   hashes.map(({ expires_at }) => expires_at).sort((a, b) => (b?.getTime() ?? 0) - (a?.getTime() ?? 0))[0] ?? null;
 
-/** What an expired key's Ready says, and when the next token ends or is to be replaced. */
+/** Ready of an expired key, and the time until the next token ends or is to be replaced. */
 export const expiry = (
   hashes: Hash[],
   nextAt: Date | null,

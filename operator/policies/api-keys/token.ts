@@ -9,7 +9,7 @@ export type KeySituation = {
   /** Value of the annotation by which a person asks for another token. */
   asked: string | undefined;
   uid: string;
-  /** Whether the resource has once come to the end of a pass for the tenant that the key is of. */
+  /** Whether a pass for the key's tenant has once come to its end. */
   isMade: boolean;
   row: ApiKeyRow | null;
   before: OwnSecret;
@@ -19,13 +19,13 @@ export type KeySituation = {
 /** `inUse`: the token in the Secret, when it may stay; `known`: hashes of the tokens that somebody has and may use. */
 export type KeyTokens = { inUse: string | null; known: Hash[] };
 
-/** What of a key's tokens goes on. What was revoked never does. */
+/** Which of a key's tokens stay valid. Those of a revoked key do not. */
 export const keyTokensOf = (at: KeySituation): KeyTokens => {
   const { spec, asked, isMade, row, before, now } = at;
   if (row !== null && row.revoked_at !== null) return nothing;
   if (before.kind !== "own") return isMade ? nothing : { inUse: null, known: knownIn(at, "") };
   const { token } = before.values;
-  // one that a new key does not know may be of the tenant that the namespace was of before
+  // a token that a new key does not know may be a former tenant's of the namespace
   if (!isToken(token) || !(isMade || isTokenOf(row, token))) return nothing;
   const isDue = isReplacementDue({ spec, asked, rotatedFor: before.rotatedFor, token, stored: row, now });
   return { inUse: isDue ? null : token, known: knownIn(at, token) };
@@ -36,7 +36,10 @@ export const isTokenOf = (row: ApiKeyRow | null, token = ""): boolean =>
 
 const nothing: KeyTokens = { inUse: null, known: [] };
 
-/** Nobody has the token of a first hash that this resource wrote and that is not in the Secret. */
+/**
+ * The hashes in the record whose tokens somebody has. A first hash that this resource wrote, and whose token is not in
+ * the Secret, was lost in a crash.
+ */
 const knownIn = ({ row, uid }: KeySituation, inSecret: string): Hash[] => {
   const isOwn = row?.managed?.uid === uid;
   return (row?.hashes ?? []).filter(({ hash }, at) => at > 0 || !isOwn || hash === hashOf(inSecret));

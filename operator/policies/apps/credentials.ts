@@ -55,7 +55,7 @@ const webAccount = (web: NonNullable<Channels["web"]>, read: Read): NonNullable<
 };
 
 const emailAccount = (email: NonNullable<Channels["email"]>, read: Read): NonNullable<Accounts["email"]> => {
-  const ref = email.secretRef ?? { name: "" }; // a CEL rule asks for it wherever it is read
+  const ref = email.secretRef ?? { name: "" }; // a CEL rule requires it for every account that has a secret
   return {
     host: email.host,
     port: email.port,
@@ -114,7 +114,7 @@ const jsonObject = (text: string): Record<string, unknown> => {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>; // any object of JSON
   } catch {
-    // said below: the parser's own message quotes the text
+    // refused below: the parser's own message would quote the text
   }
   throw new BadSecret("is not a JSON object");
 };

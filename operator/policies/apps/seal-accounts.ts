@@ -7,8 +7,8 @@ import type { Accounts } from "./credentials.ts";
 export type SealedAccounts = { channels: ChannelAccounts; channels_revision: number };
 
 /**
- * Seals accounts for storage. What is stored already is kept as it is when it opens to the same accounts, so that a
- * resync writes nothing; it is sealed anew, under the same revision, when its key is no longer the writing one.
+ * Seals accounts for storage. Stored accounts that open to the same values are kept, so that a resync writes nothing;
+ * when they were sealed with a former key they are sealed anew under the same revision.
  */
 export const sealAccounts = (
   ring: KeyRing,

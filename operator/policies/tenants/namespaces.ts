@@ -1,6 +1,6 @@
 import { type Finding, refused } from "../conditions.ts";
 
-/** A Tenant that claims namespaces. `owns` are those that it has by now. */
+/** A Tenant that claims namespaces, and the namespaces that it owns now. */
 export type Claimant = { name: string; createdAt: string; claims: readonly string[]; owns: readonly string[] };
 
 /**

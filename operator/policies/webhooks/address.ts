@@ -2,16 +2,16 @@ import { type AddressGuard, hostOf } from "#core/runtime/http/address-guard.ts";
 import type { Resolve } from "#core/runtime/http/resolve.ts";
 import { type Finding, refused, waiting } from "../conditions.ts";
 
-/** `retryMs`: no event says when a name leads elsewhere. */
+/** `retryMs`: when to look again, because no event says that a name leads elsewhere. */
 export type AddressProblem = { finding: Finding; retryMs?: number };
 
 const lookUpMs = 3_000; // as long as a dispatcher takes for a whole connection
 const retryMs = 30_000;
 
 /**
- * Why nothing can be sent to an address; null when something can. A name that only the operator's own ranges may have is
- * looked up: dispatchers refuse each time what leads elsewhere. `isTaken`: it was judged before, so that a name server
- * which does not answer changes nothing.
+ * Why nothing can be sent to an address; null when something can. A name that is allowed only inside the operator's
+ * ranges is looked up, because dispatchers would refuse every request to another place. `isTaken`: the address was
+ * accepted before, and stays so when the name server does not answer.
  */
 export const addressProblem = async (
   { guard, resolve }: { guard: AddressGuard; resolve: Resolve },

@@ -29,7 +29,7 @@ export const headerSecretsOf = ({ headers = [] }: WebhookSpec): string[] => {
   return [...new Set(names.filter((name) => name !== undefined))];
 };
 
-/** As the resource's own schema bounds a value that is written there. */
+/** Checks a Secret's value as the resource's schema checks one that is written there. */
 const headerValue = (text: string): string => {
   if (text.length > webhookLimits.headerValueCharacters) {
     throw new BadSecret(`is longer than ${webhookLimits.headerValueCharacters} characters`);
@@ -38,7 +38,9 @@ const headerValue = (text: string): string => {
   return text;
 };
 
-/** Seals headers for storage. What is stored already is kept when it opens to the same, so that a resync writes nothing. */
+/**
+ * Seals headers for storage. What is stored already is kept when it opens to the same, so that a resync writes nothing.
+ */
 export const sealHeaders = (
   ring: KeyRing,
   id: string,

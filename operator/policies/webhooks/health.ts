@@ -4,8 +4,8 @@ import type { HealthWindow } from "#core/schema/webhooks/webhook.ts";
 export type Health = NonNullable<WebhookStatus["health"]>;
 
 /**
- * What status says of an endpoint's last hour; absent without requests. The numbers are coarse, and stay for a minute
- * once they changed, so that a busy endpoint does not make the API server busy.
+ * The status members about an endpoint's last hour; absent without requests. The numbers are coarse, and change at most
+ * once a minute, so that a busy endpoint does not make the API server busy.
  */
 export const healthStatus = (hour: HealthWindow, before: Health | undefined, now: Date): Health | undefined => {
   if (before !== undefined && now.getTime() - Date.parse(before.updatedAt) < leastMs) return before;

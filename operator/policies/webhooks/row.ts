@@ -30,8 +30,8 @@ export const membersOf = ({ spec }: Webhook, app: AppRow): Partial<WebhookRow> =
 });
 
 /**
- * The state is the service's own, except that the resource suspends, and begins anew: when it resumes, with another
- * url, and when somebody asks for it.
+ * The service decides an endpoint's state, with two exceptions. The resource suspends it; and the state begins anew
+ * when the resource resumes it, has another url, or somebody asks for it by the annotation.
  */
 export const stateOf = (webhook: Webhook, row: WebhookRow | null): Partial<WebhookRow> => {
   const { spec } = webhook;
@@ -41,7 +41,7 @@ export const stateOf = (webhook: Webhook, row: WebhookRow | null): Partial<Webho
   return row === null || row.url !== spec.url || isResumed || isEnabled ? healthAnew : {};
 };
 
-/** Whether a person asked, by the annotation, and has not been heard. */
+/** Whether a person asked, by the annotation, for what has not been done yet. */
 const isEnableDue = (webhook: Webhook): boolean => {
   const asked = enableAskedFor(webhook);
   return asked !== undefined && asked !== webhook.status?.enabledFor;
@@ -51,7 +51,7 @@ const isEnableDue = (webhook: Webhook): boolean => {
 export const enableAskedFor = ({ metadata }: Pick<Webhook, "metadata">): string | undefined =>
   metadata.annotations?.[enableAnnotation]?.slice(0, 253) || undefined;
 
-/** What was kept while the endpoint was paused has become due. */
+/** Deliveries that were kept while the endpoint was paused become due. */
 export const resumption = ({ spec }: Webhook, row: WebhookRow | null, now: Date): Partial<WebhookRow> =>
   row?.paused && !spec.paused ? { due_at: now } : {};
 

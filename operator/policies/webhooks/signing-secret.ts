@@ -32,13 +32,13 @@ export const signingOf = (keyRing: KeyRing, input: SigningInput, make: () => str
   if (before.kind === "foreign") return null;
   const secret = secretOf(input, { before, opened, make });
   const inUse = opened ?? (before.kind === "own" ? before.values["secret"] : undefined);
-  const isReplaced = inUse === undefined ? row !== null : inUse !== secret; // not known: the key ring lost its key
+  const isReplaced = inUse === undefined ? row !== null : inUse !== secret; // unknown when the key ring has lost the key
   return { before, secret, isReplaced, sealed: sealedOf(keyRing, { ...input, opened, secret }) };
 };
 
 /**
- * The Secret's value counts; when it is lost, the stored one is written back. That of an app which is gone signs nothing
- * for the next one: the namespace may be another tenant's by now.
+ * The value in the Secret counts; when it is lost, the stored one is written back. After its app was removed a signing
+ * secret is not used for the next app of that name, because the namespace may be another tenant's.
  */
 const secretOf = (
   { webhook: { metadata, status }, row, appId }: SigningInput,

@@ -41,7 +41,7 @@ describe("the gauges of an operator", () => {
     expect(text).not.to.include('kind="secret');
   });
 
-  it("tell how full streams are, by one reading for each scrape", async () => {
+  it("show how full streams are, by one reading for each scrape", async () => {
     let readings = 0;
     const text = await scrape({
       streams: async () => {
@@ -56,7 +56,7 @@ describe("the gauges of an operator", () => {
     expect(text).to.include('herald_consumer_pending{stream="herald-work-free",consumer="plan"} 2');
   });
 
-  it("say nothing of streams while JetStream is away, and go on", async () => {
+  it("show nothing of streams while JetStream is away, and go on", async () => {
     const text = await scrape({ streams: () => Promise.reject(new Error("away")) });
     expect(text).to.include("herald_resources").and.not.to.include("herald_stream_bytes{");
   });

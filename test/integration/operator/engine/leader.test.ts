@@ -87,7 +87,7 @@ describe("operator: one of several leads", function () {
     await second.stop();
   });
 
-  it("writes nothing while another holds the Lease", async () => {
+  it("writes nothing while another has the Lease", async () => {
     const started = await herald.start();
     await until(async () => (await started.metrics.leader.get()).values.some(({ value }) => value === 1), 10_000);
     const taken = async (holderIdentity: string): Promise<void> => {

@@ -74,7 +74,7 @@ describe("operator: what two want, one gets", function () {
     for (const object of [two, rival]) await herald.remove(object);
   });
 
-  it("a name of a record that is no resource's is told, with its id", async () => {
+  it("a name of a record that is no resource's is reported, with its id", async () => {
     const first = make.activityType({ name: "Kept", deletionPolicy: "Retain" }, "kept");
     await herald.apply(first);
     const id = (await herald.ready(first)).status?.id ?? "";

@@ -60,10 +60,10 @@ describe("operator: webhooks that are made at the same time", function () {
     for (const app of apps) stores.of(appResource).put(app);
 
     const asked: string[] = [];
-    const held = Promise.withResolvers<void>();
+    const slow = Promise.withResolvers<void>();
     const onItsWay = async (what: string): Promise<void> => {
       asked.push(what);
-      if (what === slowCall) await held.promise;
+      if (what === slowCall) await slow.promise;
     };
     const secrets: Secrets = {
       read: async (_, name) => {
@@ -102,7 +102,7 @@ describe("operator: webhooks that are made at the same time", function () {
       const found = await db.collection<WebhookRow>("webhooks").find({ tenant_id: tenant._id }).toArray();
       return found.map(({ app_id: id }) => rows.find(({ _id }) => _id === id)?.name ?? "").sort();
     };
-    return { make, made, asked, release: () => held.resolve() };
+    return { make, made, asked, release: () => slow.resolve() };
   };
 
   it("do not wait for another's Secrets, of the same app neither", async () => {

@@ -29,7 +29,7 @@ const aPlan = (metadata: Partial<ObjectMeta> = {}): Resource => ({
 });
 const guarded = (version: string): Resource => aPlan({ resourceVersion: version, finalizers: [finalizer] });
 
-/** An API server on which there is nothing; its watch tells what the test says, and a write is answered by the test. */
+/** An API server on which there is nothing; its watch reports what the test says, and a write is answered by the test. */
 const apiServer = () => {
   const events = new PassThrough();
   const written: ((answer: Resource) => void)[] = [];
@@ -129,7 +129,7 @@ describe("a controller whose object goes although it had our finalizer", () => {
     server.report("DELETED", guarded("3"));
     await until(() => store.size() === 0);
     server.written[1]?.(guarded("2"));
-    await until(() => server.written.length === 3); // tells of the failure
+    await until(() => server.written.length === 3); // reports the failure
     server.written[2]?.(guarded("2"));
     await until(() => calls.length === 3);
     expect(calls).to.deep.equal(["make", "remove", "remove"]);

@@ -114,7 +114,7 @@ describe("policy: credentials", () => {
     });
   }
 
-  it("tell everything that is wrong at once", () => {
+  it("report everything that is wrong at once", () => {
     const said = read({ ios, web }, { ios: null, s: {} });
     expect(said).to.equal("SecretNotFound: Secret ios does not exist; Secret s has no value for private_key");
   });
