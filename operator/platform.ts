@@ -6,11 +6,10 @@ import { type Fence, type ManagedRow, type ManagedRows, managedRows } from "#cor
 import { type TenantRow, tenantCollection, tenants } from "#core/storage/tenants/tenants.ts";
 import { allKinds } from "./kinds/all.ts";
 import { cascade } from "./records/cascade.ts";
-import type { Before } from "./records/kind.ts";
-import type { Owners, Platform } from "./records/platform.ts";
+import type { Base, Owners, Platform } from "./records/platform.ts";
 
 /** What kinds may use, on the real stores. */
-export const makePlatform = (given: Omit<Before, "owners">): Platform => {
+export const makePlatform = (given: Omit<Base, "owners">): Platform => {
   const platform = { ...given, owners: owners(given.db, given.fence) };
   return { ...platform, cascade: cascade(platform, allKinds) };
 };

@@ -18,20 +18,6 @@ export type Terms = {
   sweep: (epoch: number, isKnown: (uid: string) => boolean) => Promise<void>;
 };
 
-const each = <T>(act: (spec: CollectionSpec) => Promise<T>): Promise<T[]> =>
-  Promise.all(allKinds.map(({ collection }) => act(collection)));
-
-/** Undoes what made a document managed, and says how; null when the document has changed since it was found. */
-const undo = async (
-  rows: Collection<ManagedRow>,
-  mine: Filter<ManagedRow>,
-  { adopted }: Managed,
-): Promise<"row.released" | "row.removed" | null> => {
-  if (!adopted) return (await rows.deleteOne(mine)).deletedCount === 1 ? "row.removed" : null;
-  const { matchedCount } = await rows.updateOne(mine, { $set: { managed: null, updated_at: new Date() } });
-  return matchedCount === 1 ? "row.released" : null;
-};
-
 export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: Log }): Terms => {
   const rowsOf = (spec: CollectionSpec) => collectionOf<ManagedRow>(db, spec);
 
@@ -58,4 +44,18 @@ export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: 
     stamp: async (epoch) => void (await each((spec) => stampEpoch(rowsOf(spec), epoch))),
     sweep: async (epoch, isKnown) => void (await each((spec) => sweepOne(spec, epoch, isKnown))),
   };
+};
+
+const each = <T>(act: (spec: CollectionSpec) => Promise<T>): Promise<T[]> =>
+  Promise.all(allKinds.map(({ collection }) => act(collection)));
+
+/** Undoes what made a document managed, and says how; null when the document has changed since it was found. */
+const undo = async (
+  rows: Collection<ManagedRow>,
+  mine: Filter<ManagedRow>,
+  { adopted }: Managed,
+): Promise<"row.released" | "row.removed" | null> => {
+  if (!adopted) return (await rows.deleteOne(mine)).deletedCount === 1 ? "row.removed" : null;
+  const { matchedCount } = await rows.updateOne(mine, { $set: { managed: null, updated_at: new Date() } });
+  return matchedCount === 1 ? "row.released" : null;
 };

@@ -1,15 +1,15 @@
 import { apps } from "#core/storage/apps/apps.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { appRemoval, removals } from "#core/storage/work/removals.ts";
-import type { Before, Kind } from "./kind.ts";
-import type { Cascade } from "./platform.ts";
+import type { Kind } from "./kind.ts";
+import type { Base, Cascade } from "./platform.ts";
 
 /**
  * Removes the records of kinds that go with their owner. No epoch protects these deletions, so the fence is asked
  * before every write.
  */
 export const cascade = (
-  platform: Before,
+  platform: Base,
   kinds: readonly Pick<Kind, "collection" | "owner" | "goesWithOwner">[],
 ): Cascade => {
   const { db, fence, clock } = platform;
@@ -36,7 +36,7 @@ const pageSize = 500;
 
 /** Removes the records of one kind that an owner has, by pages. */
 const remover = (
-  platform: Before,
+  platform: Base,
   { collection, owner }: Pick<Kind, "collection" | "owner">,
   { index, ...around }: NonNullable<Kind["goesWithOwner"]>,
 ) => {

@@ -7,9 +7,8 @@ import type { KubeObject } from "../kube/objects.ts";
 import type { Indexes, Store } from "../kube/store.ts";
 import type { Claimant } from "../policies/management.ts";
 import type { OwnSecret } from "./own-secret.ts";
-import type { Platform } from "./platform.ts";
-import { type Records, records } from "./record.ts";
-import type { NamedRow } from "./record-deps.ts";
+import type { Base, Platform } from "./platform.ts";
+import { type NamedRow, type Records, records } from "./record.ts";
 
 /**
  * All that the operator has to know of a kind. Its store, controller, permissions, sweep and documentation follow from
@@ -46,12 +45,9 @@ export type GoesWithOwner = {
   /** The index of the collection in which an owner's records are found. */
   index: string;
   /** What is done with the ids of some records before they are removed, and with each afterwards. */
-  before?: (platform: Before) => (ids: readonly string[]) => Promise<void>;
-  after?: (platform: Before) => (id: string) => Promise<void>;
+  before?: (platform: Base) => (ids: readonly string[]) => Promise<void>;
+  after?: (platform: Base) => (id: string) => Promise<void>;
 };
-
-/** The platform without what is itself made from it. */
-export type Before = Omit<Platform, "cascade">;
 
 /** What a kind's handler works with: the platform, and what the kind itself has. */
 export type Tools<R extends Claimant, Row extends NamedRow> = Platform & {

@@ -15,7 +15,10 @@ import type { Secrets } from "../kube/secrets.ts";
 export type Announce = (collection: string, id: string, appId?: string) => void;
 
 /** What a kind may use. */
-export type Platform = {
+export type Platform = Base & { cascade: Cascade };
+
+/** The part of it from which the rest is made. */
+export type Base = {
   clock: Clock;
   db: Db;
   /** Has to be asked before every write; `managedRows` and `secrets` ask it themselves. */
@@ -30,7 +33,6 @@ export type Platform = {
   network: Network;
   /** Address of the REST interface, as its users reach it. */
   publicUrl: string;
-  cascade: Cascade;
 };
 
 /** The documents that others belong to. Reads of one turn of the event loop are shared, whichever kind asks. */

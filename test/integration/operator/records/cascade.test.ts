@@ -9,7 +9,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { removals } from "#core/storage/work/removals.ts";
 import { allKinds } from "../../../../operator/kinds/all.ts";
 import { cascade } from "../../../../operator/records/cascade.ts";
-import type { Before } from "../../../../operator/records/kind.ts";
+import type { Base } from "../../../../operator/records/platform.ts";
 import { anApiKey, anApp } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { testServers } from "../../../support/servers/servers.ts";
@@ -56,7 +56,7 @@ describe("operator: what goes with an app or a tenant", function () {
         prefix: "t",
       },
     };
-    return cascade(platform as unknown as Before, allKinds); // all of it that removing takes
+    return cascade(platform as unknown as Base, allKinds); // all of it that removing takes
   };
   const outcome = (work: Promise<void>) =>
     work.then(
