@@ -7,6 +7,7 @@ import { chartSchema } from "./generators/chart/schema.ts";
 import { crdFiles } from "./generators/crds.ts";
 import { dashboards } from "./generators/dashboards/all.ts";
 import { eventsPage } from "./generators/events-page.ts";
+import { fluxFiles } from "./generators/flux.ts";
 import type { GeneratedFile } from "./generators/generated-file.ts";
 import { openapiFile } from "./generators/openapi.ts";
 import { resourcePages } from "./generators/resource-pages.ts";
@@ -24,6 +25,7 @@ const generators: readonly (() => GeneratedFile[])[] = [
   chartSchema,
   dashboards,
   argocdFiles,
+  fluxFiles,
 ];
 
 const root = join(import.meta.dirname, "..");
