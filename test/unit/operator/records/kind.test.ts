@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { webhookResource } from "#core/schema/webhooks/resource.ts";
 import type { ManagedRow, ManagedRows } from "#core/storage/settings/managed.ts";
+import { webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import type { Verdict } from "../../../../operator/engine/handler.ts";
 import { makeStores } from "../../../../operator/engine/stores.ts";
 import type { Claimant } from "../../../../operator/policies/management.ts";
@@ -25,7 +26,7 @@ const world = (over: Partial<KindDeclaration<Claimant, ManagedRow>> = {}, hasInp
   const kind = defineKind<Claimant, ManagedRow>({
     definition: webhookResource,
     what: "webhook",
-    collection: { name: "webhooks", indexes: [] },
+    collection: webhookCollection,
     rows: () => ({ find: async () => null }) as unknown as ManagedRows<ManagedRow>, // nothing else is asked
     owner: "app",
     ownSecret: ownSecret(webhookResource, { what: "webhook", credential: "secret", nameOf: () => "signing" }),
