@@ -3,6 +3,7 @@ import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
 import type { Stores } from "./engine/stores.ts";
 import type { Resource } from "./kube/objects.ts";
+import { readyIn } from "./policies/conditions.ts";
 
 export type LevelsDeps = { stores: Pick<Stores, "byKind">; streams: () => Promise<StreamLevel[]> };
 
@@ -30,49 +31,34 @@ const watchResources = (registry: Registry, { byKind }: LevelsDeps["stores"]): v
 
 const tally = (objects: Iterable<Resource>): Record<Condition["status"], number> => {
   const counts = { True: 0, False: 0, Unknown: 0 };
-  for (const { status } of objects) {
-    const { conditions = [] } = (status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
-    counts[conditions.find(({ type }) => type === "Ready")?.status ?? "Unknown"]++;
-  }
+  for (const object of objects) counts[readyIn(object)?.status ?? "Unknown"]++;
   return counts;
 };
 
 const watchStreams = (registry: Registry, streams: () => Promise<StreamLevel[]>): void => {
   const read = shared(streams);
-  const gauge = <L extends string>(
-    options: { name: string; help: string; labelNames: L[] },
-    fill: (into: Gauge<L>, level: StreamLevel) => void,
-  ): void => {
-    const made: Gauge<L> = new Gauge({
-      ...options,
-      registers: [],
-      collect: async (): Promise<void> => {
-        made.reset(); // no series for a stream that is gone, and none while JetStream is away
-        for (const level of await read().catch(() => [])) fill(made, level);
-      },
-    });
+  type Fill<L extends string> = (into: Gauge<L>, level: StreamLevel) => void;
+  const gauge = <L extends string>(name: string, help: string, labelNames: L[], fill: Fill<L>): void => {
+    const collect = async (): Promise<void> => {
+      made.reset(); // no series for a stream that is gone, and none while JetStream is away
+      for (const level of await read().catch(() => [])) fill(made, level);
+    };
+    const made: Gauge<L> = new Gauge({ name, help, labelNames, registers: [], collect });
     registry.registerMetric(made);
   };
-  const labelNames: ["stream"] = ["stream"];
-  gauge({ name: "herald_stream_messages", help: "messages in a JetStream stream", labelNames }, (into, level) =>
-    into.set({ stream: level.name }, level.messages),
+  gauge("herald_stream_messages", "messages in a JetStream stream", ["stream"], (into, { name, messages }) =>
+    into.set({ stream: name }, messages),
   );
-  gauge({ name: "herald_stream_bytes", help: "bytes in a JetStream stream", labelNames }, (into, level) =>
-    into.set({ stream: level.name }, level.bytes),
+  gauge("herald_stream_bytes", "bytes in a JetStream stream", ["stream"], (into, { name, bytes }) =>
+    into.set({ stream: name }, bytes),
   );
-  gauge({ name: "herald_stream_bytes_limit", help: "bytes a stream may hold", labelNames }, (into, level) =>
-    into.set({ stream: level.name }, level.bytesLimit),
+  gauge("herald_stream_bytes_limit", "bytes a stream may hold", ["stream"], (into, { name, bytesLimit }) =>
+    into.set({ stream: name }, bytesLimit),
   );
-  gauge(
-    {
-      name: "herald_consumer_pending",
-      help: "messages of a stream that a consumer has not taken, or taken and not settled",
-      labelNames: ["stream", "consumer"],
-    },
-    (into, { name: stream, pending }) => {
-      for (const { consumer, messages } of pending) into.set({ stream, consumer }, messages);
-    },
-  );
+  const pendingHelp = "messages of a stream that a consumer has not taken, or taken and not settled";
+  gauge("herald_consumer_pending", pendingHelp, ["stream", "consumer"], (into, { name: stream, pending }) => {
+    for (const { consumer, messages } of pending) into.set({ stream, consumer }, messages);
+  });
 };
 
 /** The gauges of one scrape share one reading. */

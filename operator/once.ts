@@ -1,8 +1,8 @@
-import type { Condition } from "#core/schema/kubernetes/common.ts";
 import type { Stores } from "./engine/stores.ts";
 import { keyOf, type Resource } from "./kube/objects.ts";
 import { pause } from "./kube/watch.ts";
 import type { Operator } from "./operator.ts";
+import { readyIn } from "./policies/conditions.ts";
 
 export type OnceDeps = {
   engine: Pick<Operator, "isSynced" | "leader" | "isSettled">;
@@ -60,8 +60,7 @@ const judged = ({ byKind }: OnceDeps["resources"]): { all: number; notReady: str
 
 /** The line about a resource that is not ready; none for one that is. */
 const rowOf = (kind: string, resource: Resource): string[][] => {
-  const { conditions = [] } = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
-  const ready = conditions.find(({ type }) => type === "Ready");
+  const ready = readyIn(resource);
   const isCurrent = ready?.observedGeneration === resource.metadata.generation;
   if (ready === undefined || !isCurrent) return [[kind, keyOf(resource), "Unknown", "NotReconciled", ""]];
   return ready.status === "True" ? [] : [[kind, keyOf(resource), ready.status, ready.reason, ready.message]];

@@ -6,7 +6,15 @@ import type { ResourceApi } from "../kube/api.ts";
 import { KubeError } from "../kube/errors.ts";
 import type { Note } from "../kube/events.ts";
 import type { Resource } from "../kube/objects.ts";
-import { conditionsOf, type Finding, refused, statusPatch, waiting } from "../policies/conditions.ts";
+import {
+  conditionsIn,
+  conditionsOf,
+  type Finding,
+  readyIn,
+  refused,
+  statusPatch,
+  waiting,
+} from "../policies/conditions.ts";
 
 export type ObjectWriterDeps<R extends Resource> = {
   api: ResourceApi<R>;
@@ -38,19 +46,19 @@ export const objectWriter = <R extends Resource>({ api, onGuard, onWritten, repo
   },
   /** Writes the status when something in it is new. Without `status` the kind's own members stay as they are. */
   status: async (resource: R, { status, ready, synced }: StatusChange, signal: AbortSignal): Promise<void> => {
-    const before = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
+    const before = resource.status ?? {};
     const generation = resource.metadata.generation ?? 0;
     const findings = { Synced: synced, ...(ready === undefined ? {} : { Ready: ready }) };
-    const conditions = conditionsOf(before.conditions ?? [], findings, { generation, now: clock.now() });
+    const conditions = conditionsOf(conditionsIn(resource), findings, { generation, now: clock.now() });
     const after = { ...(status ?? before), observedGeneration: generation, conditions };
     const patch = statusPatch(before, after);
     if (patch !== null) onWritten(await api.patchStatus(resource, patch, signal));
-    if (ready !== undefined && isNews(before.conditions ?? [], ready)) report(resource, noteOf(ready));
+    if (ready !== undefined && isNews(readyIn(resource), ready)) report(resource, noteOf(ready));
   },
 });
 
-const isNews = (before: readonly Condition[], { status, reason }: Finding): boolean =>
-  !before.some((old) => old.type === "Ready" && old.status === status && old.reason === reason);
+const isNews = (before: Condition | undefined, { status, reason }: Finding): boolean =>
+  before?.status !== status || before.reason !== reason;
 
 const noteOf = ({ status, reason, message }: Finding): Note => ({
   type: status === "False" ? "Warning" : "Normal",
@@ -64,10 +72,7 @@ const noteOf = ({ status, reason, message }: Finding): Note => ({
  */
 export const statusOnError = (resource: Resource, error: unknown): StatusChange => {
   const synced = findingOf(error);
-  const { conditions = [] } = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
-  const isKnown = conditions.some(
-    ({ type, observedGeneration }) => type === "Ready" && observedGeneration === (resource.metadata.generation ?? 0),
-  );
+  const isKnown = readyIn(resource)?.observedGeneration === (resource.metadata.generation ?? 0);
   return isKnown ? { synced } : { synced, ready: waiting(synced.reason, synced.message) };
 };
 

@@ -18,10 +18,8 @@ export const priorityOf = <R extends Resource>(event: StoreEvent<R>): Priority |
 };
 
 /** After a start every object is new to the operator, but one whose newest generation was reconciled need not hurry. */
-export const firstPriority = ({ metadata, status }: Resource): Priority => {
-  const { observedGeneration } = (status ?? {}) as { observedGeneration?: number }; // of the CRD's schema
-  return observedGeneration === metadata.generation ? "resync" : "new";
-};
+export const firstPriority = ({ metadata, status }: Resource<unknown, { observedGeneration?: number }>): Priority =>
+  status?.observedGeneration === metadata.generation ? "resync" : "new";
 
 /** Whether an event matters to those that depend on the object; a new finalizer does not. */
 export const isNews = <R extends Resource>(event: StoreEvent<R>): boolean =>

@@ -47,10 +47,7 @@ export const apiKey = defineKind<ApiKey, ApiKeyRow>({
   owner: "tenant",
   goesWithOwner: {
     index: "tenant",
-    before:
-      ({ db, clock }) =>
-      async (ids) =>
-        revokedTokens(db).add(await apiKeys(db).findAll(ids), clock.now()),
+    before: async ({ db, clock }, ids) => revokedTokens(db).add(await apiKeys(db).findAll(ids), clock.now()),
   },
   ownSecret: connectionSecret,
   indexes: { namespace: namespaceOf, app: (key) => (key.spec.appRefs ?? []).map((name) => beside(key, name)) },

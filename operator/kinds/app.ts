@@ -25,10 +25,7 @@ export const app = defineKind<App, AppRow>({
   what: "app",
   collection: appCollection,
   rows: ({ owners }) => owners.apps,
-  called:
-    ({ owners }) =>
-    ({ tenant_id = "", name = "" }) =>
-      owners.apps.called(tenant_id, name),
+  called: ({ owners }, { tenant_id = "", name = "" }) => owners.apps.called(tenant_id, name),
   owner: "tenant",
   indexes: { name: (resource) => [nameIn(resource.metadata.namespace, resource)], namespace: namespaceOf },
   links: [

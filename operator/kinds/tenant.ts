@@ -19,10 +19,7 @@ export const tenant = defineKind<Tenant, TenantRow>({
   what: "tenant",
   collection: tenantCollection,
   rows: ({ owners }) => owners.tenants,
-  called:
-    ({ owners }) =>
-    ({ name = "" }) =>
-      owners.tenants.called(name),
+  called: ({ owners }, { name = "" }) => owners.tenants.called(name),
   owner: null,
   indexes: {
     name: (resource) => [nameOf(resource)],

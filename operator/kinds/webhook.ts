@@ -43,7 +43,7 @@ export const webhook = defineKind<Webhook, WebhookRow>({
   what: "webhook",
   collection: webhookCollection,
   owner: "app",
-  goesWithOwner: { index: "app", after: (platform) => endpointHints(platform).publish },
+  goesWithOwner: { index: "app", after: (platform, id) => endpointHints(platform).publish(id) },
   ownSecret: signingSecret,
   readsSecrets: ({ spec }) => headerSecretsOf(spec),
   indexes: { app: (resource) => [beside(resource, resource.spec.appRef)] },

@@ -8,6 +8,14 @@ export const ready = (message: string): Finding => ({ status: "True", reason: "R
 export const refused = (reason: string, message: string): Finding => ({ status: "False", reason, message });
 export const waiting = (reason: string, message: string): Finding => ({ status: "Unknown", reason, message });
 
+/** A resource with the members that the CRD of every kind has in its status. */
+type WithStatus = { status?: { conditions?: readonly Condition[] } };
+
+export const conditionsIn = ({ status }: WithStatus): readonly Condition[] => status?.conditions ?? [];
+
+export const readyIn = (resource: WithStatus): Condition | undefined =>
+  conditionsIn(resource).find(({ type }) => type === "Ready");
+
 /** The conditions after new findings. A condition's time changes only with its status. */
 export const conditionsOf = (
   before: readonly Condition[],

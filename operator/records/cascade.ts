@@ -4,20 +4,16 @@ import { appRemoval, removals } from "#core/storage/work/removals.ts";
 import type { Kind } from "./kind.ts";
 import type { Base, Cascade } from "./platform.ts";
 
+type Owned = Pick<Kind, "collection" | "owner" | "goesWithOwner">;
+
 /**
  * Removes the records of kinds that go with their owner. No epoch protects these deletions, so the fence is asked
  * before every write.
  */
-export const cascade = (
-  platform: Base,
-  kinds: readonly Pick<Kind, "collection" | "owner" | "goesWithOwner">[],
-): Cascade => {
+export const cascade = (platform: Base, kinds: readonly Owned[]): Cascade => {
   const { db, fence, clock } = platform;
-  const owned = kinds.flatMap(({ goesWithOwner, ...kind }) =>
-    goesWithOwner ? remover(platform, kind, goesWithOwner) : [],
-  );
   const removeOwned = async (owner: "tenant" | "app", id: string): Promise<void> => {
-    for (const { remove } of owned.filter((one) => one.owner === owner)) await remove(id);
+    for (const kind of kinds) if (kind.owner === owner) await removeFrom(platform, kind, id);
   };
   return {
     ofTenant: (tenantId) => removeOwned("tenant", tenantId),
@@ -35,30 +31,23 @@ export const cascade = (
 const pageSize = 500;
 
 /** Removes the records of one kind that an owner has, by pages. */
-const remover = (
-  platform: Base,
-  { collection, owner }: Pick<Kind, "collection" | "owner">,
-  { index, ...around }: NonNullable<Kind["goesWithOwner"]>,
-) => {
-  const { db, fence, announce } = platform;
-  const rows = collectionOf<{ _id: string }>(db, collection);
-  const before = around.before?.(platform);
-  const after = around.after?.(platform);
-  const remove = async (ownerId: string): Promise<void> => {
-    const isOwned = { [`${owner}_id`]: ownerId };
-    for (;;) {
-      const page = await rows
-        .find(isOwned, { projection: { _id: 1 }, hint: index })
-        .limit(pageSize)
-        .toArray();
-      const ids = page.map(({ _id }) => _id);
-      if (ids.length === 0) return;
-      await before?.(ids);
-      fence.check();
-      await rows.deleteMany({ ...isOwned, _id: { $in: ids } });
-      for (const id of ids) announce(collection.name, id, owner === "app" ? ownerId : undefined);
-      if (after !== undefined) await Promise.all(ids.map(after)); // of one page
-    }
-  };
-  return { owner, remove };
+const removeFrom = async (platform: Base, kind: Owned, ownerId: string): Promise<void> => {
+  const { collection, owner, goesWithOwner } = kind;
+  if (goesWithOwner === undefined) return;
+  const { index, before, after = async () => {} } = goesWithOwner;
+  const rows = collectionOf<{ _id: string }>(platform.db, collection);
+  const isOwned = { [`${owner}_id`]: ownerId };
+  const found = () =>
+    rows
+      .find(isOwned, { projection: { _id: 1 }, hint: index })
+      .limit(pageSize)
+      .toArray();
+  for (let page = await found(); page.length > 0; page = await found()) {
+    const ids = page.map(({ _id }) => _id);
+    await before?.(platform, ids);
+    platform.fence.check();
+    await rows.deleteMany({ ...isOwned, _id: { $in: ids } });
+    for (const id of ids) platform.announce(collection.name, id, owner === "app" ? ownerId : undefined);
+    await Promise.all(ids.map((id) => after(platform, id))); // of one page
+  }
 };

@@ -24,7 +24,7 @@ export type KindDeclaration<R extends Claimant, Row extends NamedRow> = Pick<
   /** How its records are found and written, when not just by their ids. */
   rows?: (platform: Platform) => ManagedRows<Row>;
   /** The record that has what is unique of another. */
-  called?: (platform: Platform) => (set: Partial<Row>) => Promise<Row | null>;
+  called?: (platform: Platform, set: Partial<Row>) => Promise<Row | null>;
   /** What its records belong to; null: to the installation. */
   owner: "tenant" | "app" | null;
   /** Its records are removed with their owner. Not declared: while there are some, the owner cannot be removed. */
@@ -45,8 +45,8 @@ export type GoesWithOwner = {
   /** The index of the collection in which an owner's records are found. */
   index: string;
   /** What is done with the ids of some records before they are removed, and with each afterwards. */
-  before?: (platform: Base) => (ids: readonly string[]) => Promise<void>;
-  after?: (platform: Base) => (id: string) => Promise<void>;
+  before?: (platform: Base, ids: readonly string[]) => Promise<void>;
+  after?: (platform: Base, id: string) => Promise<void>;
 };
 
 /** What a kind's handler works with: the platform, and what the kind itself has. */
@@ -57,13 +57,11 @@ export type Tools<R extends Claimant, Row extends NamedRow> = Platform & {
 };
 
 /** A kind as everything sees it that iterates over kinds/all.ts. */
-export type Kind = Linked & {
-  indexes: Indexes<Claimant>;
-  collection: CollectionSpec;
-  owner: "tenant" | "app" | null;
-  goesWithOwner?: GoesWithOwner;
-  handler: (platform: Platform) => Handler<Claimant>;
-};
+export type Kind = Linked &
+  Pick<KindDeclaration<Claimant, NamedRow>, "collection" | "owner" | "goesWithOwner"> & {
+    indexes: Indexes<Claimant>;
+    handler: (platform: Platform) => Handler<Claimant>;
+  };
 
 export const defineKind = <R extends Claimant, Row extends NamedRow>(declared: KindDeclaration<R, Row>): Kind => {
   const { readsSecrets = () => [], ownSecret } = declared;
@@ -89,7 +87,7 @@ const handlerOf = <R extends Claimant, Row extends NamedRow>(
   const { db, fence, stores, clock } = platform;
   const store = stores.ofKind(definition.kind) as unknown as Store<R>; // as above
   const rows = declared.rows?.(platform) ?? managedRows(collectionOf<Row>(db, collection), fence);
-  const called = declared.called?.(platform);
+  const called = async (set: Partial<Row>) => (await declared.called?.(platform, set)) ?? null;
   const record = records<R, Row>({ ...platform, ...declared, store, rows, called });
   const tools = { ...platform, store, rows, record };
   const handler = declared.handler(tools);

@@ -22,8 +22,8 @@ export type RecordDeps<R extends Claimant, Row extends NamedRow> = Pick<
   rows: ManagedRows<Row>;
   /** The kind's resources, with the indexes `external` and, where a name is unique, `name`. */
   store: Pick<Store<R>, "by">;
-  /** The record that has a unique name; null when it is another unique member that is taken. */
-  called?: ((set: Partial<Row>) => Promise<Row | null>) | undefined;
+  /** The record that has the unique name; null when the kind has none, or another unique member is taken. */
+  called: (set: Partial<Row>) => Promise<Row | null>;
   ownSecret?: OwnSecret<R>;
 };
 

@@ -36,7 +36,7 @@ export const writing = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
 
   /** Says who has the unique member that the record was to get. */
   const conflict = async (resource: R, set: Partial<Row>): Promise<Finding> => {
-    const holder = (await deps.called?.(set)) ?? null;
+    const holder = await deps.called(set);
     if (holder === null || holder._id === idOf(definition, resource)) {
       return waiting("Busy", "what it asks for is about to be let go of by another");
     }
