@@ -1,6 +1,6 @@
-import { type Finding, refused } from "../engine/conditions.ts";
+import { type Finding, refused } from "./conditions.ts";
 
-/** The Secrets that a resource names, by name; null: there is none. */
+/** The values of the Secrets that a resource names, by the Secret's name; null for a Secret that is not there. */
 export type SecretValues = ReadonlyMap<string, Record<string, string> | null>;
 
 export type Fault = { reason: "SecretNotFound" | "SecretKeyMissing" | "SecretInvalid"; message: string };
@@ -8,7 +8,7 @@ export type Fault = { reason: "SecretNotFound" | "SecretKeyMissing" | "SecretInv
 /** Reads one key of a Secret and parses it; a fault is noted and answered with `instead`, which is then never used. */
 export type Read = <T>(ref: { name: string }, key: string, parse: (text: string) => T, instead: T) => T;
 
-/** Says what is wrong with a value, without it. */
+/** What is wrong with a value; the message never quotes the value. */
 export class BadSecret extends Error {}
 
 /** A reader that notes every fault in `faults`. */
@@ -31,7 +31,7 @@ export const reader =
     }
   };
 
-/** What is to be said of the faults; null when there are none. */
+/** The finding about all faults; null when there are none. */
 export const faultFinding = (faults: readonly Fault[]): Finding | null => {
   const [first] = faults;
   return first === undefined ? null : refused(first.reason, faults.map(({ message }) => message).join("; "));
