@@ -1,23 +1,24 @@
-import { eventRoutes } from "./events/routes.ts";
+import { events } from "./events/feature.ts";
+import type { Feature } from "./http/feature.ts";
 import { openapi } from "./http/openapi/document.ts";
-import type { Route } from "./http/route.ts";
-import { liveActivityRoutes } from "./live-activities/routes.ts";
-import { notificationRoutes } from "./messages/routes.ts";
-import { userRoutes } from "./people/routes.ts";
-import { documentRoute, serviceRoutes } from "./service/routes.ts";
-import { webhookDeliveryRoutes } from "./webhooks/delivery-routes.ts";
-import { webhookRoutes } from "./webhooks/routes.ts";
+import { liveActivities } from "./live-activities/feature.ts";
+import { messages } from "./messages/feature.ts";
+import { people } from "./people/feature.ts";
+import type { Platform } from "./platform.ts";
+import { service } from "./service/feature.ts";
+import { webhooks } from "./webhooks/feature.ts";
 
-/** Every operation of the REST interface. */
-export const routes: readonly Route[] = [
-  ...notificationRoutes,
-  ...userRoutes,
-  ...liveActivityRoutes,
-  ...webhookDeliveryRoutes,
-  ...webhookRoutes,
-  ...eventRoutes,
-  ...serviceRoutes,
-  documentRoute(() => document),
+/** Everything that the REST interface can do. */
+export const features: readonly Feature<Platform>[] = [
+  messages,
+  people,
+  liveActivities,
+  webhooks,
+  events,
+  service(() => document),
 ];
 
-const document = openapi(routes);
+export const operations = features.flatMap((feature) => feature.operations);
+
+/** The interface's description, as it is served and as docs/openapi.json. */
+export const document = openapi(features);

@@ -2,10 +2,12 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { argocdFiles } from "./generators/argocd.ts";
 import { chartCrds } from "./generators/chart/crds.ts";
+import { chartKinds } from "./generators/chart/kinds.ts";
 import { chartSchema } from "./generators/chart/schema.ts";
 import { crdFiles } from "./generators/crds.ts";
 import { dashboards } from "./generators/dashboards/all.ts";
 import { eventsPage } from "./generators/events-page.ts";
+import { fluxFiles } from "./generators/flux.ts";
 import type { GeneratedFile } from "./generators/generated-file.ts";
 import { openapiFile } from "./generators/openapi.ts";
 import { resourcePages } from "./generators/resource-pages.ts";
@@ -19,9 +21,11 @@ const generators: readonly (() => GeneratedFile[])[] = [
   settingsPage,
   eventsPage,
   chartCrds,
+  chartKinds,
   chartSchema,
   dashboards,
   argocdFiles,
+  fluxFiles,
 ];
 
 const root = join(import.meta.dirname, "..");

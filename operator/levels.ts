@@ -1,29 +1,27 @@
 import { Gauge, type Registry } from "prom-client";
 import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
-import { allResources } from "#core/schema/kubernetes/all.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
-import type { KindName, Stores } from "./kinds/stores.ts";
+import type { Stores } from "./engine/stores.ts";
 import type { Resource } from "./kube/objects.ts";
+import { readyIn } from "./policies/conditions.ts";
 
-export type LevelsDeps = { stores: Pick<Stores, KindName>; streams: () => Promise<StreamLevel[]> };
+export type LevelsDeps = { stores: Pick<Stores, "byKind">; streams: () => Promise<StreamLevel[]> };
 
-/** Declares the gauges of an operator that runs: what is read with each scrape rather than kept. */
+/** Declares the gauges whose values are read with each scrape. */
 export const watchLevels = (registry: Registry, { stores, streams }: LevelsDeps): void => {
   watchResources(registry, stores);
   watchStreams(registry, streams);
 };
 
-const watchResources = (registry: Registry, stores: LevelsDeps["stores"]): void => {
-  const byName: Record<string, { all: () => Iterable<Resource> }> = stores;
+const watchResources = (registry: Registry, { byKind }: LevelsDeps["stores"]): void => {
   const resources: Gauge<"kind" | "ready"> = new Gauge({
     name: "herald_resources",
     help: "custom resources by kind and by their condition Ready (True, False: refused, Unknown: still trying)",
     labelNames: ["kind", "ready"],
     registers: [],
     collect: (): void => {
-      for (const [name, store] of Object.entries(byName)) {
-        const kind = kindOf(name);
-        if (kind === undefined) continue; // Secrets are no resources of ours
+      for (const [name, store] of byKind) {
+        const kind = name.toLowerCase(); // as controllers are called
         for (const [ready, count] of Object.entries(tally(store.all()))) resources.set({ kind, ready }, count);
       }
     },
@@ -31,58 +29,39 @@ const watchResources = (registry: Registry, stores: LevelsDeps["stores"]): void 
   registry.registerMetric(resources);
 };
 
-/** The kind of a store, in lower case as controllers are called: `apiKeys` holds those of `apikeys`. */
-const kindOf = (store: string): string | undefined =>
-  allResources.find(({ plural }) => plural === store.toLowerCase())?.kind.toLowerCase();
-
 const tally = (objects: Iterable<Resource>): Record<Condition["status"], number> => {
   const counts = { True: 0, False: 0, Unknown: 0 };
-  for (const { status } of objects) {
-    const { conditions = [] } = (status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
-    counts[conditions.find(({ type }) => type === "Ready")?.status ?? "Unknown"]++;
-  }
+  for (const object of objects) counts[readyIn(object)?.status ?? "Unknown"]++;
   return counts;
 };
 
 const watchStreams = (registry: Registry, streams: () => Promise<StreamLevel[]>): void => {
   const read = shared(streams);
-  const gauge = <L extends string>(
-    options: { name: string; help: string; labelNames: L[] },
-    fill: (into: Gauge<L>, level: StreamLevel) => void,
-  ): void => {
-    const made: Gauge<L> = new Gauge({
-      ...options,
-      registers: [],
-      collect: async (): Promise<void> => {
-        made.reset(); // of streams that are gone, or while JetStream is away, nothing is said
-        for (const level of await read().catch(() => [])) fill(made, level);
-      },
-    });
+  type Fill<L extends string> = (into: Gauge<L>, level: StreamLevel) => void;
+  const gauge = <L extends string>(name: string, help: string, labelNames: L[], fill: Fill<L>): void => {
+    const collect = async (): Promise<void> => {
+      made.reset(); // no series for a stream that is gone, and none while JetStream is away
+      for (const level of await read().catch(() => [])) fill(made, level);
+    };
+    const made: Gauge<L> = new Gauge({ name, help, labelNames, registers: [], collect });
     registry.registerMetric(made);
   };
-  const labelNames: ["stream"] = ["stream"];
-  gauge({ name: "herald_stream_messages", help: "messages in a JetStream stream", labelNames }, (into, level) =>
-    into.set({ stream: level.name }, level.messages),
+  gauge("herald_stream_messages", "messages in a JetStream stream", ["stream"], (into, { name, messages }) =>
+    into.set({ stream: name }, messages),
   );
-  gauge({ name: "herald_stream_bytes", help: "bytes in a JetStream stream", labelNames }, (into, level) =>
-    into.set({ stream: level.name }, level.bytes),
+  gauge("herald_stream_bytes", "bytes in a JetStream stream", ["stream"], (into, { name, bytes }) =>
+    into.set({ stream: name }, bytes),
   );
-  gauge({ name: "herald_stream_bytes_limit", help: "bytes a stream may hold", labelNames }, (into, level) =>
-    into.set({ stream: level.name }, level.bytesLimit),
+  gauge("herald_stream_bytes_limit", "bytes a stream may hold", ["stream"], (into, { name, bytesLimit }) =>
+    into.set({ stream: name }, bytesLimit),
   );
-  gauge(
-    {
-      name: "herald_consumer_pending",
-      help: "messages of a stream that a consumer has not taken, or taken and not settled",
-      labelNames: ["stream", "consumer"],
-    },
-    (into, { name: stream, pending }) => {
-      for (const { consumer, messages } of pending) into.set({ stream, consumer }, messages);
-    },
-  );
+  const pendingHelp = "messages of a stream that a consumer has not taken, or taken and not settled";
+  gauge("herald_consumer_pending", pendingHelp, ["stream", "consumer"], (into, { name: stream, pending }) => {
+    for (const { consumer, messages } of pending) into.set({ stream, consumer }, messages);
+  });
 };
 
-/** Gauges of one scrape share one reading. */
+/** The gauges of one scrape share one reading. */
 const shared = <T>(read: () => Promise<T>): (() => Promise<T>) => {
   let underWay: Promise<T> | null = null;
   return () =>

@@ -8,7 +8,7 @@ import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
-import { leaseTiming } from "./engine/lease.ts";
+import { leaseTiming } from "./engine/leadership/lease.ts";
 import { once } from "./once.ts";
 import { endAs, optionsIn } from "./options.ts";
 import { health, makeParts } from "./parts.ts";
@@ -34,7 +34,7 @@ const make = async () => {
   return makeParts({ config, env, mongo, nats, log, metrics, clock: systemClock, resolve: dns(), leaseTiming });
 };
 
-/** The health server answers while NATS is awaited. */
+/** The health server comes first, so that it answers while the program waits for NATS. */
 async function* all(): AsyncGenerator<Part> {
   const [jetstream, kubernetes, started] = [lateCheck(), lateCheck(), startedCheck()];
   const checks = { jetstream: jetstream.check, kubernetes: kubernetes.check, started: started.check };

@@ -1,24 +1,24 @@
-import type { Condition } from "#core/schema/kubernetes/common.ts";
-import type { KindName, Stores } from "./kinds/stores.ts";
+import type { Stores } from "./engine/stores.ts";
 import { keyOf, type Resource } from "./kube/objects.ts";
 import { pause } from "./kube/watch.ts";
 import type { Operator } from "./operator.ts";
+import { readyIn } from "./policies/conditions.ts";
 
 export type OnceDeps = {
   engine: Pick<Operator, "isSynced" | "leader" | "isSettled">;
-  resources: Stores;
+  resources: Pick<Stores, "byKind">;
   timeoutMs: number;
-  /** For how long another's Lease may hold; who has it after that is alive. */
+  /** For how long another's Lease is valid without a renewal; who has it after that is alive. */
   leaseMs: number;
   print: (text: string) => void;
 };
 
-/** Codes to end with: `failed` says nothing of the resources. */
+/** The process's exit codes. `failed` says nothing about the resources. */
 const codes = { ready: 0, failed: 1, notReady: 2 } as const;
 
 /**
- * Waits until the operator has had its say about every resource, and prints those that are not ready. It takes the
- * Lease as any operator does, so that it never works against one that runs.
+ * Waits until the operator has decided about every resource, and prints those that are not ready. It takes the Lease as
+ * any operator does, so that it never works against one that runs.
  */
 export const once =
   ({ engine, resources, timeoutMs, leaseMs, print }: OnceDeps) =>
@@ -42,9 +42,9 @@ export const once =
 
 const pollMs = 50;
 
-/** Returns when the condition holds or `signal` aborts. */
-const until = async (holds: () => boolean, signal: AbortSignal): Promise<void> => {
-  while (!holds() && !signal.aborted) await pause(pollMs, signal);
+/** Returns when `isSo` or when `signal` aborts. */
+const until = async (isSo: () => boolean, signal: AbortSignal): Promise<void> => {
+  while (!isSo() && !signal.aborted) await pause(pollMs, signal);
 };
 
 const whyNot = ({ isSynced, leader }: OnceDeps["engine"]): string => {
@@ -53,27 +53,14 @@ const whyNot = ({ isSynced, leader }: OnceDeps["engine"]): string => {
   return holder === "" ? "the Lease could not be taken" : `another operator leads: ${holder}; nothing was done`;
 };
 
-const kinds: Record<KindName, string> = {
-  plans: "Plan",
-  tenants: "Tenant",
-  apps: "App",
-  apiKeys: "ApiKey",
-  webhooks: "Webhook",
-  liveActivityTypes: "LiveActivityType",
-};
-
-const judged = (resources: Stores): { all: number; notReady: string[][] } => {
-  const names = Object.keys(kinds) as KindName[]; // the record has no other keys
-  const found = names.flatMap((name) =>
-    [...resources[name].all()].map((resource) => ({ kind: kinds[name], resource })),
-  );
+const judged = ({ byKind }: OnceDeps["resources"]): { all: number; notReady: string[][] } => {
+  const found = [...byKind].flatMap(([kind, store]) => [...store.all()].map((resource) => ({ kind, resource })));
   return { all: found.length, notReady: found.flatMap(({ kind, resource }) => rowOf(kind, resource)) };
 };
 
-/** A line about a resource that is not ready; of one that is, none. */
+/** The line about a resource that is not ready; none for one that is. */
 const rowOf = (kind: string, resource: Resource): string[][] => {
-  const { conditions = [] } = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
-  const ready = conditions.find(({ type }) => type === "Ready");
+  const ready = readyIn(resource);
   const isCurrent = ready?.observedGeneration === resource.metadata.generation;
   if (ready === undefined || !isCurrent) return [[kind, keyOf(resource), "Unknown", "NotReconciled", ""]];
   return ready.status === "True" ? [] : [[kind, keyOf(resource), ready.status, ready.reason, ready.message]];

@@ -1,12 +1,13 @@
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import type { LeaderDeps } from "./engine/candidacy.ts";
-import type { TermFence } from "./engine/fence.ts";
-import { campaign, type Term } from "./engine/leader.ts";
-import { type Controllers, type KindsDeps, makeControllers, watchRecords, watchSecrets } from "./kinds/controllers.ts";
+import { type ControllersDeps, makeControllers } from "./controllers.ts";
+import type { Controller } from "./engine/controller.ts";
+import type { LeaderDeps } from "./engine/leadership/candidacy.ts";
+import type { TermFence } from "./engine/leadership/fence.ts";
+import { campaign, type Term } from "./engine/leadership/leader.ts";
 import { pause } from "./kube/watch.ts";
 import type { Terms } from "./terms.ts";
 
-export type OperatorDeps = KindsDeps & {
+export type OperatorDeps = ControllersDeps & {
   lease: Pick<LeaderDeps, "namespace" | "name" | "holder" | "timing">;
   fence: TermFence;
   terms: Terms;
@@ -18,16 +19,14 @@ export type Operator = Part & {
   isSynced: () => boolean;
   /** Who holds the Lease, as far as is known. */
   leader: () => { isLeader: boolean; holder: string };
-  /** Whether this process leads and has had its say about every resource: none waits, none is still being tried. */
+  /** Whether this process leads and has decided about every resource: none waits, and none is to be tried again. */
   isSettled: () => boolean;
 };
 
-/** The operator: it watches always, so that it can take over at once, and writes only while it holds the Lease. */
+/** The operator. It always watches, so that it can take over at once, and writes only while it has the Lease. */
 export const operator = (deps: OperatorDeps): Operator => {
-  const controllers = makeControllers(deps);
-  const secrets = watchSecrets(deps, controllers);
-  watchRecords(deps, controllers);
-  const sources = [...Object.values(controllers), secrets];
+  const { controllers, secrets } = makeControllers(deps);
+  const sources = [...controllers, secrets];
   const watching = new AbortController();
   const leading = new AbortController();
   let watches: Promise<unknown> = Promise.resolve();
@@ -47,14 +46,14 @@ export const operator = (deps: OperatorDeps): Operator => {
     name: "operator",
     isSynced: () => isSynced,
     leader: () => leader,
-    isSettled: () => Object.values(controllers).every((one) => one.isSettled()),
+    isSettled: () => controllers.every((one) => one.isSettled()),
     start: async () => {
       watches = Promise.all(sources.map(({ watch }) => watch(watching.signal)));
       led = leadWhen(sync(), { ...deps, controllers, onChange }, leading.signal);
     },
     stop: async () => {
       leading.abort(new Error("the operator is stopping"));
-      await led; // what is in hand ends, then the Lease is given back
+      await led; // what is under way ends, then the Lease is given back
       watching.abort(new Error("the operator is stopping"));
       await watches;
       deps.client.close();
@@ -62,23 +61,23 @@ export const operator = (deps: OperatorDeps): Operator => {
   };
 };
 
-type LeadDeps = OperatorDeps & { controllers: Controllers; onChange: LeaderDeps["onChange"] };
+type LeadDeps = OperatorDeps & { controllers: readonly Controller[]; onChange: LeaderDeps["onChange"] };
 
-/** Nothing is decided before everything has been seen once: what is not seen yet would look deleted. */
+/** Begins to lead after everything has been listed once: what is not listed yet would look deleted. */
 const leadWhen = async (synced: Promise<void>, deps: LeadDeps, signal: AbortSignal): Promise<void> => {
   await Promise.race([synced, aborted(signal)]);
   const { highestEpoch } = deps.terms;
   await campaign({ ...deps, ...deps.lease, highestEpoch }, (term) => lead(deps, term), signal);
 };
 
-/** One term: the documents become its own before anything is written, so that no leader from before can write them. */
+/** One term. First all documents get its epoch, so that no former leader can write them any more. */
 const lead = async (deps: LeadDeps, term: Term): Promise<void> => {
   deps.fence.enter(term);
   while (!term.stop.aborted && !(await stamped(deps, term))) await pause(deps.lease.timing.retryMs, term.stop);
   const outdated = new AbortController();
   const rest = { ...term, stop: AbortSignal.any([term.stop, outdated.signal]) };
   const sweeping = sweepOften(deps, rest, () => outdated.abort());
-  await Promise.all([...Object.values(deps.controllers).map((one) => one.lead(rest)), sweeping]);
+  await Promise.all([...deps.controllers.map((one) => one.lead(rest)), sweeping]);
 };
 
 const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boolean> => {
@@ -91,14 +90,18 @@ const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boole
   }
 };
 
-/** As often as everything is listed anew. Documents of a later term, restored beneath this one, need a later one still. */
+/**
+ * Sweeps as often as everything is listed. Documents of a later term, e.g. from a backup, end this one: they need a
+ * later term still.
+ */
 const sweepOften = async (deps: LeadDeps, { epoch, stop }: Term, onOutdated: () => void): Promise<void> => {
-  const { terms, stores, timing, log } = deps;
+  const { terms, platform, timing, log } = deps;
   for (;;) {
     await pause(timing.relistMs, stop);
     if (stop.aborted) return;
-    const kinds = Object.values(stores);
-    const uids = new Set(kinds.flatMap((store) => [...store.all()].map(({ metadata }) => metadata.uid)));
+    const uids = new Set(
+      [...platform.stores.byKind.values()].flatMap((store) => [...store.all()].map(({ metadata }) => metadata.uid)),
+    );
     try {
       await terms.sweep(epoch, (uid) => uids.has(uid));
       if ((await terms.highestEpoch()) > epoch) return onOutdated();

@@ -12,7 +12,7 @@ const help = `Herald's operator: makes custom resources true in MongoDB and JetS
 with 1 when it could not be done: it could not start, another operator leads, or time ran out.
 Settings are environment variables: docs/settings.md.`;
 
-/** What the command line asks for. `--help`, and anything that is not known, ends the process. */
+/** What the command line asks for. `--help`, and any unknown option, ends the process. */
 export const optionsIn = (args: string[]): { isOnce: boolean; timeoutMs: number } => {
   try {
     const { values } = parseArgs({ args, options });
@@ -31,7 +31,7 @@ const options = {
   help: { type: "boolean", default: false },
 } as const;
 
-/** Ends the process with a word to whoever called it. */
+/** Ends the process with a code, and a text on stdout or, of an error, stderr. */
 export const endAs = (code: number, text: string): never => {
   (code === 0 ? process.stdout : process.stderr).write(`${text}\n`);
   process.exit(code);

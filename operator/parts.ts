@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { Clock } from "#core/domain/clock.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
@@ -15,20 +16,21 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { openDatabase } from "#core/storage/open.ts";
-import { eventRecorder } from "./engine/events.ts";
-import { fencedClient, termFence } from "./engine/fence.ts";
-import { holderName } from "./engine/leader.ts";
-import type { LeaseTiming } from "./engine/lease.ts";
-import { makeHandlers } from "./kinds/handlers.ts";
-import { makeStores, type Stores } from "./kinds/stores.ts";
+import { fencedClient, termFence } from "./engine/leadership/fence.ts";
+import { holderName } from "./engine/leadership/leader.ts";
+import type { LeaseTiming } from "./engine/leadership/lease.ts";
+import { makeStores, type Stores } from "./engine/stores.ts";
+import { allKinds } from "./kinds/all.ts";
 import { type KubeClient, kubeClient } from "./kube/client.ts";
 import { connection } from "./kube/connection.ts";
+import { eventRecorder } from "./kube/events.ts";
 import { secrets } from "./kube/secrets.ts";
 import { watchLevels } from "./levels.ts";
 import { type Operator, operator } from "./operator.ts";
+import { makePlatform } from "./platform.ts";
 import { terms } from "./terms.ts";
 
-/** What of the operator's configuration its parts use; config/operator.ts describes each. */
+/** The settings that the parts use; config/operator.ts describes each. */
 export type Settings = {
   natsPrefix: string;
   natsReplicas: number;
@@ -48,7 +50,7 @@ export type Settings = {
 
 export type PartsDeps = {
   config: Readonly<Settings>;
-  /** Says where the Kubernetes API is. */
+  /** The variables that say where the Kubernetes API is. */
   env: NodeJS.ProcessEnv;
   mongo: Mongo;
   nats: Nats;
@@ -65,7 +67,7 @@ export const parts = (deps: PartsDeps): Part[] => {
   return [health(deps, checks), stores, announced, engine];
 };
 
-/** `checks` tell whether JetStream answers, and whether all resources have been listed. */
+/** `checks` say whether JetStream answers, and whether all resources have been listed. */
 export type OperatorParts = {
   stores: Part;
   announced: Part;
@@ -74,7 +76,7 @@ export type OperatorParts = {
   checks: Record<"jetstream" | "kubernetes", Check>;
 };
 
-/** Answers from the first moment on. */
+/** The health server. It starts before everything else. */
 export const health = (
   { config, mongo, metrics }: Pick<PartsDeps, "config" | "mongo" | "metrics">,
   { jetstream, kubernetes, ...more }: OperatorParts["checks"] & { started?: Check },
@@ -91,34 +93,32 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
   const fence = termFence();
   const writes = fencedClient(client, fence);
   const holder = holderName(hostname());
-  const tell = eventRecorder({ client: writes, holder, clock, log });
-  const stores = makeStores();
+  const report = eventRecorder({ client: writes, holder, clock, log });
   const link = { nats, subjects: subjects(config.natsPrefix) };
-  const announce = announcer(link).changed;
   const announced = changes(link);
-  const handlers = makeHandlers({
+  const platform = makePlatform({
+    clock,
     db: mongo.db,
     fence,
-    nats,
-    prefix: config.natsPrefix,
-    replicas: config.natsReplicas,
+    announce: announcer(link).changed,
+    stores: makeStores(allKinds),
+    secrets: secrets(writes, report),
+    keyRing: keyRing(config.keyRing),
+    randomBytes,
+    jetstream: { nats, prefix: config.natsPrefix, replicas: config.natsReplicas },
+    network: {
+      guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
+      resolve: deps.resolve,
+    },
     publicUrl: config.publicUrl,
-    guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
-    resolve: deps.resolve,
-    ring: keyRing(config.keyRing),
-    secrets: secrets(writes, tell),
-    stores,
-    announce,
-    clock,
   });
   const engine = operator({
     client,
     writes,
-    tell,
+    report,
     fence,
-    terms: terms({ db: mongo.db, announce, log }),
-    stores,
-    handlers,
+    terms: terms({ ...platform, log }),
+    platform,
     changes: announced,
     lease: {
       namespace: config.leaseNamespace,
@@ -133,12 +133,12 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
     log,
     metrics,
   });
-  watchLevels(metrics.registry, { stores, streams: () => streamLevels(nats.jsm, config.natsPrefix) });
+  watchLevels(metrics.registry, { stores: platform.stores, streams: () => streamLevels(nats.jsm, config.natsPrefix) });
   return {
     stores: storesPart(deps),
     announced,
     engine,
-    resources: stores,
+    resources: platform.stores,
     checks: { jetstream: nats.ping, kubernetes: listed(engine) },
   };
 };
@@ -147,7 +147,7 @@ const clientOf = ({ env, metrics }: PartsDeps): KubeClient => {
   const kubernetes = connection(env);
   const { host } = kubernetes.server;
   for (const labels of combinations({ method: ["GET", "POST", "PUT", "PATCH", "DELETE"], code: failures }))
-    metrics.apiRequests.inc({ ...labels, host }, 0); // as counterFromZero has it
+    metrics.apiRequests.inc({ ...labels, host }, 0); // Prometheus sees no increase of a counter that begins with its first event
   return kubeClient({
     connection: kubernetes,
     onAnswer: (method, code) => metrics.apiRequests.inc({ method, host, code: code === 0 ? "<error>" : String(code) }),

@@ -1,48 +1,21 @@
 import type { Collection, Db, Filter } from "mongodb";
 import type { Log } from "#core/runtime/process/log.ts";
-import { apiKeyCollection } from "#core/storage/api-keys/api-keys.ts";
-import { appCollection } from "#core/storage/apps/apps.ts";
-import { liveActivityTypeCollection } from "#core/storage/live-activities/types.ts";
 import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
-import { planCollection } from "#core/storage/plans/plans.ts";
 import { type Managed, type ManagedRow, orphans, stampEpoch } from "#core/storage/settings/managed.ts";
-import { tenantCollection } from "#core/storage/tenants/tenants.ts";
-import { webhookCollection } from "#core/storage/webhooks/webhooks.ts";
-import type { Announce } from "./records/common.ts";
+import { allKinds } from "./kinds/all.ts";
+import type { Announce } from "./records/platform.ts";
 
-/** What a term does to the documents as a whole (docs/decisions/0051). */
+/** What a leader's term does to all managed documents (docs/decisions/0051). */
 export type Terms = {
-  /** The highest epoch that a document bears; 0 when there is none. */
+  /** The highest epoch of any document; 0 when there is none. */
   highestEpoch: () => Promise<number>;
-  /** Makes every managed document one of this term. */
+  /** Gives every managed document the epoch of this term. */
   stamp: (epoch: number) => Promise<void>;
   /**
-   * Undoes what a deposed leader wrote for a resource that is gone: removes what it inserted, lets go of what it took
-   * over. Tells of other documents without a resource.
+   * Undoes what a deposed leader wrote for a resource that is gone: removes what it inserted, releases what it took
+   * over. Logs other documents without a resource.
    */
   sweep: (epoch: number, isKnown: (uid: string) => boolean) => Promise<void>;
-};
-
-const managed: readonly CollectionSpec[] = [
-  planCollection,
-  tenantCollection,
-  appCollection,
-  apiKeyCollection,
-  webhookCollection,
-  liveActivityTypeCollection,
-];
-
-const each = <T>(act: (spec: CollectionSpec) => Promise<T>): Promise<T[]> => Promise.all(managed.map(act));
-
-/** What became of a document; null when it is no longer as it was found. */
-const undo = async (
-  rows: Collection<ManagedRow>,
-  mine: Filter<ManagedRow>,
-  { adopted }: Managed,
-): Promise<"row.released" | "row.removed" | null> => {
-  if (!adopted) return (await rows.deleteOne(mine)).deletedCount === 1 ? "row.removed" : null;
-  const { matchedCount } = await rows.updateOne(mine, { $set: { managed: null, updated_at: new Date() } });
-  return matchedCount === 1 ? "row.released" : null;
 };
 
 export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: Log }): Terms => {
@@ -71,4 +44,18 @@ export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: 
     stamp: async (epoch) => void (await each((spec) => stampEpoch(rowsOf(spec), epoch))),
     sweep: async (epoch, isKnown) => void (await each((spec) => sweepOne(spec, epoch, isKnown))),
   };
+};
+
+const each = <T>(act: (spec: CollectionSpec) => Promise<T>): Promise<T[]> =>
+  Promise.all(allKinds.map(({ collection }) => act(collection)));
+
+/** Undoes what made a document managed, and says how; null when the document has changed since it was found. */
+const undo = async (
+  rows: Collection<ManagedRow>,
+  mine: Filter<ManagedRow>,
+  { adopted }: Managed,
+): Promise<"row.released" | "row.removed" | null> => {
+  if (!adopted) return (await rows.deleteOne(mine)).deletedCount === 1 ? "row.removed" : null;
+  const { matchedCount } = await rows.updateOne(mine, { $set: { managed: null, updated_at: new Date() } });
+  return matchedCount === 1 ? "row.released" : null;
 };

@@ -4,8 +4,11 @@ import { AppError } from "#core/errors.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
-import { type Authenticate, unauthenticated } from "../http/middleware/authentication.ts";
+import type { Caller } from "./caller.ts";
 import type { FoundKey } from "./key-lookup.ts";
+
+/** Finds the caller of a token, or throws 401 with the reason, or 403 for a suspended organisation. */
+export type Authenticate = (token: string) => Promise<Caller>;
 
 export type AuthenticateDeps = {
   /** The key that has a token with this SHA-256 (hex); may be up to 30 s old. */
@@ -43,3 +46,13 @@ const requireLive = (key: ApiKeyRow, hash: string, now: Date): void => {
   const expiresAt = key.hashes[place]?.expires_at ?? null;
   if (expiresAt !== null && expiresAt <= now) throw unauthenticated(place === 0 ? "expired" : "revoked"); // replaced by the first
 };
+
+const sentences = {
+  missing: "an API key is required: Authorization: Bearer <key>",
+  invalid: "the API key is not known",
+  revoked: "the API key has been revoked",
+  expired: "the API key has expired",
+};
+
+export const unauthenticated = (reason: keyof typeof sentences): AppError =>
+  new AppError("HS_UNAUTHENTICATED", sentences[reason], { reason });

@@ -22,7 +22,7 @@ export type PublishDeps = {
 export type PublishRequest = { app: AppRow; body: PublishEvents; traceparent: string; onceId: string | null };
 
 /**
- * Accepts custom events: they are stored when this resolves. An event whose time is refused does not hold up the others.
+ * Accepts custom events: they are stored when this resolves. An event whose time is refused does not stop the others.
  * @throws ValidationError when one has a wrong form; then none is stored
  */
 export const publishEvents =
@@ -38,8 +38,8 @@ export const publishEvents =
       if (judged.kind === "refused") errors.push({ index, ...judged.error });
       else kept.push({ ...eventText(judged.event), once: judged.once });
     }
-    const brought = { tenantId: app.tenant_id, appId: app._id, traceparent, events: kept };
-    const duplicates = kept.length === 0 ? 0 : await keep(brought);
+    const given = { tenantId: app.tenant_id, appId: app._id, traceparent, events: kept };
+    const duplicates = kept.length === 0 ? 0 : await keep(given);
     const accepted = kept.length - duplicates;
     count("accepted", accepted);
     count("duplicate", duplicates);

@@ -23,7 +23,7 @@ const sortKeys = (_: string, value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 };
 
-/** What a reply tells of a key that was used before. */
+/** What a reply says of a key that was used before. */
 export const repeatHeaders = ({ replayed, mismatch }: { replayed: boolean; mismatch: boolean }) => ({
   ...(replayed && { "Idempotent-Replayed": "true" }),
   ...(mismatch && { "Idempotent-Mismatch": "true" }),

@@ -26,6 +26,8 @@ export type NewId = (kind: IdKind) => string;
 /** The same for each attempt at a request: its name, when it was begun first, and the ids of what it makes. */
 export type Attempt = { newId: NewId; once: { id: string; begunAt: Date } };
 
+export type Once = ReturnType<typeof once>;
+
 /** What answers a request. */
 export type Run = {
   /** The status of an answer that has none. */
@@ -92,7 +94,7 @@ const answerNow = async (
     return answer;
   } catch (error) {
     const settled = isRefusal(error) ? replies.forget(row) : replies.release(row, clock.now());
-    await settled.catch(() => undefined); // the end of its hold has the same effect
+    await settled.catch(() => undefined); // the end of its lease has the same effect
     throw error;
   }
 };
@@ -115,7 +117,7 @@ const repeat = async (deps: OnceDeps, asked: Asked, { _id, fingerprint, reply }:
   return { body, status: reply.status, headers: repeatHeaders({ replayed: true, mismatch }) };
 };
 
-/** A replica that has not got the newest key of the ring yet cannot read it: another can. */
+/** A replica that has not got the newest key of the key ring yet cannot read it: another can. */
 const opened = ({ open }: OnceDeps, body: NonNullable<KeptReply["body"]>, id: string): unknown => {
   try {
     return JSON.parse(open(body, placeOf(id)));

@@ -1,10 +1,14 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { invalid } from "#core/errors.ts";
-import { defaultLimit } from "#core/schema/json/page.ts";
+import type { Paging } from "#core/schema/json/page.ts";
+import type { SortPosition } from "#core/storage/mongo/page-range.ts";
 import type { Within } from "#core/storage/mongo/read-within.ts";
 
 /** What a cursor is bound to: the list, its order, and everything that narrows it. */
 export type CursorScope = { list: string; sort: string; filters: Readonly<Record<string, unknown>> };
+
+/** Where a page ends: the id of its last item, behind what the list is sorted by if that is not the id. */
+export type Position = string | SortPosition;
 
 export type Cursors = ReturnType<typeof cursors>;
 
@@ -15,15 +19,16 @@ export type Cursors = ReturnType<typeof cursors>;
 export const cursors = (secret: () => Buffer) => {
   const sign = (payload: string): Buffer => createHmac("sha256", secret()).update(payload).digest().subarray(0, 16);
   return {
-    write: (scope: CursorScope, lastKey: string): string => {
+    write: (scope: CursorScope, last: Position): string => {
+      const key = typeof last === "string" ? last : { date: last.value instanceof Date, ...last };
       const payload = Buffer.from(
-        JSON.stringify({ v: 1, sort: scope.sort, last_key: lastKey, filter_hash: hashOf(scope) }),
+        JSON.stringify({ v: 1, sort: scope.sort, last_key: key, filter_hash: hashOf(scope) }),
       );
       return `${payload.toString("base64url")}.${sign(payload.toString("base64url")).toString("base64url")}`;
     },
 
-    /** The last key of the page before. @throws ValidationError for a cursor that is not ours, or not of this scope */
-    read: (scope: CursorScope, cursor: string): string => {
+    /** Where the page before ended. @throws ValidationError for a cursor that is not ours, or not of this scope */
+    read: (scope: CursorScope, cursor: string): Position => {
       const [payload = "", signature = ""] = cursor.split(".");
       const given = Buffer.from(signature, "base64url");
       const wanted = sign(payload);
@@ -37,7 +42,9 @@ export const cursors = (secret: () => Buffer) => {
       if (v !== 1 || sort !== scope.sort || hash !== hashOf(scope)) {
         throw invalid("cursor", "belongs to another list, order or filter");
       }
-      return String(lastKey);
+      if (typeof lastKey === "string") return lastKey;
+      const { date, value, id } = lastKey;
+      return { value: date === true ? new Date(value) : value, id };
     },
   };
 };
@@ -53,29 +60,51 @@ const hashOf = ({ list, filters }: CursorScope): string => {
 
 export type Page<T> = { data: T[]; next_cursor: string | null; has_more: boolean };
 
+/** What a query says of the page that is wanted; its other members narrow the list. */
+type PageQuery = { limit?: number; cursor?: string; sort?: string; app_id?: string };
+
+export type PageList<Row, T, At extends Position> = {
+  cursors: Cursors;
+  paging: Paging;
+  /** Which list it is: cursors of one are no use for another. */
+  list: string;
+  query: PageQuery;
+  read: (page: {
+    after: At | null;
+    sort: string;
+    isDescending: boolean;
+    limit: number;
+  }) => Promise<Row[] | Within<Row>>;
+  /** Where a row stands: its id, and what the list is sorted by if that is not the id. */
+  positionOf: (row: Row, sort: string) => At;
+  view: (row: Row) => T;
+};
+
 /**
  * Reads one page of a list: one row more than asked for tells whether there are more. What was read in part, for its size,
  * is a shorter page.
  */
-export const readPage = async <Row, T>(list: {
-  cursors: Cursors;
-  scope: CursorScope;
-  cursor: string | undefined;
-  limit: number | undefined;
-  read: (page: { after: string | null; isDescending: boolean; limit: number }) => Promise<Row[] | Within<Row>>;
-  keyOf: (row: Row) => string;
-  view: (row: Row) => T;
-}): Promise<Page<T>> => {
-  const { scope, cursor, limit = defaultLimit } = list;
-  const after = cursor === undefined ? null : list.cursors.read(scope, cursor);
-  const read = await list.read({ after, isDescending: scope.sort.startsWith("-"), limit: limit + 1 });
-  const { rows, isWhole } = Array.isArray(read) ? { rows: read, isWhole: true } : read;
+export const readPage = async <Row, T, At extends Position = string>({
+  cursors,
+  paging,
+  list,
+  query,
+  read,
+  positionOf,
+  view,
+}: PageList<Row, T, At>): Promise<Page<T>> => {
+  const { sort = paging.sort, limit = paging.standard, cursor, app_id: _, ...filters } = query;
+  const scope = { list, sort, filters };
+  const after = cursor === undefined ? null : (cursors.read(scope, cursor) as At); // sound: we signed it for this list and order
+  const [isDescending, key] = [sort.startsWith("-"), sort.replace("-", "")];
+  const found = await read({ after, sort: key, isDescending, limit: limit + 1 });
+  const { rows, isWhole } = Array.isArray(found) ? { rows: found, isWhole: true } : found;
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const hasMore = (rows.length > limit || !isWhole) && last !== undefined;
   return {
-    data: shown.map((row) => list.view(row)),
-    next_cursor: hasMore ? list.cursors.write(scope, list.keyOf(last)) : null,
+    data: shown.map((row) => view(row)),
+    next_cursor: hasMore ? cursors.write(scope, positionOf(last, key)) : null,
     has_more: hasMore,
   };
 };

@@ -2,25 +2,66 @@ import { AppError } from "#core/errors.ts";
 import type { PlanFeature } from "#core/schema/vocabulary/plan-features.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { Caller } from "../access/caller.ts";
+import { quotaExceeded } from "./quota-exceeded.ts";
 
 /** Every plan there is: a handful. */
 export type AllPlans = () => Promise<PlanRow[]>;
 
-/** Says that a plan does not suffice, and which is the lowest that does. Source: decisions 1.3. */
-export const planRefusal =
-  (plans: AllPlans) =>
-  async (feature: string, message: string, suffices: (plan: PlanRow) => boolean): Promise<AppError> => {
-    const sufficient = (await plans()).filter(suffices).sort((a, b) => a.api_rps - b.api_rps);
-    return new AppError("HS_PLAN_FEATURE_REQUIRED", message, { feature, plan: sufficient[0]?._id ?? null });
-  };
+/** What plans say about something that apps have several of. */
+export type PlanRules = {
+  feature: PlanFeature;
+  /** Their name in errors, such as `webhook_endpoints`. */
+  metric: string;
+  /** How many an app may have, whatever its plan says. */
+  most: number;
+  /** How many a plan allows; left out: plans do not say. */
+  ofPlan?: (plan: PlanRow) => number;
+};
 
-/** Throws unless the caller's plan has a feature. */
-export const featureRule = (plans: AllPlans, feature: PlanFeature) => {
-  const refusal = planRefusal(plans);
+/** Refuses what is beyond a caller's plan. Source: decisions 1.3. */
+export const planRules = (plans: AllPlans, { feature, metric, most, ofPlan }: PlanRules) => {
   const hasFeature = ({ features }: PlanRow): boolean => features.includes(feature);
-  return async ({ plan }: Caller): Promise<void> => {
+  const roomOf = (plan: PlanRow): number => Math.min(ofPlan?.(plan) ?? most, most);
+  const messageOf = (plan: PlanRow): string => `an app may have ${roomOf(plan)} ${metric.replaceAll("_", " ")}`;
+
+  /** Throws unless the caller's plan has the feature. */
+  const requireFeature = async ({ plan }: Caller): Promise<void> => {
     if (hasFeature(plan)) return;
     const words = feature.replaceAll("_", " ");
-    throw await refusal(feature, `the plan ${plan._id} does not include ${words}`, hasFeature);
+    const lowest = await lowestOf(plans, hasFeature);
+    throw planRequired(`the plan ${plan._id} does not include ${words}`, { feature, plan: lowest });
   };
+
+  /** Throws when an app with `count` of them is beyond the plan, and a higher one has room for them. */
+  const requirePlan = async ({ plan }: Caller, count: number): Promise<void> => {
+    if (count <= roomOf(plan)) return;
+    const lowest = await lowestOf(plans, (other) => hasFeature(other) && roomOf(other) >= count);
+    if (lowest !== null) throw planRequired(messageOf(plan), { feature: metric, plan: lowest });
+  };
+
+  return {
+    requireFeature,
+
+    /** Throws unless an app with `count` of them is within the plan, and within what any plan allows. */
+    requireCount: async (caller: Caller, count: number): Promise<void> => {
+      await requirePlan(caller, count);
+      const limit = roomOf(caller.plan);
+      if (count > limit) throw quotaExceeded(messageOf(caller.plan), { metric, limit, used: limit, needed: 1 });
+    },
+
+    /** Throws when a higher plan is needed for one more. What no plan would help is judged after the body. */
+    requireRoom: async (caller: Caller, count: () => Promise<number>): Promise<void> => {
+      await requireFeature(caller);
+      if (ofPlan !== undefined) await requirePlan(caller, (await count()) + 1);
+    },
+  };
+};
+
+const planRequired = (message: string, details: { feature: string; plan: string | null }): AppError =>
+  new AppError("HS_PLAN_FEATURE_REQUIRED", message, details);
+
+/** The lowest plan that suffices; null when none does. */
+const lowestOf = async (plans: AllPlans, suffices: (plan: PlanRow) => boolean): Promise<string | null> => {
+  const [lowest] = (await plans()).filter(suffices).sort((a, b) => a.api_rps - b.api_rps);
+  return lowest?._id ?? null;
 };

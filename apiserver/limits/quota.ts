@@ -19,7 +19,7 @@ export type Wanted = { id: string; count: number };
 type Limit = { period: string; metric: "messages_per_month" | "messages_per_day"; limit: number; resetsAt: Date };
 
 /**
- * Deliveries that are allowed, promised at accept and settled when the message completes: a message is refused whole or
+ * Deliveries that are allowed, reserved at accept and settled when the message completes: a message is refused whole or
  * sent whole. Without a limit nothing is written. Source: decisions 9.6.
  *
  * What is reserved for a message is pending until the message is stored. Whoever cannot know whether it was, because

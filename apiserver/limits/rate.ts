@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError, type ErrorDetails } from "#core/errors.ts";
 
@@ -14,7 +15,7 @@ export const rateHeaders = ({ limit, remaining, resetSeconds }: RateState): Reco
   "X-RateLimit-Reset": String(resetSeconds),
 });
 
-/** A bucket has no token left; the reply tells that bucket's state, whichever others were asked before. */
+/** A bucket has no token left; the reply shows that bucket's state, whichever others were asked before. */
 export class RateLimited extends AppError {
   readonly state: RateState;
 
@@ -24,7 +25,7 @@ export class RateLimited extends AppError {
   }
 }
 
-/** A bucket's state as the interface tells it. `tokens` may be fractional and is what is left. */
+/** A bucket's state as the interface shows it. `tokens` may be fractional and is what is left. */
 export const rateState = ({ capacity, perSecond }: Bucket, tokens: number, isAllowed: boolean): RateState => ({
   isAllowed,
   limit: Math.floor(capacity),
@@ -36,7 +37,7 @@ export const rateState = ({ capacity, perSecond }: Bucket, tokens: number, isAll
 
 /** Buckets of this process, by name; the least recently used beyond `max` are forgotten (and so are full again). */
 export const localBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
-  const kept = new Map<string, { tokens: number; atMs: number }>(); // in order of last use
+  const kept = new LRUCache<string, { tokens: number; atMs: number }>({ max });
   return {
     take: (name: string, bucket: Bucket): RateState => {
       const nowMs = clock.now().getTime();
@@ -44,12 +45,7 @@ export const localBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
       const filled = Math.min(bucket.capacity, before + (Math.max(0, nowMs - atMs) / 1000) * bucket.perSecond);
       const isAllowed = filled >= 1;
       const tokens = isAllowed ? filled - 1 : filled;
-      kept.delete(name);
       kept.set(name, { tokens, atMs: nowMs });
-      for (const oldest of kept.keys()) {
-        if (kept.size <= max) break;
-        kept.delete(oldest);
-      }
       return rateState(bucket, tokens, isAllowed);
     },
 

@@ -6,8 +6,10 @@ import { quotaExceeded } from "./quota-exceeded.ts";
 export type SubscriberQuotaDeps = {
   subscriptions: Pick<Subscriptions, "findByToken">;
   /** Subscriptions of a tenant that count against its plan, at most `most`; may be up to 10 s old. */
-  countBillable: (tenantId: string, most: number) => Promise<number>;
+  countBillable: (of: Billable) => Promise<number>;
 };
+
+export type Billable = { tenantId: string; most: number };
 
 export type RequireSubscribers = (
   caller: Caller,
@@ -23,7 +25,7 @@ export const requireSubscribers =
   ({ subscriptions, countBillable }: SubscriberQuotaDeps): RequireSubscribers =>
   async ({ tenant, plan }, { app_id: appId, channel, token }) => {
     if (plan.subscribers === null) return;
-    const used = await countBillable(tenant._id, Math.max(plan.subscribers, 1));
+    const used = await countBillable({ tenantId: tenant._id, most: Math.max(plan.subscribers, 1) });
     if (used < plan.subscribers) return;
     const known = await subscriptions.findByToken(tenant._id, appId, channel, token);
     if (known !== null && known.status !== "invalid") return;

@@ -12,6 +12,7 @@ import { messageEventData } from "#core/storage/messages/view.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import type { Caller } from "../access/caller.ts";
 import { inProgress, keyReused } from "../http/idempotency-key.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { Quota } from "../limits/quota.ts";
 import { type Draft, draftOf } from "./draft.ts";
 import type { Estimate } from "./estimate.ts";
@@ -20,8 +21,8 @@ export type AcceptDeps = {
   messages: Pick<Messages, "insert" | "findByKey" | "releaseKey">;
   estimate: (audience: Audience, target: Draft["target"]) => Promise<Estimate>;
   quota: Quota;
-  /** Tells the dispatchers, without being waited for: what it does not do, the timers do within 10 s. */
-  ring: (row: MessageRow) => void;
+  /** Publishes a hint to the dispatchers and the events, without being waited for: else the timers do within 10 s. */
+  publish: (row: MessageRow) => void;
   count: (outcome: "created" | "replayed") => void;
   clock: Clock;
 };
@@ -33,6 +34,14 @@ export type AcceptRequest = {
   key: string | undefined;
   traceparent: string;
 };
+
+/** Limits an app's messages over all its keys: the plan's rate, and 100 a second where that is less. Source: decisions 9.7. */
+export const notificationLimit =
+  (limit: NarrowLimit) =>
+  ({ plan }: Caller, app: AppRow): Promise<void> =>
+    limit("notifications.create", app._id, { calls: Math.max(leastPerSecond, plan.api_rps), seconds: 1 });
+
+const leastPerSecond = 100;
 
 /** `replayed`: the key was used before, and this is what was answered then. */
 export type Accepted = { result: CreateNotificationResult; replayed: boolean; mismatch: boolean };
@@ -114,7 +123,7 @@ const keep = async (
   const row = rowOf(request, decided, { id, reserved, now });
   if (await deps.messages.insert(row)) {
     deps.quota.confirm(row);
-    deps.ring(row);
+    deps.publish(row);
     return { result: resultOf(row), replayed: false, mismatch: false };
   }
   await deps.quota.withdraw(row);

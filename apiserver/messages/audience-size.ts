@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#core/domain/clock.ts";
 import { semaphore } from "#core/runtime/batching/bounded.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -11,13 +12,13 @@ export type AudienceSizeDeps = {
   /** Subscriptions of a stretch that are read for one answer at most. */
   most?: number;
   /** How long the first answer about a larger stretch waits to know all of it, ms. */
-  patienceMs?: number;
+  waitMs?: number;
 };
 
 /** Decisions 7.9: exact up to 100,000. */
 const mostExact = 100_000;
 /** On two busy cores some million of subscriptions are counted by then. */
-const standardPatienceMs = 3_000;
+const standardWaitMs = 3_000;
 /** Until a large stretch is counted anew. Less than 2 % of an audience change their status by then (decisions 7.9). */
 const goodMs = 600_000;
 const countsAtOnce = 2;
@@ -34,12 +35,11 @@ type Counting = { soFar: Known; done: Promise<void> };
  * waits a while for that and may say less, later ones are old by ten minutes at most.
  */
 export const audienceSize = (deps: AudienceSizeDeps): ((audience: Audience) => Promise<number>) => {
-  const { counts, clock, most = mostExact, patienceMs = standardPatienceMs } = deps;
-  const known = new Map<string, Known>(); // the oldest first
+  const { counts, clock, most = mostExact, waitMs = standardWaitMs } = deps;
+  const known = new LRUCache<string, Known>({ max: mostKept });
   const counting = counter(deps, most, (key, whole) => {
-    known.delete(key);
     if (whole.count > 0) known.set(key, whole);
-    if (known.size > mostKept) known.delete(known.keys().next().value ?? "");
+    else known.delete(key);
   });
 
   const sizeOf = async (of: AppStretch): Promise<number> => {
@@ -49,7 +49,7 @@ export const audienceSize = (deps: AudienceSizeDeps): ((audience: Audience) => P
       const count = await counts.behind(of, "", most + 1);
       if (count <= most) return count;
       const { soFar, done } = counting(key, of);
-      await Promise.race([done, sleep(patienceMs, undefined, { ref: false })]);
+      await Promise.race([done, sleep(waitMs, undefined, { ref: false })]);
       bulk = known.get(key) ?? { ...soFar };
     } else if (bulk.at + goodMs <= clock.now().getTime()) {
       counting(key, of);

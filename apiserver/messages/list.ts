@@ -1,33 +1,45 @@
-import type { Message, MessageListQuery } from "#core/schema/messages/message.ts";
+import { type Delivery, type DeliveryListQuery, deliveryPaging } from "#core/schema/messages/delivery.ts";
+import { type Message, type MessageListQuery, messagePaging } from "#core/schema/messages/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { MessageFilter, Messages } from "#core/storage/messages/messages.ts";
+import { type DeliveryList, deliveryView } from "#core/storage/messages/delivery-list.ts";
+import type { MessageFilter, MessageRow, Messages } from "#core/storage/messages/messages.ts";
 import { messageView } from "#core/storage/messages/view.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 
-export type ListMessagesDeps = { messages: Pick<Messages, "list">; cursors: Cursors };
-
 /** One page of an app's messages. Source: decisions 7.0. */
-export const listMessages = (
-  { messages, cursors }: ListMessagesDeps,
-  app: AppRow,
-  query: MessageListQuery,
-  signal: AbortSignal,
-): Promise<Page<Message>> => {
-  const { sort = "-created_at", cursor, limit, app_id: _, ...filters } = query;
-  const filter = filterOf(query);
-  return readPage({
-    cursors,
-    scope: { list: `messages/${app._id}`, sort, filters },
-    cursor,
-    limit,
-    read: async (page) =>
-      filter === null
-        ? { rows: [], isWhole: true }
-        : messages.list({ tenantId: app.tenant_id, appId: app._id, filter }, page, signal),
-    keyOf: (row) => row._id,
-    view: messageView,
-  });
-};
+export const listMessages =
+  ({ messages, cursors }: { messages: Pick<Messages, "list">; cursors: Cursors }) =>
+  (app: AppRow, query: MessageListQuery, signal: AbortSignal): Promise<Page<Message>> => {
+    const filter = filterOf(query);
+    return readPage({
+      cursors,
+      paging: messagePaging,
+      list: `messages/${app._id}`,
+      query,
+      read: async (page) =>
+        filter === null
+          ? { rows: [], isWhole: true }
+          : messages.list({ tenantId: app.tenant_id, appId: app._id, filter }, page, signal),
+      positionOf: (row) => row._id,
+      view: messageView,
+    });
+  };
+
+/** One page of what became of the recipients of a message. */
+export const listDeliveries =
+  ({ deliveries, cursors }: { deliveries: DeliveryList; cursors: Cursors }) =>
+  (message: MessageRow, query: DeliveryListQuery, signal: AbortSignal): Promise<Page<Delivery>> => {
+    const { tenant_id: tenantId, _id: messageId } = message;
+    return readPage({
+      cursors,
+      paging: deliveryPaging,
+      list: `deliveries/${messageId}`,
+      query,
+      read: (page) => deliveries.page({ tenantId, messageId, filters: query }, page, signal),
+      positionOf: (row) => row.position,
+      view: deliveryView,
+    });
+  };
 
 /** Null when no message can match: `kind` is another name of `source`; campaigns and templates make none yet. */
 const filterOf = (query: MessageListQuery): MessageFilter | null => {

@@ -14,8 +14,8 @@ export type DeleteUserDeps = {
 };
 
 /**
- * Deletes a user with his subscriptions, also those that were registered meanwhile. It is written down first, so that
- * the dispatchers finish what a kill interrupts; they also erase his traces. Can be repeated.
+ * Deletes a user with their subscriptions, also those that were registered meanwhile. It is written down first, so that
+ * the dispatchers finish what a kill interrupts; they also erase the user's traces. Can be repeated.
  */
 export const deleteUser =
   (deps: DeleteUserDeps) =>
@@ -25,9 +25,9 @@ export const deleteUser =
     deps.publish(removal);
   };
 
-const attempts = 5; // each lost to a change of the user: then he goes as he is
+const attempts = 5; // each lost to a change of the user: then the user goes as found last
 
-/** What is written down tells of the user as he was when he went: by which ids he is erased, and which are told. */
+/** What is written down shows the user at the time of deletion: the ids to erase, and those that the event names. */
 const removeAsWritten = async (deps: DeleteUserDeps, read: UserRow, attempt = 1): Promise<RemovalRow> => {
   const { removals, users, subscriptions, clock } = deps;
   const { _id, tenant_id: tenantId, app_id: appId, revision } = read;

@@ -8,6 +8,7 @@ import { userCreated } from "#core/storage/people/events.ts";
 import { aliasKey, type UserRow, type Users } from "#core/storage/people/users.ts";
 import { noWork, sweepAfter } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
+import { addressOf } from "./subscription-checks.ts";
 import { changeOf } from "./user-change.ts";
 import { checkIdentity, checkUser } from "./user-checks.ts";
 
@@ -15,7 +16,6 @@ export type UpsertUserDeps = {
   users: Pick<Users, "findAll" | "insert" | "update">;
   nameOwner: (user: UserRow) => Promise<void>;
   register: (caller: Caller, user: UserRow, body: CreateSubscription, at: string) => Promise<unknown>;
-  checkSubscription: (body: CreateSubscription, at: string) => void;
   /** Publishes what is in an outbox, without being waited for. */
   publish: (user: UserRow) => void;
   clock: Clock;
@@ -30,7 +30,7 @@ export const upsertUser =
     checkIdentity(body);
     checkUser(body);
     const wanted = body.subscriptions ?? [];
-    for (const [i, subscription] of wanted.entries()) deps.checkSubscription(subscription, `subscriptions[${i}]`);
+    for (const [i, subscription] of wanted.entries()) addressOf(subscription, `subscriptions[${i}]`);
     const written = await write(deps, app, body);
     for (const [i, subscription] of wanted.entries()) {
       await deps.register(caller, written.user, subscription, `subscriptions[${i}]`);

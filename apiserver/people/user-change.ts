@@ -8,8 +8,8 @@ import { aliasKey, type UserRow } from "#core/storage/people/users.ts";
 export type Change = { whole: Partial<UserRow> & Identity; update: UpdateFilter<UserRow> };
 
 /**
- * Applies a body to a user: maps are merged, null (and for tags "") removes. The repository sees that he is still as he
- * was read.
+ * Applies a body to a user: maps are merged, null (and for tags "") removes. The repository sees that they are still as
+ * they were read.
  * @throws ValidationError when what the body names would pass a bound
  */
 export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at): Change => {
@@ -21,17 +21,17 @@ export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at)
     ...(body.timezone !== undefined && { time_zone: body.timezone }),
     ...(body.country !== undefined && { country: body.country }),
   };
-  const told = tellingOf(user, namesOfChanged(user, whole), now);
-  return { whole, update: { ...told, $set: { ...whole, updated_at: now, ...told.$set } } };
+  const reported = reportOf(user, namesOfChanged(user, whole), now);
+  return { whole, update: { ...reported, $set: { ...whole, updated_at: now, ...reported.$set } } };
 };
 
-/** Changes within this time are told by one event. Source: decisions 10.2. */
-const togetherMs = 5_000;
+/** Changes within this time are reported by one event. Source: decisions 10.2. */
+const sameEventMs = 5_000;
 
-/** Has the dispatchers tell what changed; `due_at` is always written: they may be telling what changed before. */
-const tellingOf = (user: UserRow, names: readonly string[], now: Date): UpdateFilter<UserRow> => {
+/** Has the dispatchers report what changed; `due_at` is always written: they may be reporting what changed before. */
+const reportOf = (user: UserRow, names: readonly string[], now: Date): UpdateFilter<UserRow> => {
   if (names.length === 0) return {};
-  const at = new Date(now.getTime() + togetherMs);
+  const at = new Date(now.getTime() + sameEventMs);
   const isDueBefore = user.due_at !== null && user.due_at < at;
   return {
     $set: { due_at: isDueBefore ? user.due_at : at },
@@ -42,7 +42,7 @@ const tellingOf = (user: UserRow, names: readonly string[], now: Date): UpdateFi
 
 type Identity = Pick<UserRow, "external_id" | "aliases" | "alias_keys">;
 
-/** External id and aliases after a body, and the keys that the unique index holds. */
+/** External id and aliases after a body, and the keys that are in the unique index. */
 const identityOf = (user: UserRow, { external_id: externalId = user.external_id, aliases }: UpdateUser): Identity => {
   const kept = aliases === undefined ? user.aliases : bounded("aliases", merged(user.aliases, Object.entries(aliases)));
   const all = { user_id: user._id, ...(externalId !== null && { external_id: externalId }), ...kept };

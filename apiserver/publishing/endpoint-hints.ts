@@ -3,14 +3,18 @@ import type { Publisher } from "#core/queue/jetstream/publish.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 
-export type DoorbellDeps = { publisher: Pick<Publisher, "publish">; subjects: Pick<Subjects, "webhook">; log: Log };
+export type EndpointHintsDeps = {
+  publisher: Pick<Publisher, "publish">;
+  subjects: Pick<Subjects, "webhook">;
+  log: Log;
+};
 
-/** Rings an endpoint's doorbell without holding up the reply: should JetStream be away, its `due_at` has it looked at. */
-export const doorbell =
-  ({ publisher, subjects, log }: DoorbellDeps) =>
+/** Publishes a hint that an endpoint has work, while the reply goes out: should it be lost, the endpoint's `due_at` counts. */
+export const endpointHints =
+  ({ publisher, subjects, log }: EndpointHintsDeps) =>
   (endpointId: string): void => {
-    const ringing = publisher.publish(subjects.webhook(endpointId), { endpoint_id: endpointId });
-    ringing.catch((err: unknown) => {
+    const publishing = publisher.publish(subjects.webhook(endpointId), { endpoint_id: endpointId });
+    publishing.catch((err: unknown) => {
       const event = err instanceof Unavailable ? "jetstream.away" : "doorbell.failed";
       log.warn({ err, endpoint: endpointId }, event);
     });

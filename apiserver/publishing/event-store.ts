@@ -8,9 +8,10 @@ import type { Log } from "#core/runtime/process/log.ts";
 import type { EventBatches, EventBatchRow, StoredEvent } from "#core/storage/events/batches.ts";
 import { unavailable } from "#core/storage/mongo/connect.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
+import { background } from "./background.ts";
 
-/** Events that one request brought. */
-export type Brought = {
+/** Events that one request gives. */
+export type GivenEvents = {
   tenantId: string;
   appId: string;
   traceparent: string | null;
@@ -19,9 +20,9 @@ export type Brought = {
 
 export type EventStore = Part & {
   /** Resolves when events are stored, to how many of them had come before; they are published right after. */
-  keep: (brought: Brought) => Promise<number>;
+  keep: (given: GivenEvents) => Promise<number>;
   /** Resolves when events are stored that will be true once a change is made. */
-  prepare: (brought: Brought, change: IntendedChange) => Promise<Prepared>;
+  prepare: (given: GivenEvents, change: IntendedChange) => Promise<Prepared>;
 };
 
 /** Events of a change that is about to be made. Left alone, they are a dispatcher's, who looks whether it was made. */
@@ -43,56 +44,64 @@ export type EventStoreDeps = {
 
 const sweepMs = 10_000; // what is not published by then is published by a dispatcher
 const changeMs = 90_000; // a change is made, or never, by then: two attempts of 30 s (storage/mongo/connect.ts) at most
-const together = { most: 200, inFlight: 1 }; // requests in one write; while one is stored the next is gathered
+const batch = { most: 200, inFlight: 1 }; // requests in one write; while one is stored the next is gathered
 const mostEvents = 1_000; // of one document
 const mostCharacters = 1_000_000; // of one document; MongoDB takes 16 MiB
+const ofChange = 0; // the weight of a change's events: they are few, and never left to the timer
 const mostUnderWay = 32_000_000; // characters being published; beyond that, JetStream does not keep up and the timer does it
 
 /**
- * Stores events, those of requests that come at the same time together. What a crash leaves of a batch is due, and a
+ * Stores events, those of requests that come at the same time in one write. What a crash leaves of a batch is due, and a
  * dispatcher finishes it.
  */
 export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps): EventStore => {
-  const publishing = background(log);
-  const write = async (all: readonly Brought[]): Promise<number[]> => {
+  const publishing = background({ most: mostUnderWay });
+  /** What fails is finished by the timer. */
+  const logged = async (task: Promise<void>): Promise<void> => {
+    await task.catch((err: unknown) => {
+      const level = unavailable(err) instanceof Unavailable ? "warn" : "error";
+      log[level]({ err }, "events.not_finished");
+    });
+  };
+  const write = async (all: readonly GivenEvents[]): Promise<number[]> => {
     const fresh = withoutRepeats(all);
     const rows = rowsOf(fresh, clock.now());
     const others = await batches.insert(rows);
-    for (const row of rows) publishing.begin(sizeOf(row.events), () => outbox.publish(row, others));
+    for (const row of rows) publishing.begin(() => logged(outbox.publish(row, others)), sizeOf(row.events));
     return all.map(({ events }, i) => events.length - countOwn(fresh[i]?.events ?? [], others));
   };
-  const prepare: EventStore["prepare"] = async (brought, change) => {
+  const prepare: EventStore["prepare"] = async (given, change) => {
     const now = clock.now();
     const due_at = new Date(now.getTime() + changeMs);
-    const row = { ...rowOf(brought, [...brought.events], now), change, due_at };
+    const row = { ...rowOf(given, [...given.events], now), change, due_at };
     await batches.insert([row]);
     return {
       changeId: row._id,
-      publish: () => publishing.begin(0, () => outbox.publish(row, new Set())),
-      withdraw: () => publishing.begin(0, () => batches.remove([row._id])),
+      publish: () => publishing.begin(() => logged(outbox.publish(row, new Set())), ofChange),
+      withdraw: () => publishing.begin(() => logged(batches.remove([row._id])), ofChange),
     };
   };
   return {
     name: "event store",
-    keep: gather({ write, ...together }),
+    keep: gather({ write, ...batch }),
     prepare,
     start: async () => undefined,
     stop: publishing.ended,
   };
 };
 
-/** What one write holds twice counts once. */
-const withoutRepeats = (all: readonly Brought[]): Brought[] => {
+/** What is twice in one write counts once. */
+const withoutRepeats = (all: readonly GivenEvents[]): GivenEvents[] => {
   const seen = new Set<string>();
   const isFirst = ({ once }: StoredEvent): boolean => once === false || (!seen.has(once) && seen.add(once).size > 0);
-  return all.map((brought) => ({ ...brought, events: brought.events.filter(isFirst) }));
+  return all.map((given) => ({ ...given, events: given.events.filter(isFirst) }));
 };
 
 const countOwn = (events: readonly StoredEvent[], others: ReadonlySet<string>): number =>
   others.size === 0 ? events.length : events.filter(({ id }) => !others.has(id)).length;
 
 /** One document for an app, more when it would become too large. */
-const rowsOf = (all: readonly Brought[], now: Date): EventBatchRow[] =>
+const rowsOf = (all: readonly GivenEvents[], now: Date): EventBatchRow[] =>
   [...Map.groupBy(all, ({ appId }) => appId).values()].flatMap((ofApp) => {
     const [first] = ofApp;
     return first === undefined
@@ -116,7 +125,7 @@ const parts = (events: readonly StoredEvent[]): StoredEvent[][] => {
   return made;
 };
 
-const rowOf = ({ tenantId, appId, traceparent }: Brought, events: StoredEvent[], now: Date): EventBatchRow => ({
+const rowOf = ({ tenantId, appId, traceparent }: GivenEvents, events: StoredEvent[], now: Date): EventBatchRow => ({
   _id: newId("eventBatch", now),
   tenant_id: tenantId,
   app_id: appId,
@@ -129,29 +138,3 @@ const rowOf = ({ tenantId, appId, traceparent }: Brought, events: StoredEvent[],
 });
 
 const sizeOf = (events: readonly StoredEvent[]): number => events.reduce((sum, { text }) => sum + text.length, 0);
-
-/** Runs what nobody waits for, as long as not too much of it is under way. */
-const background = (log: Log) => {
-  const underWay = new Set<Promise<void>>();
-  let charactersUnderWay = 0;
-  const run = async (characters: number, task: () => Promise<void>): Promise<void> => {
-    charactersUnderWay += characters;
-    try {
-      await task();
-    } catch (err) {
-      const level = unavailable(err) instanceof Unavailable ? "warn" : "error";
-      log[level]({ err }, "events.not_finished"); // the timer does it
-    } finally {
-      charactersUnderWay -= characters;
-    }
-  };
-  return {
-    /** What counts for nothing is never left to the timer: the events of a change, which are few. */
-    begin: (characters: number, task: () => Promise<void>): void => {
-      if (characters > 0 && charactersUnderWay > mostUnderWay) return;
-      const running = run(characters, task).finally(() => underWay.delete(running));
-      underWay.add(running);
-    },
-    ended: async (): Promise<void> => void (await Promise.all(underWay)),
-  };
-};

@@ -27,7 +27,7 @@ export type LateNats = Part &
     ask: (subject: string, data: unknown, timeoutMs: number) => Promise<unknown>;
   };
 
-const patienceMs = 2_000; // NATS that is there answers in a few ms
+const startWaitMs = 2_000; // NATS that is there answers in a few ms
 const pauseMs = 5_000; // after an attempt that failed; while nobody listens an attempt waits by itself
 
 /**
@@ -36,10 +36,10 @@ const pauseMs = 5_000; // after an attempt that failed; while nobody listens an 
  */
 export const lateNats = (deps: LateNatsDeps): LateNats => {
   const listeners: Parameters<Changes["on"]>[0][] = [];
-  const tell: Announcer["changed"] = (...change) => {
+  const notify: Announcer["changed"] = (...change) => {
     for (const listener of listeners) listener(...change);
   };
-  const link = keptLink(deps, tell);
+  const link = keptLink(deps, notify);
   return {
     name: "nats",
     on: (listener) => void listeners.push(listener),
@@ -64,7 +64,7 @@ export const lateNats = (deps: LateNatsDeps): LateNats => {
       const timer = setTimeout(() => {
         deps.log.warn("nats.away");
         resolve();
-      }, patienceMs);
+      }, startWaitMs);
       link.keep(resolve);
       await goOn;
       clearTimeout(timer);
@@ -76,7 +76,7 @@ export const lateNats = (deps: LateNatsDeps): LateNats => {
 type Link = { nats: Nats; publisher: Publisher; announced: Part };
 
 /** A link that is made anew, for as long as the program runs, when it cannot be made or has ended for good. */
-const keptLink = ({ connect, subjects, log }: LateNatsDeps, tell: Announcer["changed"]) => {
+const keptLink = ({ connect, subjects, log }: LateNatsDeps, notify: Announcer["changed"]) => {
   const stopping = new AbortController();
   let current: Link | null = null;
 
@@ -84,7 +84,7 @@ const keptLink = ({ connect, subjects, log }: LateNatsDeps, tell: Announcer["cha
     const nats = await connect();
     try {
       const announced = changes({ nats, subjects });
-      announced.on(tell);
+      announced.on(notify);
       await announced.start(stopping.signal);
       stopping.signal.throwIfAborted();
       return { nats, publisher: publisher(nats), announced };
@@ -93,16 +93,16 @@ const keptLink = ({ connect, subjects, log }: LateNatsDeps, tell: Announcer["cha
       throw error;
     }
   };
-  /** Until the link has ended, which it does not by a lost connection: that comes back by itself. */
-  const hold = async (onLinked: () => void): Promise<unknown> => {
+  /** Resolves when the link has ended, which it does not by a lost connection: that comes back by itself. */
+  const untilClosed = async (onLinked: () => void): Promise<unknown> => {
     current = await begin();
-    tell("*", "*");
+    notify("*", "*");
     onLinked();
     return current.nats.nc.closed();
   };
   const keep = async (onLinked: () => void): Promise<void> => {
     while (!stopping.signal.aborted) {
-      const err = await hold(onLinked).catch((error: unknown) => error);
+      const err = await untilClosed(onLinked).catch((error: unknown) => error);
       if (stopping.signal.aborted) return;
       await current?.nats.close();
       current = null;

@@ -4,8 +4,9 @@ import type { Subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
+import { background } from "./background.ts";
 
-export type RingDeps = {
+export type MessageHintsDeps = {
   publisher: Publisher;
   subjects: Pick<Subjects, "plan">;
   /** Publishes the message's events and empties its outbox. */
@@ -13,17 +14,19 @@ export type RingDeps = {
   log: Log;
 };
 
-const mostAtOnce = 2_000; // rings under way; beyond that, JetStream is not keeping up and the timers ring
+export type MessageHints = { message: (row: MessageRow) => void };
+
+const mostAtOnce = 2_000; // beyond that, JetStream is not keeping up and the timers publish the hints
 
 /**
- * Tells the dispatchers of a message that is due, and publishes its events, without holding up the reply: neither is
- * needed for anything but speed, since the document is due again in 10 s.
+ * Publishes a hint to the dispatchers that a message is due, and the message's events, while the reply goes out: neither
+ * is needed for anything but speed, since the document is due again in 10 s.
  */
-export const ring = ({ publisher, subjects, flush, log }: RingDeps): Part & { message: (row: MessageRow) => void } => {
-  const underWay = new Set<Promise<unknown>>();
-  let isQuiet = true;
+export const messageHints = ({ publisher, subjects, flush, log }: MessageHintsDeps): Part & MessageHints => {
+  const publishing = background({ most: mostAtOnce });
+  let isAway = false;
 
-  const tell = async (row: MessageRow): Promise<void> => {
+  const publish = async (row: MessageRow): Promise<void> => {
     const hint = { id: `${row._id}:accept`, traceparent: row.traceparent };
     const results = await Promise.allSettled([
       row.scheduled_for === null
@@ -34,18 +37,14 @@ export const ring = ({ publisher, subjects, flush, log }: RingDeps): Part & { me
     const failed = results.find((result) => result.status === "rejected");
     const err: unknown = failed?.reason;
     if (failed !== undefined && !(err instanceof Unavailable)) log.error({ err, message: row._id }, "ring.failed");
-    else if (failed !== undefined && isQuiet) log.warn({ err }, "jetstream.away"); // once, until it is back
-    isQuiet = failed === undefined;
+    else if (failed !== undefined && !isAway) log.warn({ err }, "jetstream.away"); // once, until it is back
+    isAway = failed !== undefined;
   };
 
   return {
-    name: "ring",
-    message: (row) => {
-      if (underWay.size >= mostAtOnce) return;
-      const telling = tell(row).finally(() => underWay.delete(telling));
-      underWay.add(telling);
-    },
+    name: "message hints",
+    message: (row) => publishing.begin(() => publish(row)),
     start: () => Promise.resolve(),
-    stop: async () => void (await Promise.allSettled(underWay)),
+    stop: publishing.ended,
   };
 };

@@ -8,6 +8,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
 import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
+import { background } from "./background.ts";
 
 export type PeopleOutboxDeps = { db: Db; events: EventPublisher; log: Log; metrics: QueueMetrics };
 
@@ -21,7 +22,7 @@ export type PeopleOutbox = {
 
 const mostAtOnce = 2_000; // documents whose events are under way; beyond that the timers publish
 
-/** Holds up no reply: what is not published now is due again in 10 s, and the dispatchers publish it. */
+/** No reply waits for it: what is not published now is due again in 10 s, and the dispatchers publish it. */
 export const peopleOutbox = ({ db, ...deps }: PeopleOutboxDeps): Part & PeopleOutbox => {
   const events = gatheredEvents(deps.events);
   const box = <Row extends WithOutbox>(of: Pick<OutboxDeps<Row>, "rows" | "done">) =>
@@ -30,15 +31,13 @@ export const peopleOutbox = ({ db, ...deps }: PeopleOutboxDeps): Part & PeopleOu
   const ofSubscriptions = box<SubscriptionRow>({ rows: subscriptions(db).rows, done: { lease: null } });
   const ofRemovals = box<RemovalRow>({ rows: removals(db).rows, done: { due_at: null } }); // it says itself when it is due
   const boxes = [ofUsers, ofSubscriptions, ofRemovals];
-  const underWay = new Set<Promise<unknown>>();
+  const publishing = background({ most: mostAtOnce });
 
+  const flush = async (to: Outbox, row: Parameters<Outbox["flush"]>[0]): Promise<void> => {
+    await to.flush(row).catch((err: unknown) => deps.log.error({ err, document: row._id }, "outbox.failed"));
+  };
   const begin = (to: Outbox) => (row: Parameters<Outbox["flush"]>[0]) => {
-    if (row.outbox.length === 0 || underWay.size >= mostAtOnce) return;
-    const flushing = to
-      .flush(row)
-      .catch((err: unknown) => deps.log.error({ err, document: row._id }, "outbox.failed"))
-      .finally(() => underWay.delete(flushing));
-    underWay.add(flushing);
+    if (row.outbox.length > 0) publishing.begin(() => flush(to, row));
   };
   const publishLast = begin(ofSubscriptions);
   return {
@@ -48,7 +47,7 @@ export const peopleOutbox = ({ db, ...deps }: PeopleOutboxDeps): Part & PeopleOu
     removal: begin(ofRemovals),
     start: () => Promise.resolve(),
     stop: async (signal) => {
-      await Promise.allSettled(underWay);
+      await publishing.ended();
       await Promise.all(boxes.map((one) => one.stop(signal)));
     },
   };

@@ -9,7 +9,7 @@ import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 import type { Caller } from "../access/caller.ts";
 import type { EventStore } from "../publishing/event-store.ts";
 
-/** Something that was done to an app's settings, for its owner to see. Never holds a secret or a header's value. */
+/** Something that was done to an app's settings, for its owner to see. It never has a secret or a header's value. */
 export type AuditFact = {
   tenantId: string;
   appId: string;
@@ -25,12 +25,12 @@ export type AuditFact = {
 export type Intended = { fact: AuditFact; change: IntendedChange };
 
 /**
- * Makes a change that an event tells of; null when `make` gives null, because it could not be made. The event is stored
- * first: it is neither lost when the change was made, nor told when it was not, whatever fails between.
+ * Makes a change that an event reports; null when `make` gives null, because it could not be made. The event is stored
+ * first: it is neither lost when the change was made, nor published when it was not, whatever fails between.
  */
 export type Audit = <T>(intended: Intended, make: (changeId: string) => Promise<T | null>) => Promise<T | null>;
 
-/** Tells facts as events `audit.created`. Source: decisions 10.2; docs/decisions/0044. */
+/** Reports changes as events `audit.created`. Source: decisions 10.2; docs/decisions/0044. */
 export const auditEvents =
   ({ prepare, clock }: { prepare: EventStore["prepare"]; clock: Clock }): Audit =>
   async ({ fact, change }, make) => {
@@ -92,10 +92,10 @@ const kindOf = ({ before, after }: Changed): IntendedChange["kind"] => {
 };
 
 /** Members that are not somebody's to change. */
-const untold = new Set(["id", "app_id", "updated_at", "created_at"]);
+const unreported = new Set(["id", "app_id", "updated_at", "created_at"]);
 
 const changesOf = (before: object | null, after: object | null): AuditFact["changes"] => {
-  const names = Object.keys({ ...before, ...after }).filter((name) => !untold.has(name));
+  const names = Object.keys({ ...before, ...after }).filter((name) => !unreported.has(name));
   const entries = names.map((name) => [name, { before: valueOf(before, name), after: valueOf(after, name) }] as const);
   return Object.fromEntries(entries.filter(([, change]) => !isSame(change.before, change.after)));
 };

@@ -1,3 +1,4 @@
+import type { Clock } from "#core/domain/clock.ts";
 import { sampleEvent } from "#core/domain/events/sample.ts";
 import { batchesOf, contentTypeOf, maxWebhookBytes, webhookText } from "#core/domain/webhooks/body.ts";
 import { failedConditions } from "#core/domain/webhooks/filter.ts";
@@ -6,10 +7,10 @@ import type { BodyTemplates } from "#core/runtime/templates/body-templates.ts";
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { PreviewWebhook, WebhookPreviewResult } from "#core/schema/webhooks/webhook.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { checkFilters } from "./checks.ts";
-import type { WebhookDeps } from "./deps.ts";
 
-export type PreviewDeps = Pick<WebhookDeps, "limit" | "clock"> & { templates: Pick<BodyTemplates, "render"> };
+type PreviewDeps = { limit: NarrowLimit; clock: Clock; templates: Pick<BodyTemplates, "render"> };
 
 const allowance = { calls: 10, seconds: 60 };
 

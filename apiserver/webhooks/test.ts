@@ -1,14 +1,19 @@
 import { type Static, Type } from "typebox";
 import { longestTestMs } from "#core/domain/webhooks/test.ts";
 import { AppError, NotFound, Unavailable } from "#core/errors.ts";
+import type { Subjects } from "#core/queue/subjects.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookHistory } from "#core/storage/webhooks/history.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { WebhookDeps } from "./deps.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import type { LateNats } from "../publishing/late-nats.ts";
 
-export type TestDeps = Pick<WebhookDeps, "history" | "limit"> & {
-  /** Asks a dispatcher to test an endpoint. @throws Unavailable when none answers in time */
-  askForTest: (endpointId: string, timeoutMs: number) => Promise<unknown>;
+type TestDeps = {
+  history: Pick<WebhookHistory, "find">;
+  limit: NarrowLimit;
+  nats: Pick<LateNats, "ask">;
+  subjects: Pick<Subjects, "webhookTests">;
 };
 
 const allowance = { calls: 10, seconds: 60 };
@@ -16,10 +21,11 @@ const marginMs = 2_000;
 
 /** Has a dispatcher make one request to an endpoint now; how that went is in the delivery. */
 export const testWebhook =
-  ({ history, limit, askForTest }: TestDeps) =>
+  ({ history, limit, nats, subjects }: TestDeps) =>
   async (endpoint: WebhookRow): Promise<WebhookDeliveryRow> => {
     await limit("webhooks.test", endpoint._id, allowance);
-    const reply = read(await askForTest(endpoint._id, Math.min(endpoint.timeout_ms, longestTestMs) + marginMs));
+    const timeoutMs = Math.min(endpoint.timeout_ms, longestTestMs) + marginMs;
+    const reply = read(await nats.ask(subjects.webhookTests(), { endpoint_id: endpoint._id }, timeoutMs));
     switch (reply.outcome) {
       case "sent":
         return found(await history.find(endpoint.tenant_id, endpoint.app_id, reply.delivery_id ?? ""));

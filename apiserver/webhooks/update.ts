@@ -1,29 +1,41 @@
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { UpdateWebhook } from "#core/schema/webhooks/webhook.ts";
 import { healthAnew, type WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { By } from "../settings/audit.ts";
 import { requireUnmanaged } from "../settings/managed.ts";
-import { changeWebhook } from "./change.ts";
-import { checkReach, checkWebhook } from "./checks.ts";
-import type { WebhookDeps } from "./deps.ts";
+import type { Settings } from "../settings/settings.ts";
+import { type CheckDeps, checkReach, checkWebhook } from "./checks.ts";
 import { membersOf } from "./members.ts";
 
-/** Changes an endpoint; what is asked for is judged together with what stays. Nothing asked for, nothing changed or told. */
+type UpdateDeps = CheckDeps & {
+  settings: Pick<Settings<WebhookRow>, "change">;
+  secrets: Pick<KeyRing, "seal">;
+  /** Has the endpoint looked at now. Best effort: its `due_at` has it looked at as well. */
+  hint: (endpointId: string) => void;
+};
+
+/**
+ * Changes an endpoint; what is asked for is judged with what stays. Nothing asked for: nothing is changed, and no
+ * event reports it.
+ */
 export const updateWebhook =
-  (deps: WebhookDeps) =>
+  (deps: UpdateDeps) =>
   async (by: By, found: WebhookRow, body: UpdateWebhook): Promise<WebhookRow> => {
     if (Object.keys(body).length === 0) {
       requireUnmanaged("webhook", found);
       return found;
     }
     await checkReach(deps, body.url);
-    return changeWebhook(deps, { by, verb: "updated", found }, (row) => {
+    let isDue = false;
+    const changed = await deps.settings.change(by, "updated", found, (row, now) => {
       const { events = row.events, event_filters: filters = { event_names: row.event_names } } = body;
       checkWebhook(deps, { ...body, events, event_names: filters.event_names });
-      return {
-        set: { ...membersOf(deps.seal, row._id, body), ...stateOf(row, body.status) },
-        isDue: body.status !== undefined || (row.paused && body.paused === false),
-      };
+      isDue = body.status !== undefined || (row.paused && body.paused === false);
+      const set = { ...membersOf(deps.secrets, row._id, body), ...stateOf(row, body.status) };
+      return isDue ? { set: { ...set, due_at: now }, inc: { due_changes: 1 } } : { set };
     });
+    if (isDue) deps.hint(changed._id);
+    return changed;
   };
 
 /** The only one who disables or enables an endpoint that answers is its owner. Source: spec 3.3. */

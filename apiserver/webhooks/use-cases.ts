@@ -1,53 +1,110 @@
-import type { WebhookHealthReport } from "#core/schema/webhooks/webhook.ts";
-import type { WebhookStats } from "#core/storage/webhooks/stats.ts";
-import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { Db } from "mongodb";
+import type { Subjects } from "#core/queue/subjects.ts";
+import type { AddressGuard } from "#core/runtime/http/address-guard.ts";
+import { addressLookup } from "#core/runtime/http/address-lookup.ts";
+import type { Resolve } from "#core/runtime/http/resolve.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { BodyTemplates } from "#core/runtime/templates/body-templates.ts";
+import { templateProblem } from "#core/runtime/templates/engine.ts";
+import type { WebhookHealthReport, WebhookWithSecret } from "#core/schema/webhooks/webhook.ts";
+import type { AppSettings } from "#core/storage/settings/app-settings.ts";
+import { mostEndpoints, webhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
+import { webhookHistory } from "#core/storage/webhooks/history.ts";
+import { webhookStats } from "#core/storage/webhooks/stats.ts";
+import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Cursors } from "../http/pages.ts";
-import { createWebhook, withSecret } from "./create.ts";
-import type { WebhookDeps } from "./deps.ts";
-import { listWebhookDeliveries } from "./list-deliveries.ts";
-import { type PlanRulesDeps, planRules } from "./plan.ts";
-import { type PreviewDeps, previewWebhook } from "./preview.ts";
-import { recoverWebhook, replayMany } from "./recover.ts";
-import { removeWebhook } from "./remove.ts";
-import { replayDelivery } from "./replay.ts";
-import { rotateSecret } from "./rotate-secret.ts";
-import { type TestDeps, testWebhook } from "./test.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import { endpointHints } from "../publishing/endpoint-hints.ts";
+import type { LateNats } from "../publishing/late-nats.ts";
+import type { By } from "../settings/audit.ts";
+import { type Setting, type SettingsPlatform, settings as settingsOf } from "../settings/settings.ts";
+import { createWebhook } from "./create.ts";
+import { listWebhookDeliveries } from "./deliveries/list.ts";
+import { recoverWebhook, replayMany } from "./deliveries/recover.ts";
+import { replayDelivery } from "./deliveries/replay.ts";
+import { previewWebhook } from "./preview.ts";
+import { rotateSecret, secretPlace } from "./secret.ts";
+import { testWebhook } from "./test.ts";
 import { updateWebhook } from "./update.ts";
+import { webhookView } from "./views.ts";
 
-export type WebhookUseCaseDeps = WebhookDeps &
-  TestDeps &
-  PreviewDeps & { plans: PlanRulesDeps["plans"]; cursors: Cursors; stats: Pick<WebhookStats, "summary"> };
+type WebhookPlatform = SettingsPlatform & {
+  db: Db;
+  nats: Pick<LateNats, "publish" | "ask">;
+  subjects: Pick<Subjects, "webhook" | "webhookTests">;
+  addresses: { guard: AddressGuard; resolve: Resolve };
+  templates: Pick<BodyTemplates, "render">;
+  secrets: KeyRing;
+  limit: NarrowLimit;
+  cursors: Cursors;
+  log: Log;
+};
 
-export type WebhookUseCases = ReturnType<typeof webhookUseCases>;
+export type Webhooks = ReturnType<typeof webhookUseCases>;
 
-/** What the handlers of webhooks can ask for. */
-export const webhookUseCases = (deps: WebhookUseCaseDeps) => {
-  const { endpoints, history } = deps;
-  const plan = planRules(deps);
+/** Endpoints as something that apps are set up with. */
+export const webhookSetting = (store: AppSettings<WebhookRow>) =>
+  ({
+    what: "webhook",
+    store,
+    view: webhookView,
+    plan: {
+      feature: "webhooks",
+      metric: "webhook_endpoints",
+      most: mostEndpoints,
+      ofPlan: ({ webhook_endpoints: most }) => most,
+    },
+  }) satisfies Setting<WebhookRow>;
+
+/** What the operations on webhooks use. */
+export const webhookUseCases = (platform: WebhookPlatform) => {
+  const { db, nats, addresses, secrets, clock } = platform;
+  const [endpoints, history, stats] = [webhookEndpoints(db), webhookHistory(db), webhookStats(db)];
+  const settings = settingsOf(platform, webhookSetting(endpoints));
+  const deps = {
+    ...platform,
+    endpoints,
+    history,
+    settings,
+    announce: settings.announce,
+    hint: endpointHints({ ...platform, publisher: nats }),
+    makeDue: webhookWork(db).makeDue,
+    addressProblem: addresses.guard.problemOf,
+    reachProblem: addressLookup(addresses),
+    templateProblem,
+  };
   return {
-    plan,
-    ofApp: endpoints.ofApp,
-    find: endpoints.find,
-    withSecret: withSecret(deps),
-    findDelivery: history.find,
-    create: createWebhook({ ...deps, plan }),
-    preview: previewWebhook(deps),
+    ...settings,
+
+    /** With its secret, for who made it or gave it a new one. */
+    viewMade: (row: WebhookRow): WebhookWithSecret => ({
+      ...settings.view(row),
+      secret: secrets.open(row.secret, secretPlace(row._id)),
+    }),
+
+    create: createWebhook(deps),
     update: updateWebhook(deps),
-    remove: removeWebhook(deps),
+
+    /** The dispatcher that gets the hint finds it gone, and drops its deliveries. */
+    remove: async (by: By, found: WebhookRow): Promise<void> => {
+      await settings.remove(by, found);
+      deps.hint(found._id);
+    },
+
     rotateSecret: rotateSecret(deps),
+    preview: previewWebhook(deps),
     test: testWebhook(deps),
+    findDelivery: history.find,
     listDeliveries: listWebhookDeliveries(deps),
     replay: replayDelivery(deps),
     recover: recoverWebhook(deps),
     replayMany: replayMany(deps),
-    health: healthOf(deps),
+
+    health: async ({ _id, status, failure_count }: WebhookRow): Promise<WebhookHealthReport> => ({
+      status,
+      failure_count,
+      ...(await stats.summary(_id, clock.now())),
+    }),
   };
 };
-
-const healthOf =
-  ({ stats, clock }: Pick<WebhookUseCaseDeps, "stats" | "clock">) =>
-  async ({ _id, status, failure_count }: WebhookRow): Promise<WebhookHealthReport> => ({
-    status,
-    failure_count,
-    ...(await stats.summary(_id, clock.now())),
-  });

@@ -1,4 +1,4 @@
-import type { Collection, Filter, UpdateFilter } from "mongodb";
+import type { Collection, Filter } from "mongodb";
 import { falseWhenAway } from "../errors.ts";
 import { later } from "../runtime/batching/later.ts";
 import type { QueueMetrics } from "../runtime/metrics/queue.ts";
@@ -35,7 +35,9 @@ export const clearing = { everyMs: 200, most: 500, waitingAtMost: 5_000 } as con
  * Publishes what documents' outboxes list. Clearing is gathered into few writes; what a crash leaves uncleared is
  * published again by the sweep, and known to consumers by its id.
  */
-export const outbox = <Row extends WithOutbox>({ rows, events, done, log, metrics }: OutboxDeps<Row>): Outbox => {
+export const outbox = <Row extends WithOutbox>({ events, log, metrics, ...of }: OutboxDeps<Row>): Outbox => {
+  const rows = of.rows as unknown as Collection<WithOutbox>; // the driver's types cannot see that Row has its members
+  const done = of.done as Filter<WithOutbox>; // as above
   const published = later<Published>({
     ...clearing,
     write: (documents) => clear(rows, documents, done),
@@ -62,19 +64,18 @@ type Published = { id: string; events: readonly string[] };
  * One write for documents whose only event was published and that need no further turn, which most are; two more for the
  * others. Event ids are unique, so all of the batch's may be pulled from each of its documents.
  */
-const clear = async <Row extends WithOutbox>(
-  rows: Collection<Row>,
+const clear = async (
+  rows: Collection<WithOutbox>,
   documents: readonly Published[],
-  done: Filter<Row>,
+  done: Filter<WithOutbox>,
 ): Promise<void> => {
   const ids = [...new Set(documents.map(({ id }) => id))];
   const eventIds = documents.flatMap(({ events }) => events);
-  const these = { _id: { $in: ids } } as Filter<Row>; // sound: Row has the members of WithOutbox
+  const these = { _id: { $in: ids } };
   const only = { outbox: { $size: 1 }, "outbox.id": { $in: eventIds }, lease: null };
-  const whole = { $and: [these, only, done] } as Filter<Row>; // sound: as above
-  const ended = { $set: { outbox: [], due_at: null } } as unknown as UpdateFilter<Row>;
-  if ((await rows.updateMany(whole, ended)).matchedCount === ids.length) return;
-  await rows.updateMany(these, { $pull: { outbox: { id: { $in: eventIds } } } } as unknown as UpdateFilter<Row>);
-  const finished = { $and: [these, { outbox: { $size: 0 }, lease: null, due_at: { $ne: null } }, done] } as Filter<Row>; // sound: as above
-  await rows.updateMany(finished, { $set: { due_at: null } } as unknown as UpdateFilter<Row>);
+  const ended = { $set: { outbox: [], due_at: null } };
+  if ((await rows.updateMany({ $and: [these, only, done] }, ended)).matchedCount === ids.length) return;
+  await rows.updateMany(these, { $pull: { outbox: { id: { $in: eventIds } } } });
+  const cleared = { outbox: { $size: 0 }, lease: null, due_at: { $ne: null } };
+  await rows.updateMany({ $and: [these, cleared, done] }, { $set: { due_at: null } });
 };

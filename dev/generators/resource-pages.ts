@@ -1,6 +1,6 @@
-import { allResources } from "#core/schema/kubernetes/all.ts";
 import { type ResourceDefinition, resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
 import { type StructuralSchema, structural } from "#core/schema/kubernetes/structural.ts";
+import { allResources } from "../../operator/kinds/all.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 
 /** One page a kind, under docs/resources/: every member with its type, default, bounds and description. */
@@ -9,7 +9,7 @@ export const resourcePages = (): GeneratedFile[] =>
 
 const page = (kind: ResourceDefinition): string => `# ${kind.kind}
 
-<!-- Generated from core/schema/resources by \`make generate\`. -->
+<!-- Generated from the definitions of kinds in core/schema by \`make generate\`. -->
 
 ${kind.description}
 

@@ -3,29 +3,31 @@ import type { Log } from "#core/runtime/process/log.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import { collectionPath, resourceApi } from "../kube/api.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { KubeError } from "../kube/errors.ts";
+import type { Note, Report } from "../kube/events.ts";
 import { keyOf, type Resource } from "../kube/objects.ts";
 import { type ReflectorTiming, reflector } from "../kube/reflector.ts";
 import type { Store, StoreEvent } from "../kube/store.ts";
 import { pause } from "../kube/watch.ts";
-import type { Note, Tell } from "./events.ts";
-import type { Term } from "./leader.ts";
+import type { Handler } from "./handler.ts";
+import type { Term } from "./leadership/leader.ts";
 import type { ControllerMetrics } from "./metrics.ts";
-import { type Handler, type Passes, type Result, reconcileOnce } from "./reconcile.ts";
-import { type Vanished, vanished } from "./vanished.ts";
-import { type Lane, type Work, type WorkQueue, workQueue } from "./work-queue.ts";
+import { firstPriority, isNews, priorityOf } from "./priority.ts";
+import { reconcileOnce } from "./reconcile.ts";
+import { vanished } from "./vanished.ts";
+import { type Priority, type Work, type WorkQueue, workQueue } from "./work-queue.ts";
+import { workOn } from "./worker.ts";
 
 export type ControllerDeps<R extends Resource> = {
   definition: ResourceDefinition;
   store: Store<R>;
   handler: Handler<R>;
-  /** Told of everything that happens to the kind's objects, to wake those that depend on them. */
+  /** Called with everything that happens to the kind's objects, so that those which depend on them are requeued. */
   onEvent: (event: StoreEvent<R>) => void;
   client: KubeClient;
-  /** The same, for what changes something: lets nothing out when this process does not lead. */
+  /** For requests that change something: it refuses them while this process does not lead. */
   writes: KubeClient;
-  /** Tells people, by Kubernetes Events. */
-  tell: Tell;
+  /** Reports to people, by Kubernetes Events. */
+  report: Report;
   concurrency: number;
   /** Only objects with these labels. */
   labelSelector?: string | undefined;
@@ -35,19 +37,18 @@ export type ControllerDeps<R extends Resource> = {
   metrics: ControllerMetrics;
 };
 
-/** One kind: its store kept up to date by `watch`, its queue worked off by `lead` while this process is the leader. */
+/** The controller of one kind: `watch` keeps its store up to date, `lead` works through its queue for a term. */
 export type Controller = {
   watch: (signal: AbortSignal) => Promise<void>;
   synced: Promise<void>;
   lead: (term: Term) => Promise<void>;
   /** Has an object looked at again. */
-  wake: (key: string, lane: Lane) => void;
-  /** Whether this process leads, nothing waits, and no object is one whose last pass failed or asked for another. */
+  requeue: (key: string, priority: Priority) => void;
+  /** Whether this process leads, no object waits, and every object's last pass succeeded and asked for no other. */
   isSettled: () => boolean;
 };
 
-const lateMs = 100; // between looks at whether a late Lease was renewed after all, or is lost
-const passDeadlineMs = 60_000; // every call within a pass has a shorter one of its own
+const lateMs = 100; // after so long it is looked again whether a late Lease was renewed, or is lost
 
 export const controller = <R extends Resource>(deps: ControllerDeps<R>): Controller => {
   const { definition, store, metrics } = deps;
@@ -56,18 +57,19 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
   const open = new Set<string>();
   const gone = vanished<R>();
   let isLed = false;
-  const tell = (resource: R, note: Note): void => deps.tell(definition.kind, resource, note);
+  const report = (resource: R, note: Note): void => deps.report(definition.kind, resource, note);
 
   const onEvents = (events: readonly StoreEvent<R>[]): void => {
     for (const event of events) {
-      const lane = gone.note(event) ? "deleted" : laneOf(event);
-      if (lane !== null) queue.add(keyOf(event.object), lane);
+      const priority = gone.note(event) ? "deleted" : priorityOf(event);
+      if (priority !== null) queue.add(keyOf(event.object), priority);
       if (isNews(event)) deps.onEvent(event);
     }
   };
-  /** A write of ours wakes those that depend on the object, not itself: it would have failed on another's change. */
+  /** A write of ours requeues those that depend on the object: had another changed it, the write would have failed. */
   const onWritten = (resource: R): boolean => {
-    if (store.get(keyOf(resource))?.metadata.uid !== resource.metadata.uid) return false; // gone by now: it must not come back
+    // it was deleted meanwhile, and must not come back
+    if (store.get(keyOf(resource))?.metadata.uid !== resource.metadata.uid) return false;
     store.put(resource).filter(isNews).forEach(deps.onEvent);
     return true;
   };
@@ -84,16 +86,16 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
     api: resourceApi<R>(deps.writes, definition),
     onGuard: gone.guard,
     onWritten,
-    tell,
+    report,
     clock: deps.clock,
     log,
   });
 
-  const work = workOn<R>({ ...deps, queue, open, gone, passes, tell });
+  const work = workOn<R>({ ...deps, queue, open, gone, passes, report });
 
   const lead = async (term: Term): Promise<void> => {
-    queue.open(); // until now it took nothing: what hurries must not wait behind what was once seen to happen
-    for (const object of store.all()) queue.add(keyOf(object), firstLane(object));
+    queue.open(); // it took nothing before the term, so that a change does not wait behind what a former list showed
+    for (const object of store.all()) queue.add(keyOf(object), firstPriority(object));
     for (const object of gone.all()) queue.add(keyOf(object), "deleted");
     isLed = true;
     const ticker = setInterval(() => metrics.tick(queue), 5_000);
@@ -106,137 +108,19 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>): Control
   };
 
   const isSettled = (): boolean => isLed && open.size === 0 && isIdle(queue);
-  return { watch, synced, lead, wake: queue.add, isSettled };
+  return { watch, synced, lead, requeue: queue.add, isSettled };
 };
 
 const isIdle = ({ size, running }: WorkQueue): boolean => size() === 0 && [...running()].length === 0;
 
 type WorkerDeps = { queue: WorkQueue; work: (next: Work, lost: AbortSignal) => Promise<void>; log: Log };
 
-/** Takes one key after another for as long as the term lasts, and none while the Lease is late. */
+/** Works on one key after another for as long as the term lasts, and on none while the renewal of the Lease is late. */
 const workOff = async ({ stop, lost, isOver }: Term, { queue, work, log }: WorkerDeps): Promise<void> => {
   for (let next = await queue.next(stop); next !== null; next = await queue.next(stop)) {
     const { key } = next;
-    while (isOver() && !stop.aborted) await pause(lateMs, stop); // each pass would only fail at the fence
+    while (isOver() && !stop.aborted) await pause(lateMs, stop); // the fence would refuse each pass
     await work(next, lost).catch((error: unknown) => log.error({ key, err: error }, "worker.failed"));
     queue.done(key);
   }
 };
-
-type WorkDeps<R extends Resource> = {
-  store: Store<R>;
-  queue: WorkQueue;
-  /** Keys of objects on which the last word is still out. */
-  open: Set<string>;
-  gone: Vanished<R>;
-  passes: Passes<R>;
-  onEvent: (event: StoreEvent<R>) => void;
-  metrics: ControllerMetrics;
-  tell: (resource: R, note: Note) => void;
-};
-
-/** One pass, and when the next is to come. */
-const workOn = <R extends Resource>(deps: WorkDeps<R>) => {
-  const { store, queue, open, passes, onEvent, metrics, tell } = deps;
-  return async ({ key, lane }: Work, lost: AbortSignal): Promise<void> => {
-    open.delete(key);
-    const signal = AbortSignal.any([lost, AbortSignal.timeout(passDeadlineMs)]);
-    const isUndone = await undoGone(deps, key, signal);
-    if (!isUndone) return;
-    const resource = store.get(key);
-    if (resource === undefined) return queue.forget(key);
-    const startedAt = performance.now();
-    const result = await passes.pass(resource, signal);
-    report(metrics, result, (performance.now() - startedAt) / 1000);
-    if (isOpen(result)) open.add(key);
-    if (result.kind === "failed") return retry(queue, key, result.error);
-    queue.forget(key);
-    if (result.kind === "again") queue.addAfter(key, result.afterMs);
-    if (result.verdict?.isChanged !== true) return;
-    onEvent({ kind: "changed", object: resource, before: resource }); // a repair need not show in any status
-    if (lane !== "resync") return;
-    metrics.repaired();
-    tell(resource, repaired);
-  };
-};
-
-/**
- * Takes away what was made for objects of the key that went although they had our finalizer; false when that failed. One
- * that has to wait does not hold up the object that has its name now.
- */
-const undoGone = async <R extends Resource>(
-  { queue, open, gone, passes, onEvent }: WorkDeps<R>,
-  key: string,
-  signal: AbortSignal,
-): Promise<boolean> => {
-  for (const object of gone.of(key)) {
-    const result = await passes.undo(object, signal);
-    if (result.kind === "failed") {
-      open.add(key);
-      retry(queue, key, result.error);
-      return false;
-    }
-    if (result.kind === "again") {
-      queue.addAfter(key, result.afterMs);
-      continue;
-    }
-    gone.forget(object);
-    onEvent({ kind: "deleted", object }); // what waits for its record or name may have it now
-  }
-  return true;
-};
-
-/** The API server's own word on when to come again goes before our back-off. */
-const retry = (queue: WorkQueue, key: string, error: unknown): void => {
-  if (error instanceof KubeError && error.retryAfterMs !== null) queue.addAfter(key, error.retryAfterMs);
-  else queue.addFailed(key);
-};
-
-/** What waits for somebody else's change is decided as far as the operator goes. */
-const isOpen = (result: Result): boolean =>
-  result.kind === "failed" || (result.kind === "again" && result.verdict?.ready.status === "Unknown");
-
-/** Nothing was asked for, and yet something had to be written. */
-const repaired: Note = {
-  type: "Normal",
-  reason: "Repaired",
-  message: "what had been changed behind the resource's back was set right",
-};
-
-const report = (metrics: ControllerMetrics, result: Result, seconds: number): void => {
-  metrics.reconciled({ result: result.kind, seconds, ...(result.kind === "failed" ? { failure: result.error } : {}) });
-  if (result.kind === "failed" || result.verdict === undefined) return;
-  if (result.verdict.ready.status === "False") metrics.refused();
-};
-
-/** An event that only repeats what the operator wrote itself wakes nobody. */
-const laneOf = <R extends Resource>(event: StoreEvent<R>): Lane | null => {
-  switch (event.kind) {
-    case "added":
-      return firstLane(event.object);
-    case "same":
-      return "resync";
-    case "deleted":
-      return null;
-    case "changed":
-      if (concern(event.object) === concern(event.before)) return null;
-      return event.object.metadata.deletionTimestamp === undefined ? "changed" : "deleted";
-  }
-};
-
-/** After a start everything is new to the operator, but what it has seen through before need not hurry. */
-const firstLane = ({ metadata, status }: Resource): Lane => {
-  const { observedGeneration } = (status ?? {}) as { observedGeneration?: number }; // of the CRD's schema
-  return observedGeneration === metadata.generation ? "resync" : "new";
-};
-
-/** Whether an event tells those that depend on the object something; that it got our finalizer does not. */
-const isNews = <R extends Resource>(event: StoreEvent<R>): boolean =>
-  event.kind !== "same" && (event.kind !== "changed" || told(event.object) !== told(event.before));
-
-const told = ({ metadata, status }: Resource): string =>
-  JSON.stringify([metadata.generation, metadata.deletionTimestamp, metadata.annotations, status]);
-
-/** The parts of an object that a person can change and that matter here. */
-const concern = ({ metadata }: Resource): string =>
-  JSON.stringify([metadata.generation, metadata.deletionTimestamp, metadata.annotations, metadata.finalizers]);

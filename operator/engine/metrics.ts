@@ -55,7 +55,10 @@ export const controllerMetrics = (metrics: OperatorMetrics, controller: string, 
   };
 };
 
-/** As controller-runtime does: the first of its kind would else be no increase. */
+/**
+ * Counters begin at zero, as in controller-runtime: otherwise Prometheus sees no increase when the first event is
+ * counted.
+ */
 const beginAtZero = (metrics: OperatorMetrics, controller: string, queueLabels: QueueLabels): void => {
   for (const result of ["success", "error", "requeue", "requeue_after"])
     metrics.reconciles.inc({ controller, result }, 0);
@@ -76,6 +79,6 @@ type QueueLabels = { name: string; controller: string };
 
 const results = { done: "success", again: "requeue_after", failed: "error" } as const;
 
-/** Errors of the language itself are faults of the program. */
+/** Errors that JavaScript itself throws are faults of the program. */
 const isPanic = (failure: unknown): boolean =>
   failure instanceof TypeError || failure instanceof RangeError || failure instanceof ReferenceError;

@@ -1,74 +1,45 @@
-import type { Clock } from "#core/domain/clock.ts";
-import { AppError, ValidationError } from "#core/errors.ts";
+import { ValidationError } from "#core/errors.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { parser } from "#core/schema/json/parser.ts";
-import type { Condition } from "#core/schema/kubernetes/common.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
-import { unavailable } from "#core/storage/mongo/connect.ts";
 import { Deposed } from "#core/storage/settings/managed.ts";
-import type { ResourceApi } from "../kube/api.ts";
 import { isConflict, isNotFound, KubeError } from "../kube/errors.ts";
+import type { Note } from "../kube/events.ts";
 import type { Resource } from "../kube/objects.ts";
-import { conditionsOf, type Finding, refused, statusPatch, waiting } from "./conditions.ts";
-import type { Note } from "./events.ts";
-
-/** What a reconciliation found: the Ready condition, the status members of the kind, and when to look again. */
-export type Verdict = {
-  ready: Finding;
-  /** The kind's own status members; absent: they stay as they are. */
-  status?: Record<string, unknown>;
-  /** Whether something of ours had to be written. */
-  isChanged: boolean;
-  requeueAfterMs?: number;
-};
-
-/** What the operator does about one kind. Both calls are level-based and may be repeated at any point. */
-export type Handler<R extends Resource> = {
-  /** Makes the spec true. Bad input is a verdict; a rejection means: try again. */
-  reconcile: (resource: R, signal: AbortSignal) => Promise<Verdict>;
-  /** Takes away what `reconcile` made; null when nothing is left, else why not yet. Reads no Secret. */
-  remove: (resource: R, signal: AbortSignal) => Promise<Finding | null>;
-};
+import { type Finding, refused } from "../policies/conditions.ts";
+import { type Handler, refusal, type Verdict } from "./handler.ts";
+import { hasFinalizer, type ObjectWriterDeps, objectWriter, statusOnError } from "./object-writer.ts";
 
 export type Result =
   | { kind: "done"; verdict?: Verdict }
   | { kind: "again"; afterMs: number; verdict?: Verdict }
   | { kind: "failed"; error: unknown };
 
-export type ReconcileDeps<R extends Resource> = {
+export type ReconcileDeps<R extends Resource> = ObjectWriterDeps<R> & {
   definition: ResourceDefinition;
   handler: Handler<R>;
-  api: ResourceApi<R>;
-  /** Told that our finalizer is about to be written. */
-  onGuard: (resource: R) => void;
-  /** Takes note of an object that a write of ours gave back; false when it has gone since. */
-  onWritten: (resource: R) => boolean;
-  /** Tells people, by Kubernetes Events. */
-  tell: (resource: R, note: Note) => void;
-  clock: Clock;
   log: Log;
 };
 
-export const finalizer = "herald.dev/finalizer";
 const blockedRetryMs = 2_000; // a deletion that waits for others to go first
 
-/** What is done about an object. Neither rejects. */
+/** What is done about an object. Neither call rejects: an error is a result. */
 export type Passes<R extends Resource> = {
   /** One pass over one object. */
   pass: (resource: R, signal: AbortSignal) => Promise<Result>;
-  /** Takes away what was made for an object that went although it had our finalizer; of one that is still there, nothing. */
+  /** Removes what was made for an object that was deleted in spite of our finalizer; nothing when it is still there. */
   undo: (resource: R, signal: AbortSignal) => Promise<Result>;
 };
 
-/** The only place that turns errors into conditions. */
+/** One pass over an object: the handler's verdict becomes its status, an error its condition Synced. */
 export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>): Passes<R> => {
   const { handler, log } = deps;
-  const write = writer(deps);
+  const write = objectWriter(deps);
   const specFault = specCheck(deps.definition);
 
   const make = async (resource: R, signal: AbortSignal): Promise<Result> => {
     const current = await write.finalizer(resource, true, signal);
-    if (current === null) return { kind: "done" }; // it went meanwhile: nothing is to be made for it
+    if (current === null) return { kind: "done" }; // it was deleted meanwhile: nothing is to be made for it
     const verdict = specFault(current) ?? (await handler.reconcile(current, signal));
     const { status, ready } = verdict;
     await write.status(current, { ready, synced: went, ...(status && { status }) }, signal);
@@ -89,11 +60,11 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>): Passe
     return { kind: "again", afterMs: blockedRetryMs };
   };
 
-  const tellFault = async (resource: R, error: unknown, signal: AbortSignal): Promise<void> => {
+  const reportFault = async (resource: R, error: unknown, signal: AbortSignal): Promise<void> => {
     const { namespace, name } = resource.metadata;
     log.error({ namespace, name, err: error }, "reconcile.failed");
-    if (isInvalid(error)) deps.tell(resource, invalid); // its status cannot be written either
-    await write.status(resource, onError(resource, error), signal).catch(() => {}); // told again next time
+    if (isInvalid(error)) deps.report(resource, invalid); // its status cannot be written either
+    await write.status(resource, statusOnError(resource, error), signal).catch(() => {}); // reported again next time
   };
 
   const settled =
@@ -102,7 +73,7 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>): Passe
       try {
         return await work(resource, signal);
       } catch (error) {
-        if (!signal.aborted && !isRace(error)) await tellFault(resource, error, signal);
+        if (!signal.aborted && !isRace(error)) await reportFault(resource, error, signal);
         return { kind: "failed", error };
       }
     };
@@ -126,10 +97,10 @@ const undoing =
     return { kind: "done" };
   };
 
-/** Somebody, or the next leader, wrote or removed an object since it was read: no fault, and it is read anew. */
+/** Whether somebody, or the next leader, changed an object since it was read. That is no fault: it is read again. */
 const isRace = (error: unknown): boolean => isConflict(error) || isNotFound(error) || error instanceof Deposed;
 
-/** Stored before the API server had a rule that it breaks: whatever is written of it is refused. */
+/** Whether the API server refuses every write of an object, because it breaks a rule that is newer than the object. */
 const isInvalid = (error: unknown): boolean => error instanceof KubeError && error.status === 422;
 
 const invalid: Note = {
@@ -140,40 +111,7 @@ const invalid: Note = {
 
 const went: Finding = { status: "True", reason: "Reconciled", message: "the last reconciliation went through" };
 
-type StatusChange = { status?: Record<string, unknown>; ready?: Finding; synced: Finding };
-
-const writer = <R extends Resource>({ api, onGuard, onWritten, tell, clock }: ReconcileDeps<R>) => ({
-  /** Gives the object as it is now; null when it is gone. */
-  finalizer: async (resource: R, isWanted: boolean, signal: AbortSignal): Promise<R | null> => {
-    if (hasFinalizer(resource) === isWanted) return resource;
-    if (isWanted) onGuard(resource);
-    const others = (resource.metadata.finalizers ?? []).filter((name) => name !== finalizer);
-    const written = await api.setFinalizers(resource, isWanted ? [...others, finalizer] : others, signal);
-    return !isWanted || onWritten(written) ? written : null;
-  },
-  /** Written only when something is new. Without `status` the kind's own members stay as they are. */
-  status: async (resource: R, { status, ready, synced }: StatusChange, signal: AbortSignal): Promise<void> => {
-    const before = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
-    const generation = resource.metadata.generation ?? 0;
-    const findings = { Synced: synced, ...(ready === undefined ? {} : { Ready: ready }) };
-    const conditions = conditionsOf(before.conditions ?? [], findings, { generation, now: clock.now() });
-    const after = { ...(status ?? before), observedGeneration: generation, conditions };
-    const patch = statusPatch(before, after);
-    if (patch !== null) onWritten(await api.patchStatus(resource, patch, signal));
-    if (ready !== undefined && isNews(before.conditions ?? [], ready)) tell(resource, noteOf(ready));
-  },
-});
-
-const isNews = (before: readonly Condition[], { status, reason }: Finding): boolean =>
-  !before.some((old) => old.type === "Ready" && old.status === status && old.reason === reason);
-
-const noteOf = ({ status, reason, message }: Finding): Note => ({
-  type: status === "False" ? "Warning" : "Normal",
-  reason,
-  message,
-});
-
-/** The API server has checked the spec against the CRD, which may be another release's. */
+/** Checks the spec again: the API server checked it against a CRD that may be another release's. */
 const specCheck = ({ spec }: ResourceDefinition) => {
   const parse = parser(spec, { prefix: "spec" });
   return (resource: Resource): Verdict | null => {
@@ -182,29 +120,7 @@ const specCheck = ({ spec }: ResourceDefinition) => {
       return null;
     } catch (error) {
       if (!(error instanceof ValidationError)) throw error;
-      return { ready: refused("InvalidSpec", error.message), isChanged: false };
+      return refusal(refused("InvalidSpec", error.message));
     }
   };
-};
-
-/** Whether an object waits for us when it is deleted. */
-export const hasFinalizer = ({ metadata }: Resource): boolean => metadata.finalizers?.includes(finalizer) ?? false;
-
-/** Ready keeps what it said of this generation; of a new one nothing is known yet. */
-const onError = (resource: Resource, error: unknown): StatusChange => {
-  const synced = findingOf(error);
-  const { conditions = [] } = (resource.status ?? {}) as { conditions?: Condition[] }; // of the CRD's schema
-  const isKnown = conditions.some(
-    ({ type, observedGeneration }) => type === "Ready" && observedGeneration === (resource.metadata.generation ?? 0),
-  );
-  return isKnown ? { synced } : { synced, ready: waiting(synced.reason, synced.message) };
-};
-
-/** Messages of unknown errors stay in the log: they may quote what they failed on. */
-const findingOf = (thrown: unknown): Finding => {
-  const error = unavailable(thrown);
-  if (error instanceof AppError)
-    return refused(error.code === "HS_UNAVAILABLE" ? "Unavailable" : "Failed", error.message);
-  if (error instanceof KubeError) return refused("KubernetesError", error.message);
-  return refused("Failed", "an unexpected error, which the operator's log tells; it is tried again");
 };

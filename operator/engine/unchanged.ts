@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Resource } from "../kube/objects.ts";
-import type { Handler, Verdict } from "./reconcile.ts";
+import type { Handler, Verdict } from "./handler.ts";
 
 export type UnchangedDeps<R extends Resource> = {
   /** All that decides a pass besides the resource and the time: documents, and the versions of Secrets. */
@@ -11,14 +11,14 @@ export type UnchangedDeps<R extends Resource> = {
 
 /**
  * Spares a handler the passes whose inputs are those of its last pass over the same object, when that one found
- * everything as wanted (docs/decisions/0052). The inputs are read before the handler reads them: what changes in between
- * makes the next pass a whole one.
+ * everything as wanted (docs/decisions/0052). The inputs are read before the handler reads them: what changes in
+ * between makes the next pass a whole one.
  */
 export const unlessUnchanged = <R extends Resource>(
   handler: Handler<R>,
   { inputsOf, clock }: UnchangedDeps<R>,
 ): Handler<R> => {
-  const last = new WeakMap<R, Settled>(); // whatever the API server changes makes another object of it
+  const last = new WeakMap<R, Settled>(); // with any change in the API server the store gets another object
   return {
     ...handler,
     reconcile: async (resource, signal) => {
@@ -35,7 +35,7 @@ export const unlessUnchanged = <R extends Resource>(
   };
 };
 
-/** A pass that found everything as wanted; when its verdict has to be looked at again, if ever. */
+/** The last pass, which found everything as wanted; its verdict holds until `untilMs`. */
 type Settled = { inputs: string; verdict: Verdict; untilMs: number };
 
 const isSettled = ({ isChanged, ready }: Verdict): boolean => !isChanged && ready.status === "True";
@@ -45,5 +45,5 @@ const again = ({ verdict, untilMs }: Settled, nowMs: number): Verdict => ({
   ...(verdict.requeueAfterMs !== undefined && { requeueAfterMs: untilMs - nowMs }),
 });
 
-/** Of what may hold sealed secrets nothing but this is kept. */
+/** Only this digest is kept, because the inputs may contain sealed secrets. */
 const digest = (inputs: readonly unknown[]): string => hash("sha256", JSON.stringify(inputs), "base64");

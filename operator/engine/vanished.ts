@@ -1,16 +1,16 @@
 import { keyOf, type Resource } from "../kube/objects.ts";
 import type { StoreEvent } from "../kube/store.ts";
-import { hasFinalizer } from "./reconcile.ts";
+import { hasFinalizer } from "./object-writer.ts";
 
 /**
- * Objects that went although they had our finalizer, so that nobody was asked to take away what was made for them. The API
- * server reads the finalizers of an object once when it deletes it: one that is written a moment later does not hold the
- * deletion up (kubernetes/kubernetes#77988, open in November 2026).
+ * Objects that were deleted in spite of our finalizer, so that the operator was not asked to remove what it made for
+ * them. The API server reads the finalizers of an object once when it deletes it: one that is written a moment later
+ * does not delay the deletion (kubernetes/kubernetes#77988, open in November 2026).
  */
 export type Vanished<R extends Resource> = {
   /** Takes note that our finalizer is about to be written. */
   guard: (resource: R) => void;
-  /** Takes note of an event; true when it tells of such an object, which is then kept until `forget`. */
+  /** Takes note of an event; true when it is about such an object, which is then kept until `forget`. */
   note: (event: StoreEvent<R>) => boolean;
   all: () => Iterable<R>;
   /** Those that had this key. There may be another object of the same name by now. */
@@ -19,9 +19,9 @@ export type Vanished<R extends Resource> = {
 };
 
 /**
- * How long after our finalizer was written such a deletion may still be heard of: a request lasts 60 s at most, and a
- * watch that was cut is back within half a minute. What is missing later was removed in another way, and its record stays
- * (docs/decisions/0051).
+ * For how long after our finalizer was written such a deletion may still be reported: a request lasts 60 s at most, and
+ * a watch that was cut is back within half a minute. An object that is missing later was removed in another way, and
+ * its record stays (docs/decisions/0051).
  */
 const lateMs = 120_000;
 

@@ -1,25 +1,25 @@
 /**
- * In order of precedence: what a person waits for goes before what the operator asks of itself. `again`: a pass that
- * failed, or whose time has come.
+ * The highest first: what a person waits for goes before what the operator asks of itself. `again`: a pass that failed,
+ * or one that was asked for at a later time.
  */
-export const lanes = ["new", "changed", "deleted", "again", "resync"] as const;
-export type Lane = (typeof lanes)[number];
+export const priorities = ["new", "changed", "deleted", "again", "resync"] as const;
+export type Priority = (typeof priorities)[number];
 
 /**
- * Keys that wait to be worked on. A key waits once, whatever is added; it is never worked on twice at a time: what is
- * added meanwhile waits until `done`. While it is closed, as it is at first, it takes nothing.
+ * Keys that wait to be worked on. A key waits once, however often it is added. No key is worked on twice at a time:
+ * when it is added meanwhile it waits until `done`. A closed queue takes nothing; it is closed at first.
  */
 export type WorkQueue = {
   open: () => void;
   /** Forgets everything that waits, and all timers. */
   close: () => void;
-  add: (key: string, lane: Lane) => void;
-  /** Adds later, unless it is to come sooner already. */
+  add: (key: string, priority: Priority) => void;
+  /** Adds a key after a delay, unless it is to be added sooner already. */
   addAfter: (key: string, delayMs: number) => void;
-  /** Adds after the key's own back-off, which doubles with each call until `forget`. */
+  /** Adds a key after its own back-off, which doubles with each call until `forget`. */
   addFailed: (key: string) => void;
   forget: (key: string) => void;
-  /** The next key and its lane, or null when `signal` aborts first. */
+  /** The next key and its priority, or null when `signal` aborts first. */
   next: (signal: AbortSignal) => Promise<Work | null>;
   done: (key: string) => void;
   size: () => number;
@@ -28,7 +28,7 @@ export type WorkQueue = {
 };
 
 /** `since`: when it was added, ms. */
-export type Work = { key: string; lane: Lane; since: number };
+export type Work = { key: string; priority: Priority; since: number };
 
 export type QueueHooks = {
   onAdd?: () => void;
@@ -43,18 +43,18 @@ export const retryDelayMs = (failures: number): number => Math.min(1_000_000, 5 
 export const workQueue = (hooks: QueueHooks = {}): WorkQueue => {
   const waiting = waitingKeys();
   const running = new Map<string, number>();
-  const again = new Map<string, Lane>(); // added while running
+  const again = new Map<string, Priority>(); // added while running
   const failures = backOffs();
   const idle = new Set<() => void>();
   let isOpen = false;
 
-  const add = (key: string, lane: Lane): void => {
+  const add = (key: string, priority: Priority): void => {
     if (!isOpen) return;
     timers.cancel(key);
-    if (running.has(key)) return void again.set(key, sooner(again.get(key) ?? lane, lane));
-    if (waiting.put(key, lane)) hooks.onAdd?.();
-    const [wake] = idle;
-    wake?.();
+    if (running.has(key)) return void again.set(key, higher(again.get(key) ?? priority, priority));
+    if (waiting.put(key, priority)) hooks.onAdd?.();
+    const [notify] = idle;
+    notify?.();
   };
   const timers = delayed((key) => add(key, "again"));
 
@@ -68,7 +68,7 @@ export const workQueue = (hooks: QueueHooks = {}): WorkQueue => {
     while (!signal.aborted) {
       const work = waiting.take();
       if (work !== null) return begin(work);
-      await woken(idle, signal);
+      await notified(idle, signal);
     }
     return null;
   };
@@ -76,9 +76,9 @@ export const workQueue = (hooks: QueueHooks = {}): WorkQueue => {
   const done = (key: string): void => {
     hooks.onDone?.(Date.now() - (running.get(key) ?? Date.now()));
     running.delete(key);
-    const lane = again.get(key);
+    const priority = again.get(key);
     again.delete(key);
-    if (lane !== undefined) add(key, lane);
+    if (priority !== undefined) add(key, priority);
   };
 
   const addAfter = (key: string, delayMs: number): void => {
@@ -115,51 +115,52 @@ const backOffs = () => {
   };
 };
 
-/** Keys by lane, each once, first come first served within a lane. */
+/** Keys by priority, each once; those of one priority in the order in which they came. */
 const waitingKeys = () => {
-  const byLane = new Map<Lane, Map<string, number>>(lanes.map((lane) => [lane, new Map()])); // key to when it was added
-  const laneOf = (key: string): Lane | undefined => lanes.find((lane) => byLane.get(lane)?.has(key));
+  const byPriority = new Map<Priority, Map<string, number>>(priorities.map((priority) => [priority, new Map()])); // key to when it was added
+  const priorityOf = (key: string): Priority | undefined =>
+    priorities.find((priority) => byPriority.get(priority)?.has(key));
   return {
-    /** False when the key waited already; it then waits in the sooner of both lanes. */
-    put: (key: string, lane: Lane): boolean => {
-      const old = laneOf(key);
-      const since = old === undefined ? undefined : byLane.get(old)?.get(key);
-      if (old !== undefined) byLane.get(old)?.delete(key);
-      byLane.get(old === undefined ? lane : sooner(old, lane))?.set(key, since ?? Date.now());
+    /** False when the key waited already; it then has the higher of both priorities. */
+    put: (key: string, priority: Priority): boolean => {
+      const old = priorityOf(key);
+      const since = old === undefined ? undefined : byPriority.get(old)?.get(key);
+      if (old !== undefined) byPriority.get(old)?.delete(key);
+      byPriority.get(old === undefined ? priority : higher(old, priority))?.set(key, since ?? Date.now());
       return old === undefined;
     },
     take: (): Work | null => {
-      for (const [lane, keys] of byLane) {
+      for (const [priority, keys] of byPriority) {
         const [first] = keys;
         if (first === undefined) continue;
         keys.delete(first[0]);
-        return { key: first[0], since: first[1], lane };
+        return { key: first[0], since: first[1], priority };
       }
       return null;
     },
-    size: (): number => [...byLane.values()].reduce((sum, keys) => sum + keys.size, 0),
+    size: (): number => [...byPriority.values()].reduce((sum, keys) => sum + keys.size, 0),
     clear: (): void => {
-      for (const keys of byLane.values()) keys.clear();
+      for (const keys of byPriority.values()) keys.clear();
     },
   };
 };
 
-const sooner = (a: Lane, b: Lane): Lane => (lanes.indexOf(a) <= lanes.indexOf(b) ? a : b);
+const higher = (a: Priority, b: Priority): Priority => (priorities.indexOf(a) <= priorities.indexOf(b) ? a : b);
 
-/** Waits until `add` wakes it or `signal` aborts. */
-const woken = (idle: Set<() => void>, signal: AbortSignal): Promise<void> => {
+/** Waits until `add` calls, or `signal` aborts. `idle` holds those who wait. */
+const notified = (idle: Set<() => void>, signal: AbortSignal): Promise<void> => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const wake = (): void => {
-    idle.delete(wake);
-    signal.removeEventListener("abort", wake);
+  const end = (): void => {
+    idle.delete(end);
+    signal.removeEventListener("abort", end);
     resolve();
   };
-  idle.add(wake);
-  signal.addEventListener("abort", wake, { once: true });
+  idle.add(end);
+  signal.addEventListener("abort", end, { once: true });
   return promise;
 };
 
-/** One timer a key; the sooner wins. */
+/** One timer for each key; of two the sooner counts. */
 const delayed = (fire: (key: string) => void) => {
   const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>();
   const cancel = (key: string): void => {

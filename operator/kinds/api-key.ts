@@ -1,142 +1,158 @@
+import { isDeepStrictEqual } from "node:util";
 import { type ApiKeySpec, apiKeyResource } from "#core/schema/api-keys/resource.ts";
-import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys/api-keys.ts";
-import type { ManagedRows } from "#core/storage/settings/managed.ts";
-import type { TenantRow, Tenants } from "#core/storage/tenants/tenants.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
-import type { Handler, Verdict } from "../engine/reconcile.ts";
+import { tenantResource } from "#core/schema/tenants/resource.ts";
+import { type ApiKeyRow, apiKeyCollection, apiKeys } from "#core/storage/api-keys/api-keys.ts";
+import { rememberingRows, revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
+import { managedRows } from "#core/storage/settings/managed.ts";
+import type { TenantRow } from "#core/storage/tenants/tenants.ts";
+import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
+import { beside, link, namespaceOf } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
-import { type OwnSecret, retaken, rotateAnnotation } from "../kube/secrets.ts";
-import type { Store } from "../kube/store.ts";
-import { statusOf } from "../policies/key-status.ts";
-import { isTokenOf, keyTokensOf } from "../policies/key-token.ts";
-import { idOf, isRetained } from "../policies/management.ts";
-import { madeAtOf, nextRotationAt, overlapMsOf } from "../policies/rotation.ts";
-import { hashesAfter, hashesBefore } from "../policies/tokens.ts";
-import { type AppRefDeps, appOfTenant } from "../records/app-ref.ts";
-import { type Common, kept, noTenant, refusal } from "../records/common.ts";
-import { type Made, requireHolder } from "../records/holder.ts";
-import { type MayWrite, type Place, type Records, records, type Wanted } from "../records/record.ts";
-import { type KeySecretDeps, ownerOf, secretConflict, writeSecret } from "./api-key-secret.ts";
+import type { OwnSecret } from "../kube/secrets.ts";
+import { hashesAfter, hashesBefore } from "../policies/api-keys/hashes.ts";
+import { madeAtOf, nextRotationAt, overlapMsOf } from "../policies/api-keys/rotation.ts";
+import { expiry, statusOf } from "../policies/api-keys/status.ts";
+import { isTokenOf, keyTokensOf } from "../policies/api-keys/token.ts";
+import type { Finding } from "../policies/conditions.ts";
+import { retaken, rotateAnnotation } from "../policies/own-secret.ts";
+import { appLink, appOf, appOfTenant } from "../records/app-ref.ts";
+import { defineKind, type Tools } from "../records/kind.ts";
+import { ownSecret } from "../records/own-secret.ts";
+import type { MayWrite } from "../records/record.ts";
+import { inTenant, noTenant, tenantOf } from "../records/tenant-ref.ts";
+import type { Wanted } from "../records/writes.ts";
 
-export type ApiKeyDeps = Common &
-  AppRefDeps &
-  KeySecretDeps & {
-    keys: ManagedRows<ApiKeyRow>;
-    store: Pick<Store<ApiKey>, "by">;
-    tenants: Pick<Tenants, "withNamespaces">;
-    newToken: () => string;
-  };
-
-/** `tenantId` is written when everything else is: the Secret's token is this tenant's. */
+/** `tenantId` is written last: it says that the Secret's token is this tenant's. */
 type ApiKey = Resource<ApiKeySpec, { id?: string; tenantId?: string }>;
+type Deps = Tools<ApiKey, ApiKeyRow>;
+
+const connectionSecret = ownSecret<ApiKey>(apiKeyResource, {
+  what: "key",
+  credential: "token",
+  nameOf: ({ spec }) => spec.connectionSecretName,
+});
 
 /**
  * ApiKey: a document with the hashes of its tokens, and the connection Secret, which alone holds the token. A new
- * token's hash is valid before its Secret is written, and those that it replaces end after it; when a crash comes between,
- * the next pass makes another token and drops the hash that nobody knows the token of.
+ * token's hash is stored before the Secret is written, and the hashes that it replaces end afterwards. After a crash in
+ * between the next pass makes another token and drops the hash whose token nobody knows.
  */
-export const apiKeyHandler = (deps: ApiKeyDeps): Handler<ApiKey> => {
-  const { keys, tenants, secrets } = deps;
-  const kind = { definition: apiKeyResource, rows: keys, collection: apiKeyCollection.name, what: "key" };
-  const record = records({ ...deps, ...kind });
+export const apiKey = defineKind<ApiKey, ApiKeyRow>({
+  definition: apiKeyResource,
+  what: "key",
+  collection: apiKeyCollection,
+  rows: ({ db, fence, clock }) =>
+    rememberingRows(managedRows(collectionOf<ApiKeyRow>(db, apiKeyCollection), fence), revokedTokens(db), clock.now),
+  owner: "tenant",
+  goesWithOwner: {
+    index: "tenant",
+    before: async ({ db, clock }, ids) => revokedTokens(db).add(await apiKeys(db).findAll(ids), clock.now()),
+  },
+  ownSecret: connectionSecret,
+  indexes: { namespace: namespaceOf, app: (key) => (key.spec.appRefs ?? []).map((name) => beside(key, name)) },
+  links: [link(tenantResource, "namespace", ({ spec }) => spec.namespaces), appLink],
+  inputs: (tools) => async (key) => {
+    const read = [tools.rows.find(tools.record.idOf(key)), tenantOf(tools, key)] as const;
+    const apps = (key.spec.appRefs ?? []).map((name) => appOf(tools, key, name)); // at most 50, by its schema
+    return Promise.all([...read, ...apps]);
+  },
+  handler: (deps) => handler(deps),
+});
+
+const handler = (deps: Deps): Handler<ApiKey> => {
+  const { record } = deps;
   return {
     reconcile: async (key, signal) => {
-      const [tenant] = await tenants.withNamespaces([key.metadata.namespace ?? ""]);
+      const tenant = await tenantOf(deps, key);
       if (tenant === undefined) return refusal(noTenant(key));
-      const stand = await record.look(key, ofTenant(tenant));
+      const stand = await record.look(key, inTenant(tenant));
       const apps = await appsOf(deps, key, tenant._id);
       const members = membersOf(key, tenant, apps.ids);
-      if (stand.kind === "write") {
-        if (apps.finding !== null) return refusal(apps.finding);
-        return apply(deps, record, { key, tenant, stand, members, appIds: apps.ids }, signal);
+      if (stand.kind !== "write") {
+        const describe = (row: ApiKeyRow) => ({
+          status: { ...madeFor(key, row), ...statusOf(key.spec, row) },
+          members,
+        });
+        return record.report(key, stand, describe, signal);
       }
-      return record.tell(key, stand, {
-        describe: (row) => ({ status: { ...madeFor(key, row), ...statusOf(key.spec, row) }, members }),
-        letGo: () => secrets.releaseOwn(ownerOf(key), key.spec.connectionSecretName, signal),
-      });
+      if (apps.finding !== null) return refusal(apps.finding);
+      return apply(deps, { key, tenant, stand, members }, signal);
     },
-    remove: async (key, signal) => {
-      await record.drop(key);
-      const dropSecret = isRetained(key) ? secrets.releaseOwn : secrets.removeOwn;
-      await dropSecret(ownerOf(key), key.spec.connectionSecretName, signal);
-      return null;
-    },
+    remove: (key, signal) => record.drop(key, {}, signal),
   };
 };
 
-const ofTenant = ({ _id, namespaces }: TenantRow): Place<ApiKey, ApiKeyRow> => ({
-  belongs: (row) => row.tenant_id === _id,
-  isPeer: ({ metadata }) => namespaces.includes(metadata.namespace ?? ""),
-});
+type Input = { key: ApiKey; tenant: TenantRow; stand: MayWrite<ApiKeyRow>; members: Members };
 
-type Input = {
-  key: ApiKey;
-  tenant: TenantRow;
-  stand: MayWrite<ApiKeyRow>;
-  members: Partial<ApiKeyRow>;
-  appIds: string[] | null;
-};
-
-const apply = async (
-  deps: ApiKeyDeps,
-  record: Records<ApiKey, ApiKeyRow>,
-  input: Input,
-  signal: AbortSignal,
-): Promise<Verdict> => {
+const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Verdict> => {
+  const { record, secrets, clock } = deps;
   const { key, tenant, stand, members } = input;
   const problem = record.problem(key, stand, { set: members });
   if (problem !== null) return problem;
-  const found = await deps.secrets.readOwn(ownerOf(key), key.spec.connectionSecretName, signal);
+  const found = await connectionSecret.find(secrets, key, signal);
   const before = retaken(found, (values) => isTokenOf(stand.row, values["token"]));
-  if (before.kind === "foreign") return refusal(secretConflict(key));
-  const now = deps.clock.now();
-  const { token, isNew, first, last } = wantedOf(deps, input, { before, now });
+  if (before.kind === "foreign") return refusal(connectionSecret.conflict(key));
+  const now = clock.now();
+  const wanted = wantedOf(deps, input, { before, now });
+  const { token, isNew, first, last } = wanted;
   const result = await record.keep(key, stand, first);
   if ("verdict" in result) return result.verdict;
-  if (result.kept === "created") await requireHolder(deps, key, madeOf(deps, key, tenant));
+  if (result.kept === "created") await record.requireTenant(key, tenant._id);
   const isReplaced = isNew && (stand.row !== null || before.kind === "own");
-  const isSecretWritten = await writeSecret(deps, { ...input, before, token, isReplaced }, signal);
-  if (isNew) await settle(record, key, tenant, last);
-  const status = { id: idOf(apiKeyResource, key), tenantId: tenant._id, ...statusOf(key.spec, last.set) };
-  const nextAt = nextRotationAt(key.spec, last.set.rotated_at);
-  return verdictOf(kept(key, "key", { ...result, ...status }), { ...last.set, nextAt, now, isSecretWritten });
+  const isSecretWritten = await writeSecret(deps, { key, members, before, token, isReplaced }, signal);
+  if (isNew) await endFormer(deps, key, tenant, last);
+  const verdict = record.kept(key, result, { tenantId: tenant._id, ...statusOf(key.spec, last.set) });
+  const isChanged = verdict.isChanged || isSecretWritten;
+  return { ...verdict, ...expiry(last.set.hashes, nextRotationAt(key.spec, last.set.rotated_at), now), isChanged };
 };
 
 type WantedKey = Wanted<ApiKeyRow> & { set: Pick<ApiKeyRow, "hashes"> & { rotated_at: Date } };
 
-/** The token that is to be in the Secret, and the record until it is, and from then on. */
+/** The token that is to be in the Secret, and the record before (`first`) and after (`last`) the Secret is written. */
 const wantedOf = (
-  { newToken }: ApiKeyDeps,
+  { randomBytes }: Deps,
   { key, tenant, stand: { row }, members }: Input,
   { before, now }: { before: OwnSecret; now: Date },
 ): { token: string; isNew: boolean; first: WantedKey; last: WantedKey } => {
   const { metadata, spec, status } = key;
   const asked = metadata.annotations?.[rotateAnnotation];
   const isMade = status?.tenantId === tenant._id;
-  const { held, known } = keyTokensOf({ spec, asked, uid: metadata.uid, isMade, row, before, now });
-  const token = held ?? newToken();
+  const { inUse, known } = keyTokensOf({ spec, asked, uid: metadata.uid, isMade, row, before, now });
+  const token = inUse ?? `hk_${randomBytes(32).toString("base64url")}`;
   const expiresAt = spec.expiresAt === undefined ? null : new Date(spec.expiresAt);
   const hashing = { token, known, expiresAt, overlapMs: overlapMsOf(spec), now };
   const set = { ...members, hashes: hashesAfter(hashing), rotated_at: madeAtOf(token, { stored: row, now }) };
   const last = { set, begin: { created_at: now } };
-  if (held !== null) return { token, isNew: false, first: last, last };
+  if (inUse !== null) return { token, isNew: false, first: last, last };
   const meanwhile = { hashes: hashesBefore(hashing), revoked_at: row?.revoked_at ?? null };
   return { token, isNew: true, first: { ...last, set: { ...set, ...meanwhile } }, last };
 };
 
-/** Ends what the token in the Secret replaced. */
-const settle = async (
-  record: Records<ApiKey, ApiKeyRow>,
-  key: ApiKey,
-  tenant: TenantRow,
-  wanted: WantedKey,
-): Promise<void> => {
-  const stand = await record.look(key, ofTenant(tenant));
-  const result = stand.kind === "write" && stand.row !== null ? await record.keep(key, stand, wanted) : null;
-  if (result === null || "verdict" in result) throw new Error(`the key ${idOf(apiKeyResource, key)} changed hands`);
+type SecretContent = Pick<Input, "key" | "members"> & { before: OwnSecret; token: string; isReplaced: boolean };
+
+const writeSecret = (
+  { secrets, publicUrl }: Deps,
+  { key, members, before, token, isReplaced }: SecretContent,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const [appId, ...others] = members.app_ids ?? [];
+  const isForOne = appId !== undefined && others.length === 0;
+  const values = { token, base_url: publicUrl, ...(isForOne ? { app_id: appId } : {}) };
+  const isAsWanted = (there: Record<string, string>): boolean => isDeepStrictEqual(there, values);
+  return connectionSecret.write(secrets, key, { before, values, isAsWanted, isReplaced }, signal);
 };
 
-const membersOf = ({ metadata, spec }: ApiKey, tenant: TenantRow, appIds: string[] | null): Partial<ApiKeyRow> => ({
+/** Ends the tokens that the one in the Secret replaced, now that it is there. */
+const endFormer = async ({ record }: Deps, key: ApiKey, tenant: TenantRow, wanted: WantedKey): Promise<void> => {
+  const stand = await record.look(key, inTenant(tenant));
+  const result = stand.kind === "write" && stand.row !== null ? await record.keep(key, stand, wanted) : null;
+  if (result === null || "verdict" in result) throw new Error(`the key ${record.idOf(key)} changed hands`);
+};
+
+type Members = ReturnType<typeof membersOf>;
+
+const membersOf = ({ metadata, spec }: ApiKey, tenant: TenantRow, appIds: string[] | null) => ({
   tenant_id: tenant._id,
   app_ids: appIds,
   name: spec.displayName ?? metadata.name,
@@ -144,37 +160,13 @@ const membersOf = ({ metadata, spec }: ApiKey, tenant: TenantRow, appIds: string
   revoked_at: null,
 });
 
-const madeOf = ({ keys }: ApiKeyDeps, key: ApiKey, tenant: TenantRow): Made<ApiKeyRow> => ({
-  rows: keys,
-  collection: apiKeyCollection.name,
-  id: idOf(apiKeyResource, key),
-  tenantId: tenant._id,
-});
-
-/** An observed key's Secret is not ours. */
+/** The operator does not write an observed key's Secret, so its token is no tenant's that we know of. */
 const madeFor = ({ spec }: ApiKey, { tenant_id }: ApiKeyRow): { tenantId?: string } =>
   spec.managementPolicy === "Observe" ? {} : { tenantId: tenant_id };
 
-type Facts = { hashes: ApiKeyRow["hashes"]; nextAt: Date | null; now: Date; isSecretWritten: boolean };
-
-/** The verdict, with the instant at which the next token ends or begins. */
-const verdictOf = (verdict: Verdict, { hashes, nextAt, now, isSecretWritten }: Facts): Verdict => {
-  const expiresAt = hashes[0]?.expires_at ?? null;
-  const isExpired = expiresAt !== null && expiresAt <= now;
-  const times = [...hashes.map(({ expires_at }) => expires_at), nextAt];
-  const ends = times.flatMap((at) => (at !== null && at > now ? at.getTime() : []));
-  return {
-    ...verdict,
-    ...(isExpired && { ready: refused("Expired", `the key expired at ${expiresAt.toISOString()}`) }),
-    ...(ends.length > 0 && { requeueAfterMs: Math.min(maxTimerMs, Math.min(...ends) - now.getTime() + 1_000) }),
-    isChanged: verdict.isChanged || isSecretWritten,
-  };
-};
-
-const maxTimerMs = 86_400_000; // setTimeout ends at 24 days; the resync comes sooner anyway
-
+/** The apps that a key is for; null: all of its tenant's. */
 const appsOf = async (
-  deps: ApiKeyDeps,
+  deps: Deps,
   key: ApiKey,
   tenantId: string,
 ): Promise<{ ids: string[] | null; finding: Finding | null }> => {

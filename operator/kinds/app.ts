@@ -1,118 +1,94 @@
 import { secretNamesOf } from "#core/channels/accounts.ts";
 import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
-import type { KeyRing } from "#core/runtime/process/key-ring.ts";
-import { type AppRow, type Apps, appCollection } from "#core/storage/apps/apps.ts";
-import type { OneWriter } from "#core/storage/mongo/duplicate.ts";
-import type { Plans } from "#core/storage/plans/plans.ts";
-import type { TenantRow, Tenants } from "#core/storage/tenants/tenants.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
-import type { Handler, Verdict } from "../engine/reconcile.ts";
+import { tenantResource } from "#core/schema/tenants/resource.ts";
+import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
+import type { TenantRow } from "#core/storage/tenants/tenants.ts";
+import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
+import { link, namespaceOf } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
-import type { Secrets } from "../kube/secrets.ts";
-import type { Store } from "../kube/store.ts";
-import { accountsOf } from "../policies/credentials.ts";
-import { idOf } from "../policies/management.ts";
-import { sealAccounts } from "../policies/seal-accounts.ts";
-import { type Common, kept, noRoomYet, noTenant, refusal, secretValues } from "../records/common.ts";
-import { requireHolder } from "../records/holder.ts";
-import { type MayWrite, type Place, type Records, records } from "../records/record.ts";
-
-export type AppDeps = Common & {
-  apps: Apps;
-  tenants: Pick<Tenants, "withNamespaces">;
-  plans: Pick<Plans, "find">;
-  secrets: Pick<Secrets, "read">;
-  ring: KeyRing;
-  /** With the index `name`: {@link appNameOf}. */
-  store: Pick<Store<App>, "by">;
-  /** Removes the webhooks and live activity types of an app. */
-  removeParts: (appId: string) => Promise<void>;
-  /** Makes those of one tenant one after another, so that two do not both find the last place of its plan. */
-  oneByOne: OneWriter;
-};
+import { secretValues } from "../kube/secrets.ts";
+import { accountsOf } from "../policies/apps/credentials.ts";
+import { sealAccounts } from "../policies/apps/seal-accounts.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
+import { defineKind, type Tools } from "../records/kind.ts";
+import type { Platform } from "../records/platform.ts";
+import type { MayWrite } from "../records/record.ts";
+import { type InRoom, inRoom } from "../records/room.ts";
+import { inTenant, noTenant, tenantOf } from "../records/tenant-ref.ts";
 
 type App = Resource<AppSpec, { id?: string }>;
+type Deps = Tools<App, AppRow> & { inRoom: InRoom<TenantRow> };
 
 /** App: a document of the tenant that owns the namespace, with its credentials sealed. */
-export const appHandler = (deps: AppDeps): Handler<App> => {
-  const { apps, tenants } = deps;
-  const record = records({
-    ...deps,
-    definition: appResource,
-    rows: apps,
-    collection: appCollection.name,
-    what: "app",
-    called: ({ tenant_id = "", name = "" }) => apps.called(tenant_id, name),
-  });
+export const app = defineKind<App, AppRow>({
+  definition: appResource,
+  what: "app",
+  collection: appCollection,
+  rows: ({ owners }) => owners.apps,
+  called: ({ owners }, { tenant_id = "", name = "" }) => owners.apps.called(tenant_id, name),
+  owner: "tenant",
+  indexes: { name: (resource) => [nameIn(resource.metadata.namespace, resource)], namespace: namespaceOf },
+  links: [
+    link(tenantResource, "namespace", ({ spec }) => spec.namespaces),
+    link(appResource, "namespace", namespaceOf, "deleted"), // those that wait for its name, or for room in the plan
+  ],
+  readsSecrets: ({ spec }) => secretNamesOf(spec),
+  inputs: (tools) => (resource) =>
+    Promise.all([tools.rows.find(tools.record.idOf(resource)), tenantOf(tools, resource)]),
+  handler: (tools) => handler({ ...tools, inRoom: inRoom(noRoom(tools)) }),
+});
+
+const handler = (deps: Deps): Handler<App> => {
+  const { record, cascade } = deps;
   return {
-    reconcile: async (app, signal) => {
-      const [tenant] = await tenants.withNamespaces([app.metadata.namespace ?? ""]);
-      if (tenant === undefined) return refusal(noTenant(app));
-      const stand = await record.look(app, ofTenant(tenant));
-      if (stand.kind === "write") return apply(deps, record, { app, tenant, stand }, signal);
-      return record.tell(app, stand, {
-        describe: (row) => ({ status: statusOf(row), members: appMembers(app, tenant) }),
-      });
+    reconcile: async (resource, signal) => {
+      const tenant = await tenantOf(deps, resource);
+      if (tenant === undefined) return refusal(noTenant(resource));
+      const stand = await record.look(resource, inTenant(tenant));
+      if (stand.kind === "write") return apply(deps, { resource, tenant, stand }, signal);
+      const describe = (row: AppRow) => ({ status: statusOf(row), members: membersOf(resource, tenant) });
+      return record.report(resource, stand, describe, signal);
     },
-    remove: (app) =>
-      record.drop(app, {
-        before: async (id) => {
-          await deps.removeParts(id);
-          return null;
-        },
-      }),
+    remove: (resource, signal) => record.drop(resource, { before: (id) => cascade.ofApp(id).then(() => null) }, signal),
   };
 };
 
-const ofTenant = ({ _id, namespaces }: TenantRow): Place<App, AppRow> => ({
-  belongs: (row) => row.tenant_id === _id,
-  isPeer: ({ metadata }) => namespaces.includes(metadata.namespace ?? ""),
-});
+type Input = { resource: App; tenant: TenantRow; stand: MayWrite<AppRow> };
 
-type Input = { app: App; tenant: TenantRow; stand: MayWrite<AppRow> };
-
-const apply = async (
-  deps: AppDeps,
-  record: Records<App, AppRow>,
-  { app, tenant, stand }: Input,
-  signal: AbortSignal,
-): Promise<Verdict> => {
-  const finding = badZone(app);
+const apply = async (deps: Deps, { resource, tenant, stand }: Input, signal: AbortSignal): Promise<Verdict> => {
+  const { record, secrets, keyRing, clock } = deps;
+  const finding = badZone(resource);
   if (finding !== null) return refusal(finding);
-  const credentials = accountsOf(app.spec, await secretValues(deps.secrets, app, secretNamesOf(app.spec), signal));
+  const { spec } = resource;
+  const credentials = accountsOf(spec, await secretValues(secrets, resource, secretNamesOf(spec), signal));
   if ("finding" in credentials) return refusal(credentials.finding);
-  const id = idOf(appResource, app);
-  const sealed = sealAccounts(deps.ring, id, credentials.accounts, stand.row);
-  const set = { ...appMembers(app, tenant), ...sealed };
-  const names = tenant.namespaces.map((namespace) => appNameOf({ ...app, metadata: { ...app.metadata, namespace } }));
-  const write = () => record.keep(app, stand, { set, begin: { created_at: deps.clock.now() }, names });
-  const create = async () => {
-    const full = await noRoom(deps, id, tenant);
-    return full === null ? write() : { verdict: noRoomYet(full) };
-  };
-  const result = await (stand.row === null ? deps.oneByOne(tenant._id, create) : write());
+  const id = record.idOf(resource);
+  const set = { ...membersOf(resource, tenant), ...sealAccounts(keyRing, id, credentials.accounts, stand.row) };
+  const names = tenant.namespaces.map((namespace) => nameIn(namespace, resource));
+  const wanted = { set, begin: { created_at: clock.now() }, names };
+  const result = await deps.inRoom({ owner: tenant, id, row: stand.row }, () => record.keep(resource, stand, wanted));
   if ("verdict" in result) return result.verdict;
-  if (result.kept === "created") {
-    await requireHolder(deps, app, { rows: deps.apps, collection: appCollection.name, id, tenantId: tenant._id });
-  }
-  return kept(app, "app", { ...result, id, ...statusOf({ tenant_id: tenant._id, ...sealed }) });
+  if (result.kept === "created") await record.requireTenant(resource, tenant._id);
+  return record.kept(resource, result, statusOf(set));
 };
 
 const badZone = ({ spec }: App): Finding | null =>
   isTimeZone(spec.timeZone) ? null : refused("InvalidTimeZone", `${spec.timeZone} is not an IANA time zone`);
 
-const noRoom = async ({ apps, plans }: AppDeps, id: string, tenant: TenantRow): Promise<Finding | null> => {
-  const limit = (await plans.find(tenant.plan))?.apps ?? null;
-  if (limit === null || (await apps.countOthers(tenant._id, id)) < limit) return null;
-  return refused("PlanLimitReached", `the plan ${tenant.plan} has room for ${limit} apps`);
-};
+const noRoom =
+  ({ owners: { apps, plans } }: Pick<Platform, "owners">) =>
+  async (tenant: TenantRow, exceptId: string): Promise<Finding | null> => {
+    const limit = (await plans.find(tenant.plan))?.apps ?? null;
+    if (limit === null || (await apps.countOthers(tenant._id, exceptId)) < limit) return null;
+    return refused("PlanLimitReached", `the plan ${tenant.plan} has room for ${limit} apps`);
+  };
 
-/** What is unique of an app, with the namespace that it is in. */
-export const appNameOf = ({ metadata, spec }: App): string =>
-  `${metadata.namespace}/${spec.displayName ?? metadata.name}`;
+/** The app's name, which is unique in the tenant, as each of the tenant's namespaces has it in the index `name`. */
+const nameIn = (namespace: string | undefined, { metadata, spec }: App): string =>
+  `${namespace}/${spec.displayName ?? metadata.name}`;
 
-const appMembers = ({ metadata, spec }: App, tenant: TenantRow): Partial<AppRow> => ({
+const membersOf = ({ metadata, spec }: App, tenant: TenantRow) => ({
   tenant_id: tenant._id,
   name: spec.displayName ?? metadata.name,
   time_zone: spec.timeZone,

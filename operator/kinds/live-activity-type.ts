@@ -1,74 +1,69 @@
 import { contradictions } from "#core/domain/live-activities/schema.ts";
 import { type LiveActivityTypeSpec, liveActivityTypeResource } from "#core/schema/live-activities/resource.ts";
+import { activityLimits } from "#core/schema/live-activities/type.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import {
   type LiveActivityTypeRow,
-  type LiveActivityTypes,
   liveActivityTypeCollection,
+  liveActivityTypes,
 } from "#core/storage/live-activities/types.ts";
-import type { OneWriter } from "#core/storage/mongo/duplicate.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
-import type { Handler } from "../engine/reconcile.ts";
+import { type Handler, refusal } from "../engine/handler.ts";
+import { beside } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
-import type { Store } from "../kube/store.ts";
-import { idOf } from "../policies/management.ts";
-import { type AppRefDeps, appIsGone, appOf, besideInApp } from "../records/app-ref.ts";
-import { type Common, kept, noRoomYet, refusal } from "../records/common.ts";
-import type { PlanRoom } from "../records/plan-room.ts";
-import { records } from "../records/record.ts";
-
-export type LiveActivityTypeDeps = Common &
-  AppRefDeps & {
-    types: LiveActivityTypes;
-    /** With the index `name`: {@link typeNameOf}. */
-    store: Pick<Store<ActivityType>, "by">;
-    noRoom: PlanRoom;
-    /** Makes those of one app one after another, so that two do not both find its last place. */
-    oneByOne: OneWriter;
-  };
+import { type Finding, refused } from "../policies/conditions.ts";
+import { appIsGone, appLink, appOf, inApp } from "../records/app-ref.ts";
+import { defineKind, type Tools } from "../records/kind.ts";
+import type { Platform } from "../records/platform.ts";
+import { type InRoom, inRoom, planRoom } from "../records/room.ts";
 
 type ActivityType = Resource<LiveActivityTypeSpec, { id?: string }>;
+type Deps = Tools<ActivityType, LiveActivityTypeRow> & { inRoom: InRoom<AppRow> };
 
 /** LiveActivityType: a document of its app. */
-export const liveActivityTypeHandler = (deps: LiveActivityTypeDeps): Handler<ActivityType> => {
-  const { types, clock } = deps;
-  const what = "live activity type";
-  const record = records({
-    ...deps,
-    definition: liveActivityTypeResource,
-    rows: types,
-    collection: liveActivityTypeCollection.name,
-    what,
-    called: ({ app_id = "", name = "" }) => types.called(app_id, name),
+export const liveActivityType = defineKind<ActivityType, LiveActivityTypeRow>({
+  definition: liveActivityTypeResource,
+  what: "live activity type",
+  collection: liveActivityTypeCollection,
+  called: ({ db }, { app_id = "", name = "" }) => liveActivityTypes(db).called(app_id, name),
+  owner: "app",
+  goesWithOwner: { index: "name" },
+  indexes: { name: (type) => [nameOf(type)], app: (type) => [beside(type, type.spec.appRef)] },
+  links: [appLink],
+  handler: (tools) => handler({ ...tools, inRoom: inRoom(room(tools)) }),
+});
+
+const room = ({ db, owners }: Platform) =>
+  planRoom({
+    owners,
+    feature: "live_activities",
+    things: "live activity types",
+    most: () => activityLimits.types,
+    countOthers: liveActivityTypes(db).countOthers,
   });
+
+const handler = (deps: Deps): Handler<ActivityType> => {
+  const { record, clock } = deps;
   return {
-    reconcile: async (type) => {
-      const ref = await appOf(deps, type, type.spec.appRef);
-      if (ref.kind === "gone") await record.dropWith(type, appIsGone(deps));
-      if (ref.kind !== "found") return refusal(ref.finding);
-      const app = ref.row;
-      const set = members(type, app);
-      const stand = await record.look(type, besideInApp(type, app));
-      if (stand.kind !== "write") {
-        return record.tell(type, stand, { describe: () => ({ status: { appId: app._id }, members: set }) });
-      }
+    reconcile: async (type, signal) => {
+      const app = await appOf(deps, type, type.spec.appRef);
+      if (app.kind === "gone") await record.dropWith(type, appIsGone(deps));
+      if (app.kind !== "found") return refusal(app.finding);
+      const set = membersOf(type, app.row);
+      const status = { appId: app.row._id };
+      const stand = await record.look(type, inApp(type, app.row));
+      if (stand.kind !== "write") return record.report(type, stand, () => ({ status, members: set }), signal);
       const finding = badSchema(type);
       if (finding !== null) return refusal(finding);
-      const wanted = { set, begin: { created_at: clock.now() }, names: [typeNameOf(type)] };
-      const id = idOf(liveActivityTypeResource, type);
-      const write = () => record.keep(type, stand, wanted);
-      const create = async () => {
-        const full = await deps.noRoom(app, id);
-        return full === null ? write() : { verdict: noRoomYet(full) };
-      };
-      const result = await (stand.row === null ? deps.oneByOne(app._id, create) : write());
-      return "verdict" in result ? result.verdict : kept(type, what, { ...result, id, appId: app._id });
+      const wanted = { set, begin: { created_at: clock.now() }, names: [nameOf(type)] };
+      const at = { owner: app.row, id: record.idOf(type), row: stand.row };
+      const result = await deps.inRoom(at, () => record.keep(type, stand, wanted));
+      return "verdict" in result ? result.verdict : record.kept(type, result, status);
     },
-    remove: (type) => record.drop(type),
+    remove: (type, signal) => record.drop(type, {}, signal),
   };
 };
 
-/** What no rule of the CRD can say: it does not see the values of an enum. */
+/** Checks what no rule of the CRD can: CEL does not see the values of an enum. */
 const badSchema = ({ spec: { contentStateSchema, attributesSchema } }: ActivityType): Finding | null => {
   const [problem] = [
     ...contradictions(contentStateSchema, "spec.contentStateSchema"),
@@ -77,11 +72,10 @@ const badSchema = ({ spec: { contentStateSchema, attributesSchema } }: ActivityT
   return problem === undefined ? null : refused("SchemaInvalid", `${problem.field}: ${problem.message}`);
 };
 
-/** What is unique of a type. */
-export const typeNameOf = ({ metadata, spec }: ActivityType): string =>
-  `${metadata.namespace}/${spec.appRef}/${spec.name}`;
+/** The type's name, which is unique in its app. */
+const nameOf = ({ metadata, spec }: ActivityType): string => `${metadata.namespace}/${spec.appRef}/${spec.name}`;
 
-const members = ({ spec }: ActivityType, app: AppRow): Partial<LiveActivityTypeRow> => ({
+const membersOf = ({ spec }: ActivityType, app: AppRow): Partial<LiveActivityTypeRow> => ({
   tenant_id: app.tenant_id,
   app_id: app._id,
   name: spec.name,

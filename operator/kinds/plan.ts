@@ -1,84 +1,73 @@
-import type { Ensured } from "#core/queue/jetstream/streams.ts";
-import { planStream, type StreamSpec } from "#core/queue/jetstream/topology.ts";
 import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
-import { type PlanRow, type Plans, planCollection } from "#core/storage/plans/plans.ts";
-import type { Tenants } from "#core/storage/tenants/tenants.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
-import type { Handler, Verdict } from "../engine/reconcile.ts";
+import { tenantResource } from "#core/schema/tenants/resource.ts";
+import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
+import type { Handler, Verdict } from "../engine/handler.ts";
+import { link } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
-import type { Store } from "../kube/store.ts";
-import { idOf } from "../policies/management.ts";
-import { type Common, kept } from "../records/common.ts";
-import { records } from "../records/record.ts";
-
-export type PlanDeps = Common & {
-  plans: Plans;
-  tenants: Pick<Tenants, "namesOnPlan">;
-  store: Pick<Store<Plan>, "by">;
-  /** First part of every stream's name. */
-  prefix: string;
-  ensureStream: (spec: StreamSpec) => Promise<Ensured>;
-  /** Does nothing when there is no such stream. */
-  deleteStream: (name: string) => Promise<void>;
-};
+import { type PlanStreams, planStreams } from "../plans/streams.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
+import { defineKind, type Tools } from "../records/kind.ts";
 
 type Plan = Resource<PlanSpec, { id?: string }>;
+type Deps = Tools<Plan, PlanRow> & { streams: PlanStreams };
 
 /** Plan: a document, and the stream through which its tenants' work flows. */
-export const planHandler = (deps: PlanDeps): Handler<Plan> => {
-  const { plans, tenants } = deps;
-  const record = records({
-    ...deps,
-    definition: planResource,
-    rows: plans,
-    collection: planCollection.name,
-    what: "plan",
-  });
-  const streamOf = (name: string, backlogPerTenant: number): StreamSpec =>
-    planStream(deps.prefix, { name, backlogPerTenant });
+export const plan = defineKind<Plan, PlanRow>({
+  definition: planResource,
+  what: "plan",
+  collection: planCollection,
+  rows: ({ owners }) => owners.plans,
+  owner: null,
+  links: [link(tenantResource, "external", ({ spec }) => [spec.plan], "deleted")],
+  handler: (tools) => handler({ ...tools, streams: planStreams(tools) }),
+});
+
+const handler = (deps: Deps): Handler<Plan> => {
+  const { record, owners, streams } = deps;
   return {
-    reconcile: async (plan) => {
-      const set = planMembers(plan.spec);
-      const stand = await record.look(plan);
+    reconcile: async (resource, signal) => {
+      const set = membersOf(resource.spec);
+      const stand = await record.look(resource);
+      if (stand.kind === "left") await streams.ensure(stand.row._id, stand.row.backlog_per_tenant);
       if (stand.kind !== "write") {
-        if (stand.kind === "left") await deps.ensureStream(streamOf(stand.row._id, stand.row.backlog_per_tenant));
-        return record.tell(plan, stand, {
-          describe: ({ _id }) => ({ status: statusOf(streamOf(_id, 1)), members: set }),
-        });
+        const describe = ({ _id }: PlanRow) => ({ status: statusOf(deps, _id), members: set });
+        return record.report(resource, stand, describe, signal);
       }
-      const refusal = record.problem(plan, stand, { set });
-      if (refusal !== null) return refusal;
-      const stream = streamOf(idOf(planResource, plan), plan.spec.backlogPerTenant);
-      const streamed = await deps.ensureStream(stream); // before the document: no tenant is on a plan without a stream
-      const result = await record.keep(plan, stand, { set, begin: {} });
+      const problem = record.problem(resource, stand, { set });
+      if (problem !== null) return problem;
+      const name = record.idOf(resource);
+      // before the document, so that no tenant is on a plan without a stream
+      const streamed = await streams.ensure(name, set.backlog_per_tenant);
+      const result = await record.keep(resource, stand, { set, begin: {} });
       if ("verdict" in result) return result.verdict;
-      const verdict = kept(plan, "plan", { ...result, id: idOf(planResource, plan), ...statusOf(stream) });
+      const verdict = record.kept(resource, result, statusOf(deps, name));
       if (streamed === "draining") return draining(verdict);
       return { ...verdict, isChanged: verdict.isChanged || streamed !== "unchanged" };
     },
-    remove: (plan) =>
-      record.drop(plan, {
-        before: async (name) => inUse(await tenants.namesOnPlan(name, 5)),
-        after: (name) => deps.deleteStream(streamOf(name, 1).stream.name),
-      }),
+    remove: (resource, signal) =>
+      record.drop(
+        resource,
+        { before: async (name) => inUse(await owners.tenants.namesOnPlan(name, 5)), after: streams.remove },
+        signal,
+      ),
   };
 };
 
 const drainMs = 5_000;
 
-/** More hints of a tenant wait than the plan allows now: none is dropped, and the limit follows as they become fewer. */
+/** More hints of a tenant wait than the plan allows now. None is dropped: the limit is lowered as they become fewer. */
 const draining = (verdict: Verdict): Verdict => ({
   ...verdict,
   ready: { ...verdict.ready, message: `${verdict.ready.message}; its backlog limit is lowered as what waits is done` },
   requeueAfterMs: drainMs,
 });
 
-const statusOf = ({ stream }: StreamSpec): Record<string, unknown> => ({ stream: stream.name });
+const statusOf = ({ streams }: Deps, name: string): Record<string, unknown> => ({ stream: streams.nameOf(name) });
 
 const inUse = (names: readonly string[]): Finding | null =>
   names.length === 0 ? null : refused("InUse", `tenants are on this plan: ${names.join(", ")}`);
 
-const planMembers = (spec: PlanSpec): Partial<PlanRow> => ({
+const membersOf = (spec: PlanSpec) => ({
   title: spec.title,
   api_rps: spec.apiRps,
   subscribers: spec.subscribers ?? null,

@@ -1,110 +1,115 @@
+import { appResource } from "#core/channels/app-resource.ts";
+import { planResource } from "#core/schema/plans/resource.ts";
 import { type TenantSpec, tenantResource } from "#core/schema/tenants/resource.ts";
-import type { Apps } from "#core/storage/apps/apps.ts";
-import type { Plans } from "#core/storage/plans/plans.ts";
-import { type TenantRow, type Tenants, tenantCollection } from "#core/storage/tenants/tenants.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
-import type { Handler, Verdict } from "../engine/reconcile.ts";
+import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
+import { type Handler, refusal } from "../engine/handler.ts";
+import { link, namespaceOf } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
-import type { Store } from "../kube/store.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 import { idOf, isClaiming } from "../policies/management.ts";
-import { type Claimant, namespaceTaken, sharesOf } from "../policies/namespaces.ts";
-import { type Common, kept, refusal } from "../records/common.ts";
-import { records } from "../records/record.ts";
-
-export type TenantDeps = Common & {
-  tenants: Tenants;
-  plans: Pick<Plans, "find">;
-  apps: Pick<Apps, "ofTenant">;
-  /** Removes every API key of a tenant. */
-  removeKeys: (tenantId: string) => Promise<void>;
-  /** With the index `namespace`, too. */
-  store: Pick<Store<Tenant>, "by">;
-};
+import { type Claimant, namespaceTaken, sharesOf } from "../policies/tenants/namespaces.ts";
+import { defineKind, type Tools } from "../records/kind.ts";
 
 type Tenant = Resource<TenantSpec, { id?: string }>;
+type Deps = Tools<Tenant, TenantRow>;
 
-/** Tenant: a document with the namespaces that are really its own. None is made for one that asks for another's. */
-export const tenantHandler = (deps: TenantDeps): Handler<Tenant> => {
-  const { tenants, plans, apps, clock } = deps;
-  const called = ({ name = "" }: Partial<TenantRow>): Promise<TenantRow | null> => tenants.called(name);
-  const kind = { definition: tenantResource, rows: tenants, collection: tenantCollection.name, what: "tenant", called };
-  const record = records({ ...deps, ...kind });
+/** Tenant: a document with the namespaces that it owns. None is made for a Tenant that asks for another's namespace. */
+export const tenant = defineKind<Tenant, TenantRow>({
+  definition: tenantResource,
+  what: "tenant",
+  collection: tenantCollection,
+  rows: ({ owners }) => owners.tenants,
+  called: ({ owners }, { name = "" }) => owners.tenants.called(name),
+  owner: null,
+  indexes: {
+    name: (resource) => [nameOf(resource)],
+    plan: ({ spec }) => [spec.plan],
+    namespace: ({ spec }) => spec.namespaces,
+  },
+  links: [
+    link(planResource, "plan", (plan) => [idOf(planResource, plan)]),
+    link(tenantResource, "namespace", ({ spec }) => spec.namespaces),
+    link(appResource, "namespace", namespaceOf, "deleted"),
+  ],
+  handler: (deps) => handler(deps),
+});
+
+const handler = (deps: Deps): Handler<Tenant> => {
+  const { record, owners, clock } = deps;
   return {
-    reconcile: async (tenant) => {
-      const stand = await record.look(tenant);
+    reconcile: async (resource, signal) => {
+      const members = membersOf(resource);
+      const stand = await record.look(resource);
       if (stand.kind !== "write") {
-        return record.tell(tenant, stand, {
-          describe: ({ namespaces }) => ({ status: { namespaces }, members: tenantMembers(tenant) }),
-        });
+        const describe = ({ namespaces }: TenantRow) => ({ status: { namespaces }, members });
+        return record.report(resource, stand, describe, signal);
       }
-      const { plan } = tenant.spec;
-      if ((await plans.find(plan)) === null) return refusal(refused("PlanNotFound", `no plan ${plan}`));
-      const { granted, lost } = await shares(deps, tenant);
+      const { plan } = resource.spec;
+      if ((await owners.plans.find(plan)) === null) return refusal(refused("PlanNotFound", `no plan ${plan}`));
+      const { granted, lost } = await shares(deps, resource);
       const taken = namespaceTaken(lost);
-      if (taken !== null && stand.row === null) return askedAgain(refusal(taken));
-      const set = { ...tenantMembers(tenant), namespaces: granted };
+      if (taken !== null && stand.row === null) return refusal(taken, retryMs);
+      const set = { ...members, namespaces: granted };
       const wanted = { set, begin: { created_at: clock.now() }, names: [set.name] };
-      const result = await record.keep(tenant, stand, wanted);
+      const result = await record.keep(resource, stand, wanted);
       if ("verdict" in result) return result.verdict;
-      const verdict = kept(tenant, "tenant", { ...result, id: idOf(tenantResource, tenant), namespaces: granted });
-      return taken === null ? verdict : askedAgain({ ...verdict, ready: taken });
+      const verdict = record.kept(resource, result, { namespaces: granted });
+      return taken === null ? verdict : { ...verdict, ready: taken, requeueAfterMs: retryMs };
     },
-    remove: (tenant) =>
-      record.drop(tenant, {
-        before: async (id) => {
-          const finding = inUse((await apps.ofTenant(id, 5)).map(({ name }) => name));
-          if (finding === null) await deps.removeKeys(id);
-          return finding;
-        },
-        after: (id) => removeLate(deps, id),
-      }),
+    remove: (resource, signal) =>
+      record.drop(resource, { before: (id) => empty(deps, id), after: (id) => removeLate(deps, id) }, signal),
   };
 };
 
-/** Nobody tells of a record that lets go of a namespace. */
-const askedAgain = (verdict: Verdict): Verdict => ({ ...verdict, requeueAfterMs: 5_000 });
+const retryMs = 5_000; // no event says that a record released a namespace
 
-const inUse = (names: readonly string[]): Finding | null =>
-  names.length === 0 ? null : refused("InUse", `the tenant has apps: ${names.join(", ")}`);
-
-/** What was being made while the tenant went: {@link requireHolder} may not have seen that it is gone. */
-const removeLate = async ({ apps, removeKeys }: TenantDeps, id: string): Promise<void> => {
-  await removeKeys(id);
-  if ((await apps.ofTenant(id, 1)).length > 0) throw new Error(`tenants ${id}: an app was made while it was removed`);
+/** Removes what goes with a tenant; a tenant that has apps stays. */
+const empty = async ({ owners, cascade }: Deps, id: string): Promise<Finding | null> => {
+  const names = (await owners.apps.ofTenant(id, 5)).map(({ name }) => name);
+  if (names.length > 0) return refused("InUse", `the tenant has apps: ${names.join(", ")}`);
+  await cascade.ofTenant(id);
+  return null;
 };
 
-/** Who claims the tenant's namespaces, in Kubernetes and in the documents. */
-const shares = async ({ tenants, store }: TenantDeps, tenant: Tenant): Promise<ReturnType<typeof sharesOf>> => {
-  const rows = await tenants.withNamespaces(tenant.spec.namespaces);
-  const claims = tenant.spec.namespaces.flatMap((namespace) => store.by("namespace", namespace));
-  const rivals = new Map(claims.filter(isClaiming).map(byUid));
-  rivals.delete(tenant.metadata.uid);
-  const ids = new Set([tenant, ...rivals.values()].map((one) => idOf(tenantResource, one)));
+/** Removes what was made while the tenant was removed: `requireTenant` may not have seen that it is gone. */
+const removeLate = async ({ owners, cascade }: Deps, id: string): Promise<void> => {
+  await cascade.ofTenant(id);
+  const isLate = (await owners.apps.ofTenant(id, 1)).length > 0;
+  if (isLate) throw new Error(`tenants ${id}: an app was made while it was removed`);
+};
+
+/** Which of its namespaces the tenant gets; others may claim them in Kubernetes, or own them in the documents. */
+const shares = async ({ owners, store }: Deps, resource: Tenant): Promise<ReturnType<typeof sharesOf>> => {
+  const rows = await owners.tenants.withNamespaces(resource.spec.namespaces);
+  const claims = resource.spec.namespaces.flatMap((namespace) => store.by("namespace", namespace));
+  const rivals = new Map(claims.filter(isClaiming).map((one) => [one.metadata.uid, one]));
+  rivals.delete(resource.metadata.uid);
+  const ids = new Set([resource, ...rivals.values()].map((one) => idOf(tenantResource, one)));
   const claimant = (one: Tenant): Claimant => ({
     name: one.metadata.name,
     createdAt: one.metadata.creationTimestamp ?? "",
     claims: one.spec.namespaces,
-    holds: rows.find(({ _id }) => _id === idOf(tenantResource, one))?.namespaces ?? [],
+    owns: rows.find(({ _id }) => _id === idOf(tenantResource, one))?.namespaces ?? [],
   });
   const isKept = ({ _id, managed }: TenantRow): boolean =>
     !ids.has(_id) && (managed === null || store.by("external", _id).length === 0);
-  return sharesOf(claimant(tenant), [...[...rivals.values()].map(claimant), ...rows.filter(isKept).map(asHolder)]);
+  return sharesOf(claimant(resource), [...[...rivals.values()].map(claimant), ...rows.filter(isKept).map(asOwner)]);
 };
 
-/** A tenant that no resource can be asked to give a namespace up. */
-const asHolder = ({ _id, name, namespaces }: TenantRow): Claimant => ({
+/** A tenant without a resource: nobody can be asked to give its namespaces up. */
+const asOwner = ({ _id, name, namespaces }: TenantRow): Claimant => ({
   name: `${name} (${_id}), which is no resource's`,
   createdAt: "",
   claims: namespaces,
-  holds: namespaces,
+  owns: namespaces,
 });
 
-const byUid = (tenant: Tenant): [string, Tenant] => [tenant.metadata.uid, tenant];
+const nameOf = ({ metadata, spec }: Tenant): string => spec.displayName ?? metadata.name;
 
-const tenantMembers = ({ metadata, spec }: Tenant): Partial<TenantRow> & { name: string } => ({
-  name: spec.displayName ?? metadata.name,
-  plan: spec.plan,
-  suspended: spec.suspended,
-  suspended_reason: spec.suspendedReason ?? null,
-  contact_email: spec.contact?.email ?? null,
+const membersOf = (resource: Tenant) => ({
+  name: nameOf(resource),
+  plan: resource.spec.plan,
+  suspended: resource.spec.suspended,
+  suspended_reason: resource.spec.suspendedReason ?? null,
+  contact_email: resource.spec.contact?.email ?? null,
 });

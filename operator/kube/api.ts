@@ -7,8 +7,8 @@ export const collectionPath = ({ plural }: ResourceDefinition): string =>
   `/apis/${resourceGroup}/${resourceVersion}/${plural}`;
 
 /**
- * Calls about a resource of ours. Each write names the uid, so that none reaches another object of the same name, and the
- * version that it was made from: it fails with 409 when the object has changed since, whoever changed it.
+ * Calls about a resource of ours. Each write names the uid, so that none reaches another object of the same name, and
+ * the version that it was made from: it fails with 409 when the object has changed since, whoever changed it.
  */
 export const resourceApi = <R extends Resource>(client: KubeClient, definition: ResourceDefinition) => {
   const patch = async (resource: R, suffix: string, change: Change, signal: AbortSignal): Promise<R> => {

@@ -8,10 +8,10 @@ export type KubeRequest = {
   /** Path with its query, e.g. `/api/v1/namespaces/a/secrets?limit=500`. */
   path: string;
   body?: unknown;
-  /** Of the body; by itself a merge patch for PATCH, else JSON. */
+  /** Type of the body; not given: a merge patch for PATCH, else JSON. */
   contentType?: string;
   accept?: string;
-  /** Has connections of its own, and so waits for none that others use. */
+  /** Such requests have connections of their own, so that they never wait for a connection that others use. */
   isUrgent?: boolean;
 };
 
@@ -22,8 +22,8 @@ export type KubeClient = {
   /** A call whose answer is read as it comes, e.g. a watch; resolves when its head has come, within 10 s. */
   open: (request: KubeRequest, signal: AbortSignal) => Promise<IncomingMessage>;
   /**
-   * The link may be half-open: connections that lie idle are closed, so that the next call makes a new one; with
-   * `watches too`, answers that are still being read are cut off.
+   * Says that the network may have cut connections without a word. Idle connections are closed, so that the next call
+   * makes a new one; with `watches too`, answers that are still being read are cut off.
    */
   doubt: (what: "idle" | "watches too") => void;
   close: () => void;
@@ -31,7 +31,7 @@ export type KubeClient = {
 
 export type KubeClientDeps = {
   connection: Connection;
-  /** Told of every answer: method and status (0: none). */
+  /** Called for every answer: method and status (0: none). */
   onAnswer?: (method: string, status: number) => void;
 };
 
@@ -49,7 +49,7 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
     const head = new AbortController();
     const timer = setTimeout(() => {
       head.abort(new Error("no answer in time"));
-      dropIdle(agents); // the link may be half-open: the idle connections beside this one are no better
+      dropIdle(agents); // the network may be cut: idle connections are no better than this one
     }, headDeadlineMs);
     const answer = await send[request.isUrgent ? "urgent" : "shared"](request, AbortSignal.any([signal, head.signal]))
       .catch((cause: unknown) => {

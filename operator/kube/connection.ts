@@ -14,7 +14,7 @@ import { ExecAuth } from "@kubernetes/client-node/dist/exec_auth.js";
 import { FileAuth } from "@kubernetes/client-node/dist/file_auth.js";
 import { parse } from "yaml";
 
-/** Where the Kubernetes API is, and how a request is made one of ours. */
+/** Where the Kubernetes API is, and with which credentials requests are sent. */
 export type Connection = {
   server: URL;
   /** Adds the certificates and the credentials that are valid now. */
@@ -78,7 +78,7 @@ const inHome = (): Access => {
   return accessIn([file]);
 };
 
-/** As kubectl merges several files: the first to name a thing decides. */
+/** Merges several files as kubectl does: the first file that names a thing decides. */
 const accessIn = (files: readonly string[]): Access => {
   const parts = files.map((file) => readFile(file));
   const contextName = parts.find(({ current }) => current !== "")?.current;

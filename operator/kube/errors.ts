@@ -1,8 +1,8 @@
-/** What the Kubernetes API answered instead of what was asked. `status` 0: it did not answer. */
+/** The Kubernetes API refused a request. `status` 0: it did not answer. */
 export class KubeError extends Error {
   readonly status: number;
   readonly reason: string;
-  /** What Retry-After said, ms. */
+  /** How long the header Retry-After asks to wait, ms; null without one. */
   readonly retryAfterMs: number | null;
 
   constructor(

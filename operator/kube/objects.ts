@@ -23,7 +23,7 @@ export type Resource<Spec = unknown, Status = object> = KubeObject & { spec: Spe
 /** A Secret as the API serves it: values in base64. */
 export type Secret = KubeObject & { type?: string; data?: Record<string, string> };
 
-/** Without what nobody here reads: who manages which member, and kubectl's copy of all that it applied. */
+/** An object without what the operator never reads: the managed fields, and kubectl's copy of what it applied. */
 export const trimmed = <T extends KubeObject>(object: T): T => {
   const { managedFields: _, ...metadata } = object.metadata as ObjectMeta & { managedFields?: unknown };
   const { [lastApplied]: __, ...annotations } = metadata.annotations ?? {};

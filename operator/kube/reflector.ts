@@ -7,7 +7,7 @@ import { pause, watch } from "./watch.ts";
 
 /** Both are stretched by up to a half, so that many reflectors do not move in step. */
 export type ReflectorTiming = {
-  /** After this long a whole list is taken, and every object is seen again. */
+  /** After this long the whole collection is listed again, and every object is looked at again. */
   relistMs: number;
   /** A watch that is silent for this long is opened anew. */
   idleMs: number;
@@ -19,14 +19,14 @@ export type ReflectorDeps<T extends KubeObject> = {
   client: KubeClient;
   /** Collection, e.g. `/apis/herald.dev/v1alpha1/apps`. */
   path: string;
-  /** Other forms than whole objects. */
+  /** Asks for another form than whole objects. */
   accept?: Accept;
   labelSelector?: string | undefined;
   store: Store<T>;
-  /** Cuts an object down to what is worth keeping in memory; by itself {@link trimmed}. */
+  /** Cuts an object down to what is worth keeping in memory; not given: {@link trimmed}. */
   trim?: (object: T) => T;
   onEvents: (events: readonly StoreEvent<T>[]) => void;
-  /** Told whenever a watch has ended. */
+  /** Called whenever a watch has ended. */
   onRestart: (reason: "end" | "gone" | "error") => void;
   timing: ReflectorTiming;
   /** Objects in one answer of a list. */
@@ -34,7 +34,9 @@ export type ReflectorDeps<T extends KubeObject> = {
   log: Log;
 };
 
-/** Keeps a store like a collection of the Kubernetes API, by a list and then a watch, for as long as `signal` lets it. */
+/**
+ * Keeps a store like a collection of the Kubernetes API, by a list and then a watch, for as long as `signal` lets it.
+ */
 export type Reflector = {
   run: (signal: AbortSignal) => Promise<void>;
   /** Resolves after the first whole list. */
@@ -46,7 +48,7 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
   const source: Source = { client, path, accept, pageSize, filter: filterOf(deps.labelSelector) };
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
   let position: string | null = null; // null: nothing to resume from
-  let relistAt = 0; // by the steady clock, as every time here
+  let relistAt = 0; // by `performance.now()`, as every time here
   let failures = 0;
 
   const list = async (signal: AbortSignal): Promise<void> => {
@@ -107,7 +109,10 @@ type Page<T> = { metadata: { resourceVersion: string; continue?: string }; items
 
 const fewPages = 2_000; // some 6 MB; a resync of 10,000 resources costs the API server a request a page
 
-/** Reads a collection by pages. A page that is gone (410: the list took too long) fails the list; it starts again. */
+/**
+ * Reads a collection by pages. When the API server no longer has a page (410: the list took too long) the list fails,
+ * and the next one starts anew.
+ */
 const listAll = async <T>(
   { client, path, accept, pageSize, filter }: Source,
   trim: (object: T) => T,

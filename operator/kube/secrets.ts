@@ -1,13 +1,14 @@
-import type { Note, Tell } from "../engine/events.ts";
 import type { KubeClient } from "./client.ts";
 import { isNotFound } from "./errors.ts";
+import type { Note, Report } from "./events.ts";
 import type { KubeObject, Resource, Secret } from "./objects.ts";
 
-/** Metadata is all that is watched: values are read when they are needed and kept nowhere. */
+/** Only metadata is watched: values are read when they are needed, and kept nowhere. */
 export const secretsPath = "/api/v1/secrets";
 export const metadataOnly = {
   list: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-  watch: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", // the list's form would deliver nothing, silently
+  // with the list's form the API server would send no event, and no error
+  watch: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
 };
 
 /** What is kept of a watched Secret. */
@@ -16,25 +17,16 @@ export const trimSecret = ({ metadata }: KubeObject): KubeObject => {
   return { metadata: { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) } };
 };
 
-/** The annotation by which a person asks for a new token or signing secret. */
-export const rotateAnnotation = "herald.dev/rotate";
-/** On a Secret of ours: the value of {@link rotateAnnotation} that it was made for. */
+/** On a Secret of ours: the value of the annotation herald.dev/rotate that it was made for. */
 const rotatedForAnnotation = "herald.dev/rotated-for";
 
 /**
- * A Secret that a resource writes: not there yet, its own, or somebody else's, which is never touched. `left`: it was
- * another resource's, which let go of it.
+ * A Secret that a resource writes. `absent`: it is not there yet; `foreign`: it is somebody else's and never touched;
+ * `left`: it was another resource's, which was deleted and left it.
  */
-export type OwnSecret = { kind: "absent" | "foreign" } | (Held & { kind: "own"; isOwned: boolean });
-export type FoundSecret = { kind: "absent" | "foreign" } | (Held & { kind: "own" | "left" });
-type Held = { secret: Secret; values: Record<string, string>; rotatedFor: string | null };
-
-/** A Secret that was left becomes the resource's again when its values are; else it is somebody's. */
-export const retaken = (found: FoundSecret, isOurs: (values: Record<string, string>) => boolean): OwnSecret => {
-  if (found.kind === "own") return { ...found, kind: "own", isOwned: true };
-  if (found.kind !== "left") return { kind: found.kind };
-  return isOurs(found.values) ? { ...found, kind: "own", isOwned: false } : { kind: "foreign" };
-};
+export type OwnSecret = { kind: "absent" | "foreign" } | (Content & { kind: "own"; isOwned: boolean });
+export type FoundSecret = { kind: "absent" | "foreign" } | (Content & { kind: "own" | "left" });
+type Content = { secret: Secret; values: Record<string, string>; rotatedFor: string | null };
 
 export type Secrets = {
   /** Values as text, or null when there is no such Secret. */
@@ -44,7 +36,7 @@ export type Secrets = {
   writeOwn: (owner: Owner, name: string, content: OwnContent, signal: AbortSignal) => Promise<void>;
   /** Removes the owner's Secret, if there is one. */
   removeOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<void>;
-  /** Cuts the Secret loose from its owner, so that it stays when the owner goes. */
+  /** Takes the owner off the Secret, so that it stays when the owner is deleted. */
   releaseOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<void>;
 };
 
@@ -53,12 +45,12 @@ export type OwnContent = {
   before: OwnSecret;
   values: Record<string, string>;
   rotatedFor: string | null;
-  /** Which of the values, e.g. `token`, takes the place of another one that was in use. */
+  /** The key of the value that replaces one in use, e.g. `token`; null: none does. */
   replaced: string | null;
 };
 
-/** `tell`: is told when a Secret of ours has got another credential. */
-export const secrets = (client: KubeClient, tell: Tell): Secrets => {
+/** `report` is called when a Secret of ours has got another credential. */
+export const secrets = (client: KubeClient, report: Report): Secrets => {
   const find = async (namespace: string, name: string, signal: AbortSignal): Promise<Secret | null> => {
     try {
       return await client.call<Secret>({ method: "GET", path: pathOf(namespace, name) }, signal);
@@ -89,7 +81,7 @@ export const secrets = (client: KubeClient, tell: Tell): Secrets => {
       const isNew = content.before.kind !== "own";
       const path = isNew ? `/api/v1/namespaces/${namespace}/secrets` : pathOf(namespace, name);
       await client.call({ method: isNew ? "POST" : "PUT", path, body: bodyOf(owner, name, content) }, signal);
-      if (content.replaced !== null) tell(owner.kind, owner.resource, rotated(name, content.replaced, isNew));
+      if (content.replaced !== null) report(owner.kind, owner.resource, rotated(name, content.replaced, isNew));
     },
     removeOwn: async (owner, name, signal) => {
       const secret = await findOwn(owner, name, signal);
@@ -107,6 +99,17 @@ export const secrets = (client: KubeClient, tell: Tell): Secrets => {
       await client.call({ method: "PATCH", path: pathOf(namespace, name), body }, signal);
     },
   };
+};
+
+/** The Secrets of these names beside a resource; null for one that is not there. */
+export const secretValues = async (
+  secrets: Pick<Secrets, "read">,
+  { metadata }: Resource,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Record<string, string> | null>> => {
+  const read = (name: string) => secrets.read(metadata.namespace ?? "", name, signal);
+  return new Map(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
 };
 
 const rotated = (name: string, credential: string, wasGone: boolean): Note => ({

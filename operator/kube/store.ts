@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, keyOf } from "./objects.ts";
 
-/** What happened to an object since it was last seen. `same`: seen again by a relist. */
+/** What happened to an object since it was last seen. `same`: a new list shows it unchanged. */
 export type StoreEvent<T> =
   | { kind: "added" | "same"; object: T }
   | { kind: "changed"; object: T; before: T }
@@ -14,12 +14,14 @@ export type Store<T extends KubeObject> = {
   size: () => number;
   /** Objects for which the index function gave this value. */
   by: (index: string, value: string) => T[];
-  /** Objects that share a value of the index with this one, it itself left out; none when there is no such index. */
+  /** Other objects that share a value of the index with this one; none when there is no such index. */
   sharing: (index: string, object: T) => T[];
-  /** Takes an object as a watch or a write of ours gave it; an older version than the known one is dropped. */
+  /**
+   * Stores an object that a watch, or a write of the operator, gave; a version older than the stored one is dropped.
+   */
   put: (object: T) => StoreEvent<T>[];
   remove: (object: T) => StoreEvent<T>[];
-  /** Takes the result of a whole list; what is no longer in it was deleted. */
+  /** Stores the result of a whole list; objects that are no longer in it count as deleted. */
   replace: (objects: readonly T[]) => StoreEvent<T>[];
 };
 
@@ -51,7 +53,7 @@ export const objectStore = <T extends KubeObject>(indexes: Indexes<T> = {}): Sto
     const gone = [...objects.values()].filter((object) => !present.has(keyOf(object)));
     return [...gone.flatMap(remove), ...listed.flatMap((object) => seen(put(object), refreshed(object)))];
   };
-  /** The same version reads otherwise when a CRD of another release has other defaults. */
+  /** The same version has other members when a CRD of another release has other defaults. */
   const refreshed = (object: T): T => {
     const known = objects.get(keyOf(object));
     const isOther = known !== undefined && isSameVersion(object, known) && !isDeepStrictEqual(object, known);
@@ -74,11 +76,14 @@ export const objectStore = <T extends KubeObject>(indexes: Indexes<T> = {}): Sto
   };
 };
 
-/** What a list shows again without news is an event too: the resync. */
+/** An object that a list shows unchanged makes an event too: its resync. */
 const seen = <T>(events: StoreEvent<T>[], object: T): StoreEvent<T>[] =>
   events.length > 0 ? events : [{ kind: "same", object }];
 
-/** The echo of a write, or a version from before it. Versions grow and may be compared (KEP-5504). */
+/**
+ * Whether a version is the known one, e.g. of our own write, or an older one. Versions grow and may be compared
+ * (KEP-5504).
+ */
 const isStale = ({ metadata: next }: KubeObject, { metadata: known }: KubeObject): boolean =>
   next.uid === known.uid && compareVersions(next.resourceVersion, known.resourceVersion) <= 0;
 
@@ -87,7 +92,7 @@ const isSameVersion = ({ metadata: a }: KubeObject, { metadata: b }: KubeObject)
 
 const compareVersions = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : Number(a > b));
 
-/** An object of the same name but another uid is another object: the first was deleted unseen. */
+/** An object of the same name with another uid is another object: the first was deleted while nobody watched. */
 const transition = <T extends KubeObject>(before: T | undefined, object: T): StoreEvent<T>[] => {
   if (before === undefined) return [{ kind: "added", object }];
   if (before.metadata.uid !== object.metadata.uid) {

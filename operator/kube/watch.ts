@@ -18,9 +18,9 @@ export type WatchOptions = {
 };
 
 /**
- * Events since version `from`, with bookmarks. Ends when the server closes it, at `endsInMs`, or after `idleMs` without a
- * byte: a half-open connection is silent for ever, and going on from the last version costs little. Throws
- * {@link KubeError}: 410 when the version is too old, 0 when the connection broke.
+ * Events since version `from`, with bookmarks. Ends when the server closes it, at `endsInMs`, or after `idleMs` without
+ * a byte: a connection that the network has cut stays silent, and to go on from the last version costs little.
+ * @throws KubeError 410 when the version is too old, 0 when the connection broke
  */
 export async function* watch<T extends KubeObject>(
   { client, path, accept, filter, from, idleMs, endsInMs }: WatchOptions,
@@ -52,7 +52,7 @@ const eventIn = <T extends KubeObject>(line: string, path: string): WatchEvent<T
 
 const maxLineBytes = 16 * 1024 * 1024; // an object is at most 1.5 MiB in etcd, a few times that in JSON
 
-/** Splits at newlines; one that never comes is an error, not a leak. */
+/** Splits at newlines. A line that grows too long is an error, so that it cannot fill the memory. */
 async function* lines(answer: IncomingMessage, onBytes: () => void): AsyncGenerator<string> {
   let rest: Buffer[] = [];
   let restBytes = 0;

@@ -35,7 +35,7 @@ export const applyPlans = async (
   }
 };
 
-/** Who has set which members to another value, when somebody else has. */
+/** Applies one plan. When somebody else has set a member to another value, it says who and which. */
 const applyOne = async (client: KubeClient, plan: PlanManifest, signal: AbortSignal): Promise<string | null> => {
   const path = `${collectionPath(planResource)}/${plan.metadata.name}?fieldManager=herald-plans&fieldValidation=Strict`;
   try {
@@ -59,6 +59,6 @@ const whenServed = async <T>(attempt: () => Promise<T>, signal: AbortSignal): Pr
   }
 };
 
-/** 500 is not: it is how the API server refuses to apply a member that the kind has not. */
+/** 500 is not transient: with it the API server refuses a member that the kind does not have. */
 const isTransient = (error: unknown): boolean =>
   error instanceof KubeError && [0, 404, 429, 502, 503, 504].includes(error.status);

@@ -1,8 +1,8 @@
 import { derivedId } from "#core/domain/ids.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import type { Managed, ManagedRow } from "#core/storage/settings/managed.ts";
-import { type Finding, ready, refused } from "../engine/conditions.ts";
 import type { Resource } from "../kube/objects.ts";
+import { type Finding, ready, refused } from "./conditions.ts";
 
 /** A resource of ours: its spec has the members of every kind. */
 export type Claimant = Resource<Management, { id?: string }>;
@@ -15,11 +15,14 @@ type Management = {
 /** The annotation by which a person consents to taking over an existing record: the record's id. */
 export const adoptAnnotation = "herald.dev/adopt";
 
-/** Id of the record that a resource stands for. It follows from the uid, so that a crash leaves nothing behind. */
+/**
+ * Id of the record that a resource stands for. A new record's follows from the uid: after a crash the next pass finds
+ * it.
+ */
 export const idOf = ({ idKind }: Pick<ResourceDefinition, "idKind">, { metadata, spec }: Claimant): string =>
   spec.externalName ?? (idKind === null ? metadata.name : derivedId(idKind, metadata.uid));
 
-/** The mark on a record that a resource stands for. */
+/** The mark on a record that says which resource stands for it. */
 export const claimOf = ({ kind }: ResourceDefinition, { metadata, spec }: Claimant): Omit<Managed, "epoch"> => ({
   kind,
   namespace: metadata.namespace ?? null,
@@ -33,10 +36,7 @@ export const claimOf = ({ kind }: ResourceDefinition, { metadata, spec }: Claima
 export const isRetained = ({ spec }: Claimant): boolean =>
   spec.deletionPolicy === "Retain" || spec.managementPolicy === "Observe";
 
-/** What the records of a kind are part of. */
-export type Owner = "tenant" | "app";
-
-/** What a resource and a record have to do with each other. */
+/** A resource, the record that it names, and who else names it. */
 export type Situation<Row extends ManagedRow> = {
   definition: ResourceDefinition;
   /** The record in words, e.g. `live activity type`. */
@@ -46,19 +46,19 @@ export type Situation<Row extends ManagedRow> = {
   row: Row | null;
   /** Whether the record is of the tenant, or app, that the resource is of. */
   isReachable: boolean;
-  /** Whose the record is. */
-  owner: Owner;
+  /** What the record is part of; null: of the installation, where everybody reaches it. */
+  owner: "tenant" | "app" | null;
   /** Other resources of the same tenant that name the record. */
   rivals: readonly Claimant[];
 };
 
-/** `left`: there is nothing to write, only to tell. `isConfirmed`: nobody has to consent, or somebody has. */
+/** `left`: nothing may be written, only reported. `isConfirmed`: nobody needs to consent, or somebody did. */
 export type Stand<Row> =
   | { kind: "refused"; finding: Finding }
   | { kind: "left"; row: Row; finding: Finding }
   | { kind: "write"; row: Row | null; isConfirmed: boolean };
 
-/** Whether a resource may write the record that it names. The one place that knows the policies. */
+/** Whether a resource may write the record that it names. Only this function decides what the policies mean. */
 export const standOf = <Row extends ManagedRow>(at: Situation<Row>): Stand<Row> => {
   const { resource, row, id } = at;
   const policy = resource.spec.managementPolicy;
@@ -71,11 +71,11 @@ export const standOf = <Row extends ManagedRow>(at: Situation<Row>): Stand<Row> 
   return { kind: "write", row, isConfirmed: row === null || isMine(row, at) || mayTake(at, resource) };
 };
 
-/** What is to be said of a record that is as wanted. */
+/** The finding about a record that is as wanted. */
 export const asWanted = ({ spec }: Claimant, what: string): Finding =>
   spec.managementPolicy === "CreateOnly" ? createOnly({ what }) : ready(`the ${what} is as the resource says`);
 
-/** Who does not consent is told what would change. Members are called as the record calls them. */
+/** Asks for consent, and names the members that would change, as the record calls them. */
 export const notConfirmed = ({ id, what }: { id: string; what: string }, differing: readonly string[]): Finding =>
   refused(
     "AdoptionNotConfirmed",
@@ -83,7 +83,7 @@ export const notConfirmed = ({ id, what }: { id: string; what: string }, differi
       `The annotation ${adoptAnnotation}: ${id} confirms it`,
   );
 
-/** The oldest of the resources that are older than this one: of several claims it is the one that counts. */
+/** The oldest of the resources that are older than this one: of several claims the oldest counts. */
 export const olderThan = (self: Claimant, others: readonly Claimant[]): Claimant | null => {
   const [oldest = self] = [self, ...others].sort(byAge);
   return oldest === self ? null : oldest;
@@ -102,11 +102,12 @@ export const hasMade = ({ status }: Claimant, id: string): boolean => status?.id
 
 type Any = Situation<ManagedRow>;
 
-const notFound = ({ resource, row, id, what, isReachable, owner }: Any): Finding | null => {
+const notFound = (at: Any): Finding | null => {
+  const { resource, row, id, what, isReachable } = at;
   const { externalName, managementPolicy: policy } = resource.spec;
   if (row !== null) {
     if (isReachable) return null;
-    return externalName === undefined ? changed[owner](what) : refused("ExternalNotFound", `there is no ${what} ${id}`);
+    return externalName === undefined ? ownerChanged(at) : refused("ExternalNotFound", `there is no ${what} ${id}`);
   }
   if (policy === "CreateOnly" && hasMade(resource, id)) {
     return refused("ExternalNotFound", `the ${what} ${id} was made, and somebody removed it; it is made only once`);
@@ -115,20 +116,18 @@ const notFound = ({ resource, row, id, what, isReachable, owner }: Any): Finding
   return isMissing ? refused("ExternalNotFound", `there is no ${what} ${id}`) : null;
 };
 
-/** What a record was made for is another by now; the record stays where it is, and so does its history. */
-const changed: Record<Owner, (what: string) => Finding> = {
-  tenant: (what) =>
-    refused(
-      "TenantChanged",
-      `the namespace now belongs to another tenant; the ${what} stays with the one it was made for`,
-    ),
-  app: (what) =>
-    refused(
-      "AppChanged",
-      `the App of this name is now another; the ${what} stays with the app it was made for. ` +
-        `Delete this resource, with Retain to keep that ${what}, and make it anew`,
-    ),
-};
+/** The tenant, or app, is no longer the one that the record was made for: the record stays there with its history. */
+const ownerChanged = ({ owner, what }: Any): Finding =>
+  owner === "app"
+    ? refused(
+        "AppChanged",
+        `the App of this name is now another; the ${what} stays with the app it was made for. ` +
+          `Delete this resource, with Retain to keep that ${what}, and make it anew`,
+      )
+    : refused(
+        "TenantChanged",
+        `the namespace now belongs to another tenant; the ${what} stays with the one it was made for`,
+      );
 
 /** Who has a record keeps it; of several who may take it, the oldest does. */
 const managedByAnother = (at: Any): Finding | null => {
@@ -146,7 +145,9 @@ const managedByAnother = (at: Any): Finding | null => {
   return refused("ManagedByAnother", `the ${name}, which is older, stands for the ${what} ${id}`);
 };
 
-/** Another uid under the same name: the former object is gone, and the record is its successor's. */
+/**
+ * Whether the mark names this resource. With another uid it was a former object of its name, whose record it inherits.
+ */
 const isMine = ({ managed }: ManagedRow, { definition, resource: { metadata } }: Any): boolean =>
   managed !== null &&
   managed.kind === definition.kind &&
@@ -173,7 +174,7 @@ const createOnly = ({ what }: Pick<Any, "what">): Finding => ({
   message: `the ${what} was made from the resource and is the REST interface's to change`,
 });
 
-/** Seconds are all that a creationTimestamp has; the uid decides between two of the same second. */
+/** A creationTimestamp has whole seconds: of two in the same second the uid decides. */
 const byAge = ({ metadata: a }: Claimant, { metadata: b }: Claimant): number =>
   compare(a.creationTimestamp ?? "", b.creationTimestamp ?? "") || compare(a.uid, b.uid);
 

@@ -1,7 +1,7 @@
 import { BadSecret } from "#core/channels/kit/secret-text.ts";
-import { type Finding, refused } from "../engine/conditions.ts";
+import { type Finding, refused } from "./conditions.ts";
 
-/** The Secrets that a resource names, by name; null: there is none. */
+/** The values of the Secrets that a resource names, by the Secret's name; null for a Secret that is not there. */
 export type SecretValues = ReadonlyMap<string, Record<string, string> | null>;
 
 export type Fault = { reason: "SecretNotFound" | "SecretKeyMissing" | "SecretInvalid"; message: string };
@@ -29,7 +29,7 @@ export const reader =
     }
   };
 
-/** What is to be said of the faults; null when there are none. */
+/** The finding about all faults; null when there are none. */
 export const faultFinding = (faults: readonly Fault[]): Finding | null => {
   const [first] = faults;
   return first === undefined ? null : refused(first.reason, faults.map(({ message }) => message).join("; "));

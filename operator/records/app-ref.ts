@@ -1,30 +1,29 @@
 import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
-import type { AppRow, Apps } from "#core/storage/apps/apps.ts";
-import type { Tenants } from "#core/storage/tenants/tenants.ts";
-import { type Finding, refused, waiting } from "../engine/conditions.ts";
-import { keyFrom, type Resource } from "../kube/objects.ts";
-import type { Store } from "../kube/store.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { beside, link } from "../engine/links.ts";
+import { keyOf, type Resource } from "../kube/objects.ts";
+import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { idOf } from "../policies/management.ts";
-import type { Place } from "./record.ts";
+import type { Place } from "./looks.ts";
+import type { Platform } from "./platform.ts";
 
-export type AppRefDeps = {
-  apps: Pick<Apps, "find">;
-  tenants: Pick<Tenants, "find">;
-  appStore: Pick<Store<App>, "get">;
-};
+export type AppRefDeps = Pick<Platform, "owners" | "stores">;
 
 type App = Resource<AppSpec, { id?: string }>;
 
 /** `gone`: there is no such App at all. */
 export type AppRef = { kind: "found"; row: AppRow } | { kind: "gone" | "waiting"; finding: Finding };
 
+/** The link of kinds that name Apps: an App requeues the resources that have its key in their index `app`. */
+export const appLink = link(appResource, "app", (app) => [keyOf(app)]);
+
 /** The app that a resource names, in its own namespace. */
 export const appOf = async (deps: AppRefDeps, resource: Resource, name: string): Promise<AppRef> => {
-  const app = deps.appStore.get(keyFrom(resource.metadata.namespace, name));
+  const app = deps.stores.of(appResource).get(beside(resource, name));
   if (app === undefined || app.metadata.deletionTimestamp !== undefined) {
     return { kind: "gone", finding: refused("AppNotFound", `no App ${name} in this namespace`) };
   }
-  const row = await deps.apps.find(idOf(appResource, app));
+  const row = await deps.owners.apps.find(idOf(appResource, app));
   if (row !== null && (await standsFor(deps, app, row))) return { kind: "found", row };
   return notReady(name);
 };
@@ -34,31 +33,33 @@ const notReady = (name: string): AppRef => ({
   finding: waiting("AppNotReady", `App ${name} is not there yet; its conditions say why`),
 });
 
-/** The same for what is a tenant's: the namespace may have gone to another while the app was looked at. */
+/** The same for a tenant's resource: the namespace may have got another tenant while the app was read. */
 export const appOfTenant = async (deps: AppRefDeps, resource: Resource, name: string, tenantId: string) => {
   const ref = await appOf(deps, resource, name);
   return ref.kind === "found" && ref.row.tenant_id !== tenantId ? notReady(name) : ref;
 };
 
-/** Whether the namespace is the tenant's whose app it is, and the App has it or only looks at it: a name alone opens nothing. */
-const standsFor = async ({ tenants }: AppRefDeps, { metadata, spec }: App, row: AppRow): Promise<boolean> => {
+/**
+ * Whether the App manages or observes the app, and the namespace is its tenant's. That an App names an app is not
+ * enough.
+ */
+const standsFor = async ({ owners }: AppRefDeps, { metadata, spec }: App, row: AppRow): Promise<boolean> => {
   if (row.managed?.uid !== metadata.uid && spec.managementPolicy !== "Observe") return false;
-  const tenant = await tenants.find(row.tenant_id);
+  const tenant = await owners.tenants.find(row.tenant_id);
   return tenant?.namespaces.includes(metadata.namespace ?? "") ?? false;
 };
 
-/** Whether the app itself is gone that a record is part of; an App that was only let go of leaves it behind. */
+/** Whether the app that a record is part of is gone. After an App with deletionPolicy Retain was deleted it is not. */
 export const appIsGone =
-  ({ apps }: AppRefDeps) =>
+  ({ owners }: Pick<Platform, "owners">) =>
   async (row: { app_id: string }): Promise<boolean> =>
-    (await apps.find(row.app_id)) === null;
+    (await owners.apps.find(row.app_id)) === null;
 
 /** A resource that is of an app reaches the app's records only, and those beside it of the same app are its peers. */
-export const besideInApp = <R extends Resource<{ appRef: string }>>(
+export const inApp = <R extends Resource<{ appRef: string }>>(
   { metadata, spec }: R,
   app: AppRow,
 ): Place<R, { app_id: string }> => ({
-  owner: "app",
-  belongs: (row) => row.app_id === app._id,
+  isReachable: (row) => row.app_id === app._id,
   isPeer: (other) => other.metadata.namespace === metadata.namespace && other.spec.appRef === spec.appRef,
 });

@@ -1,69 +1,54 @@
-import type { Db } from "mongodb";
-import { apiKeyCollection, apiKeys } from "#core/storage/api-keys/api-keys.ts";
-import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { apps } from "#core/storage/apps/apps.ts";
 import { appRemoval } from "#core/storage/apps/removal.ts";
-import { liveActivityTypeCollection } from "#core/storage/live-activities/types.ts";
-import { type CollectionSpec, collectionOf } from "#core/storage/mongo/collection.ts";
-import type { Fence } from "#core/storage/settings/managed.ts";
-import { webhookCollection } from "#core/storage/webhooks/webhooks.ts";
+import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { removals } from "#core/storage/work/removals.ts";
-import type { Announce } from "./common.ts";
+import type { Kind } from "./kind.ts";
+import type { Base, Cascade } from "./platform.ts";
 
-export type CascadeDeps = {
-  db: Db;
-  fence: Pick<Fence, "check">;
-  announce: Announce;
-  doorbell: (endpointId: string) => Promise<void>;
-};
+type Owned = Pick<Kind, "collection" | "owner" | "goesWithOwner">;
 
 /**
- * Removes what cannot be without its owner, whoever made it; each may be repeated after a crash. Nothing of it bears an
- * epoch, so the term is asked for before every write.
+ * Removes the records of kinds that go with their owner. No epoch protects these deletions, so the fence is asked
+ * before every write.
  */
-export const cascade = ({ db, fence, announce, doorbell }: CascadeDeps) => {
-  const removeFrom = async ({ spec, owner, hint, appId }: Owned, { before, tell }: Around = {}): Promise<void> => {
-    const rows = collectionOf<{ _id: string }>(db, spec);
-    for (;;) {
-      const page = await rows
-        .find(owner, { projection: { _id: 1 }, hint })
-        .limit(pageSize)
-        .toArray();
-      const ids = page.map(({ _id }) => _id);
-      if (ids.length === 0) return;
-      await before?.(ids);
-      fence.check();
-      await rows.deleteMany({ ...owner, _id: { $in: ids } });
-      for (const id of ids) announce(spec.name, id, appId);
-      if (tell !== undefined) await Promise.all(ids.map(tell)); // of one page
-    }
+export const cascade = (platform: Base, kinds: readonly Owned[]): Cascade => {
+  const { db, fence, clock } = platform;
+  const removeOwned = async (owner: "tenant" | "app", id: string): Promise<void> => {
+    for (const kind of kinds) if (kind.owner === owner) await removeFrom(platform, kind, id);
   };
   return {
-    /** API keys of a tenant. */
-    removeKeys: (tenantId: string): Promise<void> =>
-      removeFrom(
-        { spec: apiKeyCollection, owner: { tenant_id: tenantId }, hint: "tenant" },
-        { before: async (ids) => revokedTokens(db).add(await apiKeys(db).findAll(ids), new Date()) },
-      ),
-    /**
-     * Webhooks and live activity types of an app; dispatchers drop what waits for the webhooks, and remove their history.
-     */
-    removeParts: async (appId: string): Promise<void> => {
-      const owner = { app_id: appId };
-      await removeFrom({ spec: webhookCollection, owner, hint: "app", appId }, { tell: doorbell });
-      await removeFrom({ spec: liveActivityTypeCollection, owner, hint: "name", appId });
+    ofTenant: (tenantId) => removeOwned("tenant", tenantId),
+    /** Dispatchers remove the app's people, messages and history: they work through the removal that is begun here. */
+    ofApp: async (appId) => {
+      await removeOwned("app", appId);
       const app = await apps(db).find(appId);
       if (app === null) return;
       fence.check();
-      await removals(db).begin(appRemoval(app, new Date()));
+      await removals(db).begin(appRemoval(app, clock.now()));
     },
   };
 };
 
-/** What belongs to an owner, and the index in which it is found. */
-type Owned = { spec: CollectionSpec; owner: object; hint: string; appId?: string };
-
-/** What is done with the ids of a page before it goes, and with each afterwards. */
-type Around = { before?: (ids: readonly string[]) => Promise<void>; tell?: (id: string) => Promise<void> };
-
 const pageSize = 500;
+
+/** Removes the records of one kind that an owner has, by pages. */
+const removeFrom = async (platform: Base, kind: Owned, ownerId: string): Promise<void> => {
+  const { collection, owner, goesWithOwner } = kind;
+  if (goesWithOwner === undefined) return;
+  const { index, before, after = async () => {} } = goesWithOwner;
+  const rows = collectionOf<{ _id: string }>(platform.db, collection);
+  const isOwned = { [`${owner}_id`]: ownerId };
+  const found = () =>
+    rows
+      .find(isOwned, { projection: { _id: 1 }, hint: index })
+      .limit(pageSize)
+      .toArray();
+  for (let page = await found(); page.length > 0; page = await found()) {
+    const ids = page.map(({ _id }) => _id);
+    await before?.(platform, ids);
+    platform.fence.check();
+    await rows.deleteMany({ ...isOwned, _id: { $in: ids } });
+    for (const id of ids) platform.announce(collection.name, id, owner === "app" ? ownerId : undefined);
+    await Promise.all(ids.map((id) => after(platform, id))); // of one page
+  }
+};

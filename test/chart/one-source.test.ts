@@ -8,9 +8,9 @@ import { DispatcherConfig } from "#config/dispatcher.ts";
 import { OperatorConfig } from "#config/operator.ts";
 import { eventStream, planStream, webhookStream } from "#core/queue/jetstream/topology.ts";
 import { loadConfig } from "#core/runtime/process/config.ts";
-import { allResources } from "#core/schema/kubernetes/all.ts";
 import { rootDir } from "../../dev/paths.ts";
 import { nodeFlags } from "../../dev/programs.ts";
+import { allResources } from "../../operator/kinds/all.ts";
 import { chartDir, objectsIn, type Rendered, render, valuesFiles } from "./support/helm.ts";
 
 const read = (...path: string[]): string => readFileSync(join(...path), "utf8");

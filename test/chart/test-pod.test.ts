@@ -39,7 +39,7 @@ describe("the pod of helm test", function () {
   const asPrograms: RequestListener = ({ url }, response) => {
     response.writeHead(url?.endsWith("/v1/notifications") ? 401 : 200).end("{}");
   };
-  /** Runs what the pod runs, with `seconds` of patience, against the server of this test instead of the Services. */
+  /** Runs what the pod runs, with a limit of `seconds`, against the server of this test instead of the Services. */
   const run = (seconds = 20): Promise<Outcome> => {
     const here = script
       .replaceAll(/http:\/\/(herald[-a-z]*):\d+/g, `http://127.0.0.1:${port}/$1`)

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { allResources } from "../../operator/kinds/all.ts";
 import { eventually } from "./support/cluster.ts";
 import { inventory } from "./support/inventory.ts";
 import { releaseName } from "./support/release.ts";
@@ -7,12 +8,7 @@ import { type System, samplesNamespace, system } from "./support/system.ts";
 /** What the chart says it keeps: the kinds with their objects, which are the users', and the key ring. */
 const kept = [
   "<none>/APIService/v1alpha1.herald.dev", // the API server makes it for the kinds
-  "<none>/CustomResourceDefinition/apikeys.herald.dev",
-  "<none>/CustomResourceDefinition/apps.herald.dev",
-  "<none>/CustomResourceDefinition/liveactivitytypes.herald.dev",
-  "<none>/CustomResourceDefinition/plans.herald.dev",
-  "<none>/CustomResourceDefinition/tenants.herald.dev",
-  "<none>/CustomResourceDefinition/webhooks.herald.dev",
+  ...allResources.map(({ plural }) => `<none>/CustomResourceDefinition/${plural}.herald.dev`).toSorted(),
   "herald/Secret/herald-key-ring",
 ];
 

@@ -1,17 +1,28 @@
+import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
-import type { UseCases } from "../../platform.ts";
 import type { Request } from "../route.ts";
 import type { Context, Middleware } from "../state.ts";
-import { answerOnce, isAnswered } from "./once.ts";
+import { answerOnce, isAnswered, type OnceDeps } from "./once.ts";
+
+export type OperationDeps = OnceDeps & { clock: Clock };
 
 /** 6: finds what the path or body names; 404 when it is not there, or not the caller's. */
 export const locate =
-  (use: UseCases): Middleware =>
+  (deps: OperationDeps): Middleware =>
   async (ctx, next) => {
     const { route, params, body, caller, signal } = ctx.state;
     if (route.locate !== undefined && caller !== undefined) {
-      ctx.state.resource = await route.locate({ params, query: ctx.query, body, caller, signal }, use);
+      const findApp = (id: string) => deps.findApp(caller, id);
+      ctx.state.resource = await route.locate({
+        use: route.use,
+        params,
+        query: ctx.query,
+        body,
+        caller,
+        findApp,
+        signal,
+      });
     }
     return next();
   };
@@ -30,43 +41,43 @@ export const scope: Middleware = (ctx, next) => {
 
 /** 8: what the caller's plan includes. */
 export const plan =
-  (use: UseCases): Middleware =>
+  (deps: OperationDeps): Middleware =>
   async (ctx, next) => {
     const { route, caller, resource } = ctx.state;
     if (route.inPlan === undefined || caller === undefined) return next();
-    await route.inPlan(caller, resource, use).catch(async (refusal: unknown) => {
-      if (!(await isAnswered(ctx, use))) throw refusal;
+    await route.inPlan({ use: route.use, caller, resource }).catch(async (refusal: unknown) => {
+      if (!(await isAnswered(ctx, deps))) throw refusal;
     });
     return next();
   };
 
 /** 9 to 12: parses, then runs the operation, a repeated one once; it checks its own state and quota. */
 export const operation =
-  (use: UseCases): Middleware =>
+  (deps: OperationDeps): Middleware =>
   async (ctx) => {
     const { route, bodyFault } = ctx.state;
     if (bodyFault !== undefined) throw bodyFault;
-    const answer = await answerOnce(ctx, use, requestOf(ctx, use));
+    const answer = await answerOnce(ctx, deps, requestOf(ctx, deps));
     if (ctx.state.signal.aborted) return; // answered already
     for (const [name, value] of Object.entries(answer.headers ?? {})) ctx.set(name, value);
     ctx.status = answer.status ?? route.status[0];
     ctx.body = answer.body;
   };
 
-const requestOf = (ctx: Context, use: UseCases): Request<unknown, unknown, unknown> => {
+const requestOf = (ctx: Context, { clock }: OperationDeps): Request<unknown, unknown, unknown, unknown> => {
   const { route, params, body, resource, caller, signal, traceparent } = ctx.state;
   return {
+    use: route.use,
     params,
     query: route.parseQuery(ctx.query),
     body: route.parseBody(body),
     resource,
-    caller: caller as Request<unknown, unknown, unknown>["caller"], // sound: public routes do not look at it
+    caller: caller as Request<unknown, unknown, unknown, unknown>["caller"], // sound: public routes do not look at it
     header: (name) => ctx.headers[name.toLowerCase()]?.toString(), // "" is given, and the operation's to refuse
     ip: ctx.ip,
     signal,
     traceparent,
-    newId: (kind) => newId(kind, use.clock.now()),
+    newId: (kind) => newId(kind, clock.now()),
     once: null,
-    use,
   };
 };

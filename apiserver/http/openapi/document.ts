@@ -1,16 +1,16 @@
-import type { TSchema } from "typebox";
 import { type ErrorCode, errorStatuses } from "#core/errors.ts";
+import { ErrorReply } from "#core/schema/json/error.ts";
+import { nameOf } from "#core/schema/json/named.ts";
+import type { Docs, Feature, Json } from "../feature.ts";
 import { serviceVersion } from "../middleware/request-id.ts";
-import { mayHaveBody, type Route } from "../route.ts";
-import { examples } from "./examples.ts";
-import { narrowed } from "./narrowed.ts";
+import { mayHaveBody, type Operation } from "../route.ts";
+import { commonExamples } from "./examples.ts";
 import { parametersOf } from "./parameters.ts";
-import { named } from "./schemas.ts";
 
-type Json = Record<string, unknown>;
+type Documented = Pick<Feature<never>, "operations" | "docs">;
 
-/** The OpenAPI 3.1 document of a table of routes: the schemas are the ones that validate, and what is checked besides. */
-export const openapi = (routes: readonly Route[]): { openapi: string } & Json => ({
+/** The OpenAPI 3.1 document of features: the schemas are the ones that validate, and what is checked besides. */
+export const openapi = (features: readonly Documented[]): { openapi: string } & Json => ({
   openapi: "3.1.0",
   info: {
     title: "Herald",
@@ -19,10 +19,10 @@ export const openapi = (routes: readonly Route[]): { openapi: string } & Json =>
     license: { name: "Apache-2.0", identifier: "Apache-2.0" },
   },
   security: [{ apiKey: [] }],
-  paths: pathsOf(routes),
+  paths: pathsOf(features),
   components: {
     securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "an API key; Key and Basic work too" } },
-    schemas: narrowed(Object.fromEntries(named.map(([name, schema]) => [name, shown(name, schema)]))),
+    schemas: schemasOf(features),
     headers: Object.fromEntries(
       Object.entries(replyHeaders).map(([name, [type, description]]) => [name, { schema: { type }, description }]),
     ),
@@ -30,14 +30,12 @@ export const openapi = (routes: readonly Route[]): { openapi: string } & Json =>
   },
 });
 
-const names = new Map<TSchema, string>(named.map(([name, schema]) => [schema, name]));
-
 const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
 /** A schema with every named one below it as a reference. */
 const linked = (schema: unknown): unknown => {
   if (typeof schema !== "object" || schema === null) return schema;
-  const name = names.get(schema);
+  const name = nameOf(schema);
   return name === undefined ? inside(schema) : refTo(name);
 };
 
@@ -46,33 +44,56 @@ const inside = (schema: object): unknown =>
     ? schema.map(linked)
     : Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, linked(value)]));
 
-const shown = (name: string, schema: TSchema): Json => ({
-  ...(inside(schema) as Json), // sound: a schema is an object
-  examples: examples[name],
-});
+/** Every named schema that an operation leads to, by its name. */
+const schemasOf = (features: readonly Documented[]): Json => {
+  const found = new Map<string, object>();
+  const collect = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    const name = nameOf(node);
+    if (name !== undefined && found.has(name)) return;
+    if (name !== undefined) found.set(name, node);
+    Object.values(node).forEach(collect);
+  };
+  collect(ErrorReply);
+  for (const { body, query, reply } of features.flatMap(({ operations }) => operations)) collect([body, query, reply]);
+  const sorted = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+  const examples = new Map<string, unknown>(
+    [commonExamples, ...features.map(({ docs }) => docs.examples)].flatMap(entries),
+  );
+  const narrowed = new Map(features.flatMap(({ docs }) => Object.entries(docs.narrowed ?? {})));
+  const shown = (name: string, schema: object): Json => {
+    const whole = { ...(inside(schema) as Json), examples: examples.get(name) }; // sound: a schema is an object
+    return narrowed.get(name)?.(whole) ?? whole;
+  };
+  return Object.fromEntries(sorted.map(([name, schema]) => [name, shown(name, schema)]));
+};
+
+const entries = (map: object = {}): [string, unknown][] => Object.entries(map);
 
 const json = (schema: unknown): Json => ({ "application/json": { schema } });
 
-const pathsOf = (routes: readonly Route[]): Json => {
+const pathsOf = (features: readonly Documented[]): Json => {
   const paths: Record<string, Json> = {};
-  for (const route of routes) {
-    const path = (paths[route.path] ??= {});
-    path[route.method.toLowerCase()] = operationOf(route);
+  for (const { operations, docs } of features) {
+    for (const operation of operations) {
+      const path = (paths[operation.path] ??= {});
+      path[operation.method.toLowerCase()] = operationOf(operation, docs);
+    }
   }
   return paths;
 };
 
-const operationOf = (route: Route): Json => ({
-  operationId: route.id,
-  summary: route.summary,
-  tags: [route.tag],
-  ...(route.scopes === "public" ? { security: [] } : { description: `Scope: ${scopesOf(route)}.` }),
-  parameters: parametersOf(route, linked),
-  ...(route.body !== undefined && { requestBody: { required: true, content: json(linked(route.body)) } }),
-  responses: responsesOf(route),
+const operationOf = (operation: Operation, docs: Docs): Json => ({
+  operationId: operation.id,
+  summary: operation.summary,
+  tags: [operation.tag],
+  ...(operation.scopes === "public" ? { security: [] } : { description: `Scope: ${scopesOf(operation)}.` }),
+  parameters: parametersOf(operation, docs, linked),
+  ...(operation.body !== undefined && { requestBody: { required: true, content: json(linked(operation.body)) } }),
+  responses: responsesOf(operation),
 });
 
-const scopesOf = ({ scopes }: Route): string => {
+const scopesOf = ({ scopes }: Operation): string => {
   const either = scopes === "public" ? [] : scopes.filter((scope) => scope !== "admin");
   return [...either, "admin"].map((scope) => `\`${scope}\``).join(" or ");
 };
@@ -88,23 +109,34 @@ const ofAll: readonly ErrorCode[] = [
   "HS_INTERNAL_ERROR",
   "HS_TIMEOUT",
 ];
-const withKey: readonly ErrorCode[] = ["HS_UNAUTHENTICATED", "HS_FORBIDDEN", "HS_NOT_FOUND", "HS_UNAVAILABLE"];
+const withKey: readonly ErrorCode[] = [
+  "HS_UNAUTHENTICATED",
+  "HS_FORBIDDEN",
+  "HS_ORGANIZATION_SUSPENDED",
+  "HS_NOT_FOUND",
+  "HS_UNAVAILABLE",
+];
 const withBody: readonly ErrorCode[] = ["HS_PAYLOAD_TOO_LARGE", "HS_UNSUPPORTED_MEDIA_TYPE"];
 
-const responsesOf = (route: Route): Json => {
-  const answers = route.status.map((status) => [
+const responsesOf = (operation: Operation): Json => {
+  const answers = operation.status.map((status) => [
     status,
-    { description: route.summary, headers: headerRefs, content: json(linked(route.reply)) },
+    { description: operation.summary, headers: headerRefs, content: json(linked(operation.reply)) },
   ]);
-  const codes = [
-    ...ofAll,
-    ...(route.scopes === "public" ? [] : withKey),
-    ...(mayHaveBody(route) ? withBody : []),
-    ...(route.errors ?? []),
-  ];
-  const errors = codes.map((code) => [errorStatuses[code], { $ref: "#/components/responses/Error" }]);
+  const errors = [...Map.groupBy(codesOf(operation), (code) => errorStatuses[code])].map(([status, codes]) => [
+    status,
+    { $ref: "#/components/responses/Error", description: codes.map((code) => `\`${code}\``).join(", ") },
+  ]);
   return Object.fromEntries([...errors, ...answers]) as Json; // sound: pairs of status and response
 };
+
+const codesOf = (operation: Operation): Set<ErrorCode> =>
+  new Set([
+    ...ofAll,
+    ...(operation.scopes === "public" ? [] : withKey),
+    ...(mayHaveBody(operation) ? withBody : []),
+    ...(operation.errors ?? []),
+  ]);
 
 /** Headers of every reply. */
 const replyHeaders: Record<string, readonly [type: string, description: string]> = {

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Closed, MapOf } from "../json/common.ts";
+import { named } from "../json/named.ts";
 import { eventKinds } from "./envelope.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Decimal, Optional, String: Text, Unknown } = Type;
@@ -101,3 +102,5 @@ export const EventTypeList = Type.Object({
   ),
 });
 export type EventTypeList = Static<typeof EventTypeList>;
+
+named({ CustomEvent, PublishEvents, EventsAccepted, EventTypeList });

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { errorStatuses } from "../../errors.ts";
+import { named } from "./named.ts";
 
 /** Every error's reply. Source: spec part 7. */
 export const ErrorReply = Type.Object({
@@ -12,3 +13,5 @@ export const ErrorReply = Type.Object({
 });
 
 export const OkReply = Type.Object({ ok: Type.Literal(true) });
+
+named({ Error: ErrorReply, Ok: OkReply });

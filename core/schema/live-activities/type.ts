@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
 
 const {
   Array: List,
@@ -117,3 +118,5 @@ export const LiveActivityType = Type.Object({
 export type LiveActivityType = Static<typeof LiveActivityType>;
 
 export const LiveActivityTypeList = Type.Object({ data: List(LiveActivityType) });
+
+named({ LiveActivityProperty, CreateLiveActivityType, UpdateLiveActivityType, LiveActivityType, LiveActivityTypeList });

@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { ChannelName, DateTime, Nullable } from "../json/common.ts";
-import { PageOf, pageQuery } from "../json/page.ts";
+import { named } from "../json/named.ts";
+import { PageOf, pagingOf } from "../json/page.ts";
 import { deliveryErrorCodes } from "../vocabulary/delivery-error-codes.ts";
 
 const { Enum, Integer, Optional, String: Text } = Type;
@@ -70,10 +71,12 @@ export const DeliveryPage = PageOf(Delivery);
 
 const Id = Text({ minLength: 1, maxLength: 64 });
 
+export const deliveryPaging = pagingOf({ sort: "created_at" });
+
 /** Query of `GET /v1/notifications/{messageId}/deliveries`. `from` and `to` bound `created_at`. */
 export const DeliveryListQuery = Type.Object({
   app_id: Optional(Id),
-  ...pageQuery,
+  ...deliveryPaging.pageQuery,
   status: Optional(Enum([...deliveryStatuses])),
   channel: Optional(ChannelName),
   variant_id: Optional(Id),
@@ -85,6 +88,8 @@ export const DeliveryListQuery = Type.Object({
   uncertain: Optional(Type.Boolean({ description: "whether the provider's answer was lost" })),
   from: Optional(DateTime),
   to: Optional(DateTime),
-  sort: Optional(Enum(["created_at", "-created_at"], { description: "default created_at" })),
+  ...deliveryPaging.sortQuery,
 });
 export type DeliveryListQuery = Static<typeof DeliveryListQuery>;
+
+named({ Delivery, DeliveryPage });

@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { DateTime, Nullable } from "../json/common.ts";
-import { PageOf, pageQuery } from "../json/page.ts";
+import { named } from "../json/named.ts";
+import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
 
 const { Array: List, Enum, Integer, Optional, String: Text } = Type;
@@ -73,10 +74,12 @@ export const CreateNotificationResult = Type.Object({
 });
 export type CreateNotificationResult = Static<typeof CreateNotificationResult>;
 
+export const messagePaging = pagingOf({ sort: "-created_at" });
+
 /** Query of `GET /v1/notifications`. Source: spec 4.2, decisions 7.0. */
 export const MessageListQuery = Type.Object({
   app_id: Optional(Text({ minLength: 1, maxLength: 64, description: "required unless the key is bound to one app" })),
-  ...pageQuery,
+  ...messagePaging.pageQuery,
   source: Optional(Enum([...messageSources])),
   kind: Optional(Enum([...messageSources], { description: "the same as `source`" })),
   status: Optional(Enum([...messageStatuses])),
@@ -87,8 +90,10 @@ export const MessageListQuery = Type.Object({
   template_id: Optional(Text({ minLength: 1, maxLength: 64 })),
   from: Optional(DateTime),
   to: Optional(DateTime),
-  sort: Optional(Enum(["created_at", "-created_at"], { description: "default -created_at" })),
+  ...messagePaging.sortQuery,
 });
 export type MessageListQuery = Static<typeof MessageListQuery>;
 
 export const MessageQuery = Type.Object({ app_id: Optional(Text({ minLength: 1, maxLength: 64 })) });
+
+named({ Message, MessagePage, CreateNotificationResult });

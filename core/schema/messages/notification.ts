@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { ChannelName, Closed, conditional, LanguageMap, MapOf, Url } from "../json/common.ts";
+import { named } from "../json/named.ts";
 import { patterns } from "../json/patterns.ts";
 import { RcsContent, WhatsappContent } from "./chat.ts";
 
@@ -203,3 +204,5 @@ export const CreateNotification = Closed(
   needs,
 );
 export type CreateNotification = Static<typeof CreateNotification>;
+
+named({ CreateNotification });

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { ChannelName, Closed, conditional, DateTime, MapOf, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
 import { patterns } from "../json/patterns.ts";
 
 const { Boolean: Flag, Enum, Optional, Partial, String: Text } = Type;
@@ -75,3 +76,5 @@ export const Subscription = Type.Object({
   updated_at: DateTime,
 });
 export type Subscription = Static<typeof Subscription>;
+
+named({ CreateSubscription, UpdateSubscription, Subscription });

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
+import { named } from "../json/named.ts";
 import { CreateSubscription, Language, Subscription } from "./subscription.ts";
 
 const { Array: List, Optional, Partial, String: Text, Union, Unknown } = Type;
@@ -73,3 +74,5 @@ export const User = Type.Object({
   updated_at: DateTime,
 });
 export type User = Static<typeof User>;
+
+named({ UpsertUser, UpdateUser, User });

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { named } from "../json/named.ts";
 
 const Text = Type.String;
 
@@ -7,3 +8,5 @@ export const ServiceReply = Type.Object({ name: Text(), version: Text(), documen
 
 /** What `GET /healthz` says. */
 export const HealthReply = Type.Object({ status: Text() });
+
+named({ Service: ServiceReply, Health: HealthReply });

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Closed } from "../json/common.ts";
+import { named } from "../json/named.ts";
 
 const { Array: List, Enum, Optional, String: Text, Unknown } = Type;
 
@@ -40,3 +41,5 @@ export const WebhookFilters = Closed({
   conditions: List(FilterCondition, { minItems: 1, maxItems: 20 }),
 });
 export type WebhookFilters = Static<typeof WebhookFilters>;
+
+named({ WebhookFilters });

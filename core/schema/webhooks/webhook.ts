@@ -2,7 +2,8 @@ import { type Static, Type } from "typebox";
 import { customEventLimits, eventNamePattern } from "../events/custom.ts";
 import { eventKinds, webhookEventKinds } from "../events/envelope.ts";
 import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
-import { PageOf, pageQuery } from "../json/page.ts";
+import { named } from "../json/named.ts";
+import { PageOf, pagingOf } from "../json/page.ts";
 import { patterns } from "../json/patterns.ts";
 import { webhookErrorClasses } from "../vocabulary/webhook-errors.ts";
 import { WebhookFilters } from "./filters.ts";
@@ -151,6 +152,7 @@ export const WebhookWithSecret = Type.Object({ ...webhookMembers, secret: Text()
 export type WebhookWithSecret = Static<typeof WebhookWithSecret>;
 
 export const WebhookList = Type.Object({ data: List(Webhook) });
+named({ CreateWebhook, UpdateWebhook, Recovery, Webhook, WebhookWithSecret, WebhookList });
 
 export const webhookDeliveryStatuses = ["pending", "success", "failed", "dead"] as const;
 
@@ -196,10 +198,13 @@ export const WebhookAttempt = Type.Object({
 });
 export type WebhookAttempt = Static<typeof WebhookAttempt>;
 export const WebhookAttemptList = Type.Object({ data: List(WebhookAttempt) });
+named({ WebhookDelivery, WebhookDeliveryPage, WebhookDeliveryDetail, WebhookAttempt, WebhookAttemptList });
+
+export const webhookDeliveryPaging = pagingOf({ sort: "-created_at" });
 
 /** Query of `GET …/webhooks/{webhookId}/deliveries`. */
 export const WebhookDeliveryQuery = Type.Object({
-  ...pageQuery,
+  ...webhookDeliveryPaging.pageQuery,
   status: Optional(Enum([...webhookDeliveryStatuses])),
   event_type: Optional(Text({ maxLength: 64 })),
 });
@@ -257,3 +262,4 @@ export const WebhookHealthReport = Type.Object({
   last_day: HealthWindow,
 });
 export type WebhookHealthReport = Static<typeof WebhookHealthReport>;
+named({ RecoverWebhook, ReplayWebhook, PreviewWebhook, WebhookPreviewResult, WebhookHealthReport });

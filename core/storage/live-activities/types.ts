@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { findIds } from "../mongo/pages.ts";
-import type { Managed, ManagedRows } from "../settings/managed.ts";
+import type { Managed } from "../settings/managed.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 
 export type ObjectSchema = { type: "object"; properties: Record<string, Record<string, unknown>>; required?: string[] };
@@ -32,8 +32,6 @@ export const liveActivityTypeCollection: CollectionSpec = {
   erasure: { kept: "names nobody" },
   retention: { kept: "until it is deleted" },
 };
-
-export type LiveActivityTypes = ManagedRows<LiveActivityTypeRow> & ReturnType<typeof liveActivityTypes>;
 
 export const liveActivityTypes = (db: Db) => {
   const rows = collectionOf<LiveActivityTypeRow>(db, liveActivityTypeCollection);

@@ -1,3 +1,4 @@
+import type { Document } from "mongodb";
 import { beforeIdsOf } from "../../domain/ids.ts";
 import { type IdKind, idPrefixes } from "../../schema/vocabulary/id-prefixes.ts";
 
@@ -26,4 +27,23 @@ export const pageRange = (
     ...(after === null || !isDescending ? [] : [after]),
   ];
   return { $gt: above.reduce((a, b) => (a > b ? a : b)), $lt: below.reduce((a, b) => (a < b ? a : b)) };
+};
+
+/** Where a list that is sorted by a member, then by id, goes on. The member is never null. */
+export type SortPosition = { value: string | number | Date; id: string };
+
+/**
+ * What finds a page of such a list, and its order: the index has both. The bound on the member alone stands beside the
+ * exact one because it is what an index is searched by.
+ */
+export const sortedPage = (
+  member: string,
+  { after, isDescending }: { after: SortPosition | null; isDescending: boolean },
+): { filter: Document; sort: Record<string, 1 | -1> } => {
+  const [beyond, direction] = isDescending ? (["$lt", -1] as const) : (["$gt", 1] as const);
+  const sort = { [member]: direction, _id: direction };
+  if (after === null) return { filter: {}, sort };
+  const { value, id } = after;
+  const behind = [{ [member]: { [beyond]: value } }, { [member]: value, _id: { [beyond]: id } }];
+  return { filter: { [member]: { [`${beyond}e`]: value }, $or: behind }, sort };
 };

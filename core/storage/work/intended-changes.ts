@@ -5,7 +5,7 @@ export type Changeable = { change_ids?: string[] };
 
 /** A change whose events are stored before it is made. */
 export type IntendedChange = {
-  collection: "webhooks" | "live_activity_types";
+  collection: string;
   document_id: string;
   kind: "made" | "changed" | "removed";
 };

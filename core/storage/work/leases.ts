@@ -54,12 +54,15 @@ export const extendLease = async <Row extends Leasable>(
   leaseMs: number,
 ): Promise<boolean> => {
   const until = new Date(now.getTime() + leaseMs);
-  const { matchedCount } = await rows.updateOne(
-    { _id, fence, lease: { $ne: null } } as Filter<Row>, // sound: as above
-    { $set: { "lease.until": until, due_at: until } } as unknown as UpdateFilter<Row>,
+  const { matchedCount } = await leasable(rows).updateOne(
+    { _id, fence, lease: { $ne: null } },
+    { $set: { "lease.until": until, due_at: until } },
   );
   return matchedCount === 1;
 };
+
+/** The driver's types cannot see that Row has the members of Leasable. */
+const leasable = <Row extends Leasable>(rows: Collection<Row>) => rows as unknown as Collection<Leasable>;
 
 export type Settle<Row extends Leasable> = {
   /** When the document is to be looked at again; null when nothing is left to do. */
@@ -80,8 +83,7 @@ export const settle = async <Row extends Leasable>(
     ...(unset && { $unset: unset }),
     ...(push && { $push: push }),
   };
-  const filter = { _id, fence } as Filter<Row>; // sound: as above
-  const { matchedCount } = await rows.updateOne(filter, update as unknown as UpdateFilter<Row>);
+  const { matchedCount } = await leasable(rows).updateOne({ _id, fence }, update as UpdateFilter<Leasable>); // sound: Row is one
   return matchedCount === 1;
 };
 

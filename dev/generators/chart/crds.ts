@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
-import { allResources } from "#core/schema/kubernetes/all.ts";
 import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
+import { allResources } from "../../../operator/kinds/all.ts";
 import type { GeneratedFile } from "../generated-file.ts";
 
 /** The CustomResourceDefinitions as templates of the chart, so that an upgrade of the release upgrades them. */
@@ -25,7 +25,7 @@ const template = (
   name: string,
   type: object,
   spec: string,
-): string => `{{- /* Generated from core/schema/resources by \`make generate\`. */}}
+): string => `{{- /* Generated from the definitions of kinds in core/schema by \`make generate\`. */}}
 {{- if .Values.crds.enabled }}
 ${stringify(type)}metadata:
   name: ${name}

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parse } from "yaml";
-import { allResources } from "#core/schema/kubernetes/all.ts";
 import { findTool } from "../../../dev/find-tool.ts";
 import { rootDir } from "../../../dev/paths.ts";
+import { allResources } from "../../../operator/kinds/all.ts";
 import {
   type Installation,
   installation,

@@ -26,8 +26,8 @@ describe("the chart's alerts", function () {
 
   /** Judges what an alert does over two histories, by promtool's own engine. */
   const judge = (alert: string, { at, fires, rests }: AlertCase, ruleFile: string = ruleFileOf(alert)): Promise<void> =>
-    tell(ruleFile, [story(alert, fires, { at, count: 1 }), story(alert, rests, { at, count: 0 })]);
-  const tell = async (ruleFile: string, tests: object[]): Promise<void> => {
+    play(ruleFile, [story(alert, fires, { at, count: 1 }), story(alert, rests, { at, count: 0 })]);
+  const play = async (ruleFile: string, tests: object[]): Promise<void> => {
     const file = join(dir, "tests.yaml");
     await writeFile(file, stringify({ rule_files: [ruleFile], evaluation_interval: "1m", tests }));
     await run("test", "rules", file).catch(({ stdout, stderr }: { stdout: string; stderr: string }) =>
@@ -54,14 +54,14 @@ describe("the chart's alerts", function () {
     const ruleFile = join(dir, "rendered.yaml");
     await writeFile(ruleFile, stringify(rule.spec));
     await judge(programDown, { ...down, fires: { ...down.fires, ...elsewhere } }, ruleFile);
-    await tell(ruleFile, [
+    await play(ruleFile, [
       story(programDown, elsewhere, { at: "10m", count: 3 }), // none of its own was ever there
       story(programDown, gone, { at: "20m", count: 3 }),
     ]);
   });
 
   it("HeraldProgramDown misses what one of several installations lacks, as plain rules too", () =>
-    tell(ruleFileOf(programDown), [
+    play(ruleFileOf(programDown), [
       story(programDown, { ...down.fires, ...elsewhere }, { at: "10m", count: 1 }),
       story(programDown, { ...down.rests, ...elsewhere }, { at: "10m", count: 0 }),
       story(programDown, { ...gone, ...elsewhere }, { at: "20m", count: 3 }), // each program of the one that is gone

@@ -126,7 +126,7 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
       critical = await prometheus.query('ALERTS{severity="critical"}'); // pending too: a store that once took over 1 s
       return critical.length === 0;
     };
-    await until(isCalm, 30_000).catch(() => {}); // what does not pass is told below
+    await until(isCalm, 30_000).catch(() => {}); // what does not pass is reported below
     expect(critical).to.deep.equal([]);
   });
 });

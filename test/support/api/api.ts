@@ -11,7 +11,7 @@ import { checkReply } from "./openapi-check.ts";
 
 export type Reply = { status: number; headers: Headers; body: ReplyBody; text: string };
 
-/** What tests read of replies. Each reply has been held against the document, so a member that is read is there. */
+/** What tests read of replies. Each reply has been checked by the document, so a member that is read is there. */
 export type ReplyBody = {
   id: string;
   status: string;
@@ -31,7 +31,7 @@ export type Api = {
   url: string;
   healthUrl: string;
   process: ServerProcess;
-  /** Makes a request; the reply has been held against the OpenAPI document. */
+  /** Makes a request; the reply has been checked by the OpenAPI document. */
   call: (method: string, path: string, call?: Call) => Promise<Reply>;
 };
 

@@ -75,7 +75,7 @@ const mailOf = (member: string): Bound => ({
   bad: fc.oneof(fc.constantFrom("", "a", "a@", "@b.c", "a b@c.de", mail(400)), noText).map(at(member)),
 });
 
-/** A list of `least` to `most` items; `bad` are items that it must not hold. */
+/** A list of `least` to `most` items; `bad` are items that must not be in it. */
 const listOf = (
   member: string,
   [least, most]: [number, number],

@@ -3,18 +3,25 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { appRemoval } from "#core/storage/apps/removal.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { removals } from "#core/storage/work/removals.ts";
+import { operations } from "../../../apiserver/features.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { aToken, post, type Sending, seedDevices, send } from "../system/sending.ts";
 import type { SystemProgram } from "../system/system.ts";
 import { until } from "../until.ts";
+import { templateOf } from "./openapi-check.ts";
 
 type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
 
-/** Makes an installation do everything that it can do, each once. */
+const byOthers = ["createNotification"]; // by send()
+const byIdAlone = ["cancelNotification"]; // it asks nothing that others do not ask
+
+/** Makes an installation do everything that it can do, each once. @throws Error for operations that it does not know */
 export const exercise = async (sending: Sending, api: SystemProgram): Promise<void> => {
   const { system } = sending;
+  const asked = new Set<string>();
   const ask: Ask = async (method, path, body, key) => {
+    asked.add(`${method} ${templateOf(new URL(api.url + path).pathname)}`);
     const reply = await fetch(api.url + path, {
       method,
       headers: {
@@ -36,6 +43,11 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
   await removeApp(system);
+  const missed = operations.filter(
+    ({ method, path, scopes }) => scopes !== "public" && !asked.has(`${method} ${path}`),
+  );
+  const unknown = missed.map(({ id }) => id).filter((id) => ![...byOthers, ...byIdAlone].includes(id));
+  if (unknown.length > 0) throw new Error(`nothing asks for ${unknown.join(", ")}`);
 };
 
 const useUsers = async (ask: Ask, app: string): Promise<void> => {
@@ -151,6 +163,7 @@ const useWebhooks = async (ask: Ask, webhooks: string, db: Db): Promise<void> =>
   await ask("GET", webhooks);
   await ask("PATCH", of, { description: "nobody is here" });
   await ask("POST", `${of}/rotate-secret`);
+  await ask("POST", `${webhooks}/preview`, { event_type: "delivery.sent" });
   await ask("POST", `${of}/test`);
   await ask("GET", `${of}/health`);
   for (const filter of ["", "status=failed", "event_type=delivery.sent", "status=dead&event_type=webhook.test"])

@@ -1,13 +1,12 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
-import { routes } from "../../../apiserver/features.ts";
-import { openapi } from "../../../apiserver/http/openapi/document.ts";
+import { document as served } from "../../../apiserver/features.ts";
 
 type Json = Record<string, unknown>;
 
 const asTheyAre = new Set(["if", "then", "else", "allOf", "examples", "example"]);
 
-const document = closed(openapi(routes)) as Json & { paths: Record<string, Record<string, Json>> };
+const document = closed(served) as Json & { paths: Record<string, Record<string, Json>> };
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: fullFormats });
 ajv.addSchema({ $id: "openapi", ...document });
 const compiled = new Map<string, ValidateFunction>();
@@ -26,10 +25,14 @@ export const checkReply = (method: string, path: string, status: number, body: u
 
 const errorPointer = "/components/schemas/Error";
 
-const schemaPointer = (method: string, path: string, status: number): string => {
-  const [template] = Object.keys(document.paths)
+/** The path of the interface that an address means; undefined when it means none. */
+export const templateOf = (path: string): string | undefined =>
+  Object.keys(document.paths)
     .filter((one) => patternOf(one).test(path))
-    .sort((a, b) => a.split("{").length - b.split("{").length); // a literal name comes before a parameter
+    .sort((a, b) => a.split("{").length - b.split("{").length)[0]; // a literal name comes before a parameter
+
+const schemaPointer = (method: string, path: string, status: number): string => {
+  const template = templateOf(path);
   const operation = template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()];
   if (template === undefined || operation === undefined) return errorPointer; // 404, 405, and the like
   const responses = operation["responses"] as Record<string, Json>;
@@ -43,7 +46,7 @@ const schemaPointer = (method: string, path: string, status: number): string => 
 const patternOf = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
 
 /**
- * The same with every object refusing members it does not name: stricter than what clients are told. Conditions look at
+ * The same with every object refusing members it does not name: stricter than what clients read. Conditions look at
  * some members only, and examples are no schemas.
  */
 export function closed(node: unknown): unknown {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Reply } from "./api.ts";
 
-/** Holds a reply to the headers that every reply has. */
+/** Checks a reply for the headers that every reply has. */
 export const expectHeaders = ({ headers }: Reply): void => {
   for (const name of ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]) {
     expect(headers.get(name), name).to.match(/^\d+$/);

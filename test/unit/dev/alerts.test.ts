@@ -6,7 +6,8 @@ import { watchLevels } from "#core/runtime/metrics/dispatcher.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import { rootDir } from "../../../dev/paths.ts";
-import { makeStores } from "../../../operator/kinds/stores.ts";
+import { makeStores } from "../../../operator/engine/stores.ts";
+import { allKinds } from "../../../operator/kinds/all.ts";
 import { watchLevels as watchOperatorLevels } from "../../../operator/levels.ts";
 import { alerts, records, selectorsOf, shown } from "../../support/pages/rules.ts";
 
@@ -22,7 +23,7 @@ const exported = (): Set<string> => {
   watchDependencies(apiserver, {});
   watchLevels(dispatcher, { unsaved: () => 0, unsavedLimit: 1, openBreakers: () => ({}) });
   watchWebhookLevels(dispatcher, { endpointQueues: () => 0, inFlight: () => 0 });
-  watchOperatorLevels(operator, { stores: makeStores(), streams: async () => [] });
+  watchOperatorLevels(operator, { stores: makeStores(allKinds), streams: async () => [] });
   const names = [apiserver, dispatcher, operator].flatMap((registry) =>
     registry.getMetricsAsArray().map(({ name }) => name),
   );

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { Registry } from "prom-client";
 import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
-import type { PlanSpec } from "#core/schema/plans/resource.ts";
-import { makeStores } from "../../../operator/kinds/stores.ts";
+import { type PlanSpec, planResource } from "#core/schema/plans/resource.ts";
+import { makeStores } from "../../../operator/engine/stores.ts";
+import { allKinds } from "../../../operator/kinds/all.ts";
 import type { Resource } from "../../../operator/kube/objects.ts";
 import { watchLevels } from "../../../operator/levels.ts";
 
@@ -25,8 +26,8 @@ const aStream: StreamLevel = {
 describe("the gauges of an operator", () => {
   const scrape = async (options: { plans?: Plan[]; streams?: () => Promise<StreamLevel[]> }): Promise<string> => {
     const registry = new Registry();
-    const stores = makeStores();
-    for (const plan of options.plans ?? []) stores.plans.put(plan);
+    const stores = makeStores(allKinds);
+    for (const plan of options.plans ?? []) stores.of(planResource).put(plan);
     watchLevels(registry, { stores, streams: options.streams ?? (async () => []) });
     return registry.metrics();
   };
@@ -40,7 +41,7 @@ describe("the gauges of an operator", () => {
     expect(text).not.to.include('kind="secret');
   });
 
-  it("tell how full streams are, by one reading for each scrape", async () => {
+  it("show how full streams are, by one reading for each scrape", async () => {
     let readings = 0;
     const text = await scrape({
       streams: async () => {
@@ -55,7 +56,7 @@ describe("the gauges of an operator", () => {
     expect(text).to.include('herald_consumer_pending{stream="herald-work-free",consumer="plan"} 2');
   });
 
-  it("say nothing of streams while JetStream is away, and go on", async () => {
+  it("show nothing of streams while JetStream is away, and go on", async () => {
     const text = await scrape({ streams: () => Promise.reject(new Error("away")) });
     expect(text).to.include("herald_resources").and.not.to.include("herald_stream_bytes{");
   });

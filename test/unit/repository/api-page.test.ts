@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { parser } from "#core/schema/json/parser.ts";
 import { Subscription } from "#core/schema/people/subscription.ts";
 import { User, userLimits } from "#core/schema/people/user.ts";
-import { routes } from "../../../apiserver/features.ts";
+import { operations } from "../../../apiserver/features.ts";
 import { rootDir } from "../../../dev/paths.ts";
 import { blocksOf } from "../../support/pages/blocks.ts";
 
@@ -14,7 +14,7 @@ const [, missing = ""] = page.split("## Operations that do not exist yet\n");
 describe("the page on the REST interface", () => {
   it("names no operation as missing that there is", () => {
     const told = [...missing.matchAll(/`([A-Z]+ \/\S+)`/g)].map(([, operation]) => operation);
-    const there = new Set(routes.map(({ method, path }) => `${method} ${path}`));
+    const there = new Set(operations.map(({ method, path }) => `${method} ${path}`));
     expect(told).to.have.length.above(15);
     expect(told.filter((operation) => there.has(operation ?? ""))).to.deep.equal([]);
   });
@@ -22,7 +22,7 @@ describe("the page on the REST interface", () => {
   it("names nothing as missing below a path that there is", () => {
     const told = [...missing.matchAll(/`(\/\S+)`/g)].map(([, path = ""]) => path);
     expect(told).to.have.length.above(3);
-    expect(routes.filter(({ path }) => told.some((prefix) => path.startsWith(prefix)))).to.deep.equal([]);
+    expect(operations.filter(({ path }) => told.some((prefix) => path.startsWith(prefix)))).to.deep.equal([]);
   });
 
   for (const [info, schema] of [

@@ -6,24 +6,20 @@ import { type ApiKeyRow, apiKeyCollection } from "#core/storage/api-keys/api-key
 import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
-import { type Installation, installation } from "../../../support/api/api.ts";
+import { useSite } from "../../../support/api/site.ts";
 import { anApiKey, anApp, hashOf, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 import { announcedMs, until } from "../../../support/until.ts";
 
 describe("API keys", () => {
-  let site: Installation;
+  const { site, tenant } = useSite();
   let nats: Nats;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
   });
   after(async () => {
     await nats.close();
-    await site.close();
   });
 
   const keys = () => collectionOf<ApiKeyRow>(site.db, apiKeyCollection);

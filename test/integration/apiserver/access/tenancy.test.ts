@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import { allCollections } from "#core/storage/collections.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
-import { routes } from "../../../../apiserver/features.ts";
+import { operations } from "../../../../apiserver/features.ts";
 import { type Installation, installation } from "../../../support/api/api.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
@@ -66,7 +66,7 @@ describe("tenancy", () => {
   };
 
   // What a key of ours tries: their app in the path, and our own app with the ids of what is theirs.
-  const keyed = routes.filter(({ scopes }) => scopes !== "public");
+  const keyed = operations.filter(({ scopes }) => scopes !== "public");
   for (const { method, path } of keyed) {
     for (const own of [false, true]) {
       const isThing = path.startsWith("/v1/apps/{appId}/") && /\{(?!appId)/.test(path);
@@ -86,6 +86,11 @@ describe("tenancy", () => {
       });
     }
   }
+
+  it("has something of theirs for every parameter of a path", () => {
+    const names = keyed.flatMap(({ path }) => Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name));
+    expect(Object.keys(ids)).to.include.members([...new Set(names)]);
+  });
 
   it("covers every operation that needs a key", () => {
     expect(keyed).to.have.length(34);

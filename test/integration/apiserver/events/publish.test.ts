@@ -5,19 +5,15 @@ import { type EventEnvelope, eventKinds } from "#core/schema/events/envelope.ts"
 import { parser } from "#core/schema/json/parser.ts";
 import type { EventBatchRow } from "#core/storage/events/batches.ts";
 import { type Api, type Installation, installation } from "../../../support/api/api.ts";
+import { useSite } from "../../../support/api/site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("POST /v1/apps/{appId}/events", function () {
   this.timeout(120_000);
-  let site: Installation; // no dispatcher runs and there is no stream: what is stored stays
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  // No dispatcher runs and there is no stream: what is stored stays.
+  const { site, tenant } = useSite({ HERALD_LOG_LEVEL: "warn" }, { key: { scopes: ["events:write"] } });
 
-  before(async () => {
-    site = await installation({ HERALD_LOG_LEVEL: "warn" });
-    tenant = await seedTenant(site.db, { key: { scopes: ["events:write"] } });
-  });
   beforeEach(async () => void (await rows().deleteMany({})));
-  after(() => site.close());
 
   const rows = () => site.db.collection<EventBatchRow>("event_batches");
   const batches = { events: { $exists: true } };

@@ -1,22 +1,19 @@
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
-import { type Api, type Installation, installation } from "../../../support/api/api.ts";
-import { anApp, seed, seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
+import type { Api } from "../../../support/api/api.ts";
+import { useSite } from "../../../support/api/site.ts";
+import { anApp, seed, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { aMessage } from "../../../support/rows/work.ts";
 
 describe("cursors", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  const { site, tenant } = useSite();
   const sent: string[] = [];
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
     for (let n = 0; n < 7; n++) sent.push(await send());
   });
-  after(() => site.close());
 
   const send = async () => {
     const body = { app_id: tenant.app._id, target: { all: true }, contents: { en: "x" }, labels: ["a"] };

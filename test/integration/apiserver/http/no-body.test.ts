@@ -1,19 +1,17 @@
 import { expect } from "chai";
-import { type Call, type Installation, installation } from "../../../support/api/api.ts";
+import { type Call } from "../../../support/api/api.ts";
 import { nested } from "../../../support/api/reply.ts";
-import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 
 describe("a POST that takes no body", function () {
   this.timeout(60_000);
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  const { site, tenant } = useSite();
   let endpoint: string;
   let delivery: string;
 
-  before(async () => {
-    site = await installation();
-    tenant = await seedTenant(site.db);
+  before(async function () {
+    this.timeout(60_000);
     const wanted = { url: "https://hooks.example.com/in", events: ["delivery.sent"] };
     endpoint = (await call("", { body: wanted })).body.id;
     const row = aWebhookDelivery(anEnvelope({ app_id: tenant.app._id }), {
@@ -23,7 +21,6 @@ describe("a POST that takes no body", function () {
     delivery = row._id;
     await site.db.collection<typeof row>("webhook_deliveries").insertOne(row);
   });
-  after(() => site.close());
 
   const call = (path: string, more: Call) =>
     site.api.call("POST", `/v1/apps/${tenant.app._id}/webhooks${path}`, { token: tenant.token, ...more });

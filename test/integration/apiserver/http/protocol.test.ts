@@ -2,22 +2,18 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { type Call, type Installation, installation } from "../../../support/api/api.ts";
+import { type Call } from "../../../support/api/api.ts";
 import { expectHeaders, nested } from "../../../support/api/reply.ts";
-import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
 
 describe("the protocol", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  const { site, tenant } = useSite();
   let slow: Promise<string>;
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
     slow = talk(Number(new URL(site.api.url).port), "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "); // takes 10 s
   });
-  after(() => site.close());
 
   const call = (method: string, path: string, more: Call = {}) =>
     site.api.call(method, path, { token: tenant.token, ...more });

@@ -1,19 +1,11 @@
 import { expect } from "chai";
-import { type Call, type Installation, installation } from "../../../support/api/api.ts";
+import { type Call } from "../../../support/api/api.ts";
 import { bodyRefusals, type Refusal } from "../../../support/api/refusals.ts";
 import { expectHeaders } from "../../../support/api/reply.ts";
-import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
 
 describe("a request that is refused", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
-
-  before(async function () {
-    this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
-  });
-  after(() => site.close());
+  const { site, tenant } = useSite();
 
   const call = (method: string, path: string, more: Call = {}) =>
     site.api.call(method, path, { token: tenant.token, ...more });
@@ -168,7 +160,7 @@ describe("a request that is refused", () => {
     status,
     code,
     field,
-    message: told,
+    message: said,
     header,
   } of cases) {
     it(`answers ${name} with ${status} in the envelope, with every header`, async () => {
@@ -176,7 +168,7 @@ describe("a request that is refused", () => {
       const reply = await call(method, path(), made?.());
       expect([reply.status, reply.body.error.code]).to.deep.equal([status, code]);
       if (field !== undefined) expect(reply.body.error.details["field"]).to.equal(field);
-      if (told !== undefined) expect(reply.body.error.details["message"]).to.equal(told);
+      if (said !== undefined) expect(reply.body.error.details["message"]).to.equal(said);
       if (header !== undefined) expect(reply.headers.get(header[0])).to.equal(header[1]);
       expectHeaders(reply);
       expect(reply.headers.get("X-Request-Id")).to.equal(reply.body.error.request_id);

@@ -7,7 +7,8 @@ import { type ReplyRow, replies } from "#core/storage/service/replies.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type Attempt, once } from "../../../../apiserver/http/once.ts";
-import { type Installation, installation, type Reply } from "../../../support/api/api.ts";
+import type { Reply } from "../../../support/api/api.ts";
+import { useSite } from "../../../support/api/site.ts";
 import { anApp, seed, seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 
@@ -17,15 +18,7 @@ const anEndpoint = { url: "https://hooks.example.com/in", events: ["delivery.sen
 const schema = { type: "object", properties: { status: { type: "string" } } };
 
 describe("a POST that is made again with its idempotency key", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
-
-  before(async function () {
-    this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
-  });
-  after(() => site.close());
+  const { site, tenant } = useSite();
 
   type Asked = { path: string; body?: object; token?: string };
   const post = ({ path, body, token = tenant.token }: Asked, key?: string): Promise<Reply> =>

@@ -40,15 +40,15 @@ describe("what messages reserve of a quota", () => {
     const key = anApiKey({ tenant_id: tenant._id }).row;
     const caller = { key, tenant, plan: aPlan({ messages_per_month: ofMonth }) };
     const kept = messages(db);
-    const promises = quota({ usage: usage(db), stored: kept.stored, firstDayMessages: 10 });
+    const reservations = quota({ usage: usage(db), stored: kept.stored, firstDayMessages: 10 });
     const send = async (recipients: number, insert: (row: MessageRow) => Promise<boolean> = kept.insert) => {
       const estimate = async () => ({
         recipients,
         externalIdMissing: [],
         missing: { subscription_ids: [], aliases: {} },
       });
-      const rest = { ring: () => undefined, count: () => undefined, clock };
-      const use = accept({ messages: { ...kept, insert }, estimate, quota: promises, ...rest });
+      const rest = { publish: () => undefined, count: () => undefined, clock };
+      const use = accept({ messages: { ...kept, insert }, estimate, quota: reservations, ...rest });
       const body = { target: { all: true }, contents: { en: "x" } };
       const { result } = await use({ caller, app, body, key: undefined, traceparent: "" }, never);
       return result.id;
@@ -60,7 +60,7 @@ describe("what messages reserve of a quota", () => {
       );
     const drop = async (id: string): Promise<void> => {
       const message = await kept.find(tenant._id, id, never);
-      if (message !== null) await cancel({ messages: kept, quota: promises, clock })(message, never);
+      if (message !== null) await cancel({ messages: kept, quota: reservations, clock })(message, never);
     };
     const rows = () => db.collection<UsageRow>("usage").find({ tenant_id: tenant._id }).toArray();
     const used = async () => Object.fromEntries((await rows()).map(({ period, messages: n }) => [period, n]));

@@ -65,11 +65,11 @@ describe("two replicas", function () {
     expect(new Set(replies.map(({ headers }) => headers.get("X-RateLimit-Limit")))).to.deep.equal(new Set(["5"]));
   });
 
-  /** Holds a 429 to what it says of itself: how long to wait, and of which bucket that is. */
+  /** Checks a 429 by what it says of itself: how long to wait, and of which bucket that is. */
   const expectLimited = ({ status, headers, body }: Reply, of: { limit: number; seconds: number; bucket: number }) => {
     const { retry_after_seconds: retryAfter, ...details } = body.error.details;
-    const told = { limit: of.limit, window_seconds: of.seconds };
-    expect([status, body.error.code, details]).to.deep.equal([429, "HS_RATE_LIMITED", told]);
+    const said = { limit: of.limit, window_seconds: of.seconds };
+    expect([status, body.error.code, details]).to.deep.equal([429, "HS_RATE_LIMITED", said]);
     const named = ["Retry-After", "X-RateLimit-Reset", "X-RateLimit-Remaining", "X-RateLimit-Limit"];
     const values = named.map((name) => headers.get(name));
     expect(values).to.deep.equal([String(retryAfter), String(retryAfter), "0", String(of.bucket)]);

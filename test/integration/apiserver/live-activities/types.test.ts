@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
-import { type Installation, installation, type Reply, type ReplyBody } from "../../../support/api/api.ts";
+import { type Reply, type ReplyBody } from "../../../support/api/api.ts";
+import { useSite } from "../../../support/api/site.ts";
 import { anApiKey, anApp, aPlan, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 import { until } from "../../../support/until.ts";
 
@@ -9,17 +10,14 @@ const schema = { type: "object", properties: { status: { type: "string" } }, req
 const anything = { type: "object", properties: {} };
 
 describe("live activity types", () => {
-  let site: Installation;
+  const { site, tenant } = useSite();
   let nats: Nats;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
   let base: string;
   let n = 0;
   const heard: string[] = [];
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
     base = typesOf(tenant.app._id);
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     const callback = (_: Error | null, { subject }: { subject: string }): void => void heard.push(subject);
@@ -28,7 +26,6 @@ describe("live activity types", () => {
   });
   after(async () => {
     await nats.close();
-    await site.close();
   });
 
   const typesOf = (app: string) => `/v1/apps/${app}/live-activities/types`;

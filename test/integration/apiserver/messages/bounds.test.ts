@@ -1,21 +1,14 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { type Installation, installation, type Reply } from "../../../support/api/api.ts";
+import type { Reply } from "../../../support/api/api.ts";
 import { effective, refused, targets } from "../../../support/api/bounds.ts";
-import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
 
 const runsOfMember = 8; // of 60 members, inside and outside: some 1,000 calls
 
 describe("the bounds of a notification", function () {
   this.timeout(120_000);
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
-
-  before(async () => {
-    site = await installation({ HERALD_LOG_LEVEL: "error" });
-    tenant = await seedTenant(site.db, { plan: { _id: "fast", api_rps: 100_000 } });
-  });
-  after(() => site.close());
+  const { site, tenant } = useSite({ HERALD_LOG_LEVEL: "error" }, { plan: { _id: "fast", api_rps: 100_000 } });
 
   // Over e-mail alone, so that no push's size has a say.
   const send = (members: object, target: object = {}): Promise<Reply> =>

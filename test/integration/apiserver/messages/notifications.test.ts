@@ -3,19 +3,11 @@ import { derivedId, newId, ulid } from "#core/domain/ids.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import { type Installation, installation } from "../../../support/api/api.ts";
+import { useSite } from "../../../support/api/site.ts";
 import { aSubscription, aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("notifications", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
-
-  before(async function () {
-    this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
-  });
-  after(() => site.close());
+  const { site, tenant } = useSite();
 
   const rows = () => collectionOf<MessageRow>(site.db, messageCollection);
   const post = (body: object, headers: Record<string, string> = {}) =>

@@ -8,20 +8,17 @@ import { parser } from "#core/schema/json/parser.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { type UserRow, userCollection } from "#core/storage/people/users.ts";
 import { type RemovalRow, removalCollection } from "#core/storage/work/removals.ts";
-import { type Installation, installation } from "../../../support/api/api.ts";
-import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
 import { type ReadEvents, readEvents } from "../../../support/system/events.ts";
 import { until } from "../../../support/until.ts";
 
 describe("the events of users and subscriptions", function () {
   this.timeout(60_000);
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  const { site, tenant } = useSite();
   let events: ReadEvents;
 
-  before(async () => {
-    site = await installation();
-    tenant = await seedTenant(site.db);
+  before(async function () {
+    this.timeout(60_000);
     const nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     await ensureStream(nats.jsm, eventStream(site.name));
     await nats.close();
@@ -32,7 +29,6 @@ describe("the events of users and subscriptions", function () {
     const nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     await nats.jsm.streams.delete(eventStream(site.name).stream.name);
     await nats.close();
-    await site.close();
   });
 
   const call = (method: string, path: string, body?: object) =>
@@ -49,20 +45,20 @@ describe("the events of users and subscriptions", function () {
     subscriptions: () => site.db.collection<SubscriptionRow>(subscriptionCollection.name),
     removals: () => site.db.collection<RemovalRow>(removalCollection.name),
   };
-  const told = (kind: EventKind, id: string): EventEnvelope[] =>
+  const reported = (kind: EventKind, id: string): EventEnvelope[] =>
     events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id);
 
   /** Waits for the event, and says that it fits its schema and came once. */
   const only = async (kind: EventKind, id: string): Promise<EventEnvelope> => {
-    await until(() => told(kind, id).length > 0);
-    const [event, ...more] = told(kind, id);
+    await until(() => reported(kind, id).length > 0);
+    const [event, ...more] = reported(kind, id);
     if (event === undefined) throw new Error("it was there");
     expect(more).to.deep.equal([]);
     parser(eventTypes[kind].data)(event.data);
     return event;
   };
 
-  it("tell of a new user and of each of his subscriptions, and leave nothing to do", async () => {
+  it("report a new user and each of their subscriptions, and leave nothing to do", async () => {
     const { body } = await call("POST", "/users", {
       external_id: "ada",
       tags: { plan: "pro" },
@@ -131,8 +127,8 @@ describe("the events of users and subscriptions", function () {
       expect((await call("PATCH", `/subscriptions/${id}`, { status })).status).to.equal(200);
     }
     await until(async () => (await rows.subscriptions().countDocuments({ _id: id, due_at: null })) === 1);
-    await until(() => told("subscription.unsubscribed", id).length >= 2);
-    expect(told("subscription.unsubscribed", id)).to.have.length(2);
+    await until(() => reported("subscription.unsubscribed", id).length >= 2);
+    expect(reported("subscription.unsubscribed", id)).to.have.length(2);
   });
 
   for (const { it: how, again } of [
@@ -175,7 +171,7 @@ describe("the events of users and subscriptions", function () {
     await only("subscription.unsubscribed", id);
   });
 
-  it("tell by his ids alone that a user was deleted, and leave his traces to the dispatchers", async () => {
+  it("report by the ids alone that a user was deleted, and leave the traces to the dispatchers", async () => {
     const { id } = (
       await call("POST", "/users", {
         external_id: "gina",
@@ -210,10 +206,10 @@ describe("the events of users and subscriptions", function () {
     const id = String(body.subscriptions[0]?.["id"]);
     await only("subscription.created", id);
     await until(async () => (await rows.subscriptions().countDocuments({ _id: id, due_at: null })) === 1);
-    const left = { ...told("subscription.created", id)[0], id: "evt_left" } as EventEnvelope; // as JetStream's absence would
+    const left = { ...reported("subscription.created", id)[0], id: "evt_left" } as EventEnvelope; // as JetStream's absence would
     await rows.subscriptions().updateOne({ _id: id }, { $set: { outbox: [left], due_at: new Date() } });
     await call("DELETE", `/subscriptions/${id}`);
-    await until(() => told("subscription.created", id).some((event) => event.id === "evt_left"));
+    await until(() => reported("subscription.created", id).some((event) => event.id === "evt_left"));
     expect(await rows.removals().countDocuments({ _id: id, kind: "subscription" })).to.equal(1);
   });
 });

@@ -24,7 +24,7 @@ describe("lookups that share a query", () => {
     await mongo.close();
   });
 
-  it("give everyone his own rows and none of another app or tenant, however many ask at once", async () => {
+  it("give everyone their own rows and none of another app or tenant, however many ask at once", async () => {
     const apps = ["a", "b"].map((name) => ({ tenant_id: `ten_${name}`, app_id: `app_${name}` }));
     const users = apps.flatMap((app) => Array.from({ length: 60 }, (_, n) => aUser({ ...app, external_id: `u${n}` })));
     const subscriptions = users.map((user) =>

@@ -92,7 +92,7 @@ describe("a change of people that was decided on what is no longer so", () => {
     expect(ended.outbox.map(({ data }) => data["user_id"])).to.deep.equal([user_id]);
   });
 
-  it("deletes a user by the ids that he has by then", async () => {
+  it("deletes a user by the ids that they have by then", async () => {
     const read = await stored({ external_id: "before" });
     const device = aSubscription({ ...of, user_id: read._id });
     await subscriptions(db).rows.insertOne(device);

@@ -1,22 +1,18 @@
 import { expect } from "chai";
 import { userLimits } from "#core/schema/people/user.ts";
-import { type Installation, installation } from "../../../support/api/api.ts";
-import { aSubscription, seed, seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
+import { aSubscription, seed } from "../../../support/rows/fixtures.ts";
 
 const hex = (digit: string) => digit.repeat(64);
 
 describe("users and subscriptions", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  const { site, tenant } = useSite();
   let base: string;
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
     base = `/v1/apps/${tenant.app._id}`;
   });
-  after(() => site.close());
 
   const call = (method: string, path: string, body?: object) =>
     site.api.call(method, base + path, { token: tenant.token, ...(body !== undefined && { body }) });
@@ -42,7 +38,7 @@ describe("users and subscriptions", () => {
     }
   });
 
-  it("finds nobody by a label that takes in a part of his id", async () => {
+  it("finds nobody by a label that takes in a part of their id", async () => {
     await upsert({ aliases: { crm: "x:1" } });
     expect((await call("GET", "/users/by/crm/x%3A1")).status).to.equal(200);
     expect((await call("GET", "/users/by/crm%3Ax/1")).status).to.equal(404);
@@ -75,7 +71,7 @@ describe("users and subscriptions", () => {
     }
   });
 
-  it("holds a body to the bounds of a user before it asks whose an alias is", async () => {
+  it("checks a body by the bounds of a user before it asks whose an alias is", async () => {
     await upsert({ external_id: "dora", aliases: { crm: "31" } });
     await upsert({ external_id: "emil" });
     const body = { aliases: { crm: "31" }, properties: { long: "x".repeat(userLimits.propertyCharacters) } };

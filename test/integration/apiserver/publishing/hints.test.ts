@@ -53,8 +53,8 @@ describe("what follows from an accepted notification", () => {
 
   it("is a hint for the dispatchers and the event message.queued, both with its trace, then an empty outbox", async () => {
     const { body } = await send({ name: "n" });
-    const rung = await hint();
-    expect([rung.subject, rung.data]).to.deep.equal([
+    const published = await hint();
+    expect([published.subject, published.data]).to.deep.equal([
       `${site.name}.plan.tiny-backlog.${tenant.tenant._id}`,
       { message_id: body.id },
     ]);
@@ -64,7 +64,7 @@ describe("what follows from an accepted notification", () => {
     const shown = await site.api.call("GET", `/v1/notifications/${body.id}`, { token: tenant.token });
     expect(envelope).to.deep.include({ type: "message.queued", subject_id: body.id, app_id: tenant.app._id });
     expect(envelope?.data).to.deep.include({ ...shown.body, message_id: body.id, delivery_id: null });
-    for (const { traceparent } of [rung, event]) expect(traceparent).to.match(new RegExp(`^00-${trace}-`));
+    for (const { traceparent } of [published, event]) expect(traceparent).to.match(new RegExp(`^00-${trace}-`));
     await until(async () => (await rows().findOne({ _id: body.id }))?.outbox.length === 0);
   });
 
@@ -107,7 +107,7 @@ describe("what follows from an accepted notification", () => {
     await hint();
   });
 
-  it("does not ring a dispatcher's turn again after a cancel: it sleeps once its event is out", async () => {
+  it("publishes no hint again after a cancel: the message is idle once its event is out", async () => {
     const { body } = await send({ send_after: new Date(Date.now() + 3_600_000).toISOString() });
     await until(async () => (await rows().findOne({ _id: body.id }))?.outbox.length === 0);
     await site.api.call("DELETE", `/v1/notifications/${body.id}`, { token: tenant.token });

@@ -1,21 +1,12 @@
 import { expect } from "chai";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type Installation, installation } from "../../../support/api/api.ts";
-import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
 
 const wanted = { url: "https://hooks.example.com/in", events: ["delivery.sent"] };
 const schema = { type: "object", properties: {} };
 
 describe("a change whose event cannot be stored", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
-
-  before(async function () {
-    this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
-  });
-  after(() => site.close());
+  const { site, tenant } = useSite();
 
   const call = (method: string, path: string, body?: object) =>
     site.api.call(method, `/v1/apps/${tenant.app._id}${path}`, { token: tenant.token, ...(body && { body }) });

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
-import { type Installation, installation } from "../../../support/api/api.ts";
-import { seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
 import { anAttempt, anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 
 const kinds = ["delivery.sent", "delivery.failed", "user.created"] as const;
@@ -9,22 +8,18 @@ const statuses = ["pending", "success", "failed", "dead"] as const;
 const startedAt = Date.now() - 3_600_000;
 
 describe("deliveries of a webhook", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  const { site, tenant } = useSite();
   let base: string;
   let id: string;
   let seeded: WebhookDeliveryRow[];
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     id = await endpoint();
     seeded = Array.from({ length: 48 }, (_, n) => delivery(n)).sort((a, b) => (a._id < b._id ? 1 : -1));
     await rows().insertMany(seeded);
   });
-  after(() => site.close());
 
   const call = (method: string, path: string, body?: object) =>
     site.api.call(method, base + path, { token: tenant.token, ...(body !== undefined && { body }) });

@@ -1,18 +1,10 @@
 import { expect } from "chai";
 import { eventKinds } from "#core/schema/events/envelope.ts";
-import { type Installation, installation } from "../../../support/api/api.ts";
-import { anApp, seed, seedTenant } from "../../../support/rows/fixtures.ts";
+import { useSite } from "../../../support/api/site.ts";
+import { anApp, seed } from "../../../support/rows/fixtures.ts";
 
 describe("a preview of a webhook", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
-
-  before(async function () {
-    this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
-  });
-  after(() => site.close());
+  const { site, tenant } = useSite();
 
   /** In an app of its own: ten a minute are allowed. */
   const preview = async (body: object, appId?: string) => {
@@ -130,8 +122,8 @@ describe("a preview of a webhook", () => {
     const [limited, ...others] = replies.filter(({ status }) => status === 429);
     expect(others).to.deep.equal([]);
     const headers = ["Retry-After", "X-RateLimit-Reset", "X-RateLimit-Remaining", "X-RateLimit-Limit"];
-    const told = headers.map((name) => limited?.headers.get(name));
-    expect(told).to.deep.equal([told[0], told[0], "0", "10"]);
+    const shown = headers.map((name) => limited?.headers.get(name));
+    expect(shown).to.deep.equal([shown[0], shown[0], "0", "10"]);
     expect(await site.db.collection("webhook_deliveries").countDocuments()).to.equal(0);
   });
 });

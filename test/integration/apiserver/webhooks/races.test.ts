@@ -4,7 +4,8 @@ import type { Managed } from "#core/storage/settings/managed.ts";
 import { webhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import type { Audit, AuditFact } from "../../../../apiserver/settings/audit.ts";
-import { removeWebhook } from "../../../../apiserver/webhooks/remove.ts";
+import { settings } from "../../../../apiserver/settings/settings.ts";
+import { webhookSetting } from "../../../../apiserver/webhooks/use-cases.ts";
 import { anApiKey, aPlan, aTenant } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { testServers } from "../../../support/servers/servers.ts";
@@ -35,9 +36,9 @@ describe("the removal of a webhook that another writes to after it was read", ()
     await mongo.close();
   });
 
-  /** Removes an endpoint that gets these members just before; what was told of it. */
+  /** Removes an endpoint that gets these members just before; what was reported of it. */
   const removed = async (set: Partial<WebhookRow>): Promise<AuditFact[]> => {
-    const told: AuditFact[] = [];
+    const reported: AuditFact[] = [];
     const found = aWebhook();
     await rows().insertOne({ ...found });
     let isFirst = true;
@@ -45,13 +46,12 @@ describe("the removal of a webhook that another writes to after it was read", ()
       if (isFirst) await rows().updateOne({ _id: found._id }, { $set: { ...set, updated_at: new Date() } });
       isFirst = false;
       const made = await make("evb_1");
-      if (made !== null) told.push(fact);
+      if (made !== null) reported.push(fact);
       return made;
     };
-    const deps = { endpoints: webhookEndpoints(db), announce: () => {}, ring: () => {}, audit };
-    const remove = removeWebhook({ ...deps, clock: { now: () => new Date() } });
-    await remove(by, found);
-    return told;
+    const platform = { nats: { changed: () => {} }, audit, plans: async () => [], clock: { now: () => new Date() } };
+    await settings(platform, webhookSetting(webhookEndpoints(db))).remove(by, found);
+    return reported;
   };
 
   it("tells what it was like at last", async () => {

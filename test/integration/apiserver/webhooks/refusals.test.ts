@@ -1,26 +1,23 @@
 import { expect } from "chai";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type Installation, installation, type Reply } from "../../../support/api/api.ts";
+import type { Reply } from "../../../support/api/api.ts";
+import { useSite } from "../../../support/api/site.ts";
 import { anApiKey, anApp, aPlan, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 const wanted = { url: "https://hooks.example.com/in", events: ["delivery.sent"] };
 const refusal = ({ status, body }: Reply) => ({ status, code: body.error.code, details: body.error.details });
 
 describe("a webhook that is refused", () => {
-  let site: Installation;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
+  const { site, tenant } = useSite();
   let base: string;
   let id: string;
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     id = (await call("POST", base, wanted)).body.id;
   });
-  after(() => site.close());
 
   const call = (method: string, path: string, body?: object, token = tenant.token) =>
     site.api.call(method, path, { token, ...(body !== undefined && { body }) });
@@ -238,7 +235,7 @@ describe("a webhook that is refused", () => {
       });
       expect(await rows().countDocuments({ app_id: app._id })).to.equal(100);
       const wrong = await call("POST", `/v1/apps/${app._id}/webhooks`, { ...wanted, url: "http://10.0.0.1" });
-      expect(refusal(wrong), "what is wrong with it is told first").to.deep.include({ code: "HS_VALIDATION_ERROR" });
+      expect(refusal(wrong), "what is wrong with it is said first").to.deep.include({ code: "HS_VALIDATION_ERROR" });
     });
   });
 

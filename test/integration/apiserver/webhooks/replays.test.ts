@@ -5,35 +5,32 @@ import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { webhookHistory } from "#core/storage/webhooks/history.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { replayDelivery } from "../../../../apiserver/webhooks/replay.ts";
-import { type Installation, installation, type Reply } from "../../../support/api/api.ts";
-import { anApp, seed, seedTenant } from "../../../support/rows/fixtures.ts";
+import { replayDelivery } from "../../../../apiserver/webhooks/deliveries/replay.ts";
+import type { Reply } from "../../../support/api/api.ts";
+import { useSite } from "../../../support/api/site.ts";
+import { anApp, seed } from "../../../support/rows/fixtures.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 import { until } from "../../../support/until.ts";
 
 const hourMs = 3_600_000;
 
 describe("deliveries of a webhook that are sent again", () => {
-  let site: Installation;
+  const { site, tenant } = useSite();
   let nats: Nats;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
   let base: string;
   let id: string;
-  const rung: string[] = [];
+  const hinted: string[] = [];
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation();
-    tenant = await seedTenant(site.db);
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     id = await endpoint();
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
-    nats.nc.subscribe(`${site.name}.webhooks.*`, { callback: (_, { subject }) => void rung.push(subject) });
+    nats.nc.subscribe(`${site.name}.webhooks.*`, { callback: (_, { subject }) => void hinted.push(subject) });
     await nats.nc.flush();
   });
   after(async () => {
     await nats.close();
-    await site.close();
   });
 
   const call = (method: string, path: string, body?: object) =>
@@ -62,7 +59,7 @@ describe("deliveries of a webhook that are sent again", () => {
   };
 
   it("are sent again as new ones of the same event", async () => {
-    rung.length = 0;
+    hinted.length = 0;
     for (const status of ["success", "failed", "dead"] as const) {
       const row = await delivery(status);
       const reply = await call("POST", `/deliveries/${row._id}/replay`);
@@ -83,7 +80,7 @@ describe("deliveries of a webhook that are sent again", () => {
       await rows().deleteOne({ _id: body.id });
     }
     expect((await endpoints().findOne({ _id: id }))?.due_at).to.be.instanceOf(Date);
-    await until(async () => rung.includes(`${site.name}.webhooks.${id}`));
+    await until(async () => hinted.includes(`${site.name}.webhooks.${id}`));
   });
 
   const refusal = async (path: string, body?: object) => {
@@ -117,8 +114,8 @@ describe("deliveries of a webhook that are sent again", () => {
           throw new Error("killed");
         },
       },
-      wake: webhookWork(site.db).makeDue,
-      ring: () => expect.fail("it was killed before"),
+      makeDue: webhookWork(site.db).makeDue,
+      hint: () => expect.fail("it was killed before"),
       limit: async () => {},
       clock: { now: () => new Date() },
     });

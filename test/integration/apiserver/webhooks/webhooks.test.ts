@@ -2,21 +2,19 @@ import { expect } from "chai";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type Installation, installation, type ReplyBody } from "../../../support/api/api.ts";
-import { seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
+import { type ReplyBody } from "../../../support/api/api.ts";
+import { useSite } from "../../../support/api/site.ts";
+import { testKeyRing } from "../../../support/rows/fixtures.ts";
 import { until } from "../../../support/until.ts";
 
 describe("webhooks", () => {
-  let site: Installation;
+  const { site, tenant } = useSite({ HERALD_ALLOWED_RANGES: "127.0.0.0/8" });
   let nats: Nats;
-  let tenant: Awaited<ReturnType<typeof seedTenant>>;
   let base: string;
   const heard: string[] = [];
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation({ HERALD_ALLOWED_RANGES: "127.0.0.0/8" });
-    tenant = await seedTenant(site.db);
     base = `/v1/apps/${tenant.app._id}/webhooks`;
     nats = await connectNats({ url: site.servers.natsUrl, name: "tests" });
     nats.nc.subscribe(`${site.name}.config.webhooks.*`, {
@@ -30,7 +28,6 @@ describe("webhooks", () => {
   });
   after(async () => {
     await nats.close();
-    await site.close();
   });
 
   const call = (method: string, path = "", body?: object) =>
@@ -44,7 +41,7 @@ describe("webhooks", () => {
   const rows = () => site.db.collection<WebhookRow>("webhooks");
   const row = async (id: string): Promise<WebhookRow> => (await rows().findOne({ _id: id })) as WebhookRow;
   const announced = (id: string) => until(async () => heard.includes(`${id} of ${tenant.app._id}`));
-  const rung = (id: string) => until(async () => heard.includes(`${site.name}.webhooks.${id}`));
+  const hinted = (id: string) => until(async () => heard.includes(`${site.name}.webhooks.${id}`));
   const opened = (id: string, { secret }: Pick<WebhookRow, "secret">) =>
     keyRing(testKeyRing).open(secret, `webhooks/${id}/secret`);
 
@@ -142,7 +139,7 @@ describe("webhooks", () => {
     expect((await call("PATCH", `/${id}`, { headers: null })).body["header_names"]).to.deep.equal([]);
   });
 
-  it("judges a change together with what stays", async () => {
+  it("judges a change with what stays", async () => {
     const { id } = await made({ events: ["event.received"], event_filters: { event_names: ["a"] } });
     const refused = await call("PATCH", `/${id}`, { event_filters: {} });
     expect([refused.status, refused.body.error.details["field"]]).to.deep.equal([400, "event_filters.event_names"]);
@@ -157,7 +154,7 @@ describe("webhooks", () => {
     await rows().updateOne({ _id: id }, { $set: { ...bad, streak_since: new Date() } });
     const off = await call("PATCH", `/${id}`, { status: "disabled" });
     expect([off.body.status, off.body["disabled_reason"]]).to.deep.equal(["disabled", "disabled by its owner"]);
-    await rung(id);
+    await hinted(id);
     expect((await row(id)).due_at).to.not.equal(null);
     const on = await call("PATCH", `/${id}`, { status: "active" });
     expect(on.body).to.deep.include({ status: "active", disabled_reason: null, failure_count: 0, failing_since: null });
@@ -171,11 +168,11 @@ describe("webhooks", () => {
     expect(body["disabled_reason"]).to.equal("gone");
   });
 
-  it("wakes an endpoint that goes on after a pause", async () => {
+  it("makes an endpoint due that goes on after a pause", async () => {
     const { id } = await made({ paused: true });
     expect((await row(id)).due_at).to.equal(null);
     expect((await call("PATCH", `/${id}`, { paused: false })).body["paused"]).to.equal(false);
-    await rung(id);
+    await hinted(id);
     expect(await row(id)).to.deep.include({ due_changes: 1 });
     expect((await row(id)).due_at).to.not.equal(null);
   });
@@ -215,7 +212,7 @@ describe("webhooks", () => {
     await announced(id);
     heard.length = 0;
     expect((await call("DELETE", `/${id}`)).body).to.deep.equal({ ok: true });
-    await Promise.all([announced(id), rung(id)]);
+    await Promise.all([announced(id), hinted(id)]);
     for (const [method, path] of [
       ["GET", ""],
       ["DELETE", ""],

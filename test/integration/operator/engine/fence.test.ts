@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { rootDir } from "../../../../dev/paths.ts";
-import { leaseTiming } from "../../../../operator/engine/lease.ts";
+import { leaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { until } from "../../../support/until.ts";
 import { type Gate, gateTo } from "../support/gate.ts";
 import { environmentOf, type Installation, installation, type Started } from "../support/harness.ts";
@@ -61,12 +61,12 @@ describe("operator: a leader that stood still", function () {
       await herald.ready(object);
     const next = await herald.start({ leaseTiming });
 
-    gate.hold();
+    gate.block();
     await herald.apply(plan("changed", { apiRps: 111 }));
     await herald.apply(plan("made"));
     await herald.remove(plan("removed"));
-    await until(() => gate.held().length === 3, 10_000);
-    expect(gate.held().sort()).to.deep.equal(["delete", "insert", "update"]);
+    await until(() => gate.blocked().length === 3, 10_000);
+    expect(gate.blocked().sort()).to.deep.equal(["delete", "insert", "update"]);
     old.child.kill("SIGSTOP");
     const stoppedAt = performance.now();
 
@@ -94,9 +94,9 @@ describe("operator: a leader that stood still", function () {
     const old = await startOld();
     await herald.apply(plan("first"));
     await herald.ready(plan("first")); // its term has begun
-    gate.hold();
+    gate.block();
     await herald.apply(plan("made"));
-    await until(() => gate.held().length === 1, 10_000);
+    await until(() => gate.blocked().length === 1, 10_000);
     old.child.kill("SIGKILL");
     await once(old.child, "exit");
     const path = `/apis/coordination.k8s.io/v1/namespaces/default/leases/${herald.id}`;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { leaseTiming } from "../../../../operator/engine/lease.ts";
+import { leaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Started, shortLease } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
@@ -42,7 +42,7 @@ describe("operator: the Lease", function () {
   for (const skewMs of [-60_000, 60_000]) {
     const skew = `a minute ${skewMs < 0 ? "behind" : "ahead"}`;
 
-    it(`stays with a leader whose clock is ${skew}, for as long as he renews it`, async () => {
+    it(`stays with a leader whose clock is ${skew}, for as long as it renews it`, async () => {
       const leader = await leading(await herald.start({ clock: shifted(skewMs) }));
       const other = await herald.start();
       const before = (await lease()).spec;

@@ -6,7 +6,7 @@ import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { rootDir } from "../../../../dev/paths.ts";
 import { freePorts } from "../../../../dev/servers/free-ports.ts";
 import { answersHttp } from "../../../../dev/servers/process.ts";
-import { hashOf } from "../../../../operator/policies/tokens.ts";
+import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import { until } from "../../../support/until.ts";
 import { environmentOf, type Installation, installation } from "../support/harness.ts";
 import { manifests, textOf } from "../support/manifests.ts";
@@ -87,7 +87,7 @@ describe("operator: one of several leads", function () {
     await second.stop();
   });
 
-  it("writes nothing while another holds the Lease", async () => {
+  it("writes nothing while another has the Lease", async () => {
     const started = await herald.start();
     await until(async () => (await started.metrics.leader.get()).values.some(({ value }) => value === 1), 10_000);
     const taken = async (holderIdentity: string): Promise<void> => {

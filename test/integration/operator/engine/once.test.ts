@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect } from "chai";
 import { rootDir } from "../../../../dev/paths.ts";
-import { leaseTiming } from "../../../../operator/engine/lease.ts";
+import { leaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { until } from "../../../support/until.ts";
 import { environmentOf, type Installation, installation } from "../support/harness.ts";
 import { httpLinkTo } from "../support/http-link.ts";

@@ -3,7 +3,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { hashOf } from "../../../../operator/policies/tokens.ts";
+import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
 import { type Asked, type HttpLink, httpLinkTo } from "../support/http-link.ts";

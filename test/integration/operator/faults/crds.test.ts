@@ -149,8 +149,8 @@ describe("operator: custom resource definitions of a former release", function (
     await herald.start();
     await until(async () => {
       const path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.kind%3DPlan";
-      type Told = { reason: string; message: string; involvedObject: { name: string } };
-      const { items } = await herald.client.call<{ items: Told[] }>(
+      type Reported = { reason: string; message: string; involvedObject: { name: string } };
+      const { items } = await herald.client.call<{ items: Reported[] }>(
         { method: "GET", path },
         AbortSignal.timeout(5_000),
       );

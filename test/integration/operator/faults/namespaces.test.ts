@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { leaseTiming } from "../../../../operator/engine/lease.ts";
+import { leaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { until } from "../../../support/until.ts";
 import { differences } from "../support/audit.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";

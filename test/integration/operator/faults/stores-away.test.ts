@@ -31,7 +31,7 @@ describe("operator: JetStream that is away", function () {
   /** The back-off, which doubles, is by now at most as long as JetStream was away; and what a pass itself takes. */
   const healMs = (): number => performance.now() - stoppedAt + 15_000;
 
-  it("is told in Synced, leaves Ready unknown for what is new, and heals", async () => {
+  it("is reported in Synced, leaves Ready unknown for what is new, and heals", async () => {
     await stop();
     await herald.apply(make.plan());
     await until(async () => (await synced()) === "False", 30_000);
@@ -81,7 +81,7 @@ describe("operator: MongoDB that is away", function () {
       await until(async () => (await herald.conditionOf(object, "Synced"))?.reason === "Unavailable", 30_000);
       expect((await herald.get(object))?.metadata.deletionTimestamp, object.kind).to.be.a("string");
     }
-    expect(await herald.get(make.secret("events-signing", {})), "what the document tells of").to.not.equal(null);
+    expect(await herald.get(make.secret("events-signing", {})), "what the document refers to").to.not.equal(null);
     await own.mongodb.start();
     for (const object of all()) await herald.gone(object);
     expect(await differences(herald)).to.deep.equal([]);

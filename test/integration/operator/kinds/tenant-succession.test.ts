@@ -77,9 +77,9 @@ describe("operator: a namespace after its tenant", function () {
     it(`has its ${kind} made anew when it was being made as the tenant went`, async () => {
       const { make, tenantId } = await site(`late-${kind}`);
       const object = of(make);
-      gate.hold();
+      gate.block();
       await herald.apply(object);
-      await until(async () => gate.held().includes("insert"));
+      await until(async () => gate.blocked().includes("insert"));
       await tenants().updateOne({ _id: tenantId }, { $set: { namespaces: [] } }); // what its removal leaves, and no resync can
       const other = {
         ...(await tenants().findOne({ _id: tenantId }))!,
@@ -100,9 +100,9 @@ describe("operator: a namespace after its tenant", function () {
   it("keeps its tenant until an app is gone that was made while it went", async () => {
     const { tenant, tenantId } = await site("leaving");
     const apps = herald.db.collection<AppRow>("apps");
-    gate.hold();
+    gate.block();
     await herald.remove(tenant);
-    await until(async () => gate.held().includes("delete"));
+    await until(async () => gate.blocked().includes("delete"));
     const app = { _id: "app_late", tenant_id: tenantId, name: "late", time_zone: "UTC", channels: {}, managed: null };
     await apps.insertOne(app as unknown as AppRow); // only the tenant of it is looked at
     await gate.release();
@@ -118,7 +118,7 @@ describe("operator: a namespace after its tenant", function () {
   for (const [index, { it: name, managed }] of holders.entries()) {
     it(`belongs to ${name}`, async () => {
       const { tenantId, make } = await site(`holder-${index}`);
-      const namespace = `${herald.id}-held-${index}`;
+      const namespace = `${herald.id}-taken-${index}`;
       const own = `${herald.id}-claims-${index}`;
       const { _id: _, ...like } = (await tenants().findOne({ _id: tenantId }))!;
       const mark = managed && { ...like.managed!, ...managed, name: own };

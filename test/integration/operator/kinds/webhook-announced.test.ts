@@ -17,7 +17,7 @@ describe("operator: what a dispatcher finds out about an endpoint", function () 
   });
   after(() => herald.close());
 
-  it("is told by the resource as soon as it is announced", async () => {
+  it("is reported by the resource as soon as it is announced", async () => {
     const make = manifests(herald);
     const objects = [make.namespace, make.plan(), make.tenant(), make.iosSecret(), make.app(), make.webhook()];
     for (const object of objects) await herald.apply(object);

@@ -44,7 +44,7 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
     applied.add(webhook.metadata.name);
     await herald.apply(webhook);
   };
-  const doorbellOf = async (id: string): Promise<number | null> => {
+  const hintOf = async (id: string): Promise<number | null> => {
     const { name } = webhookStream(herald.id).stream;
     const subject = subjects(herald.id).webhook(id);
     const message = await herald.nats.jsm.streams.getMessage(name, { last_by_subj: subject }).catch(() => null);
@@ -131,7 +131,7 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
     expect(after.updated_at.getTime()).to.be.greaterThan(before.updated_at.getTime());
   });
 
-  it("a header whose Secret is gone or holds two lines is told, and the endpoint goes on with the former", async () => {
+  it("a header whose Secret is gone or has two lines is reported, and the endpoint goes on with the former", async () => {
     await herald.remove(make.secret("chat", {}));
     await herald.ready(shaped(), "False", "SecretNotFound");
     await herald.apply(make.secret("chat", { token: "two\nlines" }));
@@ -159,10 +159,10 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
   it("resumed, what was kept is due, and a dispatcher is called", async () => {
     await resynced(); // no call of a pass before is still to come
     const { _id, due_changes } = await rowOf(shaped());
-    const rung = (await doorbellOf(_id)) ?? 0;
+    const before = (await hintOf(_id)) ?? 0;
     await herald.patch(shaped(), { spec: { paused: false } });
     await until(async () => !(await rowOf(shaped())).paused, 10_000);
-    await until(async () => ((await doorbellOf(_id)) ?? 0) > rung, 10_000);
+    await until(async () => ((await hintOf(_id)) ?? 0) > before, 10_000);
     const row = await rowOf(shaped());
     expect(row.due_at).to.be.an.instanceOf(Date);
     expect(row.due_changes).to.be.greaterThan(due_changes);
@@ -183,7 +183,7 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
     expect(JSON.stringify(status?.conditions)).to.contain("spec.filters.conditions[0]");
   });
 
-  it("a rotation is told in status until the former secret's day is over", async () => {
+  it("a rotation is reported in status until the former secret's day is over", async () => {
     await herald.patch(shaped(), { metadata: { annotations: { "herald.dev/rotate": "1" } } });
     await until(async () => (await statusOf(shaped())).previousSecretValidUntil !== undefined, 10_000);
     const untilAt = Date.parse((await statusOf(shaped())).previousSecretValidUntil ?? "");
@@ -216,7 +216,7 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
     }
   });
 
-  it("how its requests went is told in status, and written again only when that changes", async () => {
+  it("how its requests went is reported in status, and written again only when that changes", async () => {
     const webhook = make.webhook({}, "busy");
     await apply(webhook);
     const { _id } = await herald.ready(webhook).then(() => rowOf(webhook));
@@ -256,32 +256,32 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
 
   it("its removal calls the dispatcher that drops what waits for it", async () => {
     const { _id } = await rowOf(shaped());
-    const rung = (await doorbellOf(_id)) ?? 0;
+    const before = (await hintOf(_id)) ?? 0;
     await herald.remove(shaped());
     await herald.gone(shaped());
-    expect((await doorbellOf(_id)) ?? 0).to.be.greaterThan(rung);
+    expect((await hintOf(_id)) ?? 0).to.be.greaterThan(before);
     expect(await rows().findOne({ _id })).to.equal(null);
   });
 
-  it("an App's removal takes its endpoints that were made over REST, tells everybody and calls their dispatcher", async () => {
+  it("an App's removal takes its endpoints that were made over REST, announces it and hints to their dispatcher", async () => {
     await apply(make.webhook({}, "left"));
     await herald.ready(make.webhook({}, "left"));
     const { _id, ...like } = await rowOf(make.webhook({}, "left"));
     const ids = ["whk_rest1", "whk_rest2"];
     await rows().insertMany(ids.map((id) => ({ ...like, _id: id, managed: null })));
-    const told: string[] = [];
+    const announced: string[] = [];
     const subscription = herald.nats.nc.subscribe(subjects(herald.id).allConfig(), {
       callback: (_error, message) => {
         const { id, app_id: app } = message.json<{ id: string; app_id?: string }>();
-        told.push(`${id} of ${app}`);
+        announced.push(`${id} of ${app}`);
       },
     });
     await herald.nats.nc.flush();
     await herald.remove(make.app());
     await herald.gone(make.app());
-    await until(() => ids.every((id) => told.includes(`${id} of ${like.app_id}`)), 10_000);
+    await until(() => ids.every((id) => announced.includes(`${id} of ${like.app_id}`)), 10_000);
     subscription.unsubscribe();
     expect(await rows().countDocuments()).to.equal(0);
-    for (const id of [...ids, _id]) expect(await doorbellOf(id), id).to.be.greaterThan(0);
+    for (const id of [...ids, _id]) expect(await hintOf(id), id).to.be.greaterThan(0);
   });
 });

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { systemClock } from "#core/domain/clock.ts";
 import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
@@ -6,7 +7,9 @@ import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { Deposed } from "#core/storage/settings/managed.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { removals } from "#core/storage/work/removals.ts";
+import { allKinds } from "../../../../operator/kinds/all.ts";
 import { cascade } from "../../../../operator/records/cascade.ts";
+import type { Base } from "../../../../operator/records/platform.ts";
 import { anApiKey, anApp } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { testServers } from "../../../support/servers/servers.ts";
@@ -17,7 +20,7 @@ describe("operator: what goes with an app or a tenant", function () {
   const app = anApp({ tenant_id: "ten_1" });
   const key = anApiKey({ tenant_id: app.tenant_id }).row;
   const webhook = aWebhook({ tenant_id: app.tenant_id, app_id: app._id });
-  const told: string[] = [];
+  const announced: string[] = [];
 
   before(async () => {
     const { mongodbUrl } = await testServers();
@@ -42,8 +45,18 @@ describe("operator: what goes with an app or a tenant", function () {
     const check = (): void => {
       if (left-- === 0) throw new Deposed("epoch 1");
     };
-    const announce = (_collection: string, id: string) => told.push(id);
-    return cascade({ db: mongo.db, fence: { check }, announce, doorbell: async (id) => void told.push(id) });
+    const hint = (subject: string) => announced.push(subject);
+    const platform = {
+      db: mongo.db,
+      fence: { check, epoch: () => 1 },
+      clock: systemClock,
+      announce: (_collection: string, id: string) => announced.push(id),
+      jetstream: {
+        nats: { isConnected: () => true, js: { publish: async (subject: string) => hint(subject) } },
+        prefix: "t",
+      },
+    };
+    return cascade(platform as unknown as Base, allKinds); // all of it that removing takes
   };
   const outcome = (work: Promise<void>) =>
     work.then(
@@ -53,20 +66,20 @@ describe("operator: what goes with an app or a tenant", function () {
 
   it("stays when the leader was deposed before it went on", async () => {
     const { revoked_tokens: _, ...before } = await counts();
-    expect(await outcome(led(0).removeParts(app._id))).to.equal("deposed");
-    expect(await outcome(led(0).removeKeys(app.tenant_id))).to.equal("deposed");
+    expect(await outcome(led(0).ofApp(app._id))).to.equal("deposed");
+    expect(await outcome(led(0).ofTenant(app.tenant_id))).to.equal("deposed");
     expect(await counts()).to.include(before);
-    expect(told).to.deep.equal([]);
+    expect(announced).to.deep.equal([]);
   });
 
   it("is not written down as to be purged by a leader that was deposed on the way", async () => {
-    expect(await outcome(led(1).removeParts(app._id))).to.equal("deposed");
+    expect(await outcome(led(1).ofApp(app._id))).to.equal("deposed");
     expect(await counts()).to.include({ webhooks: 0, removals: 0 });
   });
 
   it("goes while it leads", async () => {
-    expect(await outcome(led(Infinity).removeParts(app._id))).to.equal("done");
-    expect(await outcome(led(Infinity).removeKeys(app.tenant_id))).to.equal("done");
+    expect(await outcome(led(Infinity).ofApp(app._id))).to.equal("done");
+    expect(await outcome(led(Infinity).ofTenant(app.tenant_id))).to.equal("done");
     expect(await counts()).to.deep.equal({ api_keys: 0, webhooks: 0, removals: 1, revoked_tokens: 1 });
     expect(await revokedTokens(mongo.db).has(key.hashes[0]?.hash ?? "")).to.equal(true);
     expect(await removals(mongo.db).rows.findOne({})).to.include({ _id: app._id, kind: "app" });

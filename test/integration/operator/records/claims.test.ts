@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { hashOf } from "../../../../operator/policies/tokens.ts";
+import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Seen, type Started } from "../support/harness.ts";
 import { manifests, textOf } from "../support/manifests.ts";
@@ -74,7 +74,7 @@ describe("operator: what two want, one gets", function () {
     for (const object of [two, rival]) await herald.remove(object);
   });
 
-  it("a name of a record that is no resource's is told, with its id", async () => {
+  it("a name of a record that is no resource's is reported, with its id", async () => {
     const first = make.activityType({ name: "Kept", deletionPolicy: "Retain" }, "kept");
     await herald.apply(first);
     const id = (await herald.ready(first)).status?.id ?? "";

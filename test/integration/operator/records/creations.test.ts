@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
 import type { AppSpec } from "#core/channels/app-resource.ts";
@@ -10,12 +10,15 @@ import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Verdict } from "../../../../operator/engine/reconcile.ts";
-import { type HandlerDeps, makeHandlers } from "../../../../operator/kinds/handlers.ts";
-import { makeStores } from "../../../../operator/kinds/stores.ts";
+import type { Verdict } from "../../../../operator/engine/handler.ts";
+import { makeStores } from "../../../../operator/engine/stores.ts";
+import { allKinds } from "../../../../operator/kinds/all.ts";
+import { webhook } from "../../../../operator/kinds/webhook.ts";
 import type { Resource } from "../../../../operator/kube/objects.ts";
 import type { Secrets } from "../../../../operator/kube/secrets.ts";
+import { makePlatform } from "../../../../operator/platform.ts";
 import { claimOf, idOf } from "../../../../operator/policies/management.ts";
+import type { JetStream } from "../../../../operator/records/platform.ts";
 import { anApp, aPlan, aTenant, seed, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
@@ -42,7 +45,7 @@ describe("operator: webhooks that are made at the same time", function () {
     const namespace = `ns-${randomUUID()}`;
     const plan = aPlan({ _id: `plan-${namespace}`, webhook_endpoints: 2 });
     const tenant = aTenant({ plan: plan._id, namespaces: [namespace] });
-    const stores = makeStores();
+    const stores = makeStores(allKinds);
     const apps = ["one", "two"].map(
       (name): Resource<AppSpec> => ({
         metadata: { name, namespace, uid: randomUUID(), resourceVersion: "1" },
@@ -54,13 +57,13 @@ describe("operator: webhooks that are made at the same time", function () {
       return anApp({ _id: idOf(appResource, app), tenant_id: tenant._id, name: app.metadata.name, managed });
     });
     await seed(db, { plans: [plan], tenants: [tenant], apps: rows });
-    for (const app of apps) stores.apps.put(app);
+    for (const app of apps) stores.of(appResource).put(app);
 
     const asked: string[] = [];
-    const held = Promise.withResolvers<void>();
+    const slow = Promise.withResolvers<void>();
     const onItsWay = async (what: string): Promise<void> => {
       asked.push(what);
-      if (what === slowCall) await held.promise;
+      if (what === slowCall) await slow.promise;
     };
     const secrets: Secrets = {
       read: async (_, name) => {
@@ -75,28 +78,31 @@ describe("operator: webhooks that are made at the same time", function () {
       removeOwn: async () => undefined,
       releaseOwn: async () => undefined,
     };
-    const { webhooks } = makeHandlers({
+    const platform = makePlatform({
+      clock: systemClock,
       db,
       fence: { epoch: () => 1, check: () => undefined },
-      nats: { isConnected: () => false } as HandlerDeps["nats"], // nothing is published
-      prefix: "herald",
-      replicas: 1,
-      publicUrl: "https://herald.example",
-      ring: keyRing(testKeyRing),
-      guard: addressGuard({ allow: [] }),
-      resolve: async () => ["192.0.2.1"],
-      secrets,
-      stores,
       announce: () => undefined,
-      clock: systemClock,
+      stores,
+      secrets,
+      keyRing: keyRing(testKeyRing),
+      randomBytes,
+      jetstream: {
+        nats: { isConnected: () => false } as JetStream["nats"], // nothing is published
+        prefix: "herald",
+        replicas: 1,
+      },
+      network: { guard: addressGuard({ allow: [] }), resolve: async () => ["192.0.2.1"] },
+      publicUrl: "https://herald.example",
     });
+    const webhooks = webhook.handler(platform);
     const make = (name: string, appRef: string, over: Partial<WebhookSpec> = {}): Promise<Verdict> =>
       webhooks.reconcile(aWebhook({ name, namespace }, { appRef, secretName: `${name}-signing`, ...over }), signal);
     const made = async (): Promise<string[]> => {
       const found = await db.collection<WebhookRow>("webhooks").find({ tenant_id: tenant._id }).toArray();
       return found.map(({ app_id: id }) => rows.find(({ _id }) => _id === id)?.name ?? "").sort();
     };
-    return { make, made, asked, release: () => held.resolve() };
+    return { make, made, asked, release: () => slow.resolve() };
   };
 
   it("do not wait for another's Secrets, of the same app neither", async () => {

@@ -6,14 +6,14 @@ import { until } from "../../../support/until.ts";
 import { type Installation, label, type Manifest } from "../support/harness.ts";
 
 /**
- * Holds deletions up in the API server, after it has looked for finalizers and before it removes the object, as a slow
+ * Delays deletions in the API server, after it has looked for finalizers and before it removes the object, as a slow
  * disk does. It asks an admission webhook at that point.
  */
 export type DeletionGate = {
   /** From now on every deletion of a plan stands still. */
-  hold: () => void;
+  block: () => void;
   /** How many deletions stand still. */
-  held: () => number;
+  blocked: () => number;
   release: () => void;
   close: () => Promise<void>;
 };
@@ -25,14 +25,14 @@ export const deletionGate = async ({ client, id }: Installation, probe: Manifest
   const tls = selfSigned();
   let asked = 0;
   let open = Promise.withResolvers<void>();
-  let held = 0;
+  let blocked = 0;
   open.resolve();
   const server = createServer(tls, async (request, answer) => {
     const { request: review } = (await json(request)) as Review; // as admission.k8s.io/v1 says
     asked++;
-    held++;
+    blocked++;
     await open.promise;
-    held--;
+    blocked--;
     const response = { uid: review.uid, allowed: true };
     answer.setHeader("content-type", "application/json");
     answer.end(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response }));
@@ -49,10 +49,10 @@ export const deletionGate = async ({ client, id }: Installation, probe: Manifest
     return asked > 0;
   }, 20_000);
   return {
-    hold: () => {
+    block: () => {
       open = Promise.withResolvers<void>();
     },
-    held: () => held,
+    blocked: () => blocked,
     release: () => open.resolve(),
     close: async () => {
       open.resolve();

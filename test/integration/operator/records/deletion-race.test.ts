@@ -45,9 +45,9 @@ describe("operator: a deletion that began before the finalizer was written", fun
   const doomed = async (name: string): Promise<{ deleted: Promise<void> }> => {
     link.muteWatches();
     await herald.apply(plan(name));
-    deletions.hold();
+    deletions.block();
     const deleted = herald.remove(plan(name));
-    await until(() => deletions.held() === 1);
+    await until(() => deletions.blocked() === 1);
     return { deleted };
   };
   const end = async ({ deleted }: { deleted: Promise<void> }): Promise<void> => {
@@ -67,9 +67,9 @@ describe("operator: a deletion that began before the finalizer was written", fun
 
   it("takes the document along that was on its way", async () => {
     const deletion = await doomed("under-way");
-    writes.hold();
+    writes.block();
     link.cut();
-    await until(() => writes.held().includes("insert"), 10_000);
+    await until(() => writes.blocked().includes("insert"), 10_000);
     await end(deletion);
     await writes.release();
     await until(async () => (await rowOf("under-way")) === null, 10_000);
@@ -89,7 +89,7 @@ describe("operator: a deletion that began before the finalizer was written", fun
     expect((await rowOf("again"))?.managed?.uid).to.equal(metadata.uid);
   });
 
-  it("is not what a watch tells when an object loses its label: its document stays", async () => {
+  it("is not assumed when a watch says that an object lost its label: its document stays", async () => {
     let looks = 0;
     const isLook = ({ path }: { path: string }): boolean => {
       if (path.includes("fieldSelector=metadata.name")) looks++;

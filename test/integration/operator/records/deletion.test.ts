@@ -123,7 +123,7 @@ describe("operator: deletion in any order", function () {
     return items.map(({ metadata, data }) => ({ name: metadata.name, version: metadata.resourceVersion, data }));
   };
 
-  /** Makes everything, deletes it in an order, and holds what is left against what was there before. */
+  /** Makes everything, deletes it in an order, and compares what is left with what was there before. */
   const deleteIn = async (
     order: (all: ReturnType<typeof estate>) => readonly Manifest[],
     meanwhile = async () => {},
@@ -143,7 +143,7 @@ describe("operator: deletion in any order", function () {
       return ["users", "subscriptions", "messages"].every((name) => isDeepStrictEqual(now[name], before[name]));
     };
     // A dispatcher removes it, which asks again after 10 s when it came before the app's document was gone.
-    await until(dataIsGone, 30_000).catch(() => undefined); // what is left is told below
+    await until(dataIsGone, 30_000).catch(() => undefined); // what is left is reported below
     const after = await snapshot();
     expect(Object.keys(after)).to.include.members(["webhooks", "api_keys", "messages", "streams"]);
     for (const [what, rows] of Object.entries(after)) expect(rows, what).to.deep.equal(before[what] ?? []);

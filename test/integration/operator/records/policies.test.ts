@@ -130,7 +130,7 @@ describe("operator: management policies", function () {
         expect(await row()).to.deep.equal(before);
       });
 
-      it("is not taken over before somebody consents, who is told what would change", async () => {
+      it("is not taken over before somebody consents, who learns what would change", async () => {
         const before = await row();
         const second = made("p-second", { externalName: id, deletionPolicy: "Retain", ...other.spec });
         await herald.apply(second);

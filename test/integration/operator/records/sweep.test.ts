@@ -15,7 +15,7 @@ const term = (epoch: number): Fence => ({ epoch: () => epoch, check: () => {} })
 describe("operator: the sweep, after a deposed leader's write arrived late", function () {
   this.timeout(30_000);
   let mongo: Mongo;
-  const told: string[] = [];
+  const announced: string[] = [];
 
   before(async () => {
     const { mongodbUrl } = await testServers();
@@ -23,7 +23,7 @@ describe("operator: the sweep, after a deposed leader's write arrived late", fun
     await ensureIndexes(mongo.db);
   });
   beforeEach(async () => {
-    told.length = 0;
+    announced.length = 0;
     await plans().deleteMany({});
   });
   after(async () => {
@@ -34,7 +34,7 @@ describe("operator: the sweep, after a deposed leader's write arrived late", fun
   const plans = () => collectionOf<PlanRow>(mongo.db, planCollection);
   const stored = () => plans().findOne({ _id: "gold" });
   const doings = () => {
-    const announce = (_collection: string, id: string) => told.push(id);
+    const announce = (_collection: string, id: string) => announced.push(id);
     return terms({ db: mongo.db, announce, log: createLog({ program: "test", level: "fatal" }) });
   };
   const stamp = (epoch: number) => doings().stamp(epoch);
@@ -57,17 +57,17 @@ describe("operator: the sweep, after a deposed leader's write arrived late", fun
     expect(await keep(5, null)).to.equal("created");
     await sweep(6);
     expect(await stored()).to.equal(null);
-    expect(told).to.deep.equal(["gold"]);
+    expect(announced).to.deep.equal(["gold"]);
   });
 
-  it("lets go of what it had taken over: that was there before any resource", async () => {
+  it("releases what it had taken over: that was there before any resource", async () => {
     await plans().insertOne(aPlan({ _id: "gold", managed: null }));
     const found = await stored();
     await stamp(6);
     expect(await keep(5, found)).to.equal("updated");
     await sweep(6);
     expect(await stored()).to.include({ managed: null, title: "Gold" });
-    expect(told).to.deep.equal(["gold"]);
+    expect(announced).to.deep.equal(["gold"]);
   });
 
   it("knows for good that a record was taken over, and leaves alone what is of its own term", async () => {
@@ -79,6 +79,6 @@ describe("operator: the sweep, after a deposed leader's write arrived late", fun
     expect(before?.managed).to.deep.equal({ ...by, epoch: 6, adopted: true });
     await sweep(6);
     expect(await stored()).to.deep.equal(before);
-    expect(told).to.deep.equal([]);
+    expect(announced).to.deep.equal([]);
   });
 });

@@ -2,9 +2,9 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { allResources } from "#core/schema/kubernetes/all.ts";
 import { type Kubectl, kubectlFor } from "../../../../dev/demo/kubectl.ts";
 import { rootDir } from "../../../../dev/paths.ts";
+import { allResources } from "../../../../operator/kinds/all.ts";
 import { type Installation, installation, label, type Manifest } from "../support/harness.ts";
 import { apnsKey, serviceAccount, vapidKey } from "../support/manifests.ts";
 
@@ -85,11 +85,11 @@ describe("resources that are kept in git", function () {
 
   it("become Ready as the example repository has them, and a second sync changes nothing", async () => {
     const external = repository.filter(({ kind }) => kind === "ExternalSecret") as ExternalSecret[];
-    const brought = external.map(({ metadata, spec }) =>
+    const given = external.map(({ metadata, spec }) =>
       secret(metadata.namespace ?? "", spec.target.name, valuesOf(spec.data.map(({ secretKey }) => secretKey))),
     );
     const applied = repository.filter(({ kind }) => kind !== "ExternalSecret");
-    await sync([...applied.filter(({ kind }) => kind === "Namespace"), ...brought, ...applied]);
+    await sync([...applied.filter(({ kind }) => kind === "Namespace"), ...given, ...applied]);
     expect(new Set(applied.filter(isOurs).map(({ kind }) => kind))).to.have.keys(
       ...allResources.map(({ kind }) => kind),
     );

@@ -1,99 +1,83 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Sealed } from "#core/runtime/process/key-ring.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
-import { hashOf } from "../../../../operator/policies/tokens.ts";
+import { allKinds } from "../../../../operator/kinds/all.ts";
+import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
+import type { Kind } from "../../../../operator/records/kind.ts";
 import type { Installation, Manifest, Seen } from "./harness.ts";
 import { textOf } from "./manifests.ts";
 
 type Row = { _id: string; managed: { uid: string } | null } & Record<string, unknown>;
-type Kind = { plural: string; kind: string; collection: string; wanted: (seen: Seen, row: Row) => Promise<object> };
+/** What a document must hold for its resource. */
+type Wanted = (seen: Seen, row: Row) => Promise<object>;
 
 /**
  * Compares what is wanted with what is, in full and both ways: every resource is ready, and has its document with its
  * members, its stream and its Secret; there is no other document and no other stream. Gives what differs, in words.
  */
 export const differences = async (herald: Installation): Promise<string[]> => {
-  const found = await Promise.all(kindsOf(herald).map((kind) => differencesOf(herald, kind)));
+  const wanted = wantedOf(herald);
+  const found = await Promise.all(allKinds.map((kind) => differencesOf(herald, kind, wanted[kind.definition.kind])));
   return [...found.flat(), ...(await streamDifferences(herald))];
 };
 
-const kindsOf = (herald: Installation): Kind[] => {
+const wantedOf = (herald: Installation): Record<string, Wanted> => {
   const ring = keyRing(herald.settings.keyRing);
   const secretOf = async ({ metadata }: Seen, name: string) => {
     const ref: Manifest = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: metadata.namespace ?? "" } };
     return herald.get(ref);
   };
   const spec = (seen: Seen) => seen.spec as Record<string, never>;
-  return [
-    {
-      plural: "plans",
-      kind: "Plan",
-      collection: "plans",
-      wanted: async (seen) => {
-        const { title, apiRps, webhookEndpoints, retentionDays, backlogPerTenant, features } = spec(seen);
-        const numbers = { api_rps: apiRps, webhook_endpoints: webhookEndpoints, retention_days: retentionDays };
-        return {
-          title,
-          ...numbers,
-          backlog_per_tenant: backlogPerTenant,
-          features: [...(features ?? [])].toSorted(inOrder),
-        };
-      },
+  return {
+    Plan: async (seen) => {
+      const { title, apiRps, webhookEndpoints, retentionDays, backlogPerTenant, features } = spec(seen);
+      const numbers = { api_rps: apiRps, webhook_endpoints: webhookEndpoints, retention_days: retentionDays };
+      return {
+        title,
+        ...numbers,
+        backlog_per_tenant: backlogPerTenant,
+        features: [...(features ?? [])].toSorted(inOrder),
+      };
     },
-    {
-      plural: "tenants",
-      kind: "Tenant",
-      collection: "tenants",
-      wanted: async (seen) => ({
-        name: seen.metadata.name,
-        plan: spec(seen)["plan"],
-        namespaces: spec(seen)["namespaces"],
-      }),
+    Tenant: async (seen) => ({
+      name: seen.metadata.name,
+      plan: spec(seen)["plan"],
+      namespaces: spec(seen)["namespaces"],
+    }),
+    App: async (seen) => ({ name: seen.metadata.name, time_zone: spec(seen)["timeZone"] }),
+    ApiKey: async (seen) => {
+      const secret = await secretOf(seen, spec(seen)["connectionSecretName"] ?? "");
+      return { scopes: spec(seen)["scopes"], hashes: [{ hash: hashOf(textOf(secret, "token")), expires_at: null }] };
     },
-    {
-      plural: "apps",
-      kind: "App",
-      collection: "apps",
-      wanted: async (seen) => ({ name: seen.metadata.name, time_zone: spec(seen)["timeZone"] }),
+    Webhook: async (seen, row) => {
+      const secret = textOf(await secretOf(seen, spec(seen)["secretName"] ?? ""), "secret");
+      const isSame = ring.open(row["secret"] as Sealed, `webhooks/${row._id}/secret`) === secret; // as WebhookRow says
+      return {
+        url: spec(seen)["url"],
+        events: [...(spec(seen)["events"] ?? [])].toSorted(inOrder),
+        secret: isSame ? row["secret"] : secret,
+      };
     },
-    {
-      plural: "apikeys",
-      kind: "ApiKey",
-      collection: "api_keys",
-      wanted: async (seen) => {
-        const secret = await secretOf(seen, spec(seen)["connectionSecretName"] ?? "");
-        return { scopes: spec(seen)["scopes"], hashes: [{ hash: hashOf(textOf(secret, "token")), expires_at: null }] };
-      },
-    },
-    {
-      plural: "webhooks",
-      kind: "Webhook",
-      collection: "webhooks",
-      wanted: async (seen, row) => {
-        const secret = textOf(await secretOf(seen, spec(seen)["secretName"] ?? ""), "secret");
-        const isSame = ring.open(row["secret"] as Sealed, `webhooks/${row._id}/secret`) === secret; // as WebhookRow says
-        return {
-          url: spec(seen)["url"],
-          events: [...(spec(seen)["events"] ?? [])].toSorted(inOrder),
-          secret: isSame ? row["secret"] : secret,
-        };
-      },
-    },
-    {
-      plural: "liveactivitytypes",
-      kind: "LiveActivityType",
-      collection: "live_activity_types",
-      wanted: async (seen) => ({ name: spec(seen)["name"], content_state_schema: spec(seen)["contentStateSchema"] }),
-    },
-  ];
+    LiveActivityType: async (seen) => ({
+      name: spec(seen)["name"],
+      content_state_schema: spec(seen)["contentStateSchema"],
+    }),
+  };
 };
 
 const inOrder = (a: string, b: string): number => (a < b ? -1 : 1);
 
-const differencesOf = async (herald: Installation, { plural, kind, collection, wanted }: Kind): Promise<string[]> => {
+const differencesOf = async (
+  herald: Installation,
+  { definition: { kind, plural }, collection }: Kind,
+  wanted: Wanted | undefined,
+): Promise<string[]> => {
+  if (wanted === undefined) return [`nobody says what a ${kind} is to be`];
   const path = `/apis/herald.dev/v1alpha1/${plural}?labelSelector=herald.dev%2Ftest%3D${herald.id}`;
   const { items } = await herald.client.call<{ items: Seen[] }>({ method: "GET", path }, AbortSignal.timeout(10_000));
-  const rows = new Map((await herald.db.collection<Row>(collection).find().toArray()).map((row) => [row._id, row]));
+  const rows = new Map(
+    (await herald.db.collection<Row>(collection.name).find().toArray()).map((row) => [row._id, row]),
+  );
   const found = await Promise.all(
     items.map(async (seen): Promise<string[]> => {
       const what = `${kind} ${seen.metadata.name}`;
@@ -109,7 +93,7 @@ const differencesOf = async (herald: Installation, { plural, kind, collection, w
       return problems;
     }),
   );
-  return [...found.flat(), ...[...rows.keys()].map((id) => `${collection} ${id} has no resource`)];
+  return [...found.flat(), ...[...rows.keys()].map((id) => `${collection.name} ${id} has no resource`)];
 };
 
 const conditionProblems = ({ metadata, status }: Seen): string[] =>

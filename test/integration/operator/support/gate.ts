@@ -4,14 +4,14 @@ import { connect, createServer, type Socket } from "node:net";
 const writes = ["insert", "update", "delete"] as const;
 type Write = (typeof writes)[number];
 
-/** A link to MongoDB on which writes can be held on their way, as a network does. */
+/** A link to MongoDB on which writes can be blocked on their way, as a network does. */
 export type Gate = {
   url: string;
   /** From now on a connection that sends a write stands still with it. */
-  hold: () => void;
-  /** What is being held. */
-  held: () => Write[];
-  /** Lets everything go on; resolves when MongoDB has answered what was held. */
+  block: () => void;
+  /** What is being blocked. */
+  blocked: () => Write[];
+  /** Lets everything go on; resolves when MongoDB has answered what was blocked. */
   release: () => Promise<void>;
   close: () => void;
 };
@@ -19,14 +19,14 @@ export type Gate = {
 export const gateTo = async (url: string): Promise<Gate> => {
   const target = new URL(url);
   const sockets = new Set<Socket>();
-  const held = new Map<Socket, { write: Write; chunk: Buffer }>();
+  const blocked = new Map<Socket, { write: Write; chunk: Buffer }>();
   let isHolding = false;
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname);
     near.on("data", (chunk: Buffer) => {
       const write = isHolding ? writeIn(chunk) : undefined;
       if (write === undefined) return void far.write(chunk);
-      held.set(far, { write, chunk });
+      blocked.set(far, { write, chunk });
       near.pause();
       far.once("data", () => near.resume());
     });
@@ -37,7 +37,7 @@ export const gateTo = async (url: string): Promise<Gate> => {
     }
     far.on("close", () => near.destroy());
     near.on("close", () => {
-      if (!held.has(far)) far.end(); // what is on its way arrives, whatever became of its sender
+      if (!blocked.has(far)) far.end(); // what is on its way arrives, whatever became of its sender
     });
   });
   server.listen(0, "127.0.0.1");
@@ -46,19 +46,19 @@ export const gateTo = async (url: string): Promise<Gate> => {
   own.port = String((server.address() as { port: number }).port); // it listens on TCP
   return {
     url: own.href,
-    hold: () => {
+    block: () => {
       isHolding = true;
     },
-    held: () => [...held.values()].map(({ write }) => write),
+    blocked: () => [...blocked.values()].map(({ write }) => write),
     release: async () => {
       isHolding = false;
-      const answers = [...held].map(async ([far, { chunk }]) => {
+      const answers = [...blocked].map(async ([far, { chunk }]) => {
         far.resume(); // its pipe has stopped it when the sender is dead
         far.write(chunk);
         await once(far, "data");
       });
       await Promise.all(answers);
-      held.clear();
+      blocked.clear();
     },
     close: () => {
       for (const socket of sockets) socket.destroy();

@@ -12,7 +12,8 @@ import { createLog } from "#core/runtime/process/log.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { rootDir } from "../../../../dev/paths.ts";
-import type { LeaseTiming } from "../../../../operator/engine/lease.ts";
+import type { LeaseTiming } from "../../../../operator/engine/leadership/lease.ts";
+import { allResources } from "../../../../operator/kinds/all.ts";
 import { type KubeClient, kubeClient } from "../../../../operator/kube/client.ts";
 import { connection } from "../../../../operator/kube/connection.ts";
 import { isConflict, isNotFound } from "../../../../operator/kube/errors.ts";
@@ -175,18 +176,13 @@ const stopAll = async (all: readonly Part[]): Promise<void> => {
 };
 
 const plurals: Record<string, string> = {
-  Plan: "plans",
-  Tenant: "tenants",
-  App: "apps",
-  ApiKey: "apikeys",
-  Webhook: "webhooks",
-  LiveActivityType: "liveactivitytypes",
+  ...Object.fromEntries(allResources.map(({ kind, plural }) => [kind, plural])),
   Secret: "secrets",
   Namespace: "namespaces",
   CustomResourceDefinition: "customresourcedefinitions",
 };
 
-const kinds = ["Webhook", "LiveActivityType", "ApiKey", "App", "Tenant", "Plan"]; // what hangs on others first
+const kinds = allResources.map(({ kind }) => kind).toReversed(); // what hangs on others first
 
 const listOf = (kind: string): string => `/apis/herald.dev/v1alpha1/${plurals[kind]}`;
 

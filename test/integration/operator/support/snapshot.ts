@@ -1,7 +1,8 @@
+import { allKinds } from "../../../../operator/kinds/all.ts";
 import type { Installation, Seen } from "./harness.ts";
 
-const resources = ["plans", "tenants", "apps", "apikeys", "webhooks", "liveactivitytypes"];
-const collections = ["plans", "tenants", "apps", "api_keys", "webhooks", "live_activity_types"];
+const resources = allKinds.map(({ definition }) => definition.plural);
+const collections = allKinds.map(({ collection }) => collection.name);
 
 /** All that the operator writes, in full: documents, streams, resources and Secrets with their versions. */
 export const snapshotOf = async ({ db, nats, client, id }: Installation): Promise<Record<string, unknown[]>> => {

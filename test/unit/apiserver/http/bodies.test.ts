@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { routes } from "../../../../apiserver/features.ts";
+import { operations } from "../../../../apiserver/features.ts";
 
 describe("the body of an operation", () => {
-  for (const { id, body } of routes) {
+  for (const { id, body } of operations) {
     if (body === undefined) continue;
     it(`of ${id} admits no member that it does not name`, () => {
       expect(body).to.include({ additionalProperties: false });
@@ -13,11 +13,11 @@ describe("the body of an operation", () => {
 describe("an operation that makes or sends something", () => {
   const own = ["createNotification"]; // its key lies in the message
   const harmless = ["previewWebhook"]; // it makes nothing
-  for (const { id, method, headers, repeatable } of routes) {
+  for (const { id, method, headers, isRepeatable } of operations) {
     if (method !== "POST" || harmless.includes(id)) continue;
     it(`honours an idempotency key: ${id}`, () => {
       expect(headers).to.have.property("Idempotency-Key");
-      expect(repeatable !== undefined || own.includes(id)).to.equal(true);
+      expect(isRepeatable || own.includes(id)).to.equal(true);
     });
   }
 });

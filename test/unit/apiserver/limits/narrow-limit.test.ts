@@ -11,7 +11,7 @@ describe("narrowLimit", () => {
     let nowMs = 0;
     const limit = narrowLimit(
       takeFrom({
-        runScript: () => Promise.reject(new Error("away")), // this replica's share counts
+        takeShared: () => Promise.reject(new Error("away")), // this replica's share counts
         replicas,
         clock: { now: () => new Date(nowMs) },
         log: pino({ level: "silent" }),

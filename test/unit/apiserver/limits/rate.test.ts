@@ -72,7 +72,7 @@ describe("takeToken", () => {
     let isAway = true;
     const counted: string[] = [];
     const takeShared = takeFrom({
-      runScript: async () => {
+      takeShared: async () => {
         if (isAway) throw new Error("away");
         return [1, 99_000];
       },

@@ -17,7 +17,7 @@ const audience = {
 };
 
 /** An app with so many subscriptions by e-mail, and seven devices; `read` notes what each query may read at most. */
-const anApp = (count: number, over: { patienceMs?: number; held?: Promise<void> } = {}) => {
+const anApp = (count: number, over: { waitMs?: number; gate?: Promise<void> } = {}) => {
   const ids: string[] = [];
   const add = (n: number) => {
     for (let i = 0; i < n; i++) ids.push(`sub_${String(ids.length).padStart(6, "0")}`);
@@ -36,7 +36,7 @@ const anApp = (count: number, over: { patienceMs?: number; held?: Promise<void> 
       },
       nthBehind: async ({ channel }, id, n) => {
         read.push(n);
-        if (++parts > 1) await over.held;
+        if (++parts > 1) await over.gate;
         return behind(channel, id)[n - 1] ?? null;
       },
     },
@@ -86,8 +86,8 @@ describe("the size of an audience", () => {
   });
 
   it("is what is known of it when the whole takes too long, and the whole later", async () => {
-    const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const { size } = anApp(95, { held, patienceMs: 20 });
+    const { promise: gate, resolve: release } = Promise.withResolvers<void>();
+    const { size } = anApp(95, { gate, waitMs: 20 });
     expect(await size()).to.be.within(most, 94);
     release();
     await until(async () => (await size()) === 95 + 7);

@@ -58,7 +58,7 @@ describe("what a change of a user tells", () => {
     expect(dueAt({ due_at: inMs(9_000) })).to.deep.equal(inMs(5_000));
   });
 
-  it("is written as due even when it was due before: it may just have been told", () => {
+  it("is written as due even when it was due before: it may just have been reported", () => {
     expect(dueAt({ changed: ["tags.plan"], due_at: inMs(-1) })).to.deep.equal(inMs(-1));
   });
 

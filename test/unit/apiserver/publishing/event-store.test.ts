@@ -6,7 +6,7 @@ import { eventStore } from "../../../../apiserver/publishing/event-store.ts";
 const now = new Date("2026-11-21T12:00:00Z");
 const log = createLog({ program: "test", level: "error", destination: { write: () => undefined } });
 
-/** A store whose first write waits, so that what comes meanwhile is written together. */
+/** A store whose first write waits, so that what comes meanwhile is in one write. */
 const aStore = ({ others = new Set<string>(), away = false } = {}) => {
   const { promise: first, resolve: go } = Promise.withResolvers<void>();
   const writes: EventBatchRow[][] = [];
@@ -29,7 +29,7 @@ const aStore = ({ others = new Set<string>(), away = false } = {}) => {
 };
 
 const anEvent = (id: string, text = "{}"): StoredEvent => ({ id, type: "event.received", text, once: id });
-const brought = (appId: string, ...ids: string[]) => ({
+const given = (appId: string, ...ids: string[]) => ({
   tenantId: `ten_${appId}`,
   appId,
   traceparent: null,
@@ -39,10 +39,10 @@ const idsOf = (rows: readonly EventBatchRow[] | undefined) =>
   rows?.map((row) => [row.app_id, row.events.map(({ id }) => id)]);
 
 describe("the store of events", () => {
-  it("writes what comes together into one document for an app", async () => {
+  it("writes what comes at once into one document for an app", async () => {
     const { store, go, writes, published } = aStore();
-    const kept = [store.keep(brought("a", "1")), store.keep(brought("a", "2")), store.keep(brought("b", "3"))];
-    kept.push(store.keep(brought("a", "4")));
+    const kept = [store.keep(given("a", "1")), store.keep(given("a", "2")), store.keep(given("b", "3"))];
+    kept.push(store.keep(given("a", "4")));
     go();
     expect(await Promise.all(kept)).to.deep.equal([0, 0, 0, 0]);
     expect(idsOf(writes[0])).to.deep.equal([["a", ["1"]]]);
@@ -56,11 +56,7 @@ describe("the store of events", () => {
 
   it("tells each request which of its events had come before", async () => {
     const { store, go, published } = aStore({ others: new Set(["1", "3"]) });
-    const kept = [
-      store.keep(brought("a", "0")),
-      store.keep(brought("a", "1", "2")),
-      store.keep(brought("a", "2", "3", "4")),
-    ];
+    const kept = [store.keep(given("a", "0")), store.keep(given("a", "1", "2")), store.keep(given("a", "2", "3", "4"))];
     go();
     expect(await Promise.all(kept)).to.deep.equal([0, 1, 2]);
     await store.stop(AbortSignal.timeout(1_000));
@@ -72,8 +68,8 @@ describe("the store of events", () => {
     const large = Array.from({ length: 5 }, (_, n) => anEvent(`l${n}`, "x".repeat(400_000)));
     const many = Array.from({ length: 1_001 }, (_, n) => anEvent(`m${n}`));
     go();
-    await store.keep({ ...brought("a"), events: large });
-    await store.keep({ ...brought("a"), events: many });
+    await store.keep({ ...given("a"), events: large });
+    await store.keep({ ...given("a"), events: many });
     expect(writes.map((rows) => rows.map(({ events }) => events.length))).to.deep.equal([
       [2, 2, 1],
       [1_000, 1],
@@ -82,7 +78,7 @@ describe("the store of events", () => {
 
   it("rejects, and publishes nothing, when the write failed", async () => {
     const { store, go, published } = aStore({ away: true });
-    const kept = store.keep(brought("a", "1"));
+    const kept = store.keep(given("a", "1"));
     go();
     expect(await kept.catch((error: Error) => error.message)).to.equal("away");
     await store.stop(AbortSignal.timeout(1_000));

@@ -6,8 +6,9 @@ import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { planResource } from "#core/schema/plans/resource.ts";
 import { controller } from "../../../../operator/engine/controller.ts";
+import type { Handler } from "../../../../operator/engine/handler.ts";
 import { controllerMetrics } from "../../../../operator/engine/metrics.ts";
-import { finalizer, type Handler } from "../../../../operator/engine/reconcile.ts";
+import { finalizer } from "../../../../operator/engine/object-writer.ts";
 import type { KubeClient, KubeRequest } from "../../../../operator/kube/client.ts";
 import type { ObjectMeta, Resource } from "../../../../operator/kube/objects.ts";
 import { objectStore, type Store } from "../../../../operator/kube/store.ts";
@@ -28,7 +29,7 @@ const aPlan = (metadata: Partial<ObjectMeta> = {}): Resource => ({
 });
 const guarded = (version: string): Resource => aPlan({ resourceVersion: version, finalizers: [finalizer] });
 
-/** An API server on which there is nothing; its watch tells what the test says, and a write is answered by the test. */
+/** An API server on which there is nothing; its watch reports what the test says, and a write is answered by the test. */
 const apiServer = () => {
   const events = new PassThrough();
   const written: ((answer: Resource) => void)[] = [];
@@ -45,8 +46,8 @@ const apiServer = () => {
     doubt: () => undefined,
     close: () => undefined,
   };
-  const tell = (type: string, object: Resource): void => void events.write(`${JSON.stringify({ type, object })}\n`);
-  return { client, written, tell };
+  const report = (type: string, object: Resource): void => void events.write(`${JSON.stringify({ type, object })}\n`);
+  return { client, written, report };
 };
 
 describe("a controller whose object goes although it had our finalizer", () => {
@@ -83,7 +84,7 @@ describe("a controller whose object goes although it had our finalizer", () => {
       onEvent: () => undefined,
       client,
       writes: client,
-      tell: () => undefined,
+      report: () => undefined,
       concurrency: 1,
       timing: { relistMs: 600_000, idleMs: 20_000 },
       clock: systemClock,
@@ -94,7 +95,7 @@ describe("a controller whose object goes although it had our finalizer", () => {
     await run.synced;
     const term = { epoch: 1, stop: stop.signal, lost: stop.signal, isOver: () => false };
     ended = Promise.all([watching, run.lead(term)]);
-    server.tell("ADDED", aPlan());
+    server.report("ADDED", aPlan());
     await until(() => server.written.length === 1);
   });
   afterEach(async () => {
@@ -103,7 +104,7 @@ describe("a controller whose object goes although it had our finalizer", () => {
   });
 
   it("makes nothing when the answer to the finalizer's write comes after it went, and does not keep it", async () => {
-    server.tell("DELETED", guarded("3"));
+    server.report("DELETED", guarded("3"));
     await until(() => store.size() === 0);
     server.written[0]?.(guarded("2"));
     await until(() => calls.includes("remove"));
@@ -112,8 +113,8 @@ describe("a controller whose object goes although it had our finalizer", () => {
   });
 
   it("keeps the object that was made under its name when such an answer comes", async () => {
-    server.tell("DELETED", guarded("3"));
-    server.tell("ADDED", aPlan({ uid: "2", resourceVersion: "4" }));
+    server.report("DELETED", guarded("3"));
+    server.report("ADDED", aPlan({ uid: "2", resourceVersion: "4" }));
     await until(() => store.get("gold")?.metadata.uid === "2");
     server.written[0]?.(guarded("2"));
     await until(() => server.written.length === 2); // of the other one
@@ -125,10 +126,10 @@ describe("a controller whose object goes although it had our finalizer", () => {
     failures = 1;
     server.written[0]?.(guarded("2"));
     await until(() => calls.includes("make") && server.written.length === 2);
-    server.tell("DELETED", guarded("3"));
+    server.report("DELETED", guarded("3"));
     await until(() => store.size() === 0);
     server.written[1]?.(guarded("2"));
-    await until(() => server.written.length === 3); // tells of the failure
+    await until(() => server.written.length === 3); // reports the failure
     server.written[2]?.(guarded("2"));
     await until(() => calls.length === 3);
     expect(calls).to.deep.equal(["make", "remove", "remove"]);

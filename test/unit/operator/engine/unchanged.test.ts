@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Verdict } from "../../../../operator/engine/reconcile.ts";
+import type { Verdict } from "../../../../operator/engine/handler.ts";
 import { unlessUnchanged } from "../../../../operator/engine/unchanged.ts";
 import type { Resource } from "../../../../operator/kube/objects.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { finalizer } from "../../../../operator/engine/reconcile.ts";
+import { finalizer } from "../../../../operator/engine/object-writer.ts";
 import { vanished } from "../../../../operator/engine/vanished.ts";
 import type { ObjectMeta, Resource } from "../../../../operator/kube/objects.ts";
 import type { StoreEvent } from "../../../../operator/kube/store.ts";

@@ -12,15 +12,15 @@ const openQueue = (hooks?: QueueHooks): WorkQueue => {
 };
 
 describe("work queue", () => {
-  it("holds a key once, in the soonest of the lanes it was added to", async () => {
+  it("holds a key once, with the highest of the priorities it was added with", async () => {
     const queue = openQueue();
     queue.add("a", "resync");
     queue.add("b", "changed");
     queue.add("a", "new");
     queue.add("a", "changed");
     expect(queue.size()).to.equal(2);
-    expect(await queue.next(never)).to.include({ key: "a", lane: "new" });
-    expect(await queue.next(never)).to.include({ key: "b", lane: "changed" });
+    expect(await queue.next(never)).to.include({ key: "a", priority: "new" });
+    expect(await queue.next(never)).to.include({ key: "b", priority: "changed" });
   });
 
   it("serves new before changed before deleted before resync, first come first served within", async () => {
@@ -43,12 +43,12 @@ describe("work queue", () => {
     queue.add("a", "resync");
     expect(queue.size()).to.equal(0);
     queue.done("a");
-    expect(await queue.next(never)).to.include({ key: "a", lane: "changed" });
+    expect(await queue.next(never)).to.include({ key: "a", priority: "changed" });
     queue.done("a");
     expect(queue.size()).to.equal(0);
   });
 
-  it("wakes a worker that waits", async () => {
+  it("gives a key at once to a worker that waits", async () => {
     const queue = openQueue();
     const next = queue.next(never);
     queue.add("a", "new");
@@ -67,7 +67,7 @@ describe("work queue", () => {
     queue.addFailed("a");
     queue.add("b", "resync");
     await until(() => queue.size() === 2);
-    expect(await queue.next(never)).to.include({ key: "a", lane: "again" });
+    expect(await queue.next(never)).to.include({ key: "a", priority: "again" });
   });
 
   it("keeps the sooner of two plans for a key", async () => {
@@ -84,7 +84,7 @@ describe("work queue", () => {
     for (let i = 0; i < 10_000; i++) queue.add(`resource-${i}`, "resync");
     for (let i = 0; i < 100; i++) await queue.next(never);
     queue.add("resource-9999", "changed");
-    expect(await queue.next(never)).to.include({ key: "resource-9999", lane: "changed" });
+    expect(await queue.next(never)).to.include({ key: "resource-9999", priority: "changed" });
     expect(queue.size()).to.equal(9_899);
   });
 
@@ -114,13 +114,13 @@ describe("work queue", () => {
     expect((await queue.next(never))?.key).to.equal("a");
   });
 
-  it("tells its hooks of keys added once, waited for, worked on and retried", async () => {
-    const told: string[] = [];
+  it("calls its hooks for keys added once, waited for, worked on and retried", async () => {
+    const calls: string[] = [];
     const queue = openQueue({
-      onAdd: () => told.push("added"),
-      onStart: () => told.push("started"),
-      onDone: () => told.push("done"),
-      onRetry: () => told.push("retried"),
+      onAdd: () => calls.push("added"),
+      onStart: () => calls.push("started"),
+      onDone: () => calls.push("done"),
+      onRetry: () => calls.push("retried"),
     });
     queue.add("a", "new");
     queue.add("a", "changed");
@@ -128,7 +128,7 @@ describe("work queue", () => {
     queue.addFailed("a");
     queue.done("a");
     await queue.next(never);
-    expect(told).to.deep.equal(["added", "started", "retried", "done", "added", "started"]);
+    expect(calls).to.deep.equal(["added", "started", "retried", "done", "added", "started"]);
   });
 
   it("backs off from 5 ms, doubling, to 1000 s", () => {

@@ -8,14 +8,14 @@ describe("kubeClient", () => {
   let server: Server;
   let client: KubeClient;
   const bodies: { method: string; body: string }[] = [];
-  const held: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
 
   before(async () => {
     server = createServer(async (request, reply) => {
       let body = "";
       for await (const chunk of request.setEncoding("utf8")) body += String(chunk);
       bodies.push({ method: request.method ?? "", body });
-      if (request.url === "/slow") await new Promise<void>((resolve) => held.push(resolve));
+      if (request.url === "/slow") await new Promise<void>((resolve) => waiting.push(resolve));
       reply.end("{}");
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -39,12 +39,12 @@ describe("kubeClient", () => {
     const slow = Array.from({ length: 100 }, () =>
       client.call({ method: "GET", path: "/slow" }, AbortSignal.timeout(5_000)),
     );
-    await until(() => held.length === 64);
+    await until(() => waiting.length === 64);
     const urgent = { method: "PUT", path: "/lease", body: {}, isUrgent: true } as const;
     expect(await client.call(urgent, AbortSignal.timeout(1_000))).to.deep.equal({});
-    expect(held.length).to.equal(64);
-    const letGo = setInterval(() => held.splice(0).forEach((go) => go()), 5);
+    expect(waiting.length).to.equal(64);
+    const answering = setInterval(() => waiting.splice(0).forEach((go) => go()), 5);
     await Promise.all(slow);
-    clearInterval(letGo);
+    clearInterval(answering);
   });
 });

@@ -8,7 +8,7 @@ const anObject = (version: number, metadata: Partial<KubeObject["metadata"]> = {
 const kinds = (events: { kind: string }[]): string[] => events.map(({ kind }) => kind);
 
 describe("object store", () => {
-  it("tells what is new, what has changed and what went", () => {
+  it("says what is new, what has changed and what went", () => {
     const store = objectStore();
     expect(kinds(store.put(anObject(1)))).to.deep.equal(["added"]);
     expect(kinds(store.put(anObject(2)))).to.deep.equal(["changed"]);

@@ -93,12 +93,12 @@ describe("policy: management", () => {
       is: "ExternalNotFound",
     },
     {
-      it: "tells a record of its own from another tenant's",
+      it: "distinguishes a record of its own from another tenant's",
       at: { row: aRow({}), isReachable: false, resource: aResource("self", { named: false }) },
       is: "TenantChanged",
     },
     {
-      it: "tells a record of its own from another app's",
+      it: "distinguishes a record of its own from another app's",
       at: { row: aRow({}), isReachable: false, owner: "app", resource: aResource("self", { named: false }) },
       is: "AppChanged",
     },

@@ -2,17 +2,18 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { secretNamesOf } from "#core/channels/accounts.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
-import { type Accounts, accountsOf } from "../../../../operator/policies/credentials.ts";
-import { type Claimant, sharesOf } from "../../../../operator/policies/namespaces.ts";
-import { sealAccounts } from "../../../../operator/policies/seal-accounts.ts";
-import { hashesAfter, hashesBefore, hashOf, isRotationDue, overlapMs } from "../../../../operator/policies/tokens.ts";
+import { hashesAfter, hashesBefore, hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
+import { type Accounts, accountsOf } from "../../../../operator/policies/apps/credentials.ts";
+import { sealAccounts } from "../../../../operator/policies/apps/seal-accounts.ts";
+import { isRotationDue } from "../../../../operator/policies/own-secret.ts";
+import { type Claimant, sharesOf } from "../../../../operator/policies/tenants/namespaces.ts";
 import { apnsKey, ios, rsaKey, serviceAccount, vapidKey } from "../../../integration/operator/support/manifests.ts";
 
 const claimant = (name: string, parts: Partial<Claimant> = {}): Claimant => ({
   name,
   createdAt: "2026-01-01T00:00:00Z",
   claims: ["n"],
-  holds: [],
+  owns: [],
   ...parts,
 });
 
@@ -38,15 +39,15 @@ describe("policy: namespaces", () => {
     { it: "decides by name in the same second", others: [claimant("b")], granted: false },
     {
       it: "leaves it to the one that has it, though younger",
-      others: [claimant("y", { createdAt: "2027", holds: ["n"] })],
+      others: [claimant("y", { createdAt: "2027", owns: ["n"] })],
       granted: false,
     },
     {
       it: "gives it when the one that has it claims it no more",
-      others: [claimant("y", { claims: [], holds: ["n"] })],
+      others: [claimant("y", { claims: [], owns: ["n"] })],
       granted: true,
     },
-    { it: "takes none of the same name for itself", others: [claimant("x", { holds: ["n"] })], granted: false },
+    { it: "takes none of the same name for itself", others: [claimant("x", { owns: ["n"] })], granted: false },
   ];
   for (const { it: name, others, granted } of cases) {
     it(name, () => {
@@ -114,7 +115,7 @@ describe("policy: credentials", () => {
     });
   }
 
-  it("tell everything that is wrong at once", () => {
+  it("report everything that is wrong at once", () => {
     const said = read({ ios, web }, { ios: null, s: {} });
     expect(said).to.equal("SecretNotFound: Secret ios does not exist; Secret s has no value for private_key");
   });
@@ -174,6 +175,7 @@ describe("policy: sealing", () => {
 describe("policy: tokens", () => {
   const now = new Date("2026-01-01T00:00:00Z");
   const later = (ms: number): Date => new Date(now.getTime() + ms);
+  const overlapMs = 24 * 3_600_000;
   const at = { token: "new", expiresAt: null, overlapMs, now };
   const current = { hash: hashOf("new"), expires_at: null };
 

@@ -1,15 +1,16 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { expect } from "chai";
-import { routes } from "../../../../../apiserver/features.ts";
-import { openapi } from "../../../../../apiserver/http/openapi/document.ts";
+import { nameOf } from "#core/schema/json/named.ts";
+import { features, operations, document as served } from "../../../../../apiserver/features.ts";
 import { closed } from "../../../../support/api/openapi-check.ts";
 
 type Json = Record<string, unknown>;
 type Parameter = { name: string; in: string; schema: Json; example?: unknown };
-type Operation = { operationId: string; parameters: Parameter[] };
+type Response = { $ref?: string; description: string };
+type Operation = { operationId: string; parameters: Parameter[]; responses: Record<string, Response> };
 
-const document = openapi(routes) as unknown as {
+const document = served as unknown as {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, { examples?: unknown[]; additionalProperties?: boolean }> };
 };
@@ -36,6 +37,24 @@ describe("the OpenAPI document", () => {
       for (const example of examples) expect(isValid(example), ajv.errorsText(isValid.errors)).to.equal(true);
     });
   }
+
+  for (const { id, body, reply } of operations) {
+    if (id === "getOpenapi") continue; // its reply is this document
+    it(`has names for the body and the reply of ${id}`, () => {
+      for (const schema of [body, reply]) if (schema !== undefined) expect(nameOf(schema)).to.be.a("string");
+    });
+  }
+
+  it("has every schema and every parameter that a feature says something of", () => {
+    const paths = Object.keys(document.paths).join();
+    for (const { docs } of features) {
+      const schemas = Object.keys({ ...docs.examples, ...docs.narrowed });
+      expect(document.components.schemas).to.include.keys(schemas);
+      for (const name of Object.keys(docs.pathParameters ?? {})) expect(paths).to.include(`{${name}}`);
+      for (const name of Object.keys(docs.queryExamples ?? {}))
+        expect(parameters.map((one) => one.name)).to.include(name);
+    }
+  });
 
   it("has an example of every parameter, and admits it", () => {
     expect(parameters).to.have.length.above(50);
@@ -118,6 +137,40 @@ describe("the OpenAPI document", () => {
       const own = parameters.filter((parameter) => parameter.name === name);
       expect(own).to.not.deep.equal([]);
       for (const { schema, of } of own) expect(ajv.compile(schema)(bad), of).to.equal(false);
+    });
+  }
+
+  const refusalsOf = (id: string): [status: string, codes: string][] => {
+    const own = Object.values(document.paths).flatMap((path) => Object.values(path));
+    const { responses } = own.find(({ operationId }) => operationId === id) ?? expect.fail(id);
+    return Object.entries(responses).flatMap(([status, { $ref, description }]) =>
+      $ref ? [[status, description]] : [],
+    );
+  };
+
+  it("names the error codes of an operation by their statuses: its own, and those of every other", () => {
+    const given = refusalsOf("deleteWebhook").filter(([status]) =>
+      ["400", "403", "404", "409", "413"].includes(status),
+    );
+    expect(given).to.deep.equal([
+      ["400", "`HS_VALIDATION_ERROR`"],
+      ["403", "`HS_FORBIDDEN`, `HS_ORGANIZATION_SUSPENDED`"],
+      ["404", "`HS_NOT_FOUND`"],
+      ["409", "`HS_MANAGED`, `HS_CONFLICT`"],
+    ]);
+  });
+
+  it("names the error codes that follow from a plan's feature and from an idempotency key", () => {
+    const given = new Map(refusalsOf("createWebhook"));
+    expect(given.get("403")).to.equal("`HS_FORBIDDEN`, `HS_ORGANIZATION_SUSPENDED`, `HS_PLAN_FEATURE_REQUIRED`");
+    expect(given.get("409")).to.equal("`HS_IDEMPOTENCY_IN_PROGRESS`");
+    expect(given.get("422")).to.equal("`HS_IDEMPOTENCY_KEY_REUSED`");
+  });
+
+  for (const { id, errors = [] } of operations) {
+    it(`names every error code that ${id} declares`, () => {
+      const given = refusalsOf(id).map(([, codes]) => codes);
+      for (const code of errors) expect(given.join(), code).to.include(`\`${code}\``);
     });
   }
 

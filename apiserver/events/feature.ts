@@ -1,0 +1,58 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
+import { EventsAccepted, EventTypeList, PublishEvents } from "#core/schema/events/custom.ts";
+import { feature } from "../http/feature.ts";
+import { appOfPath } from "../http/locate.ts";
+import { routeOf } from "../http/route.ts";
+import type { EventStore } from "../publishing/event-store.ts";
+import { eventTypeList } from "./event-types.ts";
+import { docs } from "./openapi.ts";
+import { publishEvents } from "./publish.ts";
+
+type EventPlatform = {
+  events: Pick<EventStore, "keep">;
+  metrics: Pick<ApiserverMetrics, "customEvents">;
+  clock: Clock;
+};
+
+const make = ({ events, metrics, clock }: EventPlatform) => ({
+  publish: publishEvents({
+    keep: events.keep,
+    count: (outcome, n) => metrics.customEvents.inc({ outcome }, n),
+    clock,
+  }),
+});
+
+const route = routeOf<ReturnType<typeof make>>({ tag: "Events", scopes: ["events:write"] });
+
+const routes = [
+  route({
+    id: "publishEvents",
+    method: "POST",
+    path: "/v1/apps/{appId}/events",
+    summary: "Accept custom events",
+    status: [202],
+    body: PublishEvents,
+    reply: EventsAccepted,
+    locate: appOfPath,
+    repeatable: {},
+    handle: async ({ use, body, resource: app, traceparent, once }) => ({
+      body: await use.publish({ app, body, traceparent, onceId: once?.id ?? null }),
+    }),
+  }),
+
+  route({
+    id: "listEventTypes",
+    method: "GET",
+    path: "/v1/apps/{appId}/webhooks/event-types",
+    summary: "List the kinds of events that endpoints can be sent",
+    tag: "Webhooks",
+    scopes: ["admin"],
+    reply: EventTypeList,
+    locate: appOfPath,
+    handle: async () => ({ body: eventTypeList }),
+  }),
+];
+
+/** Custom events, and the catalogue of all kinds. */
+export const events = feature({ make, routes, ...docs });

@@ -1,0 +1,58 @@
+import Koa from "koa";
+import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { Authenticate } from "../../access/authenticate.ts";
+import type { TakeToken } from "../../limits/take-token.ts";
+import { accessLog } from "../middleware/access-log.ts";
+import { authentication } from "../middleware/authentication.ts";
+import { deadline } from "../middleware/deadline.ts";
+import { type EdgeLimit, edgeLimit } from "../middleware/edge-limit.ts";
+import { locate, type OperationDeps, operation, plan, scope } from "../middleware/operation.ts";
+import { rateLimit } from "../middleware/rate-limit.ts";
+import { requestId } from "../middleware/request-id.ts";
+import { routing } from "../middleware/routing.ts";
+import { lastReply } from "../protocol/last-reply.ts";
+import { methodOverride } from "../protocol/method-override.ts";
+import { problem } from "../protocol/problem.ts";
+import { protocol } from "../protocol/protocol.ts";
+import { requestBody } from "../protocol/request-body.ts";
+import type { Route } from "../route.ts";
+import type { State } from "../state.ts";
+
+export type AppDeps = OperationDeps & {
+  /** Every operation of the interface. */
+  routes: readonly Route[];
+  authenticate: Authenticate;
+  takeToken: TakeToken;
+  edge: EdgeLimit;
+  /** Proxies in front whose `X-Forwarded-For` is believed; 0 = the peer's address counts. */
+  trustedProxies: number;
+  timeoutMs: number;
+  /** True when the program stops: connections are closed with their replies. */
+  isStopping: () => boolean;
+  log: Log;
+  metrics: ApiserverMetrics;
+};
+
+/** The REST interface. The order of checks is that of decisions 9.3 and is promised to callers. */
+export const app = (deps: AppDeps): Koa<State> => {
+  const koa = new Koa<State>({ proxy: deps.trustedProxies > 0, maxIpsCount: deps.trustedProxies });
+  koa.on("error", (err: unknown) => deps.log.warn({ err }, "reply.broken")); // its socket failed; Koa would print it
+  koa.use(requestId(deps.clock));
+  koa.use(accessLog(deps.log, deps.metrics));
+  koa.use(lastReply(deps.isStopping));
+  koa.use(problem(deps.log));
+  koa.use(deadline(deps.timeoutMs));
+  koa.use(edgeLimit(deps.edge, deps.clock)); //         1 edge rate
+  koa.use(protocol);
+  koa.use(methodOverride);
+  koa.use(routing(deps.routes)); //                          2 route and method
+  koa.use(authentication(deps.authenticate)); //        3 authentication
+  koa.use(rateLimit(deps.takeToken)); //                4 the key's bucket
+  koa.use(requestBody); //                              5 body size and type
+  koa.use(locate(deps)); //                         6 resource
+  koa.use(scope); //                                    7 scope
+  koa.use(plan(deps)); //                           8 plan
+  koa.use(operation(deps)); //                      9 validation, 10 idempotency, 11 state, 12 quota
+  return koa;
+};

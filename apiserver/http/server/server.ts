@@ -1,0 +1,105 @@
+import { createServer, maxHeaderSize, type RequestListener, type Server, STATUS_CODES } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "#core/domain/clock.ts";
+import { ulid } from "#core/domain/ids.ts";
+import { AppError, errorStatuses, invalid } from "#core/errors.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { serviceVersion } from "../middleware/request-id.ts";
+import { envelope } from "../protocol/problem.ts";
+
+export type HttpServerOptions = {
+  host: string;
+  port: number;
+  /** For so long after stop requests are still taken: proxies and clients hear only then that this replica goes. */
+  drainMs: number;
+  /** `isStopping` tells the handler to close each connection with its reply. */
+  handler: (isStopping: () => boolean) => RequestListener;
+  clock: Clock;
+};
+
+/** Listens for REST requests; on stop it drains, then takes no new ones and finishes those in hand. */
+export const httpServer = ({
+  host,
+  port,
+  drainMs,
+  handler,
+  clock,
+}: HttpServerOptions): Part & { port: () => number } => {
+  let isStopping = false;
+  const answer = handler(() => isStopping);
+  const server = createServer(options, answer);
+  server.maxConnections = 10_000;
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 60_000; // of the request alone: its headers and body
+  server.keepAliveTimeout = 75_000; // longer than a load balancer's 60 s, so that it closes first
+  server.on("checkExpectation", answer); // Node would answer with a bare 417
+  server.on("connect", (_request, socket) => refuse(invalid("request", "must not be CONNECT"), socket, clock));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseUnread(error, socket, clock));
+  return {
+    name: "http server",
+    port: () => (server.address() as AddressInfo | null)?.port ?? port, // sound: it listens on TCP only
+    start: () => listen(server, host, port),
+    stop: async (signal) => {
+      isStopping = true;
+      await sleep(drainMs, undefined, { signal }).catch(() => undefined); // or until the grace is over
+      await close(server, signal);
+    },
+  };
+};
+
+const options = {
+  requireHostHeader: false, // Node would answer with a bare 400: the handler looks for it
+  connectionsCheckingInterval: 2_000, // how often it is looked for requests that come too slowly; 30 s otherwise
+};
+
+/** What is not HTTP, or too large or slow a header, never reaches the handler. */
+const refuseUnread = (error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void => {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  refuse(parseProblem(error.code), socket, clock);
+};
+
+/** Answers in the envelope, as the handler would, and closes the connection. */
+const refuse = (problem: AppError, socket: Duplex, clock: Clock): void => {
+  const requestId = ulid(clock.now());
+  const status = errorStatuses[problem.code];
+  const body = envelope(problem, requestId);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    `Service-Version: ${serviceVersion}`,
+    "X-RateLimit-Limit: 0",
+    "X-RateLimit-Remaining: 0",
+    "X-RateLimit-Reset: 1",
+    "Connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+};
+
+const parseProblem = (code: string | undefined): AppError => {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return new AppError("HS_HEADERS_TOO_LARGE", "the headers are too large", { limit_bytes: maxHeaderSize });
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new AppError("HS_REQUEST_TIMEOUT", "the request came too slowly");
+  return invalid("request", "is not valid HTTP");
+};
+
+const listen = async (server: Server, host: string, port: number): Promise<void> => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, 1024, resolve);
+  await promise;
+  server.off("error", reject);
+};
+
+const close = async (server: Server, signal: AbortSignal): Promise<void> => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const giveUp = (): void => server.closeAllConnections();
+  signal.addEventListener("abort", giveUp, { once: true });
+  server.close(() => resolve()); // closes idle connections; an error only says that it was not open
+  await promise;
+  signal.removeEventListener("abort", giveUp);
+};

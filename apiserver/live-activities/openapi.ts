@@ -1,0 +1,43 @@
+import { exampleTime } from "#core/schema/events/refs.ts";
+import type { CreateLiveActivityType, UpdateLiveActivityType } from "#core/schema/live-activities/type.ts";
+import type { Docs } from "../http/feature.ts";
+import { pathPart } from "../http/openapi/parameters.ts";
+
+const activityProperty = {
+  type: "string",
+  enum: ["packed", "shipped", "delivered"],
+  description: "where the parcel is",
+};
+
+const activityType = {
+  id: "lat_01JDKQ4WSM5Q8RDV2K7NXW0HTA",
+  name: "OrderAttributes",
+  description: "An order on its way",
+  content_state_schema: { type: "object", properties: { status: activityProperty }, required: ["status"] },
+  attributes_schema: { type: "object", properties: { order: { type: "string" } } },
+  push_to_start_tokens: 0,
+  created_at: exampleTime,
+  updated_at: exampleTime,
+};
+
+const contentState = {
+  type: "object" as const,
+  properties: { status: { type: "string" as const, enum: ["packed", "shipped", "delivered"] } },
+  required: ["status"],
+};
+
+const activityTypes: CreateLiveActivityType[] = [
+  { name: "OrderAttributes", description: "An order on its way", content_state_schema: contentState },
+];
+
+/** What the OpenAPI document says of live activities beside their operations. */
+export const docs: Docs = {
+  examples: {
+    CreateLiveActivityType: activityTypes,
+    LiveActivityProperty: [activityProperty],
+    LiveActivityType: [activityType],
+    LiveActivityTypeList: [{ data: [activityType] }],
+    UpdateLiveActivityType: [{ description: null }] satisfies UpdateLiveActivityType[],
+  },
+  pathParameters: { activityType: pathPart("id or name of a live activity type", "OrderAttributes") },
+};

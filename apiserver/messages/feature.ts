@@ -1,0 +1,163 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import { NotFound } from "#core/errors.ts";
+import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { DeliveryListQuery, DeliveryPage } from "#core/schema/messages/delivery.ts";
+import {
+  CreateNotificationResult,
+  Message,
+  MessageListQuery,
+  MessagePage,
+  MessageQuery,
+} from "#core/schema/messages/message.ts";
+import { CreateNotification } from "#core/schema/messages/notification.ts";
+import { deliveryList } from "#core/storage/messages/delivery-list.ts";
+import { type MessageRow, messages as messageStore } from "#core/storage/messages/messages.ts";
+import { targets } from "#core/storage/messages/targets.ts";
+import { usage } from "#core/storage/messages/usage.ts";
+import { messageView } from "#core/storage/messages/view.ts";
+import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
+import { feature } from "../http/feature.ts";
+import { idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
+import { appOfBody, appOfQuery, requireApp } from "../http/locate.ts";
+import type { Cursors } from "../http/pages.ts";
+import { type Located, routeOf } from "../http/route.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import { quota } from "../limits/quota.ts";
+import { recentCounts } from "../limits/recent-counts.ts";
+import type { MessageHints } from "../publishing/message-hints.ts";
+import { accept, notificationLimit } from "./accept.ts";
+import { audienceSize } from "./audience-size.ts";
+import { cancel } from "./cancel.ts";
+import { estimate } from "./estimate.ts";
+import { listDeliveries, listMessages } from "./list.ts";
+import { docs } from "./openapi.ts";
+
+type MessagePlatform = {
+  db: Db;
+  clock: Clock;
+  log: Log;
+  metrics: Pick<ApiserverMetrics, "accepted">;
+  cursors: Cursors;
+  limit: NarrowLimit;
+  hints: MessageHints;
+  settings: { firstDayMessages: number };
+};
+
+const make = ({ db, clock, log, metrics, cursors, limit, hints, settings }: MessagePlatform) => {
+  const messages = messageStore(db);
+  const reservations = quota({ usage: usage(db), stored: messages.stored, ...settings });
+  const countAll = recentCounts(audienceSize({ counts: subscriptionCounts(db), clock, log }), clock);
+  return {
+    find: messages.find,
+    list: listMessages({ messages, cursors }),
+    listDeliveries: listDeliveries({ deliveries: deliveryList(db), cursors }),
+    limit: notificationLimit(limit),
+    accept: accept({
+      messages,
+      estimate: estimate({ targets: targets(db), countAll }),
+      quota: reservations,
+      publish: hints.message,
+      count: (outcome) => metrics.accepted.inc({ outcome }),
+      clock,
+    }),
+    cancel: cancel({ messages, quota: reservations, clock }),
+  };
+};
+
+type Use = ReturnType<typeof make>;
+
+const readers = ["notifications:write", "analytics:read"] as const;
+
+const route = routeOf<Use>({ tag: "Notifications", scopes: ["notifications:write"] });
+
+/** The message that the path names, in an app that the caller may use. */
+const messageOfPath = async ({ use, params, query, caller, signal }: Located<Use>): Promise<MessageRow> => {
+  const message = await use.find(caller.tenant._id, params["messageId"] ?? "", signal);
+  const { app_id: appId } = query;
+  if (message === null || (typeof appId === "string" && appId !== message.app_id)) throw new NotFound("notification");
+  const { app_ids: appIds } = caller.key;
+  if (appIds !== null && !appIds.includes(message.app_id)) throw new NotFound("notification");
+  return message;
+};
+
+const routes = [
+  route({
+    id: "createNotification",
+    method: "POST",
+    path: "/v1/notifications",
+    summary: "Accept a notification for delivery",
+    status: [202],
+    headers: { "Idempotency-Key": "the same key within 24 hours gives the same message; as body `idempotency_key`" },
+    errors: [
+      "HS_CHANNEL_NOT_CONFIGURED",
+      "HS_IDEMPOTENCY_KEY_REUSED",
+      "HS_IDEMPOTENCY_IN_PROGRESS",
+      "HS_QUOTA_EXCEEDED",
+    ],
+    body: CreateNotification,
+    reply: CreateNotificationResult,
+    locate: appOfBody,
+    handle: async ({ use, caller, body, resource, header, traceparent, signal }) => {
+      const app = requireApp(resource);
+      await use.limit(caller, app);
+      const key = idempotencyKey(header("Idempotency-Key"), body.idempotency_key);
+      const { result, replayed, mismatch } = await use.accept({ caller, app, body, key, traceparent }, signal);
+      return { body: result, headers: repeatHeaders({ replayed, mismatch }) };
+    },
+  }),
+
+  route({
+    id: "listNotifications",
+    method: "GET",
+    path: "/v1/notifications",
+    summary: "List the notifications of an app",
+    scopes: readers,
+    query: MessageListQuery,
+    reply: MessagePage,
+    locate: appOfQuery,
+    handle: async ({ use, query, resource, signal }) => ({
+      body: await use.list(requireApp(resource), query, signal),
+    }),
+  }),
+
+  route({
+    id: "getNotification",
+    method: "GET",
+    path: "/v1/notifications/{messageId}",
+    summary: "Show a notification and its counters",
+    scopes: readers,
+    query: MessageQuery,
+    reply: Message,
+    locate: messageOfPath,
+    handle: async ({ resource }) => ({ body: messageView(resource) }),
+  }),
+
+  route({
+    id: "cancelNotification",
+    method: "DELETE",
+    path: "/v1/notifications/{messageId}",
+    summary: "Cancel a notification that has not begun",
+    errors: ["HS_CONFLICT"],
+    query: MessageQuery,
+    reply: Message,
+    locate: messageOfPath,
+    handle: async ({ use, resource, signal }) => ({ body: messageView(await use.cancel(resource, signal)) }),
+  }),
+
+  route({
+    id: "listDeliveries",
+    method: "GET",
+    path: "/v1/notifications/{messageId}/deliveries",
+    summary: "List what became of each recipient",
+    scopes: readers,
+    query: DeliveryListQuery,
+    reply: DeliveryPage,
+    locate: messageOfPath,
+    handle: async ({ use, query, resource, signal }) => ({ body: await use.listDeliveries(resource, query, signal) }),
+  }),
+];
+
+/** Notifications and what became of them. */
+export const messages = feature({ make, routes, ...docs });

@@ -1,0 +1,146 @@
+import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events/refs.ts";
+import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import type { Docs, Json } from "../http/feature.ts";
+import { lastPage, nextPage } from "../http/openapi/examples.ts";
+import { changed, having, refused, sendable } from "../http/openapi/narrow.ts";
+import { pathPart } from "../http/openapi/parameters.ts";
+import { selectors } from "./draft.ts";
+import { unsupportedMembers, unsupportedTargets } from "./unsupported.ts";
+
+const laterTime = "2026-11-21T12:00:02.345Z";
+
+const message = {
+  id: refs.message_id,
+  app_id: exampleAppId,
+  source: "api",
+  status: "completed",
+  idempotency_key: "order-4711-shipped",
+  name: "Order shipped",
+  content: { headings: { en: "On its way" }, contents: { en: "Your parcel has left us." } },
+  target: { include_external_ids: [refs.external_id] },
+  options: { ttl: 86_400 },
+  labels: ["orders"],
+  category: "transactional",
+  template_id: null,
+  campaign_id: null,
+  variants: null,
+  counts: { targeted: 1, sent: 1 },
+  requested_by: { type: "api_key", id: "key_01JDKQ4WSM8V5CRA2E9MHX3TNB" },
+  error: null,
+  scheduled_for: null,
+  started_at: exampleTime,
+  completed_at: laterTime,
+  created_at: exampleTime,
+  updated_at: laterTime,
+};
+
+const delivery = {
+  id: refs.delivery_id,
+  message_id: refs.message_id,
+  app_id: exampleAppId,
+  campaign_id: null,
+  variant_id: null,
+  activity_id: null,
+  subscription_id: refs.subscription_id,
+  user_id: refs.user_id,
+  external_id: refs.external_id,
+  channel: "ios_push",
+  address_masked: "•••9f3c01ab",
+  status: "sent",
+  error_code: null,
+  error_message: null,
+  provider_code: null,
+  suppression_reason: null,
+  provider: "apns",
+  provider_message_id: "8B1A4F0E-6C3D-4E2B-9A57-0D1C2B3A4F5E",
+  attempts: 1,
+  uncertain: false,
+  sms_segments: null,
+  scheduled_for: null,
+  sent_at: laterTime,
+  delivered_at: null,
+  opened_at: null,
+  clicked_at: null,
+  failed_at: null,
+  bounced_at: null,
+  complained_at: null,
+  unsubscribed_at: null,
+  converted_at: null,
+  expired_at: null,
+  clicked_url: null,
+  clicked_button_id: null,
+  created_at: exampleTime,
+  updated_at: laterTime,
+};
+
+const notifications: CreateNotification[] = [
+  {
+    app_id: exampleAppId,
+    idempotency_key: "order-4711-shipped",
+    name: "Order shipped",
+    labels: ["orders"],
+    target: { include_external_ids: [refs.external_id] },
+    headings: { en: "On its way", de: "Unterwegs" },
+    contents: { en: "Your parcel has left us.", de: "Dein Paket hat uns verlassen." },
+    data: { order: "4711" },
+    ttl: 86_400,
+  },
+  {
+    app_id: exampleAppId,
+    target: { include_subscription_ids: [refs.subscription_id], channels: ["email"] },
+    email_subject: "Your order",
+    email_body: "<p>It is on its way.</p>",
+    send_after: "2026-11-22T09:00:00+01:00",
+  },
+];
+
+const contents = ["headings", "contents", "data", "content_available"];
+
+const target = (schema: Json): Json => ({
+  ...changed(schema, {
+    ...refused(unsupportedTargets),
+    channels: (channels) => ({ ...channels, items: sendable(channels["items"]) }),
+  }),
+  anyOf: [{ ...having("all"), properties: { all: { const: true } } }, ...selectors.map((name) => having(name))],
+});
+
+/** What the OpenAPI document says of notifications beside their operations. */
+export const docs: Docs = {
+  examples: {
+    CreateNotification: notifications,
+    CreateNotificationResult: [
+      { id: refs.message_id, status: "queued", recipients_estimate: 1, external_id_missing: [] },
+      {
+        id: refs.message_id,
+        status: "queued",
+        recipients_estimate: 0,
+        external_id_missing: ["nobody"],
+        missing: { subscription_ids: [], aliases: { crm: ["A-0816"] } },
+      },
+    ],
+    Delivery: [delivery],
+    DeliveryPage: [nextPage(delivery)],
+    Message: [message],
+    MessagePage: [lastPage(message)],
+  },
+  pathParameters: { messageId: pathPart("id of a notification", refs.message_id) },
+  queryExamples: {
+    label: "orders",
+    category: "transactional",
+    idempotency_key: "order-4711-shipped",
+    campaign_id: refs.campaign_id,
+    template_id: "tpl_01JDKQ4WSM1H6YJ8RPKD5QWF3T",
+    variant_id: "a",
+    subscription_id: refs.subscription_id,
+    user_id: refs.user_id,
+    external_id: refs.external_id,
+    suppression_reason: "unsubscribed",
+    uncertain: true,
+  },
+  narrowed: {
+    CreateNotification: (schema) => ({
+      ...changed(schema, { ...refused(unsupportedMembers), target }),
+      anyOf: [...contents.map((name) => having(name)), having("email_subject", "email_body")],
+    }),
+  },
+};

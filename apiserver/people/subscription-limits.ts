@@ -1,0 +1,18 @@
+import { createHash } from "node:crypto";
+import type { CreateSubscription } from "#core/schema/people/subscription.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { UserRow } from "#core/storage/people/users.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+
+const allowance = { calls: 1, seconds: 1, burst: 10 };
+
+/** Limits writes of one subscription, which is known by its id or by its token. Source: decisions 9.7. */
+export const subscriptionLimits = (limit: NarrowLimit) => ({
+  change: ({ _id }: SubscriptionRow): Promise<void> => limit("subscriptions.write", _id, allowance),
+
+  registration: ({ app_id: appId }: UserRow, { channel, token }: CreateSubscription): Promise<void> =>
+    limit("subscriptions.write", digest([appId, channel, token]), allowance),
+});
+
+/** Tokens are not for Redis to keep. */
+const digest = (parts: readonly string[]): string => createHash("sha256").update(parts.join("\n")).digest("base64url");

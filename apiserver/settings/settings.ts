@@ -1,0 +1,165 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { AppError } from "#core/errors.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { AppSettings, SettingChange, SettingRow } from "#core/storage/settings/app-settings.ts";
+import { rememberChange } from "#core/storage/work/intended-changes.ts";
+import type { Caller } from "../access/caller.ts";
+import { type AllPlans, type PlanRules, planRules } from "../limits/plan-rules.ts";
+import type { LateNats } from "../publishing/late-nats.ts";
+import { type Audit, type By, intend } from "./audit.ts";
+import { requireUnmanaged } from "./managed.ts";
+import { laterThan, writeAsIs } from "./write-as-is.ts";
+
+/** Something that apps are set up with. */
+export type Setting<Row extends SettingRow, View extends object = object> = {
+  /** In words, such as `live activity type`; events of changes call it `live_activity_type`. */
+  what: string;
+  store: AppSettings<Row>;
+  /** As the REST interface shows it: an event shows what of this has another value. */
+  view: (row: Row, now: Date) => View;
+  plan: PlanRules;
+  /** Says that another has a member which is unique; left out where none is. */
+  taken?: (row: Row) => Promise<AppError>;
+};
+
+export type SettingsPlatform = { nats: Pick<LateNats, "changed">; audit: Audit; plans: AllPlans; clock: Clock };
+
+/**
+ * Makes, changes and removes settings of one kind. An event reports each, every process hears of it, and none is lost
+ * to another writer at the same moment.
+ */
+export const settings = <Row extends SettingRow, View extends object>(
+  platform: SettingsPlatform,
+  setting: Setting<Row, View>,
+) => {
+  const { store } = setting;
+  const plan = planRules(platform.plans, setting.plan);
+  const kind = kindOf(platform, setting);
+  const view = (row: Row): View => setting.view(row, platform.clock.now());
+  return {
+    ofApp: store.ofApp,
+    find: store.find,
+    view,
+    /** As the reply to its creation shows it; a kind that shows more there has its own. */
+    viewMade: view,
+    announce: kind.announce,
+    requireFeature: plan.requireFeature,
+    requireRoom: (caller: Caller, { _id }: AppRow): Promise<void> => plan.requireRoom(caller, () => store.count(_id)),
+    create: create(kind, plan.requireCount),
+    change: change(kind),
+    remove: remove(kind),
+  };
+};
+
+export type Settings<Row extends SettingRow> = ReturnType<typeof settings<Row, object>>;
+
+type Kind<Row extends SettingRow> = ReturnType<typeof kindOf<Row>>;
+
+/** A row before and after a change; null is what is not there. */
+type Change<Row> = { before: Row | null; after: Row | null };
+
+/** What every change of one kind of settings needs. */
+const kindOf = <Row extends SettingRow>({ nats, audit, clock }: SettingsPlatform, setting: Setting<Row>) => {
+  const { what, store, view } = setting;
+  return {
+    ...setting,
+    clock,
+
+    /** Best effort: who does not hear of it finds out within a minute. */
+    announce: ({ _id, app_id: appId }: Row): void => nats.changed(store.name, _id, appId),
+
+    /** Makes a change that an event reports. */
+    audited: <T>(
+      { by, verb, of }: { by: By; verb: string; of: Row },
+      { before, after }: Change<Row>,
+      make: (changeId: string) => Promise<T | null>,
+    ): Promise<T | null> => {
+      const now = clock.now();
+      const shown = { before: before && view(before, now), after: after && view(after, now) };
+      const type = what.replaceAll(" ", "_");
+      return audit(intend(by, { type, collection: store.name, id: of._id, appId: of.app_id, verb, ...shown }), make);
+    },
+
+    /** Writes to one as it is now, again when another was quicker. */
+    write: <T>(found: Row, attempt: (row: Row) => Promise<T | null>): Promise<T> =>
+      writeAsIs({
+        what,
+        found,
+        reread: ({ tenant_id: tenantId, app_id: appId, _id }) => store.find(tenantId, appId, _id),
+        attempt,
+      }),
+  };
+};
+
+/** Stores a new one. @throws AppError HS_ALREADY_EXISTS, HS_PLAN_FEATURE_REQUIRED, HS_QUOTA_EXCEEDED */
+const create =
+  <Row extends SettingRow>(kind: Kind<Row>, requireCount: RequireCount) =>
+  async (by: By, row: Row): Promise<Row> => {
+    await kind.audited({ by, verb: "created", of: row }, { before: null, after: row }, async () => {
+      await insertWithinPlan(kind, row, (count) => requireCount(by.caller, count));
+      kind.announce(row); // before its event is published: it may want it
+      return row;
+    });
+    return row;
+  };
+
+type RequireCount = (caller: Caller, count: number) => Promise<void>;
+
+/**
+ * Stores first and counts then: of two that are made at once and pass the number of an app by that, at least the one
+ * that counts last is taken back, so that the number is never passed.
+ */
+const insertWithinPlan = async <Row extends SettingRow>(
+  { what, store, taken }: Kind<Row>,
+  row: Row,
+  requireCount: (count: number) => Promise<void>,
+): Promise<void> => {
+  if (!(await store.insert(row))) throw (await taken?.(row)) ?? new Error(`there is a ${what} ${row._id} already`);
+  try {
+    await requireCount(await store.count(row.app_id));
+  } catch (error) {
+    await store.takeBack(row);
+    throw error;
+  }
+};
+
+/**
+ * Changes one as it is now: `decide` sees it as the write finds it, again when another was quicker.
+ * @throws AppError HS_MANAGED when a resource enforces it
+ */
+const change =
+  <Row extends SettingRow>(kind: Kind<Row>) =>
+  (by: By, verb: string, found: Row, decide: (row: Row, now: Date) => SettingChange<Row>): Promise<Row> =>
+    kind.write(found, (before) => {
+      const now = kind.clock.now();
+      const { set, inc = {} } = decide(before, now);
+      requireUnmanaged(kind.what, before);
+      const wanted = { ...set, updated_at: laterThan(before.updated_at, now) };
+      return kind.audited({ by, verb, of: before }, { before, after: { ...before, ...wanted } }, async (id) => {
+        const after = await kind.store.change(before, { set: { ...wanted, ...rememberChange(before, id) }, inc });
+        if (after !== null) kind.announce(after); // as above
+        return after;
+      });
+    });
+
+/** Removes one as it is now. @throws AppError HS_MANAGED when a resource enforces it */
+const remove =
+  <Row extends SettingRow>(kind: Kind<Row>) =>
+  async (by: By, found: Row): Promise<void> => {
+    await kind.write(found, (before) => {
+      requireUnmanaged(kind.what, before);
+      const gone = async () => (await kind.store.remove(before)) || null;
+      return kind.audited({ by, verb: "deleted", of: before }, { before, after: null }, gone);
+    });
+    kind.announce(found);
+  };
+
+/** The members that each new setting of an app has. */
+export const newSetting = ({ _id: app_id, tenant_id }: AppRow, _id: string, now: Date): SettingRow => ({
+  _id,
+  tenant_id,
+  app_id,
+  managed: null,
+  created_at: now,
+  updated_at: now,
+});

@@ -1,0 +1,44 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { AppError } from "#core/errors.ts";
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookHistory } from "#core/storage/webhooks/history.ts";
+import { replayOf } from "#core/storage/webhooks/history.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import type { NarrowLimit } from "../../limits/narrow-limit.ts";
+
+type ReplayDeps = {
+  history: Pick<WebhookHistory, "insert">;
+  /** Has endpoints looked at by `at`, should the hint be lost. */
+  makeDue: (endpointIds: readonly string[], at: Date) => Promise<void>;
+  /** Has the endpoint looked at now. */
+  hint: (endpointId: string) => void;
+  limit: NarrowLimit;
+  clock: Clock;
+};
+
+/** A delivery and the endpoint that it is for. */
+export type DeliveryOfEndpoint = { delivery: WebhookDeliveryRow; endpoint: WebhookRow };
+
+const allowance = { calls: 60, seconds: 60 };
+
+/** Sends a delivery again as a new one of the same event, with an id of its own. */
+export const replayDelivery =
+  ({ history, makeDue, hint, limit, clock }: ReplayDeps) =>
+  async ({ delivery, endpoint }: DeliveryOfEndpoint, id: string): Promise<WebhookDeliveryRow> => {
+    if (endpoint.status === "disabled") throw conflict("the webhook is disabled", endpoint.status);
+    const now = clock.now();
+    if (isToBeSent(delivery, now)) throw conflict("the delivery is still to be sent", delivery.status);
+    await limit("webhooks.replay", delivery.app_id, allowance);
+    const row = replayOf(delivery, id, now);
+    await makeDue([endpoint._id], now); // before too: a kill after the insert leaves an endpoint that is looked at
+    await history.insert(row);
+    await makeDue([endpoint._id], now); // who was quick to look before has seen nothing
+    hint(endpoint._id);
+    return row;
+  };
+
+/** Now, or already under way: that changes neither its status nor when it is due. */
+const isToBeSent = ({ status, due_at: dueAt }: WebhookDeliveryRow, now: Date): boolean =>
+  status === "pending" || (dueAt !== null && dueAt <= now);
+
+const conflict = (message: string, status: string): AppError => new AppError("HS_CONFLICT", message, { status });

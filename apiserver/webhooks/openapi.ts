@@ -1,0 +1,165 @@
+import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events/refs.ts";
+import type {
+  CreateWebhook,
+  PreviewWebhook,
+  RecoverWebhook,
+  ReplayWebhook,
+  UpdateWebhook,
+} from "#core/schema/webhooks/webhook.ts";
+import type { Docs } from "../http/feature.ts";
+import { lastPage } from "../http/openapi/examples.ts";
+import { having } from "../http/openapi/narrow.ts";
+import { pathPart } from "../http/openapi/parameters.ts";
+
+const webhookId = "whk_01JDKQ4WSM8B2TNQ6Z9YFJ5RCE";
+const deliveryId = "whd_01JDKQ4WSM3V7XKC1H0EPB9GDS";
+
+const filters = { match: "all", conditions: [{ field: "data.channel", op: "eq", value: "ios_push" }] };
+
+const recovery = {
+  id: "rec_01JDKQ4WSM9C4YTB6W2HZE8GVN",
+  status: "running",
+  since: "2026-11-21T06:00:00.000Z",
+  until: exampleTime,
+  replayed: 120,
+  requested_at: exampleTime,
+  completed_at: null,
+};
+
+const webhook = {
+  id: webhookId,
+  app_id: exampleAppId,
+  url: "https://shop.example.com/hooks",
+  description: "Orders",
+  events: ["delivery.failed", "event.received"],
+  event_filters: { event_names: ["order.paid"] },
+  batch: false,
+  status: "active",
+  paused: false,
+  disabled_reason: null,
+  failure_count: 0,
+  failing_since: null,
+  last_success_at: exampleTime,
+  last_failure_at: null,
+  header_names: ["X-Shop-Key"],
+  previous_secret_expires_at: null,
+  body_template: null,
+  body_content_type: "application/json",
+  filters,
+  rate_per_second: null,
+  max_in_flight: 10,
+  timeout_ms: 10_000,
+  recovery: null,
+  created_at: exampleTime,
+  updated_at: exampleTime,
+};
+
+const webhookDelivery = {
+  id: deliveryId,
+  endpoint_id: webhookId,
+  event_type: "delivery.failed",
+  event_id: "evt_01JDKQ4WSM5H2TVC8P0NYA7KZD",
+  subject_id: refs.delivery_id,
+  attempt: 1,
+  status: "failed",
+  response_status: 503,
+  response_body_excerpt: "try later",
+  error: "answered 503",
+  error_class: "server_error",
+  duration_ms: 87,
+  next_retry_at: "2026-11-21T12:01:03.000Z",
+  delivered_at: null,
+  replay_of: null,
+  created_at: exampleTime,
+};
+
+const payload = {
+  id: "evt_01JDKQ4WSM5H2TVC8P0NYA7KZD",
+  type: "delivery.failed",
+  timestamp: exampleTime,
+  app_id: exampleAppId,
+  subject_id: refs.delivery_id,
+  api_version: "1.0",
+  data: { delivery_id: refs.delivery_id, error_code: "TOKEN_UNREGISTERED" },
+};
+
+const attempt = {
+  at: exampleTime,
+  response_status: 503,
+  duration_ms: 87,
+  error_class: "server_error",
+  error: "answered 503",
+  response_body_excerpt: "try later",
+};
+
+const webhooks: CreateWebhook[] = [
+  {
+    url: "https://shop.example.com/hooks",
+    events: ["delivery.failed", "event.received"],
+    event_filters: { event_names: ["order.paid"] },
+    headers: { "X-Shop-Key": "s3cret" },
+  },
+];
+
+const previews: PreviewWebhook[] = [
+  {
+    event_type: "event.received",
+    data: { name: "order.paid", value: 19.9 },
+    body_template: '{"text": {{ data.name | json }}}',
+  },
+];
+
+const since = "2026-11-21T06:00:00.000Z";
+
+const customEventsByName = [
+  { type: "object", properties: { events: { not: { contains: { const: "event.received" } } } } },
+  {
+    ...having("event_filters"),
+    properties: { event_filters: { ...having("event_names"), properties: { event_names: { minItems: 1 } } } },
+  },
+];
+
+/** What the OpenAPI document says of webhooks beside their operations. */
+export const docs: Docs = {
+  examples: {
+    CreateWebhook: webhooks,
+    PreviewWebhook: previews,
+    RecoverWebhook: [{ since }] satisfies RecoverWebhook[],
+    ReplayWebhook: [{ since, status: "dead" }] satisfies ReplayWebhook[],
+    UpdateWebhook: [{ paused: true }] satisfies UpdateWebhook[],
+    Recovery: [recovery],
+    Webhook: [webhook],
+    WebhookAttempt: [attempt],
+    WebhookAttemptList: [{ data: [attempt] }],
+    WebhookDelivery: [webhookDelivery],
+    WebhookDeliveryDetail: [{ ...webhookDelivery, payload }],
+    WebhookDeliveryPage: [lastPage(webhookDelivery)],
+    WebhookFilters: [filters],
+    WebhookHealthReport: [
+      {
+        status: "active",
+        failure_count: 0,
+        last_hour: { requests: 1_200, success_rate: 0.999, p50_ms: 50, p99_ms: 250, last_error_class: "timeout" },
+        last_day: { requests: 0, success_rate: null, p50_ms: null, p99_ms: null, last_error_class: null },
+      },
+    ],
+    WebhookList: [{ data: [webhook] }],
+    WebhookPreviewResult: [
+      {
+        payload,
+        matched: true,
+        failed_conditions: [],
+        body: JSON.stringify(payload),
+        content_type: "application/json",
+        error: null,
+      },
+    ],
+    WebhookWithSecret: [{ ...webhook, secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw7hFMYkYzyH8=" }],
+  },
+  pathParameters: {
+    webhookId: pathPart("id of a webhook", webhookId),
+    deliveryId: pathPart("id of a delivery to a webhook", deliveryId),
+  },
+  queryExamples: { event_type: "delivery.sent" },
+  narrowed: { CreateWebhook: (schema) => ({ ...schema, anyOf: customEventsByName }) },
+};

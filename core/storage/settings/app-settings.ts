@@ -1,0 +1,69 @@
+import type { Db, Filter } from "mongodb";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { insertNew } from "../mongo/duplicate.ts";
+import type { Changeable } from "../work/intended-changes.ts";
+import type { Managed } from "./managed.ts";
+
+/** Something that is set up for an app, over the REST interface or by a custom resource. */
+export type SettingRow = Changeable & {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  managed: Managed | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** What a change writes: the new values of members, and what is added to numbers. */
+export type SettingChange<Row> = { set: Partial<Row>; inc?: Readonly<Record<string, number>> };
+
+/** What the REST interface does to the settings of apps. */
+export type AppSettings<Row extends SettingRow> = {
+  /** The collection's name. */
+  name: string;
+  /** An app's in the order of creation. */
+  ofApp: (tenantId: string, appId: string) => Promise<Row[]>;
+  count: (appId: string) => Promise<number>;
+  find: (tenantId: string, appId: string, id: string) => Promise<Row | null>;
+  /** False when there is one of this id, or of another unique member. */
+  insert: (row: Row) => Promise<boolean>;
+  /** Writes to one that nobody has changed since it was read; null otherwise. */
+  change: (read: Row, change: SettingChange<Row>) => Promise<Row | null>;
+  /** Removes one that nobody has changed since it was read; false otherwise. */
+  remove: (read: Row) => Promise<boolean>;
+  /** Removes one that was only just made, whatever became of it. */
+  takeBack: (row: Row) => Promise<void>;
+};
+
+/** `hint` is the index that finds an app's: the planner would not always take it. */
+export const appSettings = <Row extends SettingRow>(db: Db, spec: CollectionSpec, hint: string): AppSettings<Row> => {
+  const rows = collectionOf<SettingRow>(db, spec);
+  const asRead = ({ _id, tenant_id, updated_at }: SettingRow): Filter<SettingRow> => ({ _id, tenant_id, updated_at });
+  const store: AppSettings<SettingRow> = {
+    name: spec.name,
+
+    ofApp: async (tenantId, appId) => {
+      const found = await rows.find({ app_id: appId, tenant_id: tenantId }, { hint }).toArray();
+      return found.sort((a, b) => a.created_at.getTime() - b.created_at.getTime() || (a._id < b._id ? -1 : 1));
+    },
+
+    // One by one, a hundred or so at most: the server does not take the index for a count.
+    count: async (appId) => (await rows.find({ app_id: appId }, { projection: { _id: 1 }, hint }).toArray()).length,
+
+    find: (tenantId, appId, id) => rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId }),
+
+    insert: (row) => insertNew(rows, row),
+
+    change: (read, { set, inc = {} }) =>
+      rows.findOneAndUpdate(
+        asRead(read),
+        { $set: set, ...(Object.keys(inc).length > 0 && { $inc: inc }) },
+        { returnDocument: "after" },
+      ),
+
+    remove: async (read) => (await rows.deleteOne(asRead(read))).deletedCount === 1,
+
+    takeBack: async ({ _id, tenant_id }) => void (await rows.deleteOne({ _id, tenant_id })),
+  };
+  return store as unknown as AppSettings<Row>; // sound: the collection holds such rows, and no member is left out
+};

@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type ResourceDefinition, resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
+import { planResource } from "#core/schema/plans/resource.ts";
+import { allResources } from "../../operator/kinds/all.ts";
+import { rootDir } from "../paths.ts";
+import type { GeneratedFile } from "./generated-file.ts";
+
+const path = "deploy/flux/tenants.yaml";
+
+/** What tells Flux the health of every kind, within a file that is otherwise written by hand: first plans, then the rest. */
+export const fluxFiles = (): GeneratedFile[] => {
+  const others = allResources.filter(({ kind }) => kind !== planResource.kind);
+  const kinds = [[planResource], others].values();
+  const text = readFileSync(join(rootDir, path), "utf8").replaceAll(/(?<= {2}healthCheckExprs:\n)(?: {4}.*\n)+/g, () =>
+    (kinds.next().value ?? []).map(check).join(""),
+  );
+  return [{ path, text }];
+};
+
+const ready = (status: string): string => `status.conditions.exists(c, c.type == 'Ready' && c.status == '${status}'`;
+
+/** What waits for something that another sync brings has not failed. */
+const waiting = ["PlanNotFound", "TenantNotFound", "AppNotFound", "SecretNotFound"];
+
+const check = ({ kind }: ResourceDefinition): string => `    - apiVersion: ${resourceApiVersion}
+      kind: ${kind}
+      current: ${ready("True")})
+      failed: ${ready("False")} && !(c.reason in [${waiting.map((reason) => `'${reason}'`).join(", ")}]))
+`;

@@ -1,0 +1,96 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { OperatorMetrics } from "#core/runtime/metrics/operator.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { Changes } from "#core/storage/directory.ts";
+import { type Controller, controller } from "./engine/controller.ts";
+import { type Dependant, dependants } from "./engine/links.ts";
+import { controllerMetrics, restartsAtZero } from "./engine/metrics.ts";
+import type { Priority } from "./engine/work-queue.ts";
+import { allKinds } from "./kinds/all.ts";
+import type { KubeClient } from "./kube/client.ts";
+import type { Report } from "./kube/events.ts";
+import type { KubeObject } from "./kube/objects.ts";
+import { type ReflectorTiming, reflector } from "./kube/reflector.ts";
+import { metadataOnly, secretsPath, trimSecret } from "./kube/secrets.ts";
+import type { StoreEvent } from "./kube/store.ts";
+import type { Claimant } from "./policies/management.ts";
+import type { Kind } from "./records/kind.ts";
+import type { Platform } from "./records/platform.ts";
+
+/** What watching and reconciling need. */
+export type ControllersDeps = {
+  client: KubeClient;
+  /** For requests that change something: it refuses them while this process does not lead. */
+  writes: KubeClient;
+  /** Reports to people, by Kubernetes Events. */
+  report: Report;
+  platform: Platform;
+  /** What other programs announce. */
+  changes: Changes;
+  timing: ReflectorTiming;
+  /** Only resources with these labels are looked at. */
+  labelSelector?: string | undefined;
+  workersPerKind: number;
+  clock: Clock;
+  log: Log;
+  metrics: OperatorMetrics;
+};
+
+/**
+ * A controller for each kind, and a watch of the Secrets. What happens to an object, to a Secret or to a record
+ * requeues the resources that depend on it.
+ */
+export const makeControllers = (
+  deps: ControllersDeps,
+): { controllers: readonly Controller[]; secrets: Pick<Controller, "watch" | "synced"> } => {
+  const dependantsOf = dependants(allKinds, deps.platform.stores);
+  const requeue = (found: readonly Dependant[], priority: Priority = "changed"): void => {
+    for (const { kind, key } of found) controllers.get(kind)?.requeue(key, priority);
+  };
+  const make = (kind: Kind): Controller => {
+    const name = kind.definition.kind;
+    return kindController(deps, kind, (event) => requeue(dependantsOf.of(name, event)));
+  };
+  const controllers = new Map(allKinds.map((kind) => [kind.definition.kind, make(kind)]));
+  // as a resync: what another program wrote into a record is drift, or to be reported in the status
+  deps.changes.on((collection, id) => requeue(dependantsOf.ofRecord(collection, id), "resync"));
+  const secrets = watchSecrets(deps, (events) => requeue(events.flatMap(dependantsOf.ofSecret)));
+  return { controllers: [...controllers.values()], secrets };
+};
+
+const kindController = (
+  deps: ControllersDeps,
+  { definition, handler }: Kind,
+  onEvent: (event: StoreEvent<Claimant>) => void,
+): Controller => {
+  const { platform, workersPerKind, metrics } = deps;
+  return controller({
+    ...deps,
+    definition,
+    store: platform.stores.ofKind(definition.kind),
+    handler: handler(platform),
+    onEvent,
+    concurrency: workersPerKind,
+    metrics: controllerMetrics(metrics, definition.kind.toLowerCase(), workersPerKind),
+  });
+};
+
+/** Follows the metadata of every Secret. */
+const watchSecrets = (
+  { client, platform: { stores }, timing, log, metrics }: ControllersDeps,
+  onNews: (events: readonly StoreEvent<KubeObject>[]) => void,
+): Pick<Controller, "watch" | "synced"> => {
+  restartsAtZero(metrics, "secret");
+  const { run: watch, synced } = reflector<KubeObject>({
+    client,
+    path: secretsPath,
+    accept: metadataOnly,
+    store: stores.secrets,
+    trim: trimSecret,
+    onEvents: (events) => onNews(events.filter(({ kind }) => kind !== "same")),
+    onRestart: (reason) => metrics.watchRestarts.inc({ kind: "secret", reason }),
+    timing,
+    log,
+  });
+  return { watch, synced };
+};

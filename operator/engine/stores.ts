@@ -1,0 +1,37 @@
+import type { Static } from "typebox";
+import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
+import type { KubeObject, Resource } from "../kube/objects.ts";
+import { type Indexes, objectStore, type Store } from "../kube/store.ts";
+import type { Claimant } from "../policies/management.ts";
+
+/** What the operator has seen of each kind, and the metadata of every Secret. */
+export type Stores = {
+  /** The store of a kind, typed by its definition. */
+  of: <D extends ResourceDefinition>(definition: D) => Store<ResourceOf<D>>;
+  ofKind: (kind: string) => Store<Claimant>;
+  /** All of them, owners before what they own. */
+  byKind: ReadonlyMap<string, Store<Claimant>>;
+  secrets: Store<KubeObject>;
+};
+
+/** A resource of the kind that is so defined. */
+export type ResourceOf<D> =
+  D extends ResourceDefinition<infer Spec, infer Status> ? Resource<Static<Spec>, Static<Status>> : never;
+
+export const makeStores = (
+  kinds: readonly { definition: ResourceDefinition; indexes: Indexes<Claimant> }[],
+): Stores => {
+  const byKind = new Map(kinds.map(({ definition, indexes }) => [definition.kind, objectStore(indexes)]));
+  const ofKind = (kind: string): Store<Claimant> => {
+    const store = byKind.get(kind);
+    if (store === undefined) throw new TypeError(`${kind} is not in kinds/all.ts`);
+    return store;
+  };
+  return {
+    // sound: it has objects of this kind alone
+    of: <D extends ResourceDefinition>({ kind }: D) => ofKind(kind) as unknown as Store<ResourceOf<D>>,
+    ofKind,
+    byKind,
+    secrets: objectStore(),
+  };
+};

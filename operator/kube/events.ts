@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "#core/domain/clock.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
+import { Deposed } from "#core/storage/settings/managed.ts";
+import type { KubeClient } from "./client.ts";
+import { isNotFound, KubeError } from "./errors.ts";
+import type { ObjectMeta, Resource } from "./objects.ts";
+
+/** Says to people what happened to a resource; `kubectl describe` shows it. */
+export type Note = { type: "Normal" | "Warning"; reason: string; message: string };
+
+/** Reports a note and returns at once. Best effort: notes that come too often, or cannot be written, are dropped. */
+export type Report = (kind: string, resource: Resource, note: Note) => void;
+
+export type EventsDeps = { client: Pick<KubeClient, "call">; holder: string; clock: Clock; log: Log };
+
+const mostPending = 1_000; // 100 s of writing; more than these are dropped, and the conditions of their objects say the same
+const paceMs = 100; // ten a second
+
+/**
+ * Writes Kubernetes Events, in order. An Event of the last ten minutes that comes again is not repeated but counted.
+ */
+export const eventRecorder = (deps: EventsDeps): Report => {
+  const pending: Reported[] = [];
+  const admits = spamFilter();
+  const write = writer(deps);
+  const warned = new Set<number>();
+  let isDraining = false;
+
+  const dropped = (error: unknown): void => {
+    if (error instanceof Deposed) return void pending.splice(0); // the next leader reports what it finds
+    const status = error instanceof KubeError ? error.status : -1;
+    // once for each status: ten lines a second are of no use
+    if (!warned.has(status)) deps.log.warn({ error: String(error) }, "event.dropped");
+    warned.add(status);
+  };
+  const drain = async (): Promise<void> => {
+    isDraining = true;
+    for (let event = pending.shift(); event !== undefined; event = pending.shift()) {
+      await write(event).catch(dropped);
+      await sleep(paceMs);
+    }
+    isDraining = false;
+  };
+  return (kind, { metadata }, note) => {
+    const at = deps.clock.now();
+    if (pending.length >= mostPending || !admits(metadata.uid, at)) return;
+    pending.push({ kind, metadata, note, at });
+    if (!isDraining) void drain();
+  };
+};
+
+type Reported = { kind: string; metadata: ObjectMeta; note: Note; at: Date };
+type Written = { name: string; count: number; lastAt: number };
+
+const sameMs = 600_000; // client-go's aggregation window
+const mostKnown = 4_096; // client-go's cache of events
+
+const writer = ({ client, holder }: EventsDeps) => {
+  const known = new Map<string, Written>();
+
+  const begin = async (event: Reported): Promise<Written> => {
+    const path = eventsPath(event);
+    const request = { method: "POST", path, body: bodyOf(event, holder) } as const;
+    const { metadata } = await client.call<{ metadata: ObjectMeta }>(request, soon());
+    return { name: metadata.name, count: 1, lastAt: event.at.getTime() };
+  };
+  const repeat = async (event: Reported, { name, count }: Written): Promise<Written> => {
+    const body = { count: count + 1, lastTimestamp: event.at.toISOString() };
+    await client.call({ method: "PATCH", path: `${eventsPath(event)}/${name}`, body }, soon());
+    return { name, count: count + 1, lastAt: event.at.getTime() };
+  };
+  return async (event: Reported): Promise<void> => {
+    const key = JSON.stringify([event.metadata.uid, event.note]);
+    const before = known.get(key);
+    const isRepeat = before !== undefined && event.at.getTime() - before.lastAt < sameMs;
+    const again = (error: unknown) => {
+      if (isNotFound(error)) return begin(event); // events live for an hour, or until somebody removes them
+      throw error;
+    };
+    keepNewest(known, key, await (isRepeat ? repeat(event, before).catch(again) : begin(event)));
+  };
+};
+
+/** Kubernetes keeps Events of a cluster-wide object in the namespace `default`. */
+const eventsPath = ({ metadata }: Reported): string => `/api/v1/namespaces/${metadata.namespace ?? "default"}/events`;
+
+const component = "herald-operator";
+
+const bodyOf = ({ kind, metadata, note, at }: Reported, holder: string): object => {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { generateName: `${name}.`, namespace: namespace ?? "default" },
+    involvedObject: { apiVersion: resourceApiVersion, kind, name, namespace, uid, resourceVersion },
+    ...note,
+    message: note.message.slice(0, 1024), // the most that the API takes
+    count: 1,
+    firstTimestamp: at.toISOString(),
+    lastTimestamp: at.toISOString(),
+    source: { component },
+    reportingComponent: component,
+    reportingInstance: holder.slice(0, 128), // as above
+  };
+};
+
+const burst = 25; // as client-go's filter has it
+const refillMs = 300_000; // as client-go: one more every five minutes
+
+/** Gives each object a bucket of tokens: one that changes all the time must not flood its namespace with Events. */
+export const spamFilter = () => {
+  const buckets = new Map<string, { tokens: number; at: number }>();
+  return (uid: string, now: Date): boolean => {
+    const { tokens, at } = buckets.get(uid) ?? { tokens: burst, at: now.getTime() };
+    const filled = Math.min(burst, tokens + Math.max(0, now.getTime() - at) / refillMs);
+    const isAdmitted = filled >= 1;
+    keepNewest(buckets, uid, { tokens: isAdmitted ? filled - 1 : filled, at: now.getTime() });
+    return isAdmitted;
+  };
+};
+
+/** Sets a key as the newest; the oldest goes when there are too many. */
+const keepNewest = <V>(map: Map<string, V>, key: string, value: V): void => {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > mostKnown && oldest !== undefined) map.delete(oldest);
+};
+
+const soon = (): AbortSignal => AbortSignal.timeout(10_000);

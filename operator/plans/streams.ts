@@ -1,0 +1,47 @@
+import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
+import { Unavailable } from "#core/errors.ts";
+import { type Ensured, ensureStream } from "#core/queue/jetstream/streams.ts";
+import { planStream, type StreamSpec } from "#core/queue/jetstream/topology.ts";
+import type { Platform } from "../records/platform.ts";
+
+/** The streams through which the work of plans' tenants flows. */
+export type PlanStreams = {
+  nameOf: (plan: string) => string;
+  /** Makes a plan's stream, or gives it another limit. @throws Unavailable when JetStream does not answer */
+  ensure: (plan: string, backlogPerTenant: number) => Promise<Ensured>;
+  /** Does nothing when there is no such stream. @throws Unavailable */
+  remove: (plan: string) => Promise<void>;
+};
+
+export const planStreams = ({
+  fence,
+  jetstream: { nats, prefix, replicas },
+}: Pick<Platform, "fence" | "jetstream">): PlanStreams => {
+  const specOf = (name: string, backlogPerTenant: number): StreamSpec => planStream(prefix, { name, backlogPerTenant });
+  const nameOf = (plan: string): string => specOf(plan, 1).stream.name;
+  /** Without a connection a call would only wait for its deadline. */
+  const whenConnected = async <T>(call: () => Promise<T>): Promise<T> => {
+    fence.check(); // JetStream itself cannot tell a leader from before
+    if (!nats.isConnected()) throw new Unavailable("JetStream");
+    return call().catch(translated);
+  };
+  return {
+    nameOf,
+    ensure: (plan, backlogPerTenant) =>
+      whenConnected(() => ensureStream(nats.jsm, specOf(plan, backlogPerTenant), replicas)),
+    remove: (plan) =>
+      whenConnected(async () => {
+        await nats.jsm.streams.delete(nameOf(plan)).catch(ignoreMissing);
+      }),
+  };
+};
+
+const ignoreMissing = (error: unknown): void => {
+  if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)) throw error;
+};
+
+/** JetStream's own refusals stay as they are; everything else means that it did not answer. */
+const translated = (error: unknown): never => {
+  if (error instanceof JetStreamApiError) throw error;
+  throw new Unavailable("JetStream", { cause: error });
+};

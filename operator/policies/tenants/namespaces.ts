@@ -1,0 +1,37 @@
+import { type Finding, refused } from "../conditions.ts";
+
+/** A Tenant that claims namespaces, and the namespaces that it owns now. */
+export type Claimant = { name: string; createdAt: string; claims: readonly string[]; owns: readonly string[] };
+
+/**
+ * Which of its namespaces a Tenant gets: a namespace stays with the one that has it for as long as that one claims it;
+ * of several new claims the older Tenant's wins, and of two of the same second the first by name.
+ */
+export const sharesOf = (
+  self: Claimant,
+  others: readonly Claimant[],
+): { granted: string[]; lost: { namespace: string; to: string }[] } => {
+  const verdicts = self.claims.map((namespace) => ({ namespace, owner: ownerOf(namespace, self, others) }));
+  return {
+    granted: verdicts.flatMap(({ namespace, owner }) => (owner === self ? namespace : [])),
+    lost: verdicts.flatMap(({ namespace, owner }) => (owner === self ? [] : { namespace, to: owner.name })),
+  };
+};
+
+const ownerOf = (namespace: string, self: Claimant, others: readonly Claimant[]): Claimant => {
+  const claimants = [self, ...others].filter(({ claims }) => claims.includes(namespace));
+  const owner = claimants.find(({ owns }) => owns.includes(namespace));
+  const [oldest = self] = claimants.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.name, b.name));
+  return owner ?? oldest;
+};
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+/** Says which namespaces are another's. */
+export const namespaceTaken = (lost: readonly { namespace: string; to: string }[]): Finding | null =>
+  lost.length === 0
+    ? null
+    : refused(
+        "NamespaceTaken",
+        lost.map(({ namespace, to }) => `namespace ${namespace} belongs to tenant ${to}`).join("; "),
+      );

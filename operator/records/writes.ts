@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Kept, ManagedRow } from "#core/storage/settings/managed.ts";
+import { refusal, type Verdict } from "../engine/handler.ts";
+import { type Finding, refused, waiting } from "../policies/conditions.ts";
+import { type Claimant, claimOf, idOf, isClaiming, nameOf, notConfirmed, olderThan } from "../policies/management.ts";
+import type { MayWrite, NamedRow, RecordDeps } from "./record.ts";
+
+export type Wanted<Row> = {
+  set: Partial<Row>;
+  /** Members that a new document begins with; later they are others' to change. */
+  begin: Partial<Row>;
+  /** What the resource's name is in the index `name`, and where else others may claim it. */
+  names?: readonly string[];
+};
+
+type Outcome = { kept: Kept } | { verdict: Verdict };
+
+export const writing = <R extends Claimant, Row extends NamedRow>(deps: RecordDeps<R, Row>) => {
+  const { definition, what, store } = deps;
+
+  /**
+   * Why a record must not be written as `set` says, although the stand would let it: nobody consents, or an older
+   * resource asks for the same name.
+   */
+  const problem = (
+    resource: R,
+    { row, isConfirmed }: MayWrite<Row>,
+    { set, names = [] }: Omit<Wanted<Row>, "begin">,
+  ): Verdict | null => {
+    if (row !== null && !isConfirmed) return refusal(notConfirmed({ id: row._id, what }, differences(row, set)));
+    if (row?.name !== undefined && row.name === set.name) return null; // who has a name keeps it
+    const named = names.flatMap((name) => store.by("name", name));
+    const winner = olderThan(resource, othersIn(named, resource).filter(isNaming));
+    return winner === null ? null : again(nameTaken(what, nameOf(claimOf(definition, winner))));
+  };
+
+  /** Says who has the unique member that the record was to get. */
+  const conflict = async (resource: R, set: Partial<Row>): Promise<Finding> => {
+    const holder = await deps.called(set);
+    if (holder === null || holder._id === idOf(definition, resource)) {
+      return waiting("Busy", "what it asks for is about to be let go of by another");
+    }
+    const holderName = holder.managed && nameOf(holder.managed);
+    const isFormer = holderName === nameOf(claimOf(definition, resource)); // a former resource of this name, which is gone
+    if (holderName !== null && !isFormer) return nameTaken(what, holderName);
+    const message = `the ${what} ${holder._id}, which is no resource's, has this name; spec.externalName takes it over`;
+    return refused("NameTaken", message);
+  };
+
+  /** Writes the record as wanted, or says why not. */
+  const keep = async (resource: R, stand: MayWrite<Row>, wanted: Wanted<Row>): Promise<Outcome> => {
+    const verdict = problem(resource, stand, wanted);
+    if (verdict !== null) return { verdict };
+    const id = idOf(definition, resource);
+    const { set, begin } = wanted;
+    const write = { id, found: stand.row, managed: claimOf(definition, resource), set, begin };
+    const kept = await deps.rows.keep(write, deps.clock.now());
+    const apps = new Set([stand.row?.app_id ?? set.app_id, set.app_id]); // two, when the record was another app's
+    if (isWritten(kept)) for (const appId of apps) deps.announce(deps.collection.name, id, appId);
+    return kept === "taken" ? { verdict: again(await conflict(resource, set)) } : { kept };
+  };
+
+  return { problem, keep };
+};
+
+export const isWritten = (kept: Kept): boolean => kept === "created" || kept === "updated";
+
+export const othersIn = <R extends Claimant>(resources: readonly R[], { metadata }: R): R[] =>
+  resources.filter((other) => other.metadata.uid !== metadata.uid);
+
+/** The members of a record that are other than wanted. */
+export const differences = (row: ManagedRow, set: object): string[] => {
+  const before = new Map<string, unknown>(Object.entries(row));
+  const differing = Object.entries(set).filter(([member, value]) => !isDeepStrictEqual(before.get(member), value));
+  return differing.map(([member]) => member).filter((member) => member !== "channels_revision");
+};
+
+/** Whether a resource claims its name. With CreateOnly it does so only until its record is made. */
+const isNaming = (resource: Claimant): boolean =>
+  isClaiming(resource) && !(resource.spec.managementPolicy === "CreateOnly" && resource.status?.id !== undefined);
+
+const nameTaken = (what: string, by: string): Finding => refused("NameTaken", `the ${what} of the ${by} has this name`);
+
+/** Looked at again soon: the operator does not hear when a record of the REST interface releases the name. */
+const again = (ready: Finding): Verdict => refusal(ready, 5_000);
