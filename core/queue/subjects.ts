@@ -3,7 +3,7 @@
  * - `<prefix>.plan.<plan>.<tenant>`: a message waits to be planned.
  * - `<prefix>.deliver.<plan>.<tenant>`: a chunk waits to be sent.
  * - `<prefix>.events.<tenant>`: events happened (a batch of one tenant's).
- * - `<prefix>.webhooks.<endpoint>`: a doorbell: this endpoint has due deliveries.
+ * - `<prefix>.webhooks.<endpoint>`: an endpoint hint: this endpoint has due deliveries.
  * - `<prefix>.webhook-tests`: a request that an endpoint be tested now (core NATS, answered by a dispatcher).
  * - `<prefix>.lanes`: the holder of this endpoint's lease has new deliveries for it (core NATS).
  * - `<prefix>.config.<collection>.<id>`: a configuration document changed (core NATS, not stored).

@@ -29,7 +29,7 @@ export const webhookMetrics = (registry: Registry) => {
     }),
     webhookEndpoints: new Gauge({
       name: "herald_webhook_endpoints",
-      help: "endpoints by state (active, failing, disabled); told by the one process that checks their health",
+      help: "endpoints by state (active, failing, disabled); counted by the one process that checks their health",
       labelNames: ["state"] as const,
       registers,
     }),

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
+import { allCollections } from "#core/storage/collections.ts";
 import { rootDir } from "../../../../dev/paths.ts";
 import { allKinds } from "../../../../operator/kinds/all.ts";
 
@@ -19,6 +20,14 @@ describe("kinds/all.ts", () => {
     ]) {
       expect(new Set(allKinds.map(namesOf))).to.have.property("size", allKinds.length);
     }
+  });
+
+  it("removes before an app what collections leave to the operator, by the index that they name", () => {
+    const left = allCollections.flatMap(({ name, appRemoval: of }) => ("operator" in of ? [[name, of.operator]] : []));
+    const removed = allKinds.flatMap(({ collection, owner, goesWithOwner }) =>
+      owner === "app" && goesWithOwner !== undefined ? [[collection.name, goesWithOwner.index]] : [],
+    );
+    expect(removed).to.have.deep.members(left);
   });
 
   for (const [position, kind] of allKinds.entries()) {
