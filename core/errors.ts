@@ -1,4 +1,4 @@
-/** Stable error codes of the REST interface and the HTTP status each is answered with. Source: docs/api/errors, spec part 7. */
+/** Stable error codes of the REST interface, and their HTTP status. Source: docs/reference/requests.md#error-codes. */
 export const errorStatuses = {
   HS_VALIDATION_ERROR: 400,
   HS_UNAUTHENTICATED: 401,

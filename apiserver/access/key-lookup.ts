@@ -14,7 +14,7 @@ export type KeyLookupDeps = {
 /** `revoked`: the token worked once; its key is gone, or has others now. */
 export type FoundKey = ApiKeyRow | "revoked" | null;
 
-const keptMs = 30_000; // a revoked key stops within 60 s (spec part 5), even when its announcement is lost
+const keptMs = 30_000; // a revoked key stops within 60 s: docs/reference/requests.md#authentication
 
 /** Finds keys by the SHA-256 of their token. Known ones are kept for 30 s, or until they are announced as changed. */
 export const keyLookup = ({ keys, revoked, changes, clock }: KeyLookupDeps) => {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { AppError, invalid } from "#core/errors.ts";
 
-/** The key that a caller gave, in the header or in the body. Source: decisions 9.5. */
+/** The key that a caller gave, in the header or in the body. Source: docs/reference/requests.md#idempotency. */
 export const idempotencyKey = (header: string | undefined, member: string | undefined): string | undefined => {
   if (header !== undefined && !/^[\x21-\x7e]{1,255}$/.test(header)) {
     throw invalid("header.Idempotency-Key", "must be 1 to 255 visible ASCII characters");
@@ -12,7 +12,7 @@ export const idempotencyKey = (header: string | undefined, member: string | unde
   return header ?? member;
 };
 
-/** SHA-256 of a body as canonical JSON: tells a repeat from another request. Source: decisions 9.5. */
+/** SHA-256 of a body as canonical JSON: tells a repeat from another request. */
 export const fingerprintOf = (body: unknown): string =>
   createHash("sha256")
     .update(JSON.stringify(body ?? null, sortKeys))

@@ -41,7 +41,7 @@ export type Run = {
 
 /**
  * Answers a request with an idempotency key once: for 24 hours repeats get the first reply, errors use no key up, and
- * an attempt that was cut short is gone on with. Source: decisions 9.5.
+ * an attempt that was cut short is gone on with. Source: docs/reference/requests.md#idempotency.
  * @throws AppError HS_IDEMPOTENCY_IN_PROGRESS, HS_IDEMPOTENCY_KEY_REUSED
  */
 export const once = (deps: OnceDeps) => {

@@ -4,7 +4,7 @@ import type { TakeFrom } from "./take-token.ts";
 /** So many calls in so many seconds; `burst` is how many may come at once, all of them when left out. */
 export type Allowance = { calls: number; seconds: number; burst?: number };
 
-/** A limit of one operation on one thing. Source: decisions 9.7. */
+/** A limit of one operation on one thing. Source: docs/reference/limits.md#narrow-rates. */
 export type NarrowLimit = (operation: string, id: string, allowance: Allowance) => Promise<void>;
 
 /** Counts calls of an operation. @throws RateLimited once they are used up; they come back one by one */

@@ -18,7 +18,7 @@ export type PlanRules = {
   ofPlan?: (plan: PlanRow) => number;
 };
 
-/** Refuses what is beyond a caller's plan. Source: decisions 1.3. */
+/** Refuses what is beyond a caller's plan. Source: docs/reference/limits.md#plan-features. */
 export const planRules = (plans: AllPlans, { feature, metric, most, ofPlan }: PlanRules) => {
   const hasFeature = ({ features }: PlanRow): boolean => features.includes(feature);
   const roomOf = (plan: PlanRow): number => Math.min(ofPlan?.(plan) ?? most, most);

@@ -10,7 +10,7 @@ export type Exceeded = {
   resets?: { at: Date; now: Date };
 };
 
-/** A limit of a plan, or of anybody, is passed: what it is, what was needed, and when to come again. Source: decisions 9.1. */
+/** A quota is passed: what it is, what was needed, and when it resets. Source: docs/reference/limits.md#quotas. */
 export const quotaExceeded = (message: string, { metric, limit, used, needed, resets }: Exceeded): AppError =>
   new AppError("HS_QUOTA_EXCEEDED", message, {
     metric,

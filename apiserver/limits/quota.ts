@@ -20,7 +20,7 @@ type Limit = { period: string; metric: "messages_per_month" | "messages_per_day"
 
 /**
  * Deliveries that are allowed, reserved at accept and settled when the message completes: a message is refused whole or
- * sent whole. Without a limit nothing is written. Source: decisions 9.6.
+ * sent whole. Without a limit nothing is written. Source: docs/reference/limits.md#message-quota.
  *
  * What is reserved for a message is pending until the message is stored. Whoever cannot know whether it was, because
  * MongoDB or the program went away at that moment, leaves it: it is looked at before anybody is refused for it.

@@ -8,7 +8,7 @@ export type Bucket = { capacity: number; perSecond: number };
 /** A bucket after a request: whether that took a token, whole tokens left, whole seconds until full or until a retry. */
 export type RateState = { isAllowed: boolean; limit: number; remaining: number; resetSeconds: number };
 
-/** The three headers of spec part 8. */
+/** The three headers of a bucket. Source: docs/reference/limits.md#rates. */
 export const rateHeaders = ({ limit, remaining, resetSeconds }: RateState): Record<string, string> => ({
   "X-RateLimit-Limit": String(limit),
   "X-RateLimit-Remaining": String(remaining),

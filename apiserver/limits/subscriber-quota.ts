@@ -18,7 +18,7 @@ export type RequireSubscribers = (
 
 /**
  * Refuses another subscription that counts when the plan's are used up. Those that are not `invalid` count already,
- * whoever of the tenant has them. Source: decisions 9.6.
+ * whoever of the tenant has them. Source: docs/reference/limits.md#subscriber-quota.
  * @throws AppError HS_QUOTA_EXCEEDED
  */
 export const requireSubscribers =

@@ -33,7 +33,7 @@ const make = (platform: SettingsPlatform & { db: Db }) => {
   return {
     ...types,
 
-    /** By its id, else by its name. Source: decisions 6.1. */
+    /** By its id, else by its name. Source: docs/reference/live-activities.md#schemas. */
     find: async (tenantId: string, appId: string, idOrName: string): Promise<LiveActivityTypeRow | null> =>
       (await store.find(tenantId, appId, idOrName)) ?? store.findByName(tenantId, appId, idOrName),
 
@@ -51,7 +51,7 @@ const make = (platform: SettingsPlatform & { db: Db }) => {
   };
 };
 
-/** The schema that holds for attributes when none is given: it checks nothing. Source: decisions 6.1. */
+/** What checks attributes when no schema is given: nothing. Source: docs/reference/live-activities.md#attributes. */
 const anyAttributes = { type: "object" as const, properties: {} };
 
 const types = settingRoutes<LiveActivityTypeRow>()({

@@ -1,7 +1,7 @@
 import type { ActivitySchema, LiveActivityType } from "#core/schema/live-activities/type.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 
-/** A type as the REST interface shows it. Source: spec 2.1. */
+/** A type as the REST interface shows it. */
 export const activityTypeView = (row: LiveActivityTypeRow): LiveActivityType => ({
   id: row._id,
   name: row.name,
@@ -14,7 +14,7 @@ export const activityTypeView = (row: LiveActivityTypeRow): LiveActivityType => 
   ...warningsOf(row),
 });
 
-/** Apple is sent the name as `attributes-type`: it finds the app's struct of that name. Source: decisions 6.1. */
+/** By the name Apple finds the app's struct. Source: docs/reference/live-activities.md#names. */
 const warningsOf = ({ name }: LiveActivityTypeRow): Pick<LiveActivityType, "warnings"> =>
   swiftIdentifier.test(name) ? {} : { warnings: ["the name is not a Swift identifier: no ActivityAttributes has it"] };
 

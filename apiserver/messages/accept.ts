@@ -35,7 +35,7 @@ export type AcceptRequest = {
   traceparent: string;
 };
 
-/** Limits an app's messages over all its keys: the plan's rate, and 100 a second where that is less. Source: decisions 9.7. */
+/** Limits an app's messages over all its keys: the plan's rate, and 100 a second where that is less. Source: docs/reference/limits.md#narrow-rates. */
 export const notificationLimit =
   (limit: NarrowLimit) =>
   ({ plan }: Caller, app: AppRow): Promise<void> =>
@@ -71,7 +71,7 @@ export const accept =
     return accepted;
   };
 
-const memoryMs = 86_400_000; // 24 hours, spec part 8
+const memoryMs = 86_400_000; // 24 hours; docs/reference/requests.md#idempotency
 
 /** The message that used this key; one that is older than the memory gives the key away. */
 const remembered = async (

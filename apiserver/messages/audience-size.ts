@@ -15,11 +15,11 @@ export type AudienceSizeDeps = {
   waitMs?: number;
 };
 
-/** Decisions 7.9: exact up to 100,000. */
+/** Up to here an estimate is exact. Source: docs/reference/messages.md#estimate. */
 const mostExact = 100_000;
 /** On two busy cores some million of subscriptions are counted by then. */
 const standardWaitMs = 3_000;
-/** Until a large stretch is counted anew. Less than 2 % of an audience change their status by then (decisions 7.9). */
+/** Until a large stretch is counted anew. Less than 2 % of an audience change their status by then. */
 const goodMs = 600_000;
 const countsAtOnce = 2;
 const mostKept = 1_000; // large stretches

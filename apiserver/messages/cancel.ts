@@ -7,7 +7,7 @@ export type CancelDeps = { messages: Pick<Messages, "cancel" | "find">; quota: P
 
 const sweepMs = 10_000; // docs/decisions/0001
 
-/** Cancels a message that nobody has begun. Cancelling twice is the same as once. Source: decisions 7.2. */
+/** Cancels a message that nobody has begun. Source: docs/reference/messages.md#cancelling. */
 export const cancel =
   ({ messages, quota, clock }: CancelDeps) =>
   async (message: MessageRow, signal: AbortSignal): Promise<MessageRow> => {

@@ -59,7 +59,7 @@ const pick = (body: CreateNotification, names: readonly string[]): Record<string
 /** Members of `target` that select somebody, besides `all`. */
 export const selectors = ["include_subscription_ids", "include_external_ids", "include_aliases"] as const;
 
-/** Someone has to be targeted. Source: decisions 7.1. */
+/** Someone has to be targeted. Source: docs/reference/messages.md#targets. */
 const selectorErrors = ({ target }: CreateNotification): FieldError[] => {
   const isSelecting = target.all === true || selectors.some((selector) => target[selector] !== undefined);
   return isSelecting ? [] : [{ field: "target", message: "must name whom to send to" }];

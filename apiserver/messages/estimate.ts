@@ -77,7 +77,7 @@ const findPeople = async (deps: EstimateDeps, audience: Audience, target: Target
   };
 };
 
-/** A label of which not one id is known may be misspelt: it then reaches nobody, silently. Source: decisions 7.1. */
+/** A label of which not one id is known may be misspelt. Source: docs/reference/messages.md#targets. */
 const requireLabels = async (
   { targets }: EstimateDeps,
   audience: Audience,

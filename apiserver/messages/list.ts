@@ -6,7 +6,7 @@ import type { MessageFilter, MessageRow, Messages } from "#core/storage/messages
 import { messageView } from "#core/storage/messages/view.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 
-/** One page of an app's messages. Source: decisions 7.0. */
+/** One page of an app's messages. Source: docs/reference/messages.md#message-list. */
 export const listMessages =
   ({ messages, cursors }: { messages: Pick<Messages, "list">; cursors: Cursors }) =>
   (app: AppRow, query: MessageListQuery, signal: AbortSignal): Promise<Page<Message>> => {

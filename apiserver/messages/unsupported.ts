@@ -3,7 +3,7 @@ import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import { isSendable } from "#core/schema/vocabulary/channels.ts";
 
 /**
- * Members that the specification has and this release gives no effect yet. They are validated like all others, then
+ * Members of the interface that have no effect in this release. They are validated like all others, then
  * refused by name: nothing is accepted and ignored. A release that builds one removes it here.
  */
 export const unsupportedMembers = [

@@ -41,7 +41,7 @@ export const registerSubscription =
     return put;
   };
 
-/** Which subscription makes room for another: the least recently active invalid one. Source: decisions 8.2. */
+/** Which subscription makes room for another. Source: docs/reference/people.md#subscription-limit. */
 const displacedOf = (owned: readonly SubscriptionRow[]): SubscriptionRow | null => {
   const limit = userLimits.subscriptions;
   if (owned.length < limit) return null;

@@ -6,7 +6,7 @@ import type { NarrowLimit } from "../limits/narrow-limit.ts";
 
 const allowance = { calls: 1, seconds: 1, burst: 10 };
 
-/** Limits writes of one subscription, which is known by its id or by its token. Source: decisions 9.7. */
+/** Limits writes of one subscription, which is known by its id or by its token. Source: docs/reference/limits.md#narrow-rates. */
 export const subscriptionLimits = (limit: NarrowLimit) => ({
   change: ({ _id }: SubscriptionRow): Promise<void> => limit("subscriptions.write", _id, allowance),
 

@@ -38,7 +38,7 @@ export const updateSubscription =
     });
   };
 
-/** One that is invalid no more counts against the plan again. Whose token it is comes first: decisions 9.3. */
+/** One that is valid again counts again; whose token it is comes first: docs/reference/requests.md#order-of-checks. */
 const requireRoom = async (
   { subscriptions, requireSubscribers }: UpdateSubscriptionDeps,
   caller: Caller,

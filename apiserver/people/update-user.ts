@@ -24,7 +24,7 @@ export const updateUser =
       found,
       reread: ({ tenant_id: tenantId, app_id: appId, _id }) => users.find(tenantId, appId, "user_id", _id),
       attempt: async (user) => {
-        await requireFree(deps, user, change(user).whole.alias_keys); // bounds come before: decisions 9.3
+        await requireFree(deps, user, change(user).whole.alias_keys); // bounds come before
         const changed = await users.update(user.tenant_id, user, (now) => change(now).update);
         if (changed !== null && changed.external_id !== user.external_id) await nameOwner(changed);
         return changed;

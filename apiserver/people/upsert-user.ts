@@ -65,7 +65,7 @@ const ownerOf = (found: readonly UserRow[], body: UpsertUser): UserRow | null =>
     user === owner && (named !== undefined || body.external_id === undefined || user.external_id === null);
   const other = found.find((user) => !isOwner(user));
   if (owner === null || other === undefined) return owner;
-  changeOf(owner, body); // bounds come before: decisions 9.3
+  changeOf(owner, body); // bounds come before: docs/reference/requests.md#order-of-checks
   throw aliasClaimed(other, keysOf(body));
 };
 

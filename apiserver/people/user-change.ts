@@ -25,7 +25,7 @@ export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at)
   return { whole, update: { ...reported, $set: { ...whole, updated_at: now, ...reported.$set } } };
 };
 
-/** Changes within this time are reported by one event. Source: decisions 10.2. */
+/** Changes within this time are reported by one event. Source: docs/reference/people.md#people-events. */
 const sameEventMs = 5_000;
 
 /** Has the dispatchers report what changed; `due_at` is always written: they may be reporting what changed before. */
@@ -66,7 +66,7 @@ const tagsOf = (user: UserRow, tags: NonNullable<UpdateUser["tags"]>): UserRow["
 const propertiesOf = (user: UserRow, properties: Record<string, unknown>): UserRow["properties"] =>
   small(bounded("properties", merged(user.properties, Object.entries(properties))));
 
-/** Tags are text; null and "" mean none. Source: decisions 7.6. */
+/** Tags are text; null and "" mean none. Source: docs/reference/people.md#tags. */
 const tagOf = (value: string | number | boolean | null): string | null =>
   value === null || value === "" ? null : String(value);
 

@@ -30,7 +30,7 @@ export type Intended = { fact: AuditFact; change: IntendedChange };
  */
 export type Audit = <T>(intended: Intended, make: (changeId: string) => Promise<T | null>) => Promise<T | null>;
 
-/** Reports changes as events `audit.created`. Source: decisions 10.2; docs/decisions/0044. */
+/** Reports changes as events `audit.created`. Source: docs/reference/events.md#audit-events. */
 export const auditEvents =
   ({ prepare, clock }: { prepare: EventStore["prepare"]; clock: Clock }): Audit =>
   async ({ fact, change }, make) => {

@@ -61,13 +61,13 @@ const urlProblems = ({ addressProblem }: CheckDeps, text: string | undefined): F
   return message === null ? [] : [{ field: "url", message }];
 };
 
-/** Custom events are wanted by name. Source: spec part 6, rule 2. */
+/** Custom events are wanted by name. Source: docs/reference/webhooks.md#endpoints. */
 const eventProblems = ({ events = [], event_names: names = [] }: Checked): FieldError[] =>
   events.includes("event.received") && names.length === 0
     ? [{ field: "event_filters.event_names", message: "must name at least one event, as event.received is wanted" }]
     : [];
 
-/** Header names are the same whatever their case. Source of the reserved ones: decisions 9.2. */
+/** Header names are the same whatever their case. Source: docs/reference/webhooks.md#own-headers. */
 const headerProblems = (names: readonly string[]): FieldError[] => {
   const seen = new Set<string>();
   return names.flatMap((name) => {

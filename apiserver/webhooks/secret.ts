@@ -14,7 +14,7 @@ export const newSecret = (): string => `whsec_${randomBytes(32).toString("base64
 /** Where the secret of an endpoint is sealed for. */
 export const secretPlace = (id: string): string => `webhooks/${id}/secret`;
 
-/** How long requests carry the former secret's signature too. Source: spec 4.5. */
+/** How long the former secret signs, too. Source: docs/reference/webhooks.md#secrets. */
 const overlapMs = 86_400_000;
 
 const allowance = { calls: 10, seconds: 60 };

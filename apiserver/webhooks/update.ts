@@ -38,7 +38,7 @@ export const updateWebhook =
     return changed;
   };
 
-/** The only one who disables or enables an endpoint that answers is its owner. Source: spec 3.3. */
+/** Only its owner disables or enables an endpoint that answers. Source: docs/reference/webhooks.md#disabling. */
 const stateOf = (row: WebhookRow, wanted: UpdateWebhook["status"]): Partial<WebhookRow> => {
   if (wanted === "active") return healthAnew;
   if (wanted === undefined || row.status === "disabled") return {};

@@ -3,7 +3,7 @@ import type { Webhook } from "#core/schema/webhooks/webhook.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { recoveryView } from "./deliveries/views.ts";
 
-/** An endpoint as the REST interface shows it: every member of spec 2.5; no secret and no header's value. */
+/** An endpoint as the REST interface shows it: no secret and no header's value. */
 export const webhookView = (row: WebhookRow, now: Date): Webhook => ({
   id: row._id,
   app_id: row.app_id,

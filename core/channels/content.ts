@@ -33,13 +33,14 @@ export const reachOf = (
     ...(mayReachUnsubscribed(channel, options) ? [{ channel, status: "unsubscribed" as const }] : []),
   ]);
 
-/** Whether a message reaches the unsubscribed of a channel too. Source: decisions 2.3. */
+/** Whether a message reaches the unsubscribed of a channel too. Source: docs/reference/messages.md#targets. */
 export const mayReachUnsubscribed = (channel: Channel, { include_unsubscribed: isAsked }: Options): boolean =>
   isAsked === true && definitionOf(channel)?.mayReachUnsubscribed === true;
 
 /**
  * What makes a message impossible on these channels: a body over the provider's limit in some language, or what else
- * a channel says. Asked before a message is accepted. Source: spec 4.2, decisions 7.11.
+ * a channel says. Asked before a message is accepted.
+ * Source: docs/reference/channels.md#payload-limits.
  */
 export const impossible = (message: Said, over: readonly SendableChannel[]): FieldError[] => [
   ...chosen(over).flatMap((channel) => oversize(message, channel)),

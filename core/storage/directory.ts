@@ -52,4 +52,5 @@ export const directory = ({ db, changes, clock }: { db: Db; changes: Changes; cl
   return { app: apps.get, tenant: tenants.get, plan: plans.get, webhooksOf: endpoints.get };
 };
 
-const bounds = { ttlMs: 60_000, max: 10_000 }; // the specification's 60 s for any change; 10,000 apps are some 20 MB
+// docs/reference/requests.md#configuration-changes; 10,000 apps are some 20 MB
+const bounds = { ttlMs: 60_000, max: 10_000 };

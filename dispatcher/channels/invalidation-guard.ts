@@ -11,7 +11,7 @@ export type InvalidationGuard = {
 };
 
 const enough = 20; // verdicts are needed to judge an account
-const mostGone = 0.95; // of them; more is "nearly all". Source of both: decisions 9.4
+const mostGone = 0.95; // of them; more is "nearly all"; docs/reference/channels.md#invalidation-guard
 
 /**
  * Doubts an account whose provider calls nearly all addresses gone: then the environment, bundle, project or

@@ -64,7 +64,7 @@ const giveBackQuota = async (
   if (reserved !== null) await quota.giveBack(tenant_id, reserved, reserved.count - sent);
 };
 
-/** Failed only when someone was to be reached and nobody was. Source: decisions 7.2. */
+/** Failed only when someone was to be reached and nobody was. Source: docs/reference/messages.md#message-status. */
 const verdict = (groups: readonly StatusCount[]): Pick<End, "status" | "error"> => {
   const { targeted, suppressed, sent } = countsOf(groups);
   if (sent > 0 || targeted === suppressed) return { status: "completed", error: null };

@@ -34,7 +34,7 @@ export const followUp =
     return deps.events.publish(chunk.tenant_id, delivered.stored.flatMap(eventOf), message.traceparent);
   };
 
-/** Source of the kinds and their data: decisions 10.2. */
+/** Source: docs/reference/events.md#kinds. */
 const eventOf = (row: DeliveryRow): EventEnvelope[] => {
   if (row.status === "sent") return [deliveryEvent(row, "delivery.sent", sentData(row))];
   const isFailed = row.status === "failed" || row.status === "errored";

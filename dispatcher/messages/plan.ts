@@ -31,7 +31,10 @@ const lookAgainMs = 10_000;
 const turnTakenMs = { first: 50, most: 2_000 }; // doubling: the holder of the lease may have been killed
 /** Then a turn is tried again that failed, or whose events JetStream did not take. */
 const soonMs = 5_000;
-/** A message that is later than its schedule by more than this fails: nobody expects it any more. Source: decisions 7.2. */
+/**
+ * A message that is later than its schedule by more than this fails: nobody expects it any more.
+ * Source: docs/reference/messages.md#scheduling.
+ */
 const missedScheduleMs = 86_400_000;
 
 const done: Settlement = { kind: "done" };

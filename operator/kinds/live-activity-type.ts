@@ -81,5 +81,5 @@ const membersOf = ({ spec }: ActivityType, app: AppRow): Partial<LiveActivityTyp
   name: spec.name,
   description: spec.description ?? null,
   content_state_schema: spec.contentStateSchema,
-  attributes_schema: spec.attributesSchema ?? { type: "object", properties: {} }, // decisions 6.1
+  attributes_schema: spec.attributesSchema ?? { type: "object", properties: {} },
 });

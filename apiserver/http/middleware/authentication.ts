@@ -1,7 +1,7 @@
 import { type Authenticate, unauthenticated } from "../../access/authenticate.ts";
 import type { Middleware } from "../state.ts";
 
-/** Bearer as in spec part 5; `Key` and `Basic` with the raw key too, as OneSignal's clients send it (decisions 1.1). */
+/** Bearer, and `Key` or `Basic` with the raw key. Source: docs/reference/requests.md#authentication. */
 export const authentication =
   (authenticate: Authenticate): Middleware =>
   async (ctx, next) => {

@@ -7,7 +7,7 @@ export type EdgeLimit = { perSecond: number; burst: number };
 
 const mostAddresses = 50_000; // 200 bytes each; the least recently seen are forgotten
 
-/** Zone `api_ip` of spec part 8: requests of one source to `/v1`, in this process. A rate of 0 turns it off. */
+/** Requests of one source, in this process; a rate of 0 is no limit. Source: docs/reference/limits.md#edge-rate. */
 export const edgeLimit = ({ perSecond, burst }: EdgeLimit, clock: Clock): Middleware => {
   const buckets = localBuckets({ max: mostAddresses, clock });
   return (ctx, next) => {

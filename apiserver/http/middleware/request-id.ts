@@ -3,7 +3,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { ulid } from "#core/domain/ids.ts";
 import type { Middleware } from "../state.ts";
 
-export const serviceVersion = "1.0.0"; // spec part 9
+export const serviceVersion = "1.0.0"; // docs/reference/requests.md#versions
 
 /** Gives the request its id and trace: the caller's when they are well formed, else new ones. Both go into the reply. */
 export const requestId =

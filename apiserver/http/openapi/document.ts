@@ -98,7 +98,7 @@ const scopesOf = ({ scopes }: Operation): string => {
   return [...either, "admin"].map((scope) => `\`${scope}\``).join(" or ");
 };
 
-/** Errors that every operation can give, and those that one with a key can. Source: decisions 9.1, 9.2. */
+/** Errors of every operation, and of those with a key. Source: docs/reference/requests.md#error-codes. */
 const ofAll: readonly ErrorCode[] = [
   "HS_VALIDATION_ERROR",
   "HS_NOT_ACCEPTABLE",

@@ -4,7 +4,7 @@ import type { Middleware } from "../state.ts";
 const overriding = ["PATCH", "PUT", "DELETE"];
 const header = "X-HTTP-Method-Override";
 
-/** Lets a client that can only POST name another method. Source: decisions 1.1. */
+/** Lets a client that can only POST name another method. Source: docs/reference/requests.md#headers. */
 export const methodOverride: Middleware = (ctx, next) => {
   const wanted = ctx.headers[header.toLowerCase()];
   if (wanted === undefined) return next();

@@ -4,7 +4,7 @@ import { unavailable } from "#core/storage/mongo/connect.ts";
 import { RateLimited, rateHeaders } from "../../limits/rate.ts";
 import type { Context, Middleware } from "../state.ts";
 
-/** Turns every error below into the envelope of spec part 7. Headers that were set before stay. */
+/** Turns every error below into the envelope (docs/reference/requests.md#errors). Headers that were set before stay. */
 export const problem =
   (log: Log): Middleware =>
   async (ctx, next) => {

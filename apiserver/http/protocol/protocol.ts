@@ -1,7 +1,7 @@
 import { AppError, invalid } from "#core/errors.ts";
 import type { Context, Middleware } from "../state.ts";
 
-/** Refuses what is no request of HTTP/1.1, another major version, and callers that take no JSON. Source: decisions 9.1, 9.8. */
+/** Refuses what is not HTTP/1.1, other versions, callers without JSON. Source: docs/reference/requests.md#headers. */
 export const protocol: Middleware = (ctx, next) => {
   requireHttp(ctx);
   const version = ctx.headers["service-version"];

@@ -4,12 +4,13 @@ import { clip } from "#core/schema/json/parser-problems.ts";
 import { mayHaveBody } from "../route.ts";
 import type { Context, Middleware } from "../state.ts";
 
-export const maxBodyBytes = 2 * 1024 * 1024; // decisions 9.7; of the body as sent, and again once inflated
-const maxDepth = 20; // decisions 9.7
+export const maxBodyBytes = 2 * 1024 * 1024; // also inflated: docs/reference/requests.md#bodies
+const maxDepth = 20;
 
 /**
  * Reads the JSON body of routes that may have one. What its type or size forbids is refused at once; a fault of its form
- * is validation's to tell, after resource, scope and plan (decisions 9.3). Why so: docs/decisions/0030.
+ * is validation's to tell, after resource, scope and plan. Source: docs/reference/requests.md#order-of-checks;
+ * docs/decisions/0030.
  */
 export const requestBody: Middleware = async (ctx, next) => {
   if (hasBody(ctx)) {

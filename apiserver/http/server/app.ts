@@ -34,7 +34,7 @@ export type AppDeps = OperationDeps & {
   metrics: ApiserverMetrics;
 };
 
-/** The REST interface. The order of checks is that of decisions 9.3 and is promised to callers. */
+/** The REST interface. The order of checks: docs/reference/requests.md#order-of-checks. */
 export const app = (deps: AppDeps): Koa<State> => {
   const koa = new Koa<State>({ proxy: deps.trustedProxies > 0, maxIpsCount: deps.trustedProxies });
   koa.on("error", (err: unknown) => deps.log.warn({ err }, "reply.broken")); // its socket failed; Koa would print it

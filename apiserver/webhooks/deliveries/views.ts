@@ -19,7 +19,7 @@ export const recoveryView = (row: RecoveryRow): Recovery => ({
   completed_at: timeOf(row.completed_at),
 });
 
-/** A delivery as lists show it. Source: decisions 10.3. */
+/** A delivery as lists show it. */
 export const webhookDeliveryView = (row: ListedDelivery): WebhookDelivery => {
   const last = row.attempts.at(-1);
   return {
@@ -42,7 +42,7 @@ export const webhookDeliveryView = (row: ListedDelivery): WebhookDelivery => {
   };
 };
 
-/** A delivery with what it says. Source: spec 2.6. */
+/** A delivery with what it says. */
 export const webhookDeliveryDetailView = (row: WebhookDeliveryRow): WebhookDeliveryDetail => ({
   ...webhookDeliveryView(row),
   payload: JSON.parse(row.payload) as Record<string, unknown>, // sound: our own text of an envelope

@@ -15,7 +15,7 @@ export const maxFcmBytes = 4096;
  * Renders a message for Android: FCM shows what it has members for; what it has none for (links, buttons, subtitle,
  * large icon, group) goes to the app as JSON in the data member `herald`, beside the sender's own data.
  * Without text it is a data message: it starts the app in the background and shows nothing.
- * Source: Firebase, REST resource projects.messages; decisions 7.7.
+ * Source: Firebase, REST resource projects.messages; docs/reference/channels.md#priority.
  */
 export const renderFcm = ({ messageId, content, options, language, ttlSeconds }: Rendering): FcmPush => {
   const texts = { title: textOf(content.headings, language), body: textOf(content.contents, language) };

@@ -21,7 +21,7 @@ export const maxApnsBytes = 4096;
  * Renders a message for Apple devices: Apple's own members in `aps`, the sender's `data` under `data`, and what the
  * app's service extension needs under `herald` (links, buttons, attachments, the number to add to the badge).
  * Without text, sound or badge it is a background push, which Apple admits with priority 5 only.
- * Source: Apple, "Generating a remote notification" and "Sending notification requests to APNs"; decisions 7.7.
+ * Source: Apple, "Generating a remote notification", "Sending notification requests to APNs".
  */
 export const renderApns = ({ messageId, content, options, language, ttlSeconds }: Rendering): ApnsPush => {
   const alert = alertOf(content, language);

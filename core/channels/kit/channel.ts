@@ -27,7 +27,7 @@ export type ChannelDefinition = {
     mask: (address: string) => string;
   };
   content: ContentRule;
-  /** Whether a message may ask for the unsubscribed too (`include_unsubscribed`). Source: decisions 2.3. */
+  /** Whether a message may ask for the unsubscribed too (`include_unsubscribed`). Source: docs/reference/messages.md#targets. */
   mayReachUnsubscribed: boolean;
   /** The largest body that the provider takes; null where it says so only when it gets one. */
   limit: { maxBytes: number; body: (rendering: Rendering) => string } | null;
@@ -35,7 +35,7 @@ export type ChannelDefinition = {
   problems?: (message: { content: Content; options: Options }) => FieldError[];
 };
 
-/** What of a message's content a channel carries. Source: decisions 7.1. */
+/** What of a message's content a channel carries. Source: docs/reference/messages.md#targets. */
 export type ContentRule = {
   /** Whether a message says anything on the channel. */
   isIn: (content: Content) => boolean;

@@ -13,8 +13,8 @@ export type Judged =
 
 /**
  * Makes the `event.received` of a custom event that arrived now, or says why its time is refused. The id is new each time:
- * a sender may use their id again after a day, and receivers remember ours for longer. Source: decisions 8.2 ("clock
- * skew") and 11.
+ * a sender may use their id again after a day, and receivers remember ours for longer.
+ * Source: docs/reference/events.md#custom-events.
  */
 export const receive = (given: CustomEvent, appId: string, now: Date): Judged => {
   const at = given.occurred_at === undefined ? now : new Date(given.occurred_at);

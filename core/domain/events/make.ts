@@ -14,7 +14,7 @@ export type EventFacts = {
 
 /**
  * Makes the envelope of an event, cut to what a webhook may carry; it says when its data was cut. It is cut here because
- * documents keep it and JetStream takes no more than 1 MiB. Source of its members: decisions 10.1.
+ * documents keep it and JetStream takes no more than 1 MiB. Source: docs/reference/events.md#envelope.
  */
 export const makeEvent = ({ kind, appId, subjectId, data, at, from }: EventFacts): EventEnvelope =>
   bounded({

@@ -1,7 +1,7 @@
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
 import { noReferences } from "../../schema/events/refs.ts";
 
-/** Largest JSON of an event, bytes: what a webhook may carry. Source: spec part 8. */
+/** Largest JSON of an event, bytes: what a webhook may carry. Source: docs/reference/events.md#size. */
 export const maxEventBytes = 65_536;
 
 /**

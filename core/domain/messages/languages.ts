@@ -4,7 +4,7 @@ import type { Content } from "../../schema/messages/notification.ts";
 export const isTranslated = ({ headings, contents, subtitle }: Content): boolean =>
   [headings, contents, subtitle].some((texts) => texts !== undefined && Object.keys(texts).length > 1);
 
-/** The text for a language: exact, its base (`pt-BR` → `pt`), `en`, then the first key. Source: decisions 7.1. */
+/** The text for a language. Source: docs/reference/messages.md#languages. */
 export const localised = (texts: Record<string, string> | undefined, language: string | null): string | undefined => {
   if (texts === undefined) return undefined;
   const keys = new Map(Object.keys(texts).map((key) => [key.toLowerCase(), key]));

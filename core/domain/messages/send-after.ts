@@ -1,6 +1,7 @@
 import { dayMs } from "../durations.ts";
 
-const oldest = dayMs; // what is later than this is more likely a mistake than a delay. Source: decisions 7.7
+/** What is later than this is more likely a mistake than a delay. Source: docs/reference/messages.md#scheduling. */
+const oldest = dayMs;
 const furthest = 365 * dayMs;
 
 /** When a message is due by its `send_after`: null = now. No offset means UTC. */

@@ -1,5 +1,5 @@
 const reserved = new Set(["", "0", "null", "undefined", "na", "-1", "unknown", "not set"]);
 
-/** Ids that bad client code sends for everyone and that would merge strangers into one user. Source: decisions 7.6. */
+/** Ids that would merge strangers into one user. Source: docs/reference/people.md#reserved-ids. */
 export const isReservedId = (id: string): boolean =>
   reserved.has(id.trim().toLowerCase()) || /^0{8}-?(0{4}-?){3}0{12}$/.test(id.trim());

@@ -2,14 +2,14 @@ import type { BatchEnvelope, EventEnvelope } from "../../schema/events/envelope.
 import { cutEvent, maxEventBytes, textWithin } from "../events/text.ts";
 import { derivedIdAt } from "../ids.ts";
 
-/** Largest body of a webhook. Source: spec part 8. */
+/** Largest body of a webhook. Source: docs/reference/events.md#size. */
 export const maxWebhookBytes = maxEventBytes;
 
 /** `Content-Type` of a request: JSON, unless a template writes text. Source: RFC 2046 4.1.2, text without a charset is ASCII. */
 export const contentTypeOf = (template: string | null, contentType: "application/json" | "text/plain"): string =>
   template === null || contentType === "application/json" ? "application/json" : "text/plain; charset=utf-8";
 
-/** Most events in one request. Source: decisions 10.1. */
+/** Most events in one request. Source: docs/reference/webhooks.md#batches. */
 export const maxBatchEvents = 100;
 
 /** The JSON that is sent for an event: see {@link textWithin}. */

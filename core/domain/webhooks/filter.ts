@@ -6,7 +6,7 @@ type FilterOp = FilterCondition["op"];
 
 /**
  * The conditions for which an event is not sent; empty when it passes. With `all` these are the false ones, with `any`
- * every one when none is true, with `none` the true ones. Source: spec 2.7, decisions 10.5.
+ * every one when none is true, with `none` the true ones. Source: docs/reference/webhooks.md#filters.
  */
 export const failedConditions = (filters: WebhookFilters | null, event: EventEnvelope): FilterCondition[] => {
   if (filters === null || passes(filters, event)) return [];
@@ -25,7 +25,7 @@ export const passes = (filters: WebhookFilters | null, event: EventEnvelope): bo
 
 /**
  * Whether one condition is true. A missing value, and null is one, makes positive ops false and `neq`, `not_in`,
- * `not_contains`, `not_exists` true. Source: decisions 7.6.
+ * `not_contains`, `not_exists` true.
  */
 const isTrue = ({ field, op, value }: FilterCondition, event: EventEnvelope): boolean => {
   const found = valueAt(field, event);
@@ -65,7 +65,7 @@ const isTrue = ({ field, op, value }: FilterCondition, event: EventEnvelope): bo
   }
 };
 
-/** Source: decisions 10.5. A path that starts with another name is looked up in `data`. */
+/** A path that starts with another name is looked up in `data`. */
 const envelopeMembers = new Set(["id", "type", "timestamp", "app_id", "subject_id", "data"]);
 
 /** The value at a dot path, null when there is none. Only own members of objects and items of arrays are values. */
@@ -133,7 +133,7 @@ const versionOrder = (found: unknown, wanted: unknown): number => {
 const versionOf = (value: unknown): number[] | null =>
   isText(value) && /^\d{1,9}(\.\d{1,9}){0,4}$/.test(value) ? value.split(".").map(Number) : null;
 
-/** Bounds of a filter's values. Source: decisions 7.6. */
+/** Bounds of a filter's values. Source: docs/reference/limits.md#webhook-bounds. */
 export const filterLimits = { characters: 500, items: 500, bytes: 65_536 } as const;
 
 /** What is wrong with a filter; with the ops that would take a value, when it is the op that does not fit. */

@@ -1,6 +1,6 @@
 import { dayMs } from "../durations.ts";
 
-/** How an endpoint is doing. Source of the states: spec 3.3, decisions 10.3. */
+/** How an endpoint is doing. Source: docs/reference/webhooks.md#health. */
 export type WebhookHealth = {
   status: "active" | "failing" | "disabled";
   /** Failed requests since the last success. */
@@ -52,7 +52,7 @@ export type WebhookFailure = Pick<WebhookHealth, "status" | "failing_since"> & {
   notified: WebhookNotice | null;
 };
 
-/** Source: spec 3.3. */
+/** Source: docs/reference/webhooks.md#disabling. */
 const failingFor = { weekMs: 7 * dayMs, tooLongMs: 14 * dayMs };
 
 /** When an endpoint that goes on failing is disabled. */

@@ -3,7 +3,7 @@ import type { Random } from "../backoff.ts";
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Waits between the requests of one delivery, which are seven. Source: decisions 10.3. */
+/** Waits between the requests of one delivery, which are seven. Source: docs/reference/webhooks.md#retries. */
 const gapsMs = [minute, 5 * minute, 20 * minute, 80 * minute, 6 * hour, 24 * hour];
 
 /** The longest wait, whatever the endpoint asks for and the jitter adds. */

@@ -10,7 +10,7 @@ export type SignatureInput = {
 
 /**
  * Headers that prove where a webhook comes from: `Service-Signature`, and the three of Standard Webhooks over the same
- * bytes `id.timestamp.body` with the same keys, so that its libraries verify without code of ours. Source: decisions 10.1.
+ * bytes `id.timestamp.body` with the same keys. Source: docs/reference/webhooks.md#signature.
  */
 export const signatureHeaders = ({ keys, eventId, at, body }: SignatureInput): Record<string, string> => {
   const timestamp = String(Math.floor(at.getTime() / 1000));

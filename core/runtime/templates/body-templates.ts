@@ -21,7 +21,7 @@ const quickMs = 10;
 
 /**
  * Renders body templates in two threads, so that neither the event loop nor a template that is quick waits for one that
- * is slow. Source: decisions 10.5.
+ * is slow. Source: docs/reference/webhooks.md#templates.
  */
 export const bodyTemplates = (): BodyTemplates => {
   const none = { has: () => false, add: () => undefined };

@@ -1,2 +1,2 @@
-/** What a template may use up. Source: decisions 10.5; memory is counted in characters and items. */
+/** What a template may use; memory is characters and items. Source: docs/reference/webhooks.md#templates. */
 export const templateLimits = { characters: 20_000, outputBytes: 65_536, renderMs: 100, memory: 1_000_000 } as const;

@@ -15,5 +15,8 @@ const all = {
   ...accountEvents,
 };
 
-/** The 32 kinds of events with the schema of their `data`; every list of kinds follows from it. Source: decisions 10.2. */
+/**
+ * The 32 kinds of events with the schema of their `data`; every list of kinds follows from it.
+ * Source: docs/reference/events.md#kinds.
+ */
 export const eventTypes: Readonly<Record<keyof typeof all, EventType>> = all;

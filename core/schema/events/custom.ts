@@ -5,7 +5,7 @@ import { eventKinds } from "./envelope.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Decimal, Optional, String: Text, Unknown } = Type;
 
-/** Bounds of custom events. Source: decisions 8.2 and 11; those of a request are ours. */
+/** Bounds of custom events. Source: docs/reference/events.md#custom-events. */
 export const customEventLimits = {
   events: 1_000,
   nameCharacters: 100,

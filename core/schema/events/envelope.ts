@@ -1,13 +1,13 @@
 import { eventTypes } from "./catalogue.ts";
 
-/** The kinds of events. Source: spec part 6. */
+/** The kinds of events. Source: docs/reference/events.md#kinds. */
 export type EventKind = keyof typeof eventTypes;
 export const eventKinds = Object.keys(eventTypes) as readonly EventKind[]; // sound: they are its keys
 
-/** The kinds that an endpoint may ask for: all but the test event. Source: decisions 10.2. */
+/** The kinds that an endpoint may ask for: all but the test event. Source: docs/reference/events.md#kinds. */
 export const webhookEventKinds: EventKind[] = eventKinds.filter((kind) => kind !== "webhook.test");
 
-/** What a webhook endpoint receives: the Standard Webhooks members and ours. Source: decisions 10.1. */
+/** What an endpoint receives: the Standard Webhooks members and ours. Source: docs/reference/events.md#envelope. */
 export type EventEnvelope = {
   id: string;
   type: EventKind;
@@ -21,7 +21,7 @@ export type EventEnvelope = {
   truncated?: true;
 };
 
-/** Several events in one request. Source: decisions 10.1. */
+/** Several events in one request. Source: docs/reference/webhooks.md#batches. */
 export type BatchEnvelope = {
   /** `bat_…`, follows from its events' ids. */
   id: string;

@@ -15,7 +15,7 @@ export type EventType = {
   example: Record<string, unknown>;
 };
 
-/** What every event's `data` refers to. Source: decisions 10.2. */
+/** What every event's `data` refers to. Source: docs/reference/events.md#data. */
 const references = {
   message_id: Type.String({ description: "notification, `msg_…`" }),
   campaign_id: Type.String({ description: "campaign of the notification" }),

@@ -13,7 +13,7 @@ export type ChannelName = Static<typeof ChannelName>;
 export const MapOf = <T extends Type.TSchema>(key: Type.TStringOptions, value: T, options: Type.TObjectOptions = {}) =>
   Type.Record(Type.String(), value, { propertyNames: { type: "string", ...key }, ...options });
 
-/** Language code (BCP 47, lower-case primary subtag) to text. At most 50 languages. Source: decisions 9.7. */
+/** Language code (BCP 47, lower-case primary subtag) to text. Source: docs/reference/messages.md#languages. */
 export const LanguageMap = MapOf({ pattern: "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$", maxLength: 35 }, Type.String(), {
   maxProperties: 50,
   description: "language code to text; the recipient's language, its base, `en`, then the first key is chosen",

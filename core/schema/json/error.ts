@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { errorStatuses } from "../../errors.ts";
 import { named } from "./named.ts";
 
-/** Every error's reply. Source: spec part 7. */
+/** Every error's reply. Source: docs/reference/requests.md#errors. */
 export const ErrorReply = Type.Object({
   error: Type.Object({
     code: Type.String({ description: `one of ${Object.keys(errorStatuses).join(", ")}; more may come` }),

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { Nullable } from "./common.ts";
 import { patterns } from "./patterns.ts";
 
-/** A page of a cursor list. Source: spec 4.0. */
+/** A page of a cursor list. Source: docs/reference/requests.md#pages. */
 export const PageOf = <T extends Type.TSchema>(item: T) =>
   Type.Object({
     data: Type.Array(item),

@@ -15,7 +15,7 @@ const {
   Union,
 } = Type;
 
-/** Bounds of live activity types. Source: spec 2.1 and 4.1; those of properties are decisions 6.1 and 9.7. */
+/** Bounds of live activity types. Source: docs/reference/limits.md#live-activity-types. */
 export const activityLimits = {
   types: 100,
   properties: 50,
@@ -28,7 +28,7 @@ export const activityLimits = {
 
 const TextLength = Integer({ minimum: 0, maximum: activityLimits.textCharacters, description: "of a string" });
 
-/** The subset of JSON Schema that a member of a live activity may use. Source: decisions 6.1. */
+/** The part of JSON Schema that a member may use. Source: docs/reference/live-activities.md#schemas. */
 export const LiveActivityProperty = Closed(
   {
     type: Enum(["string", "number", "integer", "boolean"], { description: "the member's type" }),
@@ -82,7 +82,7 @@ const Name = Text({
 });
 const Description = Text({ maxLength: activityLimits.descriptionCharacters });
 
-/** Body of `POST …/live-activities/types`. Source: spec 4.1. */
+/** Body of `POST …/live-activities/types`. */
 export const CreateLiveActivityType = Closed({
   name: Name,
   description: Optional(Description),
@@ -91,7 +91,7 @@ export const CreateLiveActivityType = Closed({
 });
 export type CreateLiveActivityType = Static<typeof CreateLiveActivityType>;
 
-/** Body of `PATCH …/live-activities/types/{activityType}`. Source: spec 4.1. */
+/** Body of `PATCH …/live-activities/types/{activityType}`. */
 export const UpdateLiveActivityType = Closed(
   Partial(
     Closed({
@@ -103,7 +103,7 @@ export const UpdateLiveActivityType = Closed(
 );
 export type UpdateLiveActivityType = Static<typeof UpdateLiveActivityType>;
 
-/** Source: spec 2.1; `warnings` is additive, decisions 6.1. */
+/** A type as the REST interface shows it. Source: docs/reference/live-activities.md#types. */
 export const LiveActivityType = Type.Object({
   id: Text(),
   name: Text(),

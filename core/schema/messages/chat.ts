@@ -3,7 +3,7 @@ import { Closed, LanguageMap, MapOf, Url } from "../json/common.ts";
 
 const { Array: List, Enum, Integer, Number: Num, Optional, String: Text, Union, Literal } = Type;
 
-/** Header of a WhatsApp template, told apart by `type`. Source: decisions 7.12. */
+/** Header of a WhatsApp template, told apart by `type`. Source: docs/reference/messages.md#whatsapp-and-rcs. */
 const TemplateHeader = Union([
   Closed({ type: Literal("text"), text: Text({ minLength: 1, maxLength: 60 }) }),
   Closed({ type: Literal("image"), url: Url }),
@@ -30,7 +30,7 @@ const ListRow = Closed({
   description: Optional(Text({ minLength: 1, maxLength: 72 })),
 });
 
-/** Members of the WhatsApp group. Source: spec 4.2. */
+/** Members of the WhatsApp group. */
 export const WhatsappContent = {
   whatsapp_template: Closed({
     name: Text({ minLength: 1, maxLength: 512 }),
@@ -74,7 +74,7 @@ const suggestion = {
   postback_data: Text({ minLength: 1, maxLength: 2048 }),
 };
 
-/** What an RCS recipient can tap, told apart by `type`. Source: decisions 7.12. */
+/** What an RCS recipient can tap, told apart by `type`. Source: docs/reference/messages.md#whatsapp-and-rcs. */
 const RcsSuggestion = Union([
   Closed({ type: Literal("reply"), ...suggestion }),
   Closed({
@@ -103,7 +103,7 @@ const RcsSuggestion = Union([
   }),
 ]);
 
-/** Members of the RCS group. Source: spec 4.2. */
+/** Members of the RCS group. */
 export const RcsContent = {
   rcs_card: Closed({
     title: Optional(LanguageMap),

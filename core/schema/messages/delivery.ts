@@ -6,7 +6,7 @@ import { deliveryErrorCodes } from "../vocabulary/delivery-error-codes.ts";
 
 const { Enum, Integer, Optional, String: Text } = Type;
 
-/** The furthest state of a delivery. Source: decisions 7.3. */
+/** The furthest state of a delivery. Source: docs/reference/messages.md#delivery-status. */
 export const deliveryStatuses = [
   "queued",
   "scheduled",
@@ -24,7 +24,7 @@ export const deliveryStatuses = [
   "cancelled",
 ] as const;
 
-/** What became of one recipient. Source: decisions 7.3. */
+/** What became of one recipient. Source: docs/reference/messages.md#deliveries. */
 export const Delivery = Type.Object({
   id: Text(),
   message_id: Text(),

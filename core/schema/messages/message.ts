@@ -9,7 +9,7 @@ const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 export const messageStatuses = ["queued", "processing", "completed", "cancelled", "failed"] as const;
 export const messageSources = ["campaign", "api", "journey", "test"] as const;
 
-/** The fourteen counters of a message, and how many of `sent` are uncertain. Source: spec 2.2, decisions 9.4. */
+/** The counters of a message. Source: docs/reference/messages.md#counters. */
 const Counts = Type.Object({
   targeted: Optional(Integer()),
   suppressed: Optional(Integer()),
@@ -30,7 +30,7 @@ const Counts = Type.Object({
 
 const AnyMap = Type.Object({}, { additionalProperties: true });
 
-/** A notification as the interface shows it. Source: spec 2.2. */
+/** A notification as the interface shows it. Source: docs/reference/messages.md#message-fields. */
 export const Message = Type.Object({
   id: Text(),
   app_id: Text(),
@@ -76,7 +76,7 @@ export type CreateNotificationResult = Static<typeof CreateNotificationResult>;
 
 export const messagePaging = pagingOf({ sort: "-created_at" });
 
-/** Query of `GET /v1/notifications`. Source: spec 4.2, decisions 7.0. */
+/** Query of `GET /v1/notifications`. Source: docs/reference/messages.md#message-list. */
 export const MessageListQuery = Type.Object({
   app_id: Optional(Text({ minLength: 1, maxLength: 64, description: "required unless the key is bound to one app" })),
   ...messagePaging.pageQuery,

@@ -6,7 +6,7 @@ import { RcsContent, WhatsappContent } from "./chat.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Num, Optional, Partial, String: Text, Unknown } = Type;
 
-/** Who is targeted: the union of the selectors, within `filters`, less the excluded segments. Source: spec 4.2, decisions 7.1. */
+/** Who is targeted: the union of the selectors. Source: docs/reference/messages.md#targets. */
 export const Target = Closed(
   {
     all: Optional(Flag({ description: "every subscription of the app" })),
@@ -181,7 +181,7 @@ const needs = {
   ],
 };
 
-/** Body of `POST /v1/notifications`. Source: spec 4.2 (CreateNotificationDto). */
+/** Body of `POST /v1/notifications`. Source: docs/reference/messages.md#content. */
 export const CreateNotification = Closed(
   {
     app_id: Optional(Text({ minLength: 1, maxLength: 64 })),

@@ -5,7 +5,7 @@ import { CreateSubscription, Language, Subscription } from "./subscription.ts";
 
 const { Array: List, Optional, Partial, String: Text, Union, Unknown } = Type;
 
-/** Bounds of one user. Source: decisions 7.6, 8.2. */
+/** Bounds of one user. Source: docs/reference/limits.md#people. */
 export const userLimits = {
   tags: 200,
   properties: 200,

@@ -1,4 +1,4 @@
-/** The channels of the service. Source: specification part 1. */
+/** The channels of the service. Source: docs/reference/channels.md#names. */
 export const channels = [
   "ios_push",
   "android_push",

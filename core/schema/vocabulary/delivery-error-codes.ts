@@ -1,4 +1,4 @@
-/** Why a delivery did not reach its recipient, in our own words. Source: docs/decisions (delivery error codes). */
+/** Why a delivery did not reach its recipient. Source: docs/reference/messages.md#error-codes. */
 export const deliveryErrorCodes = [
   "TOKEN_UNREGISTERED",
   "TOKEN_INVALID",

@@ -1,4 +1,4 @@
-/** What a plan can include. Source: decisions 1.3. */
+/** What a plan can include. Source: docs/reference/limits.md#plan-features. */
 export const planFeatures = [
   "conversations",
   "warehouse_export",

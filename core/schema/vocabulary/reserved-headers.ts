@@ -1,6 +1,6 @@
 /**
  * Names of request headers that an endpoint's own headers may not take: they belong to HTTP, to the connection or to the
- * webhook itself. In lower case; the second are beginnings of names. Source: decisions 9.2, RFC 9110.
+ * webhook itself. In lower case; the second are beginnings of names. Source: docs/reference/webhooks.md#own-headers.
  */
 export const reservedHeaders = {
   names: ["host", "connection", "transfer-encoding", "keep-alive", "te", "trailer", "upgrade", "expect", "user-agent"],

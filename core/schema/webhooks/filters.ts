@@ -4,7 +4,7 @@ import { named } from "../json/named.ts";
 
 const { Array: List, Enum, Optional, String: Text, Unknown } = Type;
 
-/** Source: decisions 10.5. */
+/** Comparisons of a condition. Source: docs/reference/webhooks.md#filters. */
 export const filterOps = [
   "eq",
   "neq",
@@ -35,7 +35,7 @@ export const FilterCondition = Closed({
 });
 export type FilterCondition = Static<typeof FilterCondition>;
 
-/** Which events an endpoint is sent. Source: decisions 10.5. */
+/** Which events an endpoint is sent. Source: docs/reference/webhooks.md#filters. */
 export const WebhookFilters = Closed({
   match: Enum(["all", "any", "none"]),
   conditions: List(FilterCondition, { minItems: 1, maxItems: 20 }),

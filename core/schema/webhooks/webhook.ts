@@ -10,7 +10,7 @@ import { WebhookFilters } from "./filters.ts";
 
 const { Array: List, Boolean: Flag, Enum, Integer, Number: Decimal, Optional, Partial, String: Text } = Type;
 
-/** Bounds of one endpoint. Source: spec 4.5, decisions 10.3 and 10.5; those of pace are ours. */
+/** Bounds of one endpoint. Source: docs/reference/limits.md#webhook-bounds. */
 export const webhookLimits = {
   headers: 20,
   headerValueCharacters: 2_000,
@@ -80,7 +80,7 @@ const Events = List(Enum([...webhookEventKinds]), {
   uniqueItems: true,
 });
 
-/** Body of `POST …/webhooks`. Source: spec 4.5 (`CreateWebhookDto`); `paused` and the pace are additive. */
+/** Body of `POST …/webhooks`. Source: docs/reference/webhooks.md#endpoints. */
 export const CreateWebhook = Closed({
   url: Url,
   events: Events,
@@ -89,7 +89,7 @@ export const CreateWebhook = Closed({
 });
 export type CreateWebhook = Static<typeof CreateWebhook>;
 
-/** Body of `PATCH …/webhooks/{webhookId}`. Source: spec 4.5 (`UpdateWebhookDto`). */
+/** Body of `PATCH …/webhooks/{webhookId}`. */
 export const UpdateWebhook = Closed(
   Partial(
     Closed({
@@ -143,7 +143,7 @@ const webhookMembers = {
   updated_at: DateTime,
 };
 
-/** An outbound endpoint. Source: spec 2.5; `paused`, the pace and `recovery` are additive. */
+/** An outbound endpoint. */
 export const Webhook = Type.Object(webhookMembers);
 export type Webhook = Static<typeof Webhook>;
 
@@ -175,12 +175,12 @@ const deliveryMembers = {
   created_at: DateTime,
 };
 
-/** Item of the list of deliveries. Source: decisions 10.3; `error_class` is additive. */
+/** Item of the list of deliveries. Source: docs/reference/webhooks.md#delivery-status. */
 export const WebhookDelivery = Type.Object(deliveryMembers);
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 export const WebhookDeliveryPage = PageOf(WebhookDelivery);
 
-/** Source: spec 2.6. */
+/** A delivery with what it says. */
 export const WebhookDeliveryDetail = Type.Object({
   ...deliveryMembers,
   payload: Type.Object({}, { additionalProperties: true }),
@@ -232,7 +232,7 @@ export const PreviewWebhook = Closed({
 });
 export type PreviewWebhook = Static<typeof PreviewWebhook>;
 
-/** Source: spec 2.7. */
+/** What would be sent. Source: docs/reference/webhooks.md#preview. */
 export const WebhookPreviewResult = Type.Object({
   payload: Type.Object({}, { additionalProperties: true }),
   matched: Flag(),

@@ -34,7 +34,7 @@ export type EventBatchRow = DueWork & {
 /** Which batch had an event first; `_id` is its `once`. */
 export type EventIdRow = { _id: string; batch_id: string; claimed_at: Date };
 
-const rememberedHours = 24; // decisions 11, "De-duplication"
+const rememberedHours = 24; // docs/reference/events.md#duplicates
 
 /** Both kinds of documents are in one collection, so that one command writes a batch and claims its events. */
 export const eventBatchCollection: CollectionSpec = {

@@ -43,7 +43,7 @@ const conditions = (query: DeliveryListQuery, place: PagePlace): Filter<Delivery
 
 const dateOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));
 
-/** A delivery as the REST interface shows it: every member of decisions 7.3, always. */
+/** A delivery as the REST interface shows it: every member, always. */
 export const deliveryView = (row: DeliveryRow): Delivery => ({
   id: row._id,
   message_id: row.message_id,

@@ -16,7 +16,7 @@ import type { Reserved } from "./usage.ts";
 export type MessageStatus = (typeof messageStatuses)[number];
 export type MessageSource = (typeof messageSources)[number];
 
-/** The fourteen counters of a message, and how many of `sent` are uncertain. Source: spec 2.2, decisions 7.9, 9.4. */
+/** The counters of a message. Source: docs/reference/messages.md#counters. */
 export const countKeys = [
   "targeted",
   "suppressed",
@@ -52,7 +52,7 @@ export type MessageRow = DueWork &
     status: MessageStatus;
     /** Absent (not null) without a key, so that the unique index leaves the document out. */
     idempotency_key?: string;
-    /** What its key is unique within, besides the app; absent for `POST /v1/notifications`. Source: decisions 9.5. */
+    /** What its key is unique within, besides the app; absent for `POST /v1/notifications`. */
     operation?: string;
     /** SHA-256 of the canonical body, hex. */
     fingerprint: string;

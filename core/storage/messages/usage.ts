@@ -39,7 +39,7 @@ export type Reserved = { periods: string[]; count: number };
 /** The calendar month that a message counts in, UTC. */
 export const monthOf = (at: Date): string => at.toISOString().slice(0, 7);
 
-/** Period of an organisation's first 24 hours. Source: spec part 8. */
+/** Period of an organisation's first 24 hours. Source: docs/reference/limits.md#quotas. */
 export const firstDay = "first-day";
 
 const mostPending = 500; // of which most are confirmed within noteMs; a kill leaves those of the requests in hand

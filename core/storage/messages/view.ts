@@ -2,7 +2,7 @@ import { timeOf } from "../../domain/clock.ts";
 import type { Message } from "../../schema/messages/message.ts";
 import type { MessageRow } from "./messages.ts";
 
-/** A message as the REST interface shows it: every member of spec 2.2, always. */
+/** A message as the REST interface shows it: every member, always. */
 export const messageView = (row: MessageRow): Message => ({
   id: row._id,
   app_id: row.app_id,
@@ -28,7 +28,7 @@ export const messageView = (row: MessageRow): Message => ({
   updated_at: row.updated_at.toISOString(),
 });
 
-/** `data` of the events `message.*`: the message and the references that every event carries. Source: decisions 10.2. */
+/** `data` of the events `message.*`: the message and the references. Source: docs/reference/events.md#data. */
 export const messageEventData = (row: MessageRow): Record<string, unknown> => ({
   message_id: row._id,
   journey_id: null,
@@ -40,7 +40,8 @@ export const messageEventData = (row: MessageRow): Record<string, unknown> => ({
   ...fitted(messageView(row)),
 });
 
-const maxBytes = 60_000; // so that the envelope fits into the 64 KB of an event (spec part 6) and no id is cut
+/** So that the envelope fits into the 64 KB of an event (docs/reference/events.md#size) and no id is cut. */
+const maxBytes = 60_000;
 
 /** A message whose event would be too large goes without its long texts and lists, and says so. */
 const fitted = (message: Message): Message & { truncated?: true } => {

@@ -50,7 +50,7 @@ export const subscriptionEvent = (kind: SubscriptionEventKind, row: Subscription
 
 const aboutUser = ({ app_id: appId, _id: subjectId }: UserRow, at: Date) => ({ appId, subjectId, at });
 
-/** The references that every event has. Source: decisions 10.2. */
+/** The references that every event has. Source: docs/reference/events.md#data. */
 const refs = (known: { subscription_id?: string; user_id?: string; external_id?: string | null }) => ({
   message_id: null,
   campaign_id: null,

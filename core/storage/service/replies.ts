@@ -21,7 +21,7 @@ export type ReplyRow = {
 /** `body`: null when it shows people's data, which is not kept here; `of` then names the thing that it shows. */
 export type KeptReply = { status: number; of: string | null; body: Sealed | null };
 
-const memoryMs = dayMs; // spec part 8
+const memoryMs = dayMs; // docs/reference/limits.md#bounds
 
 export const replyCollection: CollectionSpec = {
   name: "idempotent_replies",
@@ -45,7 +45,7 @@ export type KeptRow = ReplyRow & { reply: KeptReply };
 
 export type Replies = ReturnType<typeof replies>;
 
-/** What was answered to requests with an idempotency key. Source: decisions 9.5. */
+/** What was answered to requests with an idempotency key. Source: docs/reference/requests.md#idempotency. */
 export const replies = (db: Db) => {
   const rows = collectionOf<ReplyRow>(db, replyCollection);
 

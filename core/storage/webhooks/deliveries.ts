@@ -49,7 +49,7 @@ export type WebhookDeliveryRow = {
   created_at: Date;
 };
 
-/** Delivery history is kept this long. Source: spec part 8. */
+/** Delivery history is kept this long. Source: docs/reference/webhooks.md#history. */
 export const webhookHistoryDays = 30;
 
 export const webhookDeliveryCollection: CollectionSpec = {

@@ -3,7 +3,7 @@ import { collectionOf } from "../mongo/collection.ts";
 import { appSettings } from "../settings/app-settings.ts";
 import { type RecoveryRow, type WebhookRow, webhookCollection } from "./webhooks.ts";
 
-/** No app has more endpoints, whatever its plan says. Source: decisions 9.7. */
+/** No app has more endpoints, whatever its plan says. Source: docs/reference/limits.md#webhook-bounds. */
 export const mostEndpoints = 100;
 
 export type WebhookEndpoints = ReturnType<typeof webhookEndpoints>;

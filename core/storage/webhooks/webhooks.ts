@@ -64,7 +64,7 @@ export type RecoveryRow = {
   completed_at: Date | null;
 };
 
-/** An endpoint on which nothing has failed yet, or whose streak of failures begins anew. Source: decisions 10.3. */
+/** An endpoint on which nothing has failed yet, or whose streak of failures begins anew. */
 export const healthAnew = {
   status: "active",
   disabled_reason: null,

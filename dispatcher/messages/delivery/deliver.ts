@@ -66,7 +66,7 @@ export type Delivered = {
 
 /** Recipients of one chunk under way at once: two chunks fill the window, so that a small message finds room. */
 const chunkConcurrency = 64;
-const defaultTtlSeconds = 259_200; // 3 days. Source: decisions 7.7
+const defaultTtlSeconds = 259_200; // 3 days; docs/reference/messages.md#ttl
 
 /**
  * Sends a chunk to each recipient that has no delivery yet, and stores each outcome as it comes. Once the lease is over
@@ -110,7 +110,7 @@ const reachedFirst = (recipients: readonly Reached[], { hasReached }: Sender): R
   return [...known, ...others];
 };
 
-/** Gives recipients without a language of their own that of their user. Source: decisions 7.1. */
+/** Gives recipients without a language that of their user. Source: docs/reference/messages.md#languages. */
 const inLanguages = async (
   { recipients: { languages } }: DeliverDeps,
   { content }: MessageRow,

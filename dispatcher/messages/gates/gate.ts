@@ -1,7 +1,7 @@
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 
-/** Why a recipient is left out on purpose. Source: decisions 7.5. */
+/** Why a recipient is left out on purpose. Source: docs/reference/messages.md#suppression-reasons. */
 export type SuppressionReason = "unsubscribed" | "invalid_subscription" | "not_test_device";
 
 /** Why this recipient is left out; null lets the next gate decide. */

@@ -33,7 +33,8 @@ const giveUpMs = 7 * dayMs;
 
 /**
  * Checks endpoints that go on failing, once a minute, in one process: their owners are mailed at the change and after
- * 7 days; after 14 days they are disabled, and their owners mailed again. Source: spec 3.3, decisions 10.3.
+ * 7 days; after 14 days they are disabled, and their owners mailed again.
+ * Source: docs/reference/webhooks.md#owner-mails.
  */
 export const healthCheck = (deps: HealthCheckDeps): Part =>
   passes({

@@ -36,7 +36,7 @@ export const batchDeliveryOf = (
   const [only] = kinds;
   return {
     ...blank(endpoint, { id: envelope.id, timestamp: envelope.timestamp, now }),
-    event_type: only !== undefined && kinds.size === 1 ? only : "batch", // decisions 10.1
+    event_type: only !== undefined && kinds.size === 1 ? only : "batch", // docs/reference/webhooks.md#batches
     event_ids: envelope.events.map(({ id }) => id),
     subject_id: null,
     payload: text,

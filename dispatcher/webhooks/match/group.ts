@@ -6,7 +6,7 @@ import type { Deliveries } from "../history/deliveries.ts";
 import type { EndpointQueues } from "../share/endpoint-queues.ts";
 import { batchDeliveryOf } from "./delivery.ts";
 
-/** Source: decisions 10.1, 5 s at most. Ours is shorter, as JetStream keeps the events meanwhile. */
+/** 5 s at most by docs/reference/webhooks.md#batches. Ours is shorter, as JetStream keeps the events meanwhile. */
 const flush = { events: 100, ms: 1_000 };
 /** Event batches that may wait to be grouped; the other places for event batches stay free. */
 const mostWaiting = 48;

@@ -29,7 +29,7 @@ export type SendWebhook = (endpoint: ReturnType<typeof prepare>, delivery: Webho
 /** Requests to endpoints: an endpoint is prepared once for many of them. */
 export type WebhookRequests = { prepare: (row: WebhookRow) => ReturnType<typeof prepare>; send: SendWebhook };
 
-/** Source: decisions 10.3. */
+/** Source: docs/reference/webhooks.md#requests. */
 const connectTimeoutMs = 3_000;
 const maxReplyBytes = 16_384;
 
@@ -116,7 +116,7 @@ const headersOf = (
 const keysAt = (key: KeyObject, previous: Prepared["previous"], at: Date): [KeyObject, ...KeyObject[]] =>
   previous !== null && previous.expiresAt > at ? [key, previous.key] : [key];
 
-/** The longest wait that a `Retry-After` may ask for. Source: decisions 10.3. */
+/** The longest wait that a `Retry-After` may ask for. Source: docs/reference/webhooks.md#retries. */
 const longestRetryMs = dayMs;
 
 const endOf = (reply: GuardedReply, now: Date): End => {

@@ -10,7 +10,7 @@ import { addEndpoint, anEvent, postEvents } from "../../support/webhooks/traffic
 
 const minute = 60_000;
 const hour = 60 * minute;
-/** Between the seven requests. Source: decisions 10.3. */
+/** Between the seven requests. Source: docs/reference/webhooks.md#retries. */
 const gapsMs = [minute, 5 * minute, 20 * minute, 80 * minute, 6 * hour, 24 * hour];
 const chance = 1.1; // what chance adds at most
 const longestMs = 24 * hour;

@@ -134,7 +134,7 @@ const buttonsOf = (member: string, most: number): Bound => {
   return { ...list, bad: fc.oneof(list.bad, badButtons(member)) };
 };
 
-/** The members that have an effect in this release, with the bounds of the specification (4.2) and decisions 7 and 9.7. */
+/** The members that have an effect in this release, with their bounds. Source: docs/reference/limits.md#messages. */
 export const effective: readonly Bound[] = [
   textOf("name", 1, 200),
   textOf("category", 1, 64),
