@@ -30,6 +30,7 @@ export const loseNode = async (at: System, [away, back]: readonly [NodeVerb, Nod
   await at.cluster.kubectl(["wait", "node", node, "--for=condition=Ready", "--timeout=240s"], {
     timeoutMs: 250_000, // far above the 14 s of an idle machine that boots it
   });
+  await at.release.settled(); // the pods that were on it have gone
   const late = failures.filter(({ atMs }) => atMs > told.noticedAtMs);
   console.log(
     `      lost → a change reconciled: ${Math.round(told.ledMs)} ms; ${accepted.length} requests accepted, ` +
