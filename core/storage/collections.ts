@@ -17,6 +17,7 @@ import { cursorSecretCollection } from "./service/cursor-secret.ts";
 import { replyCollection } from "./service/replies.ts";
 import { tenantCollection } from "./tenants/tenants.ts";
 import { webhookDeliveryCollection } from "./webhooks/deliveries.ts";
+import { webhookShareCollection } from "./webhooks/shares.ts";
 import { webhookStatsCollection } from "./webhooks/stats.ts";
 import { webhookCollection } from "./webhooks/webhooks.ts";
 import { leaseCollection } from "./work/leases.ts";
@@ -43,6 +44,7 @@ export const allCollections: readonly CollectionSpec[] = [
   userCollection,
   webhookCollection,
   webhookDeliveryCollection,
+  webhookShareCollection,
   webhookStatsCollection,
 ];
 

@@ -1,0 +1,136 @@
+import { expect } from "chai";
+import { balance, type ShareTable, shareCount, shareOf } from "#core/domain/webhooks/shares.ts";
+
+const empty = (): ShareTable => ({
+  members: [],
+  owners: Array.from({ length: shareCount }, () => ({ holder: null, fence: 0 })),
+});
+
+/** Numbers that follow from a seed, so that a run that fails can be repeated. */
+const randomOf = (seed: number) => () => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+  return seed / 2 ** 32;
+};
+
+/** Processes that write the table in turn. */
+class Dispatchers {
+  table = empty();
+  moves = 0;
+  readonly running = new Set<string>();
+  readonly leaving = new Set<string>();
+  readonly killed = new Set<string>();
+  readonly drained = new Map<string, Set<number>>();
+
+  write(me: string): boolean {
+    const before = this.table;
+    const drained = this.drained.get(me) ?? new Set();
+    const { table, excess } = balance(before, { me, isLeaving: this.leaving.has(me), gone: this.killed, drained });
+    this.drained.set(me, new Set(excess));
+    for (const [share, { holder, fence }] of table.owners.entries()) {
+      const was = before.owners[share] ?? { holder: null, fence: 0 };
+      if (holder === was.holder) continue;
+      this.moves += holder === null ? 0 : 1;
+      const isFree = was.holder === null || this.killed.has(was.holder);
+      expect(isFree || was.holder === me, `${me} took share ${share} of ${was.holder}`).to.equal(true);
+      if (holder !== null) expect([holder, fence]).to.deep.equal([me, was.fence + 1]);
+      if (was.holder === me) expect(drained.has(share), "it gave up what it had not drained").to.equal(true);
+    }
+    this.table = table;
+    if (!table.members.some(({ holder }) => holder === me)) this.running.delete(me);
+    return JSON.stringify(before.owners) !== JSON.stringify(table.owners);
+  }
+
+  settle(): void {
+    for (let round = 0; [...this.running].map((me) => this.write(me)).includes(true) || round < 2; round++)
+      expect(round, "rounds until nothing changes").to.be.below(12);
+  }
+
+  counts(): Record<string, number> {
+    const owned = Map.groupBy(this.table.owners, ({ holder }) => holder ?? "nobody");
+    return Object.fromEntries([...owned].map(([holder, of]) => [holder, of.length]));
+  }
+}
+
+const withRunning = (...names: string[]): Dispatchers => {
+  const all = new Dispatchers();
+  for (const name of names) {
+    all.running.add(name);
+    all.settle();
+  }
+  return all;
+};
+
+describe("shares of endpoints", () => {
+  it("are spread evenly over endpoints", () => {
+    const ids = Array.from({ length: 64_000 }, (_, n) => `whk_01KAMX${n}`);
+    const counts = [...Map.groupBy(ids, shareOf).values()].map(({ length }) => length);
+    expect(counts).to.have.length(shareCount);
+    expect(Math.min(...counts)).to.be.above(700);
+    expect(Math.max(...counts)).to.be.below(1_300);
+  });
+
+  it("of an endpoint are the same in every release, as stored rows name them", () => {
+    expect(["whk_1", "whk_2", "whk_01JABCDEF"].map(shareOf)).to.deep.equal([63, 18, 0]);
+  });
+});
+
+describe("the balance of shares", () => {
+  it("gives all to one that is alone, and an even part to each", () => {
+    expect(withRunning("a").counts()).to.deep.equal({ a: 64 });
+    expect(withRunning("a", "b").counts()).to.deep.equal({ a: 32, b: 32 });
+    expect(Object.values(withRunning("a", "b", "c").counts())).to.have.members([21, 21, 22]);
+  });
+
+  it("moves no more than the newcomer's part, and no more than the part of one that left or died", () => {
+    const all = withRunning("b", "c", "d");
+    all.moves = 0;
+    all.running.add("a");
+    all.settle();
+    expect([all.moves, all.counts()["a"]]).to.deep.equal([16, 16]);
+    all.moves = 0;
+    all.leaving.add("a");
+    all.settle();
+    expect([all.moves, all.counts()["a"]]).to.deep.equal([16, undefined]);
+    const part = all.counts()["c"];
+    all.moves = 0;
+    all.running.delete("c");
+    all.killed.add("c");
+    all.settle();
+    expect(all.moves).to.equal(part);
+  });
+
+  it("gives up a share only once it is drained, and leaves it to nobody before", () => {
+    const all = withRunning("a");
+    all.running.add("b");
+    all.drained.set("a", new Set());
+    all.write("b");
+    all.write("a"); // it hears of the other: nothing is drained yet
+    all.write("b");
+    expect(all.counts()).to.deep.equal({ a: 64 });
+    all.settle();
+    expect(all.counts()).to.deep.equal({ a: 32, b: 32 });
+  });
+
+  for (let seed = 1; seed <= 20; seed++)
+    it(`comes to rest with one owner each, whoever joins, leaves and dies in whatever order: ${seed}`, () => {
+      const random = randomOf(seed);
+      const all = new Dispatchers();
+      const one = (): string => [...all.running][Math.floor(random() * all.running.size)] ?? "";
+      for (let step = 0; step < 400; step++) {
+        const chance = random();
+        if (all.running.size === 0 || chance < 0.04) all.running.add(`${seed}-${step}`);
+        else if (chance < 0.06) all.leaving.add(one());
+        else if (chance < 0.08) {
+          const dead = one();
+          all.running.delete(dead);
+          all.killed.add(dead);
+        } else all.write(one());
+      }
+      all.running.add("last");
+      all.settle();
+      const counts = all.counts();
+      expect(counts["nobody"]).to.equal(undefined);
+      expect(Object.keys(counts).sort()).to.deep.equal([...all.running].sort());
+      expect(Math.max(...Object.values(counts)) - Math.min(...Object.values(counts))).to.be.at.most(1);
+    });
+});
