@@ -15,7 +15,7 @@ export const parts = (made: Made): Part[] => {
     messageParts(shared),
     one(unpublishedEvents(shared)),
     peopleParts({ ...shared, metrics: shared.metrics.queue }),
-    one(webhookParts(shared)),
+    { parts: webhookParts(shared), timers: [] },
     cleanUpParts(shared),
   ];
   const sources = rooms.flatMap((room) => room.timers);
@@ -33,7 +33,4 @@ export const parts = (made: Made): Part[] => {
 /** What a room runs, and the documents whose time it watches. */
 type Room = { parts: readonly Part[]; timers: readonly AnyTimerSource[] };
 
-const one = (room: { timer: AnyTimerSource } & ({ part: Part } | { parts: readonly Part[] })): Room => ({
-  parts: "part" in room ? [room.part] : room.parts,
-  timers: [room.timer],
-});
+const one = ({ part, timer }: { part: Part; timer: AnyTimerSource }): Room => ({ parts: [part], timers: [timer] });

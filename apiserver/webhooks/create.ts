@@ -1,7 +1,6 @@
 import type { CreateWebhook } from "#core/schema/webhooks/webhook.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
-import { noWork } from "#core/storage/work/due.ts";
 import type { By } from "../settings/audit.ts";
 import { newSetting, type Settings } from "../settings/settings.ts";
 import { type CheckDeps, checkReach, checkWebhook } from "./checks.ts";
@@ -20,7 +19,6 @@ export const createWebhook =
   };
 
 const newRow = ({ clock, secrets }: CreateDeps, app: AppRow, id: string, body: CreateWebhook): WebhookRow => ({
-  ...noWork,
   ...webhookDefaults,
   ...newSetting(app, id, clock.now()),
   url: body.url,

@@ -10,8 +10,6 @@ import { membersOf } from "./members.ts";
 type UpdateDeps = CheckDeps & {
   settings: Pick<Settings<WebhookRow>, "change">;
   secrets: Pick<KeyRing, "seal">;
-  /** Has the endpoint looked at now. Best effort: its `due_at` has it looked at as well. */
-  hint: (endpointId: string) => void;
 };
 
 /**
@@ -26,16 +24,11 @@ export const updateWebhook =
       return found;
     }
     await checkReach(deps, body.url);
-    let isDue = false;
-    const changed = await deps.settings.change(by, "updated", found, (row, now) => {
+    return deps.settings.change(by, "updated", found, (row) => {
       const { events = row.events, event_filters: filters = { event_names: row.event_names } } = body;
       checkWebhook(deps, { ...body, events, event_names: filters.event_names });
-      isDue = body.status !== undefined || (row.paused && body.paused === false);
-      const set = { ...membersOf(deps.secrets, row._id, body), ...stateOf(row, body.status) };
-      return isDue ? { set: { ...set, due_at: now }, inc: { due_changes: 1 } } : { set };
+      return { set: { ...membersOf(deps.secrets, row._id, body), ...stateOf(row, body.status) } };
     });
-    if (isDue) deps.hint(changed._id);
-    return changed;
   };
 
 /** Only its owner disables or enables an endpoint that answers. Source: docs/reference/webhooks.md#disabling. */

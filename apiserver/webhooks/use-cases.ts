@@ -12,10 +12,10 @@ import type { AppSettings } from "#core/storage/settings/app-settings.ts";
 import { mostEndpoints, webhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import { webhookHistory } from "#core/storage/webhooks/history.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
-import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { removals, webhookRemoval } from "#core/storage/work/removals.ts";
 import type { Cursors } from "../http/pages.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
-import { endpointHints } from "../publishing/endpoint-hints.ts";
 import type { LateNats } from "../publishing/late-nats.ts";
 import type { By } from "../settings/audit.ts";
 import { type Setting, type SettingsPlatform, settings as settingsOf } from "../settings/settings.ts";
@@ -31,8 +31,8 @@ import { webhookView } from "./views.ts";
 
 type WebhookPlatform = SettingsPlatform & {
   db: Db;
-  nats: Pick<LateNats, "publish" | "ask">;
-  subjects: Pick<Subjects, "webhook" | "webhookTests">;
+  nats: Pick<LateNats, "ask">;
+  subjects: Pick<Subjects, "webhookTests">;
   addresses: { guard: AddressGuard; resolve: Resolve };
   templates: Pick<BodyTemplates, "render">;
   secrets: KeyRing;
@@ -59,7 +59,7 @@ export const webhookSetting = (store: AppSettings<WebhookRow>) =>
 
 /** What the operations on webhooks use. */
 export const webhookUseCases = (platform: WebhookPlatform) => {
-  const { db, nats, addresses, secrets, clock } = platform;
+  const { db, addresses, secrets, clock } = platform;
   const [endpoints, history, stats] = [webhookEndpoints(db), webhookHistory(db), webhookStats(db)];
   const settings = settingsOf(platform, webhookSetting(endpoints));
   const deps = {
@@ -68,8 +68,6 @@ export const webhookUseCases = (platform: WebhookPlatform) => {
     history,
     settings,
     announce: settings.announce,
-    hint: endpointHints({ ...platform, publisher: nats }),
-    makeDue: webhookWork(db).makeDue,
     addressProblem: addresses.guard.problemOf,
     reachProblem: addressLookup(addresses),
     templateProblem,
@@ -86,10 +84,10 @@ export const webhookUseCases = (platform: WebhookPlatform) => {
     create: createWebhook(deps),
     update: updateWebhook(deps),
 
-    /** The dispatcher that gets the hint finds it gone, and drops its deliveries. */
+    /** Its deliveries go afterwards. */
     remove: async (by: By, found: WebhookRow): Promise<void> => {
+      await removals(db).begin(webhookRemoval(found, clock.now()));
       await settings.remove(by, found);
-      deps.hint(found._id);
     },
 
     rotateSecret: rotateSecret(deps),

@@ -3,18 +3,20 @@
  * - `<prefix>.plan.<plan>.<tenant>`: a message waits to be planned.
  * - `<prefix>.deliver.<plan>.<tenant>`: a chunk waits to be sent.
  * - `<prefix>.events.<tenant>`: events happened (a batch of one tenant's).
- * - `<prefix>.webhooks.<endpoint>`: an endpoint hint: this endpoint has due deliveries.
  * - `<prefix>.webhook-tests`: a request that an endpoint be tested now (core NATS, answered by a dispatcher).
- * - `<prefix>.lanes`: the holder of this endpoint's lease has new deliveries for it (core NATS).
+ * - `<prefix>.webhook-shares`: the table says anew which dispatcher owns which endpoints (core NATS).
+ * - `<prefix>.webhook-notices`: deliveries were stored for this endpoint (core NATS, for its owner).
+ * - `<prefix>.webhook-owner.<holder>`: events for endpoints that this dispatcher owns (core NATS, answered by it).
  * - `<prefix>.config.<collection>.<id>`: a configuration document changed (core NATS, not stored).
  */
 export const subjects = (prefix: string) => ({
   plan: (plan: string, tenantId: string): string => `${prefix}.plan.${plan}.${tenantId}`,
   deliver: (plan: string, tenantId: string): string => `${prefix}.deliver.${plan}.${tenantId}`,
   events: (tenantId: string): string => `${prefix}.events.${tenantId}`,
-  webhook: (endpointId: string): string => `${prefix}.webhooks.${endpointId}`,
   webhookTests: (): string => `${prefix}.webhook-tests`,
-  newDeliveries: (): string => `${prefix}.lanes`,
+  webhookShares: (): string => `${prefix}.webhook-shares`,
+  webhookNotices: (): string => `${prefix}.webhook-notices`,
+  webhookOwner: (holder: string): string => `${prefix}.webhook-owner.${holder.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`,
   config: (collection: string, id: string): string => `${prefix}.config.${collection}.${id}`,
   allConfig: (): string => `${prefix}.config.>`,
 });

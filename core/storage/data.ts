@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { allCollections } from "./collections.ts";
-import type { Person } from "./mongo/collection.ts";
+import { collectionOf, type Person } from "./mongo/collection.ts";
+import { type WebhookDeliveryRow, webhookDeliveryCollection } from "./webhooks/deliveries.ts";
 import { removePages } from "./work/removal-pages.ts";
 
 export type StoredData = ReturnType<typeof storedData>;
@@ -21,6 +22,12 @@ export const storedData = (db: Db, specs = allCollections) => ({
     for (const { appRemoval } of specs)
       if ("remove" in appRemoval) waiting += await appRemoval.remove(db, { appId, now }, signal);
     return waiting;
+  },
+
+  /** Removes what was sent to an endpoint whose own document is gone. @throws as removeApp */
+  removeWebhook: async (endpointId: string, signal?: AbortSignal): Promise<void> => {
+    const rows = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
+    await removePages(rows, { filter: { endpoint_id: endpointId }, hint: "list", pages: Infinity, signal });
   },
 
   /** Removes the documents that are a person's own. */

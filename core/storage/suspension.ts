@@ -29,7 +29,7 @@ const releaseFrom = async (
 ): Promise<void> => {
   const rows = collectionOf<{ _id: string; suspended_tenant: string }>(db, spec);
   const waiting = { suspended_tenant: tenantId };
-  const due = { due_at: { $cond: [{ $eq: ["$due_at", null] }, null, now] }, ...spec.resumed };
+  const due = { due_at: { $cond: [{ $eq: ["$due_at", null] }, null, now] } };
   for (let found = pageRows; found === pageRows; ) {
     const ids = await findIds(rows, waiting, { hint: "suspended_tenant", limit: pageRows });
     found = ids.length;

@@ -3,13 +3,15 @@ import type { Log } from "#core/runtime/process/log.ts";
 import type { Apps } from "#core/storage/apps/apps.ts";
 import type { StoredData } from "#core/storage/data.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
+import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { RemovalRow, Removals } from "#core/storage/work/removals.ts";
 
 export type RemoveDeps = {
   removals: Pick<Removals, "take" | "extend" | "rest" | "end">;
   subscriptions: Pick<Subscriptions, "remove">;
-  /** Whether an app is really gone. */
+  /** Whether an app, or an endpoint, is really gone. */
   apps: Pick<Apps, "find">;
+  webhooks: Pick<WebhookWork, "find">;
   data: StoredData;
   /** Publishes the events of a removal; false when that must wait. */
   flush: (row: RemovalRow) => Promise<boolean>;
@@ -32,6 +34,7 @@ const dayMs = 86_400_000;
 const passesAfterMs: Record<RemovalRow["kind"], readonly number[]> = {
   user: [0, minuteMs, hourMs, dayMs],
   app: [0, minuteMs, hourMs],
+  webhook: [0, 2 * minuteMs],
   subscription: [0],
 };
 
@@ -46,7 +49,7 @@ export const finishRemoval =
     const now = deps.clock.now();
     const row = await deps.removals.take(id, { holder: deps.holder, now, leaseMs });
     if (row === null) return;
-    const turn = row.kind === "app" ? AbortSignal.timeout(deps.turnMs ?? turnMs) : undefined;
+    const turn = row.kind === "app" || row.kind === "webhook" ? AbortSignal.timeout(deps.turnMs ?? turnMs) : undefined;
     const halt = [signal, turn].filter((one) => one !== undefined);
     try {
       if (await isThere(deps, row)) await askAgain(deps, row);
@@ -59,18 +62,18 @@ export const finishRemoval =
     }
   };
 
-/** An app is removed for so long at a time, because other removals wait. What is gone by then stays gone. */
+/** An app or endpoint is removed for so long at a time, because other removals wait. What is gone by then stays gone. */
 const turnMs = 20_000;
 
-/** An app's data goes after its document: until then somebody may still decide to keep it. */
-const isThere = async ({ apps }: RemoveDeps, { kind, _id }: RemovalRow): Promise<boolean> =>
-  kind === "app" && (await apps.find(_id)) !== null;
+/** Data of an app or endpoint goes after its document: until then somebody may still decide to keep it. */
+const isThere = async ({ apps, webhooks }: RemoveDeps, { kind, _id }: RemovalRow): Promise<boolean> =>
+  (kind === "app" && (await apps.find(_id)) !== null) || (kind === "webhook" && (await webhooks.find(_id)) !== null);
 
-/** The app is about to go, or was kept after all: nothing of it is removed now. */
+/** The app or endpoint is about to go, or was kept after all: nothing of it is removed now. */
 const askAgain = async ({ removals, clock, log }: RemoveDeps, row: RemovalRow): Promise<void> => {
   const now = clock.now().getTime();
   if (now - row.removed_at.getTime() < keptMs) return void (await removals.rest(row, new Date(now + soonMs)));
-  log.info({ app: row.app_id }, "removal.dropped");
+  log.info({ app: row.app_id, removed: row._id }, "removal.dropped");
   await removals.end(row);
 };
 
@@ -98,6 +101,7 @@ const removeRest = async (
 /** How many deliveries, or messages of an app, must wait for a later pass. */
 const forget = async ({ data, clock }: RemoveDeps, row: RemovalRow, signal: AbortSignal): Promise<number> => {
   if (row.kind === "app") return data.removeApp(row.app_id, clock.now(), signal);
+  if (row.kind === "webhook") await data.removeWebhook(row._id, signal);
   if (row.kind !== "user") return 0;
   const { tenant_id: tenantId, app_id: appId, _id: userId, removed_at: at, passes } = row;
   return data.erasePerson({ tenantId, appId, userId, keys: new Set(row.keys), at, isLast: passes > 0 }, signal);

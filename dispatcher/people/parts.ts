@@ -11,6 +11,7 @@ import { storedData } from "#core/storage/data.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
+import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
 import { finishRemoval } from "../jobs/removals.ts";
 import { publishChanges } from "./outbox.ts";
@@ -40,6 +41,7 @@ export const peopleParts = (deps: PeoplePartsDeps): { parts: Part[]; timers: Any
     removals: gone,
     subscriptions: devices,
     apps: apps(deps.db),
+    webhooks: webhookWork(deps.db),
     data: storedData(deps.db),
     flush: ofRemovals.flush,
   });

@@ -1,29 +1,33 @@
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream, type StreamSpec, webhookStream } from "#core/queue/jetstream/topology.ts";
+import { eventStream } from "#core/queue/jetstream/topology.ts";
 import { worker } from "#core/queue/jetstream/worker.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
-import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
 import type { Changes, Directory } from "#core/storage/directory.ts";
 import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
+import { webhookShares } from "#core/storage/webhooks/shares.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../work/suspensions.ts";
+import { accepting } from "./accept/accept.ts";
+import { healthNotes } from "./health/notes.ts";
 import { observe } from "./health/observe.ts";
 import { type HealthPartDeps, healthPart } from "./health/part.ts";
 import { endpointStats } from "./health/stats.ts";
-import { type Deliveries, storedDeliveries } from "./history/deliveries.ts";
+import { storedDeliveries } from "./history/deliveries.ts";
+import { deliverByOwner } from "./match/by-owner.ts";
 import { eventBatch } from "./match/event-batch.ts";
-import { grouping } from "./match/group.ts";
+import { handingOver, takingOver } from "./match/hand-over.ts";
 import { matchEvents } from "./match/match.ts";
+import { type EndpointQueues, endpointQueues } from "./queues/endpoint-queues.ts";
 import { prepare, type Unseal } from "./send/prepare.ts";
 import { type SendDeps, sendWebhook } from "./send/send.ts";
-import { type EndpointQueues, endpointQueues } from "./share/endpoint-queues.ts";
-import { type EndpointsDeps, endpointWork } from "./share/endpoints.ts";
-import { endpointHint } from "./share/hints.ts";
+import { type EndpointsDeps, endpointWork, tableNotices } from "./shares/endpoints.ts";
+import { Shares } from "./shares/shares.ts";
+import { type Walks, walks as walksOf } from "./shares/walks.ts";
 import { testRequests } from "./test-requests.ts";
 
 /** What webhooks use of the program; `natsPrefix` names its streams. */
@@ -38,9 +42,9 @@ export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "
   unseal: Unseal;
 };
 
-/** What a dispatcher runs for webhooks, in the order in which it starts. docs/decisions/0041 names the steps of an event. */
-export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: AnyTimerSource } => {
-  const { db, metrics, changes } = deps;
+/** What a dispatcher runs for webhooks, in the order in which it starts. docs/decisions/0047 names the steps of an event. */
+export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
+  const { db, metrics, changes, suspensions } = deps;
   const endpoints = endpointWork(deps);
   const deliveries = storedDeliveries(deps);
   const templates = bodyTemplates();
@@ -49,70 +53,66 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
     send: sendWebhook({ ...deps, templates }),
   };
   const stats = endpointStats({ rows: webhookStats(db), log: deps.log });
+  const notes = healthNotes({ endpoints, log: deps.log });
+  const shares: Shares = new Shares({
+    ...deps,
+    table: webhookShares(db),
+    changed: tableNotices(deps),
+    onTaken: (share) => walks.add(share),
+    onLost: (share) => queues.lose(share),
+    drain: (share) => queues.drain(share),
+  });
   const health = { observe: observe({ ...deps, stats }) };
-  const queues = endpointQueues({ ...deps, endpoints, deliveries, requests, health });
+  const queues: EndpointQueues = endpointQueues({ ...deps, endpoints, deliveries, requests, health, notes, shares });
+  const walks: Walks = walksOf({ deliveries, endpoints, shares, found: queues.expect, log: deps.log });
+  suspensions.onResume(walks.addAll);
   changes.on((collection, id) => {
     if (collection === webhookCollection.name || collection === "*") queues.refresh(id);
+    if (collection === "*") walks.addAll();
   });
-  watchWebhookLevels(metrics.registry, queues.levels);
-  return {
-    parts: [
-      templates,
-      stats,
-      queues,
-      testRequests({
-        ...deps,
-        requests,
-        subject: deps.subjects.webhookTests(),
-        find: (id) => endpoints.rows.findOne({ _id: id }),
-        keep: (row) => webhookDeliveries(db).keep([row]),
-      }),
-      healthPart({ ...deps, endpoints }),
-      ...workers(deps, deliveries, queues),
-    ],
-    timer: timerSource<WebhookRow>({
-      name: "webhooks",
-      collection: endpoints.rows,
-      select: [],
-      handle: ({ _id }) => endpoints.publishHint(_id),
+  watchWebhookLevels(metrics.registry, { ...queues.levels, shares: () => shares.owned().length });
+  const accept = accepting({ ...deps, deliveries, queues });
+  const handOver = handingOver({ ...deps, shares, handedOver: (count) => metrics.webhookHandedOver.inc(count) });
+  const fallBack = (count: number): void => metrics.webhookFallbacks.inc(count);
+  return [
+    templates,
+    stats,
+    notes,
+    queues,
+    shares,
+    takingOver({ ...deps, shares, accept }),
+    walks,
+    testRequests({
+      ...deps,
+      requests,
+      subject: deps.subjects.webhookTests(),
+      find: (id) => endpoints.rows.findOne({ _id: id }),
+      keep: (row) => webhookDeliveries(db).keep([row]),
     }),
-  };
+    healthPart({ ...deps, endpoints }),
+    eventWorker(deps, deliverByOwner({ ...deps, shares, accept, handOver, fallBack })),
+  ];
 };
 
 /** A batch of events waits while its events are grouped, or while an endpoint hangs for the first time. */
 const batchesAtOnce = 128;
-const hintsAtOnce = 64;
-/** Longer than a batch of events waits: a second in memory, then a write. */
+/** Longer than a batch of events waits: two owners are asked, then it is stored. */
 const handleTimeoutMs = 60_000;
 
-/** What gives endpoint queues their work: events, and hints that something is due. */
-const workers = (deps: WebhookPartsDeps, deliveries: Deliveries, queues: EndpointQueues): Part[] => {
+const eventWorker = (deps: WebhookPartsDeps, deliver: ReturnType<typeof deliverByOwner>): Part => {
   const { nats, natsPrefix, natsReplicas, metrics, log } = deps;
-  const on = (spec: StreamSpec) => ({
+  const spec = eventStream(natsPrefix);
+  return worker({
     nats,
     timeoutMs: handleTimeoutMs,
     log,
     metrics: metrics.queue,
     stream: spec.stream.name,
     repair: () => ensureStream(nats.jsm, spec, natsReplicas),
+    name: "webhook events",
+    consumer: "webhooks",
+    concurrency: batchesAtOnce,
+    parse: eventBatch,
+    handle: matchEvents({ ...deps, deliver }),
   });
-  const group = grouping({ ...deps, deliveries, queues });
-  return [
-    worker({
-      ...on(eventStream(natsPrefix)),
-      name: "webhook events",
-      consumer: "webhooks",
-      concurrency: batchesAtOnce,
-      parse: eventBatch,
-      handle: matchEvents({ ...deps, deliveries, queues, group }),
-    }),
-    worker({
-      ...on(webhookStream(natsPrefix)),
-      name: "webhook hints",
-      consumer: "doorbells",
-      concurrency: hintsAtOnce,
-      parse: endpointHint,
-      handle: ({ endpoint_id }) => queues.answer(endpoint_id),
-    }),
-  ];
 };

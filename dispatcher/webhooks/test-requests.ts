@@ -1,4 +1,5 @@
 import type { Msg, Subscription } from "@nats-io/nats-core";
+import { type Static, Type } from "typebox";
 import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { longestTestMs } from "#core/domain/webhooks/test.ts";
@@ -7,11 +8,11 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { parser } from "#core/schema/json/parser.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { deliveryOf, written } from "./match/delivery.ts";
+import { deliveryOf, written } from "./accept/delivery.ts";
 import type { Sent, WebhookRequests } from "./send/send.ts";
-import { endpointHint } from "./share/hints.ts";
 
 export type TestRequestsDeps = {
   nats: Pick<Nats, "nc">;
@@ -22,6 +23,9 @@ export type TestRequestsDeps = {
   clock: Clock;
   log: Log;
 };
+
+const TestRequest = Type.Object({ endpoint_id: Type.String({ minLength: 1, maxLength: 64 }) });
+const testRequest: (input: unknown) => Static<typeof TestRequest> = parser(TestRequest);
 
 /** What is answered to a request for a test. */
 export type TestReply = { outcome: "sent"; delivery_id: string } | { outcome: "gone" | "busy" | "failed" };
@@ -63,7 +67,7 @@ const answer = async (deps: TestRequestsDeps, message: Msg): Promise<void> => {
 };
 
 const test = async (deps: TestRequestsDeps, message: Msg): Promise<TestReply> => {
-  const { endpoint_id: id } = endpointHint(message.json());
+  const { endpoint_id: id } = testRequest(message.json());
   const found = await deps.find(id);
   if (found === null) return { outcome: "gone" };
   const endpoint = { ...found, timeout_ms: Math.min(found.timeout_ms, longestTestMs) };

@@ -5,6 +5,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type WebhookStats, webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
+import { removals, webhookRemoval } from "#core/storage/work/removals.ts";
 import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
 import { beside } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
@@ -13,11 +14,10 @@ import { type Finding, firstFinding, refused } from "../policies/conditions.ts";
 import { addressProblem } from "../policies/webhooks/address.ts";
 import { headerSecretsOf, headersOf, sealHeaders } from "../policies/webhooks/headers.ts";
 import { healthStatus } from "../policies/webhooks/health.ts";
-import { beginning, deciding, membersOf, resumption, stateOf } from "../policies/webhooks/row.ts";
+import { beginning, deciding, membersOf, stateOf } from "../policies/webhooks/row.ts";
 import { signingOf } from "../policies/webhooks/signing-secret.ts";
 import { disabled, statusOf } from "../policies/webhooks/status.ts";
 import { appIsGone, appLink, appOf, inApp } from "../records/app-ref.ts";
-import { type EndpointHints, endpointHints } from "../records/endpoints.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { ownSecret } from "../records/own-secret.ts";
 import type { Platform } from "../records/platform.ts";
@@ -26,7 +26,6 @@ import { type InRoom, inRoom, planRoom } from "../records/room.ts";
 
 type Webhook = Resource<WebhookSpec, WebhookStatus>;
 type Deps = Tools<Webhook, WebhookRow> & {
-  hints: EndpointHints;
   stats: Pick<WebhookStats, "lastHour">;
   inRoom: InRoom<AppRow>;
 };
@@ -43,7 +42,7 @@ export const webhook = defineKind<Webhook, WebhookRow>({
   what: "webhook",
   collection: webhookCollection,
   owner: "app",
-  goesWithOwner: { index: "app", after: (platform, id) => endpointHints(platform).publish(id) },
+  goesWithOwner: { index: "app" },
   ownSecret: signingSecret,
   readsSecrets: ({ spec }) => headerSecretsOf(spec),
   indexes: { app: (resource) => [beside(resource, resource.spec.appRef)] },
@@ -61,8 +60,7 @@ export const webhook = defineKind<Webhook, WebhookRow>({
       return [row && deciding(row), app, healthStatus(hour, resource.status?.health, now), isOver];
     };
   },
-  handler: (tools) =>
-    handler({ ...tools, hints: endpointHints(tools), stats: webhookStats(tools.db), inRoom: inRoom(room(tools)) }),
+  handler: (tools) => handler({ ...tools, stats: webhookStats(tools.db), inRoom: inRoom(room(tools)) }),
 });
 
 const room = ({ db, owners }: Platform) => {
@@ -77,12 +75,12 @@ const room = ({ db, owners }: Platform) => {
 };
 
 const handler = (deps: Deps): Handler<Webhook> => {
-  const { record, hints, stats, clock } = deps;
+  const { record, stats, clock } = deps;
   return {
     reconcile: async (resource, signal) => {
       const app = await appOf(deps, resource, resource.spec.appRef);
       const id = record.idOf(resource);
-      if (app.kind === "gone" && (await record.dropWith(resource, appIsGone(deps)))) await hints.publish(id);
+      if (app.kind === "gone") await record.dropWith(resource, appIsGone(deps));
       if (app.kind !== "found") return refusal(app.finding);
       const stand = await record.look(resource, inApp(resource, app.row));
       if (stand.kind === "write") return apply(deps, { resource, id, stand, app: app.row }, signal);
@@ -93,14 +91,22 @@ const handler = (deps: Deps): Handler<Webhook> => {
       };
       return record.report(resource, stand, describe, signal);
     },
-    remove: (resource, signal) => record.drop(resource, { after: hints.publish }, signal),
+    remove: (resource, signal) => record.drop(resource, { before: (id) => beginRemoval(deps, id) }, signal),
   };
+};
+
+/** What was sent to an endpoint goes after it. */
+const beginRemoval = async ({ rows, db, fence, clock }: Deps, id: string): Promise<null> => {
+  const row = await rows.find(id);
+  fence.check();
+  if (row !== null) await removals(db).begin(webhookRemoval(row, clock.now()));
+  return null;
 };
 
 type Input = { resource: Webhook; id: string; stand: MayWrite<WebhookRow>; app: AppRow };
 
 const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Verdict> => {
-  const { record, network, hints, stats } = deps;
+  const { record, network, stats } = deps;
   const { resource, id, stand, app } = input;
   const { row } = stand;
   const address = resource.spec.url;
@@ -115,7 +121,6 @@ const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Ver
   const stored = await deps.inRoom({ owner: app, id, row }, () => store(deps, { ...input, ...read }, signal));
   if ("verdict" in stored) return stored.verdict;
   const { now, set, isSecretWritten, result } = stored;
-  if (result.kept === "updated") await hints.makeDue(id);
   const after = { ...beginning(now), ...row, ...set };
   const status = statusOf({ webhook: resource, row: after, hour: await stats.lastHour(id, now), now });
   const verdict = record.kept(resource, result, status);
@@ -162,7 +167,7 @@ const store = async (deps: Deps, input: Input & Read, signal: AbortSignal) => {
   const isAsWanted = (values: Record<string, string>): boolean => values["secret"] === secret;
   const content = { before, values: { secret }, isAsWanted, isReplaced };
   const isSecretWritten = await signingSecret.write(secrets, resource, content, signal);
-  const set = { ...members, ...sealed, ...resumption(resource, row, now) };
+  const set = { ...members, ...sealed };
   const result = await record.keep(resource, stand, { set, begin: beginning(now) });
   return "verdict" in result ? result : { now, set, isSecretWritten, result };
 };

@@ -35,7 +35,7 @@ const pageSize = 500;
 const removeFrom = async (platform: Base, kind: Owned, ownerId: string): Promise<void> => {
   const { collection, owner, goesWithOwner } = kind;
   if (goesWithOwner === undefined) return;
-  const { index, before, after = async () => {} } = goesWithOwner;
+  const { index, before } = goesWithOwner;
   const rows = collectionOf<{ _id: string }>(platform.db, collection);
   const isOwned = { [`${owner}_id`]: ownerId };
   const found = () =>
@@ -49,6 +49,5 @@ const removeFrom = async (platform: Base, kind: Owned, ownerId: string): Promise
     platform.fence.check();
     await rows.deleteMany({ ...isOwned, _id: { $in: ids } });
     for (const id of ids) platform.announce(collection.name, id, owner === "app" ? ownerId : undefined);
-    await Promise.all(ids.map((id) => after(platform, id))); // of one page
   }
 };

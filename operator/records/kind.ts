@@ -44,9 +44,8 @@ export type KindDeclaration<R extends Claimant, Row extends NamedRow> = Pick<
 export type GoesWithOwner = {
   /** The index of the collection in which an owner's records are found. */
   index: string;
-  /** What is done with the ids of some records before they are removed, and with each afterwards. */
+  /** What is done with the ids of some records before they are removed. */
   before?: (platform: Base, ids: readonly string[]) => Promise<void>;
-  after?: (platform: Base, id: string) => Promise<void>;
 };
 
 /** What a kind's handler works with: the platform, and what the kind itself has. */

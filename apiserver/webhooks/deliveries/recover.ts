@@ -7,13 +7,12 @@ import type { RecoveryRow, WebhookRow } from "#core/storage/webhooks/webhooks.ts
 
 type RecoverDeps = {
   endpoints: Pick<WebhookEndpoints, "beginRecovery" | "find">;
+  /** Has the endpoint's owner look at it now; without it that does so within a minute. */
   announce: (endpoint: WebhookRow) => void;
-  /** Has the endpoint looked at now. Best effort: its `due_at` has it looked at as well. */
-  hint: (endpointId: string) => void;
   clock: Clock;
 };
 
-/** Begins to send again what failed or was missed; whoever has the endpoint's lease does it page by page. */
+/** Begins to send again what failed or was missed; the endpoint's owner does it page by page. */
 export const recoverWebhook =
   (deps: RecoverDeps) =>
   (endpoint: WebhookRow, id: string, body: RecoverWebhook): Promise<RecoveryRow> =>
@@ -34,7 +33,7 @@ export const replayMany =
 type Wanted = Pick<RecoveryRow, "id" | "kind" | "status" | "event_type" | "since" | "until">;
 
 const begin = async (
-  { endpoints, announce, hint, clock }: RecoverDeps,
+  { endpoints, announce, clock }: RecoverDeps,
   endpoint: WebhookRow,
   wanted: Wanted,
 ): Promise<RecoveryRow> => {
@@ -46,7 +45,6 @@ const begin = async (
     throw conflictOf(await endpoints.find(endpoint.tenant_id, endpoint.app_id, endpoint._id));
   }
   announce(endpoint);
-  hint(endpoint._id);
   return recovery;
 };
 

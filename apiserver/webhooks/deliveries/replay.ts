@@ -8,10 +8,8 @@ import type { NarrowLimit } from "../../limits/narrow-limit.ts";
 
 type ReplayDeps = {
   history: Pick<WebhookHistory, "insert">;
-  /** Has endpoints looked at by `at`, should the hint be lost. */
-  makeDue: (endpointIds: readonly string[], at: Date) => Promise<void>;
-  /** Has the endpoint looked at now. */
-  hint: (endpointId: string) => void;
+  /** Has the endpoint's owner look at it now; without it that does so within a minute. */
+  announce: (endpoint: WebhookRow) => void;
   limit: NarrowLimit;
   clock: Clock;
 };
@@ -23,17 +21,15 @@ const allowance = { calls: 60, seconds: 60 };
 
 /** Sends a delivery again as a new one of the same event, with an id of its own. */
 export const replayDelivery =
-  ({ history, makeDue, hint, limit, clock }: ReplayDeps) =>
+  ({ history, announce, limit, clock }: ReplayDeps) =>
   async ({ delivery, endpoint }: DeliveryOfEndpoint, id: string): Promise<WebhookDeliveryRow> => {
     if (endpoint.status === "disabled") throw conflict("the webhook is disabled", endpoint.status);
     const now = clock.now();
     if (isToBeSent(delivery, now)) throw conflict("the delivery is still to be sent", delivery.status);
     await limit("webhooks.replay", delivery.app_id, allowance);
     const row = replayOf(delivery, id, now);
-    await makeDue([endpoint._id], now); // before too: a kill after the insert leaves an endpoint that is looked at
     await history.insert(row);
-    await makeDue([endpoint._id], now); // who was quick to look before has seen nothing
-    hint(endpoint._id);
+    announce(endpoint);
     return row;
   };
 

@@ -13,7 +13,6 @@ export type StreamSpec = {
   consumers: (Partial<ConsumerConfig> & { durable_name: string })[];
 };
 
-const second = 1_000_000_000; // JetStream counts in ns
 const mebibyte = 1_048_576;
 
 /** A hint is redelivered after this long without acknowledgement or heartbeat. */
@@ -62,21 +61,6 @@ export const eventStream = (prefix: string): StreamSpec => ({
     duplicate_window: duplicateWindowMs * 1_000_000,
   },
   consumers: [pull("webhooks", `${prefix}.events.>`, pendingOf(eventBatchesPerTenant))],
-});
-
-/** Endpoint hints: at most one waits for each endpoint. */
-export const webhookStream = (prefix: string): StreamSpec => ({
-  stream: {
-    name: `${prefix}-webhooks`,
-    subjects: [`${prefix}.webhooks.*`],
-    retention: RetentionPolicy.Workqueue,
-    storage: StorageType.File,
-    discard: DiscardPolicy.Old,
-    max_msgs_per_subject: 1,
-    max_bytes: 64 * mebibyte,
-    duplicate_window: second, // a hint that is published again after a second is a new one
-  },
-  consumers: [pull("doorbells", `${prefix}.webhooks.*`, 1_000)],
 });
 
 /**

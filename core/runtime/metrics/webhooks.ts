@@ -1,4 +1,4 @@
-import { Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { webhookErrorClasses } from "../../schema/vocabulary/webhook-errors.ts";
 import { combinations, counterFromZero } from "./series.ts";
 
@@ -27,6 +27,16 @@ export const webhookMetrics = (registry: Registry) => {
       buckets: [0.005, 0.01, 0.025, 0.1, 0.25, 1, 5, 30, 300, 3_600, 86_400], // ms when all is well; hours behind an endpoint that hangs
       registers,
     }),
+    webhookHandedOver: new Counter({
+      name: "herald_webhook_handed_over_total",
+      help: "endpoints whose events of a batch another dispatcher has taken, as it owns them",
+      registers,
+    }),
+    webhookFallbacks: new Counter({
+      name: "herald_webhook_fallbacks_total",
+      help: "endpoints whose events of a batch were left to the store, as no owner took them",
+      registers,
+    }),
     webhookEndpoints: new Gauge({
       name: "herald_webhook_endpoints",
       help: "endpoints by state (active, failing, disabled); counted by the one process that checks their health",
@@ -38,17 +48,19 @@ export const webhookMetrics = (registry: Registry) => {
 
 /** What is read when it is asked for, rather than kept. */
 export type WebhookLevels = {
-  /** Endpoints whose lease this process holds. */
+  /** Endpoints for which this process has something to do. */
   endpointQueues: () => number;
   /** Requests that have begun and not ended. */
   inFlight: () => number;
+  /** Shares of the endpoints that this process owns. */
+  shares: () => number;
 };
 
 /** Declares the gauges of a dispatcher that runs. */
 export const watchWebhookLevels = (registry: Registry, levels: WebhookLevels): void => {
   const endpointQueues: Gauge = new Gauge({
     name: "herald_webhook_lanes",
-    help: "endpoints that this process holds and sends to",
+    help: "endpoints for which this process has something to do",
     registers: [],
     collect: (): void => endpointQueues.set(levels.endpointQueues()),
   });
@@ -58,6 +70,13 @@ export const watchWebhookLevels = (registry: Registry, levels: WebhookLevels): v
     registers: [],
     collect: (): void => inFlight.set(levels.inFlight()),
   });
+  const shares: Gauge = new Gauge({
+    name: "herald_webhook_shares",
+    help: "shares of the endpoints that this process owns, of 64 over all",
+    registers: [],
+    collect: (): void => shares.set(levels.shares()),
+  });
+  registry.registerMetric(shares);
   registry.registerMetric(endpointQueues);
   registry.registerMetric(inFlight);
 };

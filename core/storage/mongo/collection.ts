@@ -15,8 +15,6 @@ export type CollectionSpec = {
   appRemoval: AppRemoval;
   erasure: Erasure;
   retention: Retention;
-  /** Beside `due_at`, what is written to a document when its tenant may send again; see `suspendedIndex`. */
-  resumed?: Document;
 };
 
 /** They stay, and why. */

@@ -1,4 +1,5 @@
 import { type AnyBulkWriteOperation, type Collection, type Db } from "mongodb";
+import { shareOf } from "../../domain/webhooks/shares.ts";
 import type { WebhookErrorClass } from "../../schema/vocabulary/webhook-errors.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
 import { duplicatesOf } from "../mongo/duplicate.ts";
@@ -26,6 +27,8 @@ export type WebhookDeliveryRow = {
   tenant_id: string;
   app_id: string;
   endpoint_id: string;
+  /** The endpoint's: its owner finds by it what waits. */
+  share: number;
   event_id: string;
   /** The events of a batch: one that comes again is known by them. Absent otherwise. */
   event_ids?: string[];
@@ -56,8 +59,8 @@ export const webhookDeliveryCollection: CollectionSpec = {
   name: "webhook_deliveries",
   indexes: [
     {
-      key: { endpoint_id: 1, status: 1, due_at: 1 },
-      name: "due",
+      key: { share: 1, endpoint_id: 1, status: 1, due_at: 1 },
+      name: "waiting",
       partialFilterExpression: { due_at: { $gt: new Date(0) } },
     },
     { key: { endpoint_id: 1, _id: 1 }, name: "list" },
@@ -72,6 +75,7 @@ export const webhookDeliveryCollection: CollectionSpec = {
     },
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: webhookHistoryDays * 86_400 },
   ],
+  former: ["due"],
   owner: { kind: "webhook", member: "endpoint_id" },
   appRemoval: { index: "people" },
   erasure: {
@@ -139,6 +143,13 @@ export const webhookDeliveries = (db: Db) => {
       return instants.length === 0 ? null : new Date(Math.min(...instants));
     },
 
+    /** The first endpoint of a share behind `after`, in the order of their ids, for which something waits; null: none. */
+    nextWaiting: async (share: number, after: string): Promise<string | null> => {
+      const behind = { share, endpoint_id: { $gt: after }, due_at: { $gt: longAgo, $lte: farAhead } };
+      const order = { projection: { endpoint_id: 1 }, sort: { share: 1, endpoint_id: 1 }, hint: "waiting" } as const;
+      return (await rows.findOne(behind, order))?.endpoint_id ?? null;
+    },
+
     /** Writes the results of requests; one that is written already, or overtaken, changes nothing. */
     record: (results: readonly DeliveryResult[]): Promise<void> => record(rows, results),
   };
@@ -203,6 +214,7 @@ const waitingStatuses = ["pending", "failed"] as const;
 
 /** Deliveries of an endpoint that are due by an instant; the partial index is used for a two-sided range only. */
 const waiting = (endpointId: string, status: Due["status"], by: Date) => ({
+  share: shareOf(endpointId),
   endpoint_id: endpointId,
   status,
   due_at: { $gt: longAgo, $lte: by },

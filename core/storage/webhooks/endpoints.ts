@@ -21,7 +21,7 @@ export const webhookEndpoints = (db: Db) => ({
         status: { $ne: "disabled" },
         $or: [{ recovery: null }, { "recovery.completed_at": { $ne: null } }],
       },
-      { $set: { recovery, due_at: recovery.requested_at }, $inc: { due_changes: 1 } },
+      { $set: { recovery, due_at: recovery.requested_at } },
       { returnDocument: "after" },
     ),
 });

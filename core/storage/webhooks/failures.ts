@@ -5,7 +5,7 @@ import { type WebhookRow, webhookCollection } from "./webhooks.ts";
 
 export type WebhookFailures = ReturnType<typeof webhookFailures>;
 
-/** Endpoints that fail, as the check of their health reads and writes them; others may have their leases meanwhile. */
+/** Endpoints that fail, as the check of their health reads and writes them; their owners send to them meanwhile. */
 export const webhookFailures = (db: Db) => {
   const rows = collectionOf<WebhookRow>(db, webhookCollection);
   return {
@@ -18,14 +18,11 @@ export const webhookFailures = (db: Db) => {
         .batchSize(limit)
         .toArray(),
 
-    /** Disables it unless it has changed since it was read, and has it due now; as it is then. */
+    /** Disables it unless it has changed since it was read; as it is then. */
     disable: (row: WebhookRow, reason: string, now: Date): Promise<WebhookRow | null> =>
       rows.findOneAndUpdate(
         unchanged(row),
-        {
-          $set: { status: "disabled", disabled_reason: reason, updated_at: now, due_at: now },
-          $inc: { due_changes: 1 },
-        },
+        { $set: { status: "disabled", disabled_reason: reason, updated_at: now } },
         { returnDocument: "after" },
       ),
 

@@ -1,21 +1,24 @@
-import type { Db, Filter, MatchKeysAndValues } from "mongodb";
+import type { Db, Filter } from "mongodb";
 import type { WebhookHealth } from "../../domain/webhooks/health.ts";
 import type { Sealed } from "../../runtime/process/key-ring.ts";
 import type { EventKind } from "../../schema/events/envelope.ts";
 import type { WebhookFilters } from "../../schema/webhooks/filters.ts";
 import { webhookLimits } from "../../schema/webhooks/webhook.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
+import { byId } from "../mongo/loader.ts";
+import { findIds } from "../mongo/pages.ts";
 import type { Managed } from "../settings/managed.ts";
-import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
+import { dueIndex } from "../work/due.ts";
 import type { Changeable } from "../work/intended-changes.ts";
-import { type LeaseTerm, takeLease } from "../work/leases.ts";
 
-/** An outbound endpoint. Its `due_at` is the earliest due delivery; its lease is the right to send to it. */
-export type WebhookRow = DueWork &
-  SuspendedWork &
-  Changeable &
+/** An outbound endpoint. */
+export type WebhookRow = Changeable &
   WebhookHealth & {
     _id: string;
+    /** That of its share when the owner served it first; who has an older one writes nothing. */
+    fence: number;
+    /** When its recovery was requested; null while there is none to do. */
+    due_at: Date | null;
     tenant_id: string;
     app_id: string;
     url: string;
@@ -35,8 +38,6 @@ export type WebhookRow = DueWork &
     max_in_flight: number;
     timeout_ms: number;
     recovery: RecoveryRow | null;
-    /** Grows whenever deliveries became due: who gives the endpoint back sees whether that happened meanwhile. */
-    due_changes: number;
     /** The last mail that its owner got about this failure; null when none was sent. */
     notified: "failing" | "week" | "disabled" | null;
     disabled_reason: string | null;
@@ -47,7 +48,7 @@ export type WebhookRow = DueWork &
     updated_at: Date;
   };
 
-/** A request to send again what had failed or was missed; done page by page by the holder of the endpoint's lease. */
+/** A request to send again what had failed or was missed; done page by page by the endpoint's owner. */
 export type RecoveryRow = {
   /** `rec_…` */
   id: string;
@@ -86,7 +87,8 @@ export const webhookDefaults = {
   max_in_flight: webhookLimits.maxInFlight.standard,
   timeout_ms: webhookLimits.timeoutMs.standard,
   recovery: null,
-  due_changes: 0,
+  fence: 0,
+  due_at: null,
 } as const satisfies Partial<WebhookRow>;
 
 export const webhookCollection: CollectionSpec = {
@@ -95,88 +97,71 @@ export const webhookCollection: CollectionSpec = {
     { key: { app_id: 1 }, name: "app" },
     { key: { "managed.uid": 1 }, name: "managed" },
     { key: { status: 1, _id: 1 }, name: "health" },
-    suspendedIndex,
     dueIndex,
   ],
+  former: ["suspended_tenant"],
   owner: { kind: "app", member: "app_id" },
   appRemoval: { operator: "app" },
   erasure: { kept: "names nobody" },
   retention: { kept: "until it is deleted" },
-  resumed: { due_changes: { $add: ["$due_changes", 1] } },
 };
-
-/** An endpoint under our lease until `until`. */
-export type LeasedWebhook = { row: WebhookRow; until: Date };
 
 export type WebhookWork = ReturnType<typeof webhookWork>;
 
-/** What a dispatcher does to endpoints; what it writes under a lease names its fence. */
+/** What the owner of an endpoint does to it; what it writes names the fence of its share. */
 export const webhookWork = (db: Db) => {
   const rows = collectionOf<WebhookRow>(db, webhookCollection);
   return {
     rows,
+    find: byId(rows),
 
-    /** Notes that deliveries have become due: should the endpoint hint be lost, the endpoint is looked at at `at`. */
-    makeDue: async (ids: readonly string[], at: Date): Promise<void> => {
-      await rows.updateMany({ _id: { $in: [...ids] } }, { $set: { due_at: at }, $inc: { due_changes: 1 } });
-    },
+    /** Notes who owns it now, so that an older owner writes nothing any more. Null when a newer one did, or it is gone. */
+    own: (id: string, fence: number): Promise<WebhookRow | null> =>
+      rows.findOneAndUpdate({ _id: id, fence: { $lte: fence } }, { $set: { fence } }, { returnDocument: "after" }),
 
-    exists: async (id: string): Promise<boolean> => (await rows.countDocuments({ _id: id }, { limit: 1 })) === 1,
-
-    /** Null when another has the lease, or it is gone. */
-    take: async (id: string, term: LeaseTerm): Promise<LeasedWebhook | null> => {
-      const row = await takeLease(rows, { id, ...term });
-      return row === null ? null : { row, until: untilOf(term) };
-    },
+    /** Ids of endpoints with a recovery that is to be done. */
+    recovering: (): Promise<string[]> => findIds(rows, { due_at: { $gt: longAgo, $lte: farAhead } }, { hint: "due" }),
 
     /**
-     * Extends the lease, writes what requests showed, and reads the endpoint again. Null when another has taken over, or
-     * it is gone.
+     * Writes what requests showed of several endpoints. False when something of it was not written: of an endpoint that has
+     * another owner, is gone, or was enabled or disabled by somebody since its row was read.
      */
-    renew: async (
-      { row }: LeasedWebhook,
-      found: WebhookFindings,
-      term: Omit<LeaseTerm, "holder">,
-    ): Promise<LeasedWebhook | null> => {
-      const until = untilOf(term);
-      const lease = { "lease.until": until, due_at: until };
-      const write = (filter: Filter<WebhookRow>, set: MatchKeysAndValues<WebhookRow>) =>
-        rows.findOneAndUpdate(
-          { _id: row._id, fence: row.fence, lease: { $ne: null }, ...filter },
-          { $set: set },
-          after,
-        );
-      const fresh = (await write(streakOf(row), { ...lease, ...found })) ?? (await write({}, lease));
-      return fresh === null ? null : { row: fresh, until };
-    },
-
-    /**
-     * Gives it back, to be looked at again at `dueAt` (null: nothing is left). False, and nothing written, when deliveries
-     * became due, its streak began anew or the lease was lost meanwhile.
-     */
-    settle: async ({ row }: LeasedWebhook, dueAt: Date | null, found: WebhookFindings): Promise<boolean> => {
-      const { matchedCount } = await rows.updateOne(
-        { _id: row._id, fence: row.fence, due_changes: row.due_changes, ...streakOf(row) },
-        { $set: { ...found, lease: null, due_at: dueAt } },
+    noteHealth: async (notes: readonly HealthNote[]): Promise<boolean> => {
+      const { matchedCount } = await rows.bulkWrite(
+        notes.map(({ row, health }) => ({
+          updateOne: {
+            filter: { ...owned(row), ...streakOf(row) },
+            update: { $set: { ...health, ...(health.status === "active" && { notified: null }) } },
+          },
+        })),
+        { ordered: false },
       );
-      return matchedCount === 1;
+      return matchedCount === notes.length;
     },
 
-    /** No more is sent to it until somebody enables it again. False when it has another address now, or was lost. */
-    disable: async ({ _id, fence, url }: WebhookRow, reason: string, now: Date): Promise<boolean> => {
+    /** Notes how far a recovery is; false when it has another owner, or is gone. */
+    noteRecovery: async (row: WebhookRow, recovery: RecoveryRow): Promise<boolean> => {
+      const due = recovery.completed_at === null ? {} : { due_at: null };
+      const filter = { ...owned(row), "recovery.id": recovery.id };
+      return (await rows.updateOne(filter, { $set: { recovery, ...due } })).matchedCount === 1;
+    },
+
+    /** No more is sent to it until somebody enables it again. False when it has another address or owner now, or is gone. */
+    disable: async (row: WebhookRow, reason: string, now: Date): Promise<boolean> => {
       const set = { status: "disabled" as const, disabled_reason: reason, last_failure_at: now, updated_at: now };
-      const { matchedCount } = await rows.updateOne({ _id, fence, url }, { $set: set });
-      return matchedCount === 1;
+      return (await rows.updateOne({ ...owned(row), url: row.url }, { $set: set })).matchedCount === 1;
     },
   };
 };
 
-/** What the holder of its lease found out. */
-export type WebhookFindings = Partial<WebhookHealth & Pick<WebhookRow, "recovery" | "notified" | "suspended_tenant">>;
+/** What requests showed of an endpoint, whose row was read before. */
+export type HealthNote = { row: WebhookRow; health: WebhookHealth };
+
+const owned = ({ _id, fence }: WebhookRow) => ({ _id, fence });
 
 /**
- * Only the holder of the lease changes these, but for somebody who enables or disables the endpoint: then what the holder
- * knows of its health is not written.
+ * Only the owner changes these, but for somebody who enables or disables the endpoint: then what the owner knows of its
+ * health is not written.
  */
 const streakOf = ({ status, failure_count, streak_since = null }: WebhookRow): Filter<WebhookRow> => ({
   status,
@@ -184,9 +169,11 @@ const streakOf = ({ status, failure_count, streak_since = null }: WebhookRow): F
   streak_since,
 });
 
-const after = { returnDocument: "after" } as const;
-
-const untilOf = ({ now, leaseMs }: Omit<LeaseTerm, "holder">): Date => new Date(now.getTime() + leaseMs);
+/** Whether two states of an endpoint have the same streak of failures. */
+export const isSameStreak = (one: WebhookHealth, other: WebhookHealth): boolean =>
+  one.status === other.status &&
+  one.failure_count === other.failure_count &&
+  one.streak_since?.getTime() === other.streak_since?.getTime();
 
 /** The members of an endpoint's health, of what may be more. */
 export const healthOf = (row: WebhookHealth): WebhookHealth => ({

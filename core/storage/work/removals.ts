@@ -12,7 +12,7 @@ import { extendLease, type LeaseTerm, settle, takeLease } from "./leases.ts";
 export type RemovalRow = DueWork & {
   /** Of what is removed. */
   _id: string;
-  kind: "user" | "subscription" | "app";
+  kind: "user" | "subscription" | "app" | "webhook";
   tenant_id: string;
   app_id: string;
   /** By what the events about a user are found, in the history of webhooks too: see core/domain/people/keys.ts. */
@@ -44,6 +44,14 @@ export const removal = ({ _id, tenant_id, app_id }: Pick<RemovalRow, "_id" | "te
   due_at: new Date(now.getTime() + soonMs),
 });
 
+/** The removal of an endpoint: what was sent to it goes with it. */
+export const webhookRemoval = (endpoint: Pick<RemovalRow, "_id" | "tenant_id" | "app_id">, now: Date): RemovalRow => ({
+  ...removal(endpoint, now),
+  kind: "webhook",
+  keys: [],
+  outbox: [],
+});
+
 const soonMs = 1_000; // by then who asked for the removal has done it and published its events
 
 /** Ids that were added before stay: they may be in events, too. */
@@ -60,13 +68,14 @@ export const removals = (db: Db) => {
     rows,
 
     /**
-     * Writes down that something is to be removed. When that was written before: the removal of an app, which may be kept
-     * after all, counts from now; that of a user gets the events of now; another stays as it is.
+     * Writes down that something is to be removed. When that was written before: the removal of an app or endpoint, which may be
+     * kept after all, counts from now; that of a user gets the events of now; another stays as it is.
      */
     begin: async (row: RemovalRow): Promise<void> => {
       if (await insertNew(rows, row)) return;
       const { _id, passes, removed_at, due_at } = row;
-      if (row.kind === "app") await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
+      if (row.kind === "app" || row.kind === "webhook")
+        await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
       if (row.kind === "user") await rows.updateOne({ _id }, renewed(row));
     },
 

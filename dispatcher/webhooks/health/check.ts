@@ -14,10 +14,7 @@ export type HealthCheckDeps = {
   failures: WebhookFailures;
   /** Mails the owner. */
   mail: (row: WebhookRow, notice: WebhookNotice) => Promise<Mailed>;
-  endpoints: {
-    publishHint: (endpointId: string) => Promise<unknown>;
-    announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
-  };
+  endpoints: { announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void };
   /** Whether this process is the one that checks now. */
   isOurs: () => Promise<boolean>;
   metrics: Pick<DispatcherMetrics, "webhookEndpoints">;
@@ -83,8 +80,7 @@ const disable = async (deps: HealthCheckDeps, row: WebhookRow): Promise<void> =>
   const disabled = await deps.failures.disable(row, reason, deps.clock.now());
   if (disabled === null) return; // it answered meanwhile, or its owner changed it
   deps.log.info({ tenant: row.tenant_id, app: row.app_id, endpoint: row._id, reason }, "webhook.disabled");
-  deps.endpoints.announce(row);
-  await deps.endpoints.publishHint(row._id).catch(() => undefined); // it is due: otherwise the timer publishes its hint
+  deps.endpoints.announce(row); // so that its owner looks at it now; otherwise within a minute
 };
 
 /** Mails the owner the notice that is due. It is noted afterwards, so that a kill in between repeats a mail and loses none. */

@@ -1,69 +1,31 @@
-import type { Clock } from "#core/domain/clock.ts";
 import { passes } from "#core/domain/webhooks/filter.ts";
 import type { HandlerContext, Settlement } from "#core/queue/jetstream/worker.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { Directory } from "#core/storage/directory.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Deliveries } from "../history/deliveries.ts";
-import type { EndpointQueues } from "../share/endpoint-queues.ts";
-import { deliveryOf, type Written, written } from "./delivery.ts";
+import type { Batch } from "./hand-over.ts";
 
 export type MatchDeps = {
   directory: Pick<Directory, "webhooksOf">;
-  deliveries: Pick<Deliveries, "known">;
-  queues: Pick<EndpointQueues, "share">;
-  /** Gathers events of an endpoint that wants them grouped; resolves when they are stored. */
-  group: (endpoint: WebhookRow, events: readonly EventEnvelope[]) => Promise<void>;
-  clock: Clock;
+  /** Gives events of one app to the owners of the endpoints that want them; resolves when all is stored. */
+  deliver: (batch: Batch) => Promise<void>;
 };
 
-/** Shares events among the queues of the endpoints that want them. The same events always make the same deliveries. */
+/** Gives events to the owners of the endpoints that want them. */
 export const matchEvents =
-  (deps: MatchDeps) =>
+  ({ directory, deliver }: MatchDeps) =>
   async (events: readonly EventEnvelope[], { isRepeated }: Pick<HandlerContext, "isRepeated">): Promise<Settlement> => {
     const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
     await Promise.all(
-      byApp.map(async ([app, of]) => {
-        const endpoints = await deps.directory.webhooksOf(app);
-        if (endpoints.length > 0) await shareAll(deps, endpoints, { events: of, isRepeated });
+      byApp.map(async ([appId, of]) => {
+        const endpoints = await directory.webhooksOf(appId);
+        const all = endpoints.map((endpoint) => ({ endpoint, events: of.filter((event) => wants(endpoint, event)) }));
+        const wanted = all.filter((one) => one.events.length > 0);
+        if (wanted.length > 0) await deliver({ appId, wanted, isRepeated });
       }),
     );
     return { kind: "done" };
   };
-
-type Batch = { events: readonly EventEnvelope[]; isRepeated: boolean };
-
-const shareAll = async (deps: MatchDeps, endpoints: readonly WebhookRow[], batch: Batch): Promise<void> => {
-  const texts = new Map<EventEnvelope, Written>();
-  const write = (event: EventEnvelope): Written => {
-    const known = texts.get(event) ?? written(event);
-    texts.set(event, known);
-    return known;
-  };
-  await Promise.all(
-    endpoints.map(async (endpoint) => {
-      const wanted = batch.events.filter((event) => wants(endpoint, event));
-      const { grouped = [], single = [] } = Object.groupBy(wanted, (event) =>
-        isGrouped(endpoint, event) ? "grouped" : "single",
-      );
-      if (grouped.length > 0) await deps.group(endpoint, grouped);
-      if (single.length === 0) return;
-      const rows = () => single.map((event) => deliveryOf(endpoint, write(event), deps.clock.now()));
-      const make = batch.isRepeated ? await unknown(deps, rows()) : rows;
-      await deps.queues.share(endpoint, single.length, make);
-    }),
-  );
-};
-
-/** Leaves out deliveries that were stored when their events came the first time. */
-const unknown = async (
-  { deliveries }: MatchDeps,
-  rows: readonly WebhookDeliveryRow[],
-): Promise<() => WebhookDeliveryRow[]> => {
-  const stored = await deliveries.known(rows.map(({ _id }) => _id));
-  return () => rows.filter(({ _id }) => !stored.has(_id));
-};
 
 /** Whether an endpoint subscribed to an event: by kind, custom events also by name, and by its filters. */
 export const wants = (
@@ -75,6 +37,3 @@ export const wants = (
   const isNamed = event.type !== "event.received" || (typeof name === "string" && endpoint.event_names.includes(name));
   return isNamed && passes(endpoint.filters, event);
 };
-
-const isGrouped = ({ batch, status }: Pick<WebhookRow, "batch" | "status">, { type }: EventEnvelope): boolean =>
-  batch && status !== "disabled" && type.startsWith("delivery.");

@@ -1,4 +1,4 @@
-import type { EndpointLease } from "./endpoint-lease.ts";
+import type { Endpoint } from "./endpoint.ts";
 
 /** How many deliveries an endpoint may have in memory, and for how long: by how it has answered so far. */
 export type Allowance = {
@@ -26,7 +26,7 @@ const limitMs = { answering: 2_000, silent: 500, untrusted: 250 };
 const windows = { firstRequests: 40, ms: 1_000 };
 
 /** The allowance of an endpoint. One that failed last, or never answered, is given no more than it may have under way. */
-export const allowance = (endpoint: Pick<EndpointLease, "isTrusted" | "row">, beganMs: number): Allowance => {
+export const allowance = (endpoint: Pick<Endpoint, "isTrusted" | "row">, beganMs: number): Allowance => {
   let lastMs = beganMs;
   let perSecond = firstPerSecond;
   let isFirst = true;

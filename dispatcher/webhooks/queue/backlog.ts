@@ -20,7 +20,6 @@ export class Backlog {
   #isReading = false;
   /** When the store had nothing due for the last time, ms. */
   #levelMs: number;
-  /** When the next retry that we know of is due. */
   #retryAtMs = never;
   /** Whether all retries in the store are known. */
   #knowsRetries = false;
@@ -45,6 +44,11 @@ export class Backlog {
   /** Whether nothing due is left in the store, as far as is known. */
   get isLevel(): boolean {
     return !this.#isBehind && !this.#isReading;
+  }
+
+  /** When the next retry that we know of is due, ms. */
+  get retryAtMs(): number {
+    return this.#retryAtMs;
   }
 
   /** For how long it has been behind at least; exact to a tick. */

@@ -1,9 +1,9 @@
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
-import type { LeasedWebhook } from "#core/storage/webhooks/webhooks.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { allowance } from "./allowance.ts";
 import { Backlog } from "./backlog.ts";
 import type { EndpointQueueDeps, QueueParts } from "./deps.ts";
-import { EndpointLease } from "./endpoint-lease.ts";
+import { Endpoint } from "./endpoint.ts";
 import { type Item, newItem, PendingDeliveries } from "./pending-deliveries.ts";
 import { Sending } from "./sending.ts";
 import { QueueState } from "./state.ts";
@@ -12,12 +12,12 @@ import { Upkeep } from "./upkeep.ts";
 import { waitingRoom } from "./waiting-room.ts";
 
 /**
- * The queue of an endpoint whose lease this process holds: sends what it accepts, and what is due in the store. A new
+ * The queue of an endpoint that this process owns: sends what it accepts, and what is due in the store. A new
  * delivery is stored once, with its result, unless that takes too long: then it is stored as pending, so that the caller
  * need not wait, and is sent from the store.
  */
 export class EndpointQueue {
-  readonly tenantId: string;
+  readonly #ended = Promise.withResolvers<void>();
   readonly #parts: QueueParts;
   readonly #storing: Storing;
   readonly #sending: Sending;
@@ -29,18 +29,17 @@ export class EndpointQueue {
     isWorthWaiting: () => this.#isWorthWaiting(),
   });
 
-  constructor(deps: EndpointQueueDeps, leased: LeasedWebhook) {
+  constructor(deps: EndpointQueueDeps, row: WebhookRow, onEnd: (queue: EndpointQueue) => void) {
     const nowMs = () => deps.clock.now().getTime();
-    const lease = new EndpointLease(deps, leased);
-    this.tenantId = leased.row.tenant_id;
+    const endpoint = new Endpoint(deps, row);
     this.#parts = {
       deps,
       nowMs,
-      lease,
-      state: new QueueState(lease),
+      endpoint,
+      state: new QueueState(endpoint),
       pending: new PendingDeliveries(deps.memory),
-      backlog: new Backlog(deps, leased.row._id, nowMs()),
-      allowance: allowance(lease, nowMs()),
+      backlog: new Backlog(deps, row._id, nowMs()),
+      allowance: allowance(endpoint, nowMs()),
     };
     this.#storing = new Storing(this.#parts);
     this.#sending = new Sending(this.#parts, this.#storing, {
@@ -52,12 +51,27 @@ export class EndpointQueue {
       storing: this.#storing,
       sending: this.#sending,
       admit: () => this.#waiting.admit(),
+      onEnd: () => {
+        onEnd(this);
+        this.#ended.resolve();
+      },
     });
   }
 
-  /** Resolves when it has ended, so that another may take the endpoint. */
-  get closed(): Promise<void> {
-    return this.#parts.state.closed.promise;
+  /** Resolves when it has ended: nothing of it is under way or in memory. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** When something is due for the endpoint after the queue has ended, ms; infinite when nothing is, as far as it knows. */
+  get dueMs(): number {
+    const { endpoint, backlog, nowMs } = this.#parts;
+    if (endpoint.isLost || endpoint.isResting()) return Number.POSITIVE_INFINITY;
+    return backlog.isBehind ? nowMs() : backlog.retryAtMs;
+  }
+
+  get endpointId(): string {
+    return this.#parts.endpoint.row._id;
   }
 
   get underWay(): number {
@@ -66,8 +80,8 @@ export class EndpointQueue {
 
   /** How many new deliveries it would accept now. */
   room(): number {
-    const { state, backlog, lease, pending, allowance } = this.#parts;
-    if (!state.isServing() || !backlog.isLevel || lease.isRecovering()) return 0;
+    const { state, backlog, endpoint, pending, allowance } = this.#parts;
+    if (!state.isServing() || !backlog.isLevel || endpoint.isRecovering()) return 0;
     return allowance.room() - pending.size;
   }
 
@@ -102,24 +116,28 @@ export class EndpointQueue {
     return this.#upkeep.run();
   }
 
-  /** The store has something new for it. False when it is just being given back, or lost: make the endpoint due then. */
-  nudge(): boolean {
-    const { backlog, state, lease } = this.#parts;
-    backlog.lookAnew();
+  /** The store may have something new for it. */
+  nudge(): void {
+    this.#parts.backlog.lookAnew();
     void this.#upkeep.run();
-    return state.phase === "open" && !lease.isLost;
   }
 
   /** The endpoint's configuration may have changed. */
   refresh(): void {
-    this.#parts.lease.expire();
-    void this.#upkeep.run();
+    this.#parts.endpoint.expire();
+    this.nudge();
   }
 
-  /** Finishes what is under way and gives the endpoint back. */
+  /** Finishes what is under way, leaves the rest to the store, and ends. */
   release(): void {
     this.#parts.state.isReleased = true;
     this.#storing.drain();
+    void this.#upkeep.run();
+  }
+
+  /** Another process owns the endpoint now: begins nothing more, and ends. */
+  lose(): void {
+    this.#parts.endpoint.lose();
     void this.#upkeep.run();
   }
 

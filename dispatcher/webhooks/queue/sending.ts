@@ -1,4 +1,3 @@
-import { healthAfter } from "#core/domain/webhooks/health.ts";
 import { disableGone } from "../health/disable-gone.ts";
 import { type Pace, pace } from "../send/pace.ts";
 import { isShort, type QueueParts } from "./deps.ts";
@@ -17,13 +16,13 @@ export class Sending {
     this.#parts = parts;
     this.#storing = storing;
     this.#on = on;
-    this.#pace = pace(parts.lease.row.rate_per_second);
+    this.#pace = pace(parts.endpoint.row.rate_per_second);
   }
 
   /** Begins all requests that may begin now. */
   begin(): void {
-    const { state, pending, lease, nowMs } = this.#parts;
-    while (state.isServing() && pending.waiting > 0 && pending.underWay < lease.row.max_in_flight) {
+    const { state, pending, endpoint, nowMs } = this.#parts;
+    while (state.isServing() && pending.waiting > 0 && pending.underWay < endpoint.row.max_in_flight) {
       if (!pending.hasNext()) break; // all that wait are of subjects that are under way
       const waitMs = this.#pace.take(nowMs());
       if (waitMs > 0) return this.#beginIn(waitMs);
@@ -51,21 +50,21 @@ export class Sending {
 
   /** Makes one request, and notes and stores its result. */
   async #make(item: Item): Promise<void> {
-    const { deps, lease, state, pending, backlog, allowance, nowMs } = this.#parts;
-    const { endpoint } = lease;
+    const { deps, endpoint, state, pending, backlog, allowance, nowMs } = this.#parts;
+    const { prepared } = endpoint;
     const beganMs = nowMs();
-    const sent = await deps.requests.send(endpoint, item.row);
+    const sent = await deps.requests.send(prepared, item.row);
     const { status, due_at: dueAt } = sent.result;
     pending.ended(item);
     allowance.ended(nowMs(), { beganMs, waiting: pending.waiting });
     const end = { succeeded: status === "success", died: status === "dead", at: deps.clock.now() };
-    if (item.row.event_type !== "webhook.test") lease.note(healthAfter(lease.health, end));
+    if (item.row.event_type !== "webhook.test") endpoint.note(end);
     if (dueAt !== null) backlog.retryAt(dueAt);
-    deps.health.observe(endpoint.row, item.row, sent);
+    deps.health.observe(prepared.row, item.row, sent);
     void this.#storing.storeResult(item, sent);
     if (!sent.isGone) return this.begin();
     state.isGone = true;
-    await disableGone(deps, endpoint.row);
+    await disableGone(deps, prepared.row);
     this.#on.gone();
   }
 }

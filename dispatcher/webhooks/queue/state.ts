@@ -1,27 +1,21 @@
-import type { EndpointLease } from "./endpoint-lease.ts";
+import type { Endpoint } from "./endpoint.ts";
 
 /** Where an endpoint queue is between its opening and its end: decides whether it may accept deliveries and begin requests. */
 export class QueueState {
-  readonly #lease: Pick<EndpointLease, "isResting" | "mayBegin">;
-  phase: "open" | "closing" | "closed" = "open";
-  /** This process is to give the endpoint back: nothing new is begun. */
+  readonly #endpoint: Pick<Endpoint, "isResting" | "mayBegin">;
+  hasEnded = false;
+  /** It is to end: nothing new is begun. */
   isReleased = false;
   /** The endpoint answered 410: nothing more is sent until its row is read again. */
   isGone = false;
-  readonly closed = Promise.withResolvers<void>();
 
-  constructor(lease: Pick<EndpointLease, "isResting" | "mayBegin">) {
-    this.#lease = lease;
+  constructor(endpoint: Pick<Endpoint, "isResting" | "mayBegin">) {
+    this.#endpoint = endpoint;
   }
 
   /** Whether deliveries may be accepted and requests begun. */
   isServing(): boolean {
-    const isWanted = this.phase === "open" && !this.isReleased && !this.isGone;
-    return isWanted && !this.#lease.isResting() && this.#lease.mayBegin();
-  }
-
-  end(): void {
-    this.phase = "closed";
-    this.closed.resolve();
+    const isWanted = !this.hasEnded && !this.isReleased && !this.isGone;
+    return isWanted && !this.#endpoint.isResting() && this.#endpoint.mayBegin();
   }
 }

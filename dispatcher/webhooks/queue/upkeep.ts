@@ -2,17 +2,19 @@ import { isShort, type QueueParts } from "./deps.ts";
 import type { Sending } from "./sending.ts";
 import type { Storing } from "./storing.ts";
 
-/** An idle queue is given back after so long: endpoints with some traffic stay. */
-const idleMs = 2_000;
+/** A queue that had nothing to do for so long ends: endpoints with some traffic keep theirs. */
+const idleMs = 5_000;
 
 export type UpkeepDeps = QueueParts & {
   storing: Storing;
   sending: Sending;
   /** Lets callers in that wait for room. */
   admit: () => void;
+  /** The queue has ended; it is called once. */
+  onEnd: () => void;
 };
 
-/** Looks after all of an endpoint queue but its requests: the lease, a recovery, what is due in the store, and the end. */
+/** Looks after all of an endpoint queue but its requests: a recovery, what is due in the store, and the end. */
 export class Upkeep {
   readonly #parts: UpkeepDeps;
   #isRunning = false;
@@ -24,15 +26,15 @@ export class Upkeep {
 
   /** Does what there is to do, one run at a time. Never rejects: what failed is tried again by the next call. */
   async run(): Promise<void> {
-    const { deps, state, lease, sending, admit } = this.#parts;
-    if (this.#isRunning || state.phase === "closed") return;
+    const { deps, state, endpoint, sending, admit } = this.#parts;
+    if (this.#isRunning || state.hasEnded) return;
     this.#isRunning = true;
     let isMore = false;
     try {
       isMore = await this.#runOnce();
       this.#failures = 0;
     } catch (err) {
-      if (this.#failures++ === 0) deps.log.warn({ err, endpoint: lease.row._id }, "webhook.lane_failed");
+      if (this.#failures++ === 0) deps.log.warn({ err, endpoint: endpoint.row._id }, "webhook.queue_failed");
     }
     this.#isRunning = false;
     admit();
@@ -42,81 +44,61 @@ export class Upkeep {
 
   /** True when there is more to do at once. */
   async #runOnce(): Promise<boolean> {
-    const { deps, lease, state, storing, backlog, pending } = this.#parts;
-    if (lease.mustRenew()) await this.#renew();
-    if (lease.isLost) return this.#abandon();
-    const { row } = lease;
-    const isDisabled = row.status === "disabled";
-    if (state.isReleased || lease.isResting()) storing.drain(); // also what was read meanwhile
-    if (isDisabled && (await deps.deliveries.endPage(row._id, "endpoint disabled")) > 0) return true;
-    const isRecovering = lease.isRecovering() && !isDisabled && !state.isReleased;
+    const { deps, endpoint, state, storing, backlog, pending } = this.#parts;
+    if (endpoint.isStale) await this.#reread();
+    if (endpoint.isLost) return this.#abandon();
+    const { _id, status } = endpoint.row;
+    if (state.isReleased || endpoint.isResting()) storing.drain(); // also what was read meanwhile
+    if (status === "disabled" && (await deps.deliveries.endPage(_id, "endpoint disabled")) > 0) return true;
+    const isRecovering = endpoint.isRecovering() && endpoint.mayBegin() && !state.isReleased;
     if (isRecovering) await this.#recover();
     if (isShort(this.#parts)) await backlog.read(pending, deps.clock.now());
-    if (this.#isIdle() && !isRecovering) await this.#close();
+    if (this.#isIdle() && !isRecovering) this.#end();
     return isRecovering;
   }
 
-  async #renew(): Promise<void> {
-    const { deps, lease, state, sending, backlog } = this.#parts;
-    const before = await lease.renew();
+  async #reread(): Promise<void> {
+    const { deps, endpoint, state, sending } = this.#parts;
+    const { rate_per_second: perSecond, status } = endpoint.row;
+    await endpoint.reread();
     state.isGone = false;
-    const { row } = lease;
-    if (row.rate_per_second !== before.rate_per_second) sending.changePace(row.rate_per_second);
-    if (row.due_changes !== before.due_changes) backlog.lookAnew();
-    if (row.status !== before.status) deps.endpoints.announce(row);
+    const { row } = endpoint;
+    if (row.rate_per_second !== perSecond) sending.changePace(row.rate_per_second);
+    if (row.status !== status) deps.endpoints.announce(row);
   }
 
   async #recover(): Promise<void> {
-    const { deps, lease, backlog } = this.#parts;
-    await lease.renew({ recovery: await deps.deliveries.recover(lease.row) });
+    const { deps, endpoint, backlog } = this.#parts;
+    const { row } = endpoint;
+    await deps.endpoints.noteRecovery(row, await deps.deliveries.recover(row));
+    await endpoint.reread();
     backlog.grow();
   }
 
   #isIdle(): boolean {
-    const { state, pending, allowance, backlog, nowMs } = this.#parts;
+    const { state, endpoint, pending, allowance, backlog, nowMs } = this.#parts;
     if (pending.size > 0) return false;
-    const isQuiet = allowance.quietMs(nowMs()) >= idleMs;
-    return state.isReleased || (isQuiet && !(backlog.isBehind && state.isServing()));
-  }
-
-  /** Gives the endpoint back until its next delivery is due; keeps it when that is now, or when it became due meanwhile. */
-  async #close(): Promise<void> {
-    const { lease, state, backlog, nowMs } = this.#parts;
-    state.phase = "closing";
-    try {
-      const nextAt = await this.#nextAt();
-      const isDue = nextAt !== null && nextAt.getTime() <= nowMs() && !lease.isResting();
-      if ((state.isReleased || !isDue) && (await lease.settle(nextAt))) return this.#end();
-      await this.#renew();
-      backlog.lookAnew();
-    } finally {
-      if (state.phase === "closing") state.phase = "open";
-    }
-  }
-
-  /** When a dispatcher has to look at the endpoint again; null when not before it is made due. */
-  async #nextAt(): Promise<Date | null> {
-    const { deps, lease } = this.#parts;
-    const { _id, paused, status } = lease.row;
-    if (paused || status === "disabled") return null;
-    return lease.isRecovering() ? deps.clock.now() : deps.deliveries.nextDueAt(_id);
+    if (state.isReleased) return true;
+    const isQuiet = allowance.quietMs(nowMs()) >= idleMs && !endpoint.isNoted;
+    return isQuiet && (endpoint.isResting() || backlog.isLevel);
   }
 
   /** Leaves the endpoint to the process that has taken it over: what is left, and results stored after that process looked. */
   async #abandon(): Promise<boolean> {
-    const { deps, lease, storing, pending, backlog } = this.#parts;
+    const { deps, endpoint, storing, pending, backlog } = this.#parts;
     await Promise.all(storing.drain().map(({ settle }) => settle.promise));
     const isLast = pending.size === 0;
-    if (backlog.isBehind || isLast) await deps.endpoints.makeDueAndHint(lease.row._id);
+    if (backlog.isBehind || isLast) deps.endpoints.notify(endpoint.row._id);
     backlog.leave();
     if (isLast) this.#end();
     return false;
   }
 
   #end(): void {
-    const { state, sending, admit } = this.#parts;
-    state.end();
+    const { state, sending, admit, onEnd } = this.#parts;
+    state.hasEnded = true;
     sending.stop();
     admit();
+    onEnd();
   }
 }

@@ -1,7 +1,6 @@
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
-import { noWork } from "#core/storage/work/due.ts";
 import type { Resource } from "../../kube/objects.ts";
 
 type Webhook = Resource<WebhookSpec, { enabledFor?: string }>;
@@ -51,13 +50,8 @@ const isEnableDue = (webhook: Webhook): boolean => {
 export const enableAskedFor = ({ metadata }: Pick<Webhook, "metadata">): string | undefined =>
   metadata.annotations?.[enableAnnotation]?.slice(0, 253) || undefined;
 
-/** Deliveries that were kept while the endpoint was paused become due. */
-export const resumption = ({ spec }: Webhook, row: WebhookRow | null, now: Date): Partial<WebhookRow> =>
-  row?.paused && !spec.paused ? { due_at: now } : {};
-
 /** Members that an endpoint's document begins with; later they are others' to change. */
 export const beginning = (now: Date): Partial<WebhookRow> => ({
-  ...noWork,
   ...webhookDefaults,
   ...healthAnew,
   last_success_at: null,
@@ -71,9 +65,7 @@ export const deciding = (row: WebhookRow): [string, unknown][] =>
 
 const ofDispatchers: ReadonlySet<string> = new Set<keyof WebhookRow>([
   "due_at",
-  "lease",
   "fence",
-  "due_changes",
   "recovery",
   "failure_count",
   "streak_since",

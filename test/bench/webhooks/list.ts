@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { derivedIdAt } from "#core/domain/ids.ts";
+import { shareOf } from "#core/domain/webhooks/shares.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
@@ -100,6 +101,7 @@ const aDelivery = (endpoint: WebhookRow, n: number, at: Date): WebhookDeliveryRo
     tenant_id: endpoint.tenant_id,
     app_id: endpoint.app_id,
     endpoint_id: endpoint._id,
+    share: shareOf(endpoint._id),
     event_id: eventId,
     event_type: type,
     subject_id: null,

@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { subjects } from "#core/queue/subjects.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { testServers } from "../../support/servers/servers.ts";
@@ -19,13 +21,18 @@ describe("a delivery that fails for more than a day", function () {
   this.timeout(240_000);
   let hooked: Hooked;
   let endpoint: WebhookRow;
+  let nats: Nats;
 
   before(async () => {
+    nats = await connectNats({ url: (await testServers()).natsUrl, name: "tests" });
     hooked = await startHooked(await testServers());
     endpoint = await addEndpoint(hooked.system, { url: `${hooked.inbox.url}/down`, names: ["down"] });
   });
 
-  after(() => hooked?.close());
+  after(async () => {
+    await nats?.close();
+    await hooked?.close();
+  });
 
   const deliveries = () => hooked.system.db.collection<WebhookDeliveryRow>("webhook_deliveries");
   const webhooks = () => hooked.system.db.collection<WebhookRow>("webhooks");
@@ -37,7 +44,7 @@ describe("a delivery that fails for more than a day", function () {
   /** As if that instant had come: what is stored of the time of the next request lies in the past. */
   const moveToNow = async ({ _id }: WebhookDeliveryRow): Promise<void> => {
     await deliveries().updateOne({ _id }, { $set: { due_at: new Date() } });
-    await webhooks().updateOne({ _id: endpoint._id }, { $set: { due_at: new Date() }, $inc: { due_changes: 1 } });
+    nats.nc.publish(subjects(hooked.system.prefix).webhookNotices(), endpoint._id);
   };
 
   it("is requested seven times, at the documented times and after a restart too, then is dead", async () => {

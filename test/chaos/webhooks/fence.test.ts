@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
+import { shareOf } from "#core/domain/webhooks/shares.ts";
+import { webhookShares } from "#core/storage/webhooks/shares.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
@@ -11,10 +13,10 @@ import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } fr
 const posted = 60;
 const later = 40;
 const inFlight = 5;
-/** Until the lease of a dispatcher that stands still has run out and the other has sent what was left. */
+/** Until the shares of a dispatcher that stands still are taken and the other has sent what was left. */
 const takenOverMs = 75_000;
 
-describe("an endpoint whose dispatcher stands still for longer than its lease", function () {
+describe("an endpoint whose dispatcher stands still for longer than it may trust its shares", function () {
   this.timeout(240_000);
   let hooked: Hooked;
   let endpoint: WebhookRow;
@@ -44,9 +46,10 @@ describe("an endpoint whose dispatcher stands still for longer than its lease", 
     );
   const rowNow = async (): Promise<WebhookRow | null> =>
     hooked.system.db.collection<WebhookRow>("webhooks").findOne({ _id: endpoint._id });
-  const holder = async (): Promise<SystemProgram | undefined> => {
-    const held = (await rowNow())?.lease?.holder ?? "";
-    return dispatchers.find((one) => held.includes(`/${one.pid()}/`));
+  const owner = async (): Promise<SystemProgram | undefined> => {
+    const table = await webhookShares(hooked.system.db).read(new Date());
+    const holder = table.owners[shareOf(endpoint._id)]?.holder ?? "";
+    return dispatchers.find((one) => holder.includes(`/${one.pid()}/`));
   };
   const allSucceed = (count: number): Promise<void> =>
     deliveriesBecome(hooked.system, [endpoint._id], { are: ({ success }) => success === count, withinMs: takenOverMs });
@@ -55,13 +58,13 @@ describe("an endpoint whose dispatcher stands still for longer than its lease", 
     hooked.inbox.answer("/slow", () => sleep(300, 200));
     await post(0, posted);
     await until(() => arrivals().length >= posted / 4, 20_000);
-    const frozen = await holder();
+    const frozen = await owner();
     const fence = (await rowNow())?.fence ?? 0;
     frozen?.pause();
     await allSucceed(posted);
     const now = await rowNow();
     expect(now?.fence).to.be.greaterThan(fence);
-    expect(await holder()).to.not.equal(frozen);
+    expect(await owner()).to.not.equal(frozen);
 
     frozen?.resume();
     await post(posted, later);

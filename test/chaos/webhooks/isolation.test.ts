@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { derivedIdAt } from "#core/domain/ids.ts";
+import { shareOf } from "#core/domain/webhooks/shares.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { testServers } from "../../support/servers/servers.ts";
@@ -57,8 +58,6 @@ describe("a healthy endpoint beside others of its app", function () {
     await startPrograms();
     stream = keepPosting(system, api, "healthy");
     await until(() => inbox.arrivals("/healthy").length >= 20, 10_000);
-    const due = { $set: { due_at: new Date() }, $inc: { due_changes: 1 } };
-    await system.db.collection<WebhookRow>("webhooks").updateOne({ _id: gone._id }, due);
     const are = ({ dead = 0 }): boolean => dead === 100_000;
     await deliveriesBecome(system, [gone._id], { are, withinMs: 120_000 });
     expect(await deliveryCounts(system, [gone._id])).to.deep.equal({ dead: 100_000 });
@@ -143,6 +142,7 @@ const aDueDelivery = (endpoint: WebhookRow, n: number): WebhookDeliveryRow => {
     tenant_id: endpoint.tenant_id,
     app_id: endpoint.app_id,
     endpoint_id: endpoint._id,
+    share: shareOf(endpoint._id),
     event_id: eventId,
     event_type: "event.received",
     subject_id: null,

@@ -10,7 +10,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { type ReceivedWebhook, startReceiver } from "../../../dev/receiver.ts";
 import { freePorts } from "../../../dev/servers/free-ports.ts";
 import { guardedClient } from "../../../dispatcher/net/guarded/client.ts";
-import { deliveryOf, written } from "../../../dispatcher/webhooks/match/delivery.ts";
+import { deliveryOf, written } from "../../../dispatcher/webhooks/accept/delivery.ts";
 import { prepare } from "../../../dispatcher/webhooks/send/prepare.ts";
 import { sendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
 import { blocksOf, type Case, isHere, recipes, writeBlocks } from "../../support/pages/recipes.ts";

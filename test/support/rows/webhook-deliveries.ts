@@ -1,4 +1,5 @@
 import { derivedIdAt } from "#core/domain/ids.ts";
+import { shareOf } from "#core/domain/webhooks/shares.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { AttemptRow, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 
@@ -32,6 +33,7 @@ export const aWebhookDelivery = (
 ): WebhookDeliveryRow => ({
   _id: derivedIdAt("webhookDelivery", new Date(event.timestamp), over.endpoint_id, event.id),
   app_id: event.app_id,
+  share: shareOf(over.endpoint_id),
   event_id: event.id,
   event_type: event.type,
   subject_id: event.subject_id,

@@ -1,9 +1,7 @@
 import { healthAnew, type WebhookRow, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
-import { noWork } from "#core/storage/work/due.ts";
 
 /** An active endpoint of app_1 that wants `delivery.sent`. */
 export const aWebhook = (over: Partial<WebhookRow> = {}): WebhookRow => ({
-  ...noWork,
   ...webhookDefaults,
   ...healthAnew,
   _id: "whk_1",

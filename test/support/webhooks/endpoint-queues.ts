@@ -1,18 +1,19 @@
 import { expect } from "chai";
 import type { Db } from "mongodb";
 import { makeEvent } from "#core/domain/events/make.ts";
+import { shareCount } from "#core/domain/webhooks/shares.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { sweepAfter } from "#core/storage/work/due.ts";
-import { deliveryOf, written } from "../../../dispatcher/webhooks/match/delivery.ts";
-import { prepare } from "../../../dispatcher/webhooks/send/prepare.ts";
-import type { SendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
+import { deliveryOf, written } from "../../../dispatcher/webhooks/accept/delivery.ts";
+import { healthNotes } from "../../../dispatcher/webhooks/health/notes.ts";
 import {
   type EndpointQueues,
   type EndpointQueuesDeps,
   endpointQueues,
-} from "../../../dispatcher/webhooks/share/endpoint-queues.ts";
+} from "../../../dispatcher/webhooks/queues/endpoint-queues.ts";
+import { prepare } from "../../../dispatcher/webhooks/send/prepare.ts";
+import type { SendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
 import { aWebhook } from "../rows/webhooks.ts";
 import { suspensionsOf } from "../rows/work.ts";
 import { testDatabase } from "../servers/database.ts";
@@ -34,33 +35,40 @@ export const succeed: SendWebhook = async (_endpoint, { _id, attempt }) => ({
   isGone: false,
 });
 
-/** Shares deliveries that are made already. */
-export const share = (
+/** Places deliveries that are made already. */
+export const place = (
   queues: EndpointQueues,
   endpoint: WebhookRow,
   rows: readonly WebhookDeliveryRow[],
-): Promise<void> => queues.share(endpoint, rows.length, () => rows);
+): Promise<void> => queues.place(endpoint, rows.length, () => rows);
 
-/** EndpointQueues on a real database of their own, with requests that always succeed. To be made inside of a `describe`. */
+/** Has the queue of an endpoint opened, and look into the store. */
+export const look = async (queues: EndpointQueues, { _id }: WebhookRow): Promise<void> => {
+  queues.expect(_id, new Date(0));
+  await until(() => queues.levels.endpointQueues() > 0);
+};
+
+/** Waits until no queue is open: each stays for 5 s after its last request. */
+export const isIdle = (queues: EndpointQueues): Promise<void> =>
+  until(() => queues.levels.endpointQueues() === 0, 20_000);
+
+/** Endpoint queues on a real database of their own, with requests that always succeed. To be made inside of a `describe`. */
 export const endpointQueueTests = (name: string) => {
   const db = testDatabase(name);
   let made = 0;
-  let running: EndpointQueues[] = [];
+  let running: Dispatcher[] = [];
 
   afterEach(async () => {
-    await Promise.all(running.map((one) => one.stop(AbortSignal.timeout(10_000))));
+    await Promise.all(running.map((one) => one.stop()));
     running = [];
   });
 
   const work = () => webhookWork(db());
-  const endpointNow = ({ _id }: WebhookRow) => work().rows.findOne({ _id });
   return {
     work,
-    endpointNow,
+    endpointNow: ({ _id }: WebhookRow) => work().rows.findOne({ _id }),
     deliveries: () => webhookDeliveries(db()),
     deliveriesOf: ({ _id }: WebhookRow) => webhookDeliveries(db()).rows.find({ endpoint_id: _id }).toArray(),
-    /** Waits until an endpoint was given back: it is kept for 2 s after its last request. */
-    isGivenBack: (endpoint: WebhookRow) => until(async () => (await endpointNow(endpoint))?.lease === null, 20_000),
     anEndpoint: async (over: Partial<WebhookRow> = {}): Promise<WebhookRow> => {
       const row = aWebhook({ _id: `whk_${++made}`, last_success_at: new Date(), ...over });
       await work().rows.insertOne({ ...row });
@@ -77,39 +85,44 @@ export const endpointQueueTests = (name: string) => {
         } as const;
         return deliveryOf(endpoint, written(makeEvent({ ...facts, subjectId })), clock.now());
       }),
-    /** The endpoint queues of a dispatcher; what it sent and stored, and which endpoints it hinted at. */
+    /** The endpoint queues of a dispatcher that owns every share; what it sent and stored, and whose owners it notified. */
     aDispatcher: async (replaced: Replaced = {}) => {
-      const dispatcher = started(db(), `h${running.length}`, replaced);
-      await dispatcher.queues.start(AbortSignal.timeout(10_000));
-      running.push(dispatcher.queues);
+      const dispatcher = started(db(), replaced);
+      await dispatcher.start();
+      running.push(dispatcher);
       return dispatcher;
     },
   };
 };
 
-type Replaced = Partial<Pick<EndpointQueuesDeps, "clock"> & { send: SendWebhook }> & {
+type Dispatcher = ReturnType<typeof started>;
+
+type Replaced = Partial<Pick<EndpointQueuesDeps, "clock"> & { send: SendWebhook; holder: { fence: number | null } }> & {
   deliveries?: Partial<EndpointQueuesDeps["deliveries"]>;
 };
 
-const started = (db: Db, holder: string, { send = succeed, deliveries: replaced, clock: given = clock }: Replaced) => {
-  const [sent, stored, hinted, notified]: [string[], string[], string[], string[]] = [[], [], [], []];
+const started = (
+  db: Db,
+  { send = succeed, deliveries: replaced, clock: given = clock, holder = { fence: 1 } }: Replaced,
+) => {
+  const [sent, stored, notified]: [string[], string[], string[]] = [[], [], []];
   const { keep, record, ...reads } = webhookDeliveries(db);
-  const endpoints = webhookWork(db);
+  const log = createLog({ program: "dispatcher", level: "fatal" });
   let notify: (endpointId: string) => void = () => {};
-  const queues = endpointQueues({
-    endpoints: {
-      ...endpoints,
-      makeDueAndHint: async (id) => {
-        await endpoints.makeDue([id], sweepAfter(clock.now()));
-        hinted.push(id);
-      },
-      notifyHolder: (id) => void notified.push(id),
-      onNotice: async (listener) => {
-        notify = listener;
-        return () => {};
-      },
-      announce: () => {},
+  const endpoints = {
+    ...webhookWork(db),
+    notify: (id: string) => void notified.push(id),
+    onNotice: async (listener: (endpointId: string) => void) => {
+      notify = listener;
+      return () => {};
     },
+    announce: () => {},
+  };
+  const notes = healthNotes({ endpoints, log });
+  const queues = endpointQueues({
+    endpoints,
+    shares: { fenceOf: () => holder.fence, isOwned: () => holder.fence !== null },
+    notes,
     deliveries: {
       ...reads,
       keep: async (row) => {
@@ -129,9 +142,27 @@ const started = (db: Db, holder: string, { send = succeed, deliveries: replaced,
     },
     health: { observe: () => {} },
     suspensions: suspensionsOf(),
-    holder,
-    log: createLog({ program: "dispatcher", level: "fatal" }),
+    log,
     clock: given,
   });
-  return { queues, sent, stored, hinted, notified, notify: (id: string) => notify(id) };
+  const everyShare = Array.from({ length: shareCount }, (_, share) => share);
+  const drainAll = async (): Promise<void> => void (await Promise.all(everyShare.map(queues.drain)));
+  return {
+    queues,
+    sent,
+    stored,
+    notified,
+    notify: (id: string) => notify(id),
+    /** As when all shares are given up. */
+    drainAll,
+    start: async () => {
+      await notes.start(AbortSignal.timeout(10_000));
+      await queues.start(AbortSignal.timeout(10_000));
+    },
+    stop: async () => {
+      await drainAll();
+      await queues.stop(AbortSignal.timeout(10_000));
+      await notes.stop(AbortSignal.timeout(10_000));
+    },
+  };
 };

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { removals } from "#core/storage/work/removals.ts";
 import { type ReplyBody } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { testKeyRing } from "../../../support/rows/fixtures.ts";
@@ -41,7 +42,6 @@ describe("webhooks", () => {
   const rows = () => site.db.collection<WebhookRow>("webhooks");
   const row = async (id: string): Promise<WebhookRow> => (await rows().findOne({ _id: id })) as WebhookRow;
   const announced = (id: string) => until(async () => heard.includes(`${id} of ${tenant.app._id}`));
-  const hinted = (id: string) => until(async () => heard.includes(`${site.name}.webhooks.${id}`));
   const opened = (id: string, { secret }: Pick<WebhookRow, "secret">) =>
     keyRing(testKeyRing).open(secret, `webhooks/${id}/secret`);
 
@@ -154,8 +154,7 @@ describe("webhooks", () => {
     await rows().updateOne({ _id: id }, { $set: { ...bad, streak_since: new Date() } });
     const off = await call("PATCH", `/${id}`, { status: "disabled" });
     expect([off.body.status, off.body["disabled_reason"]]).to.deep.equal(["disabled", "disabled by its owner"]);
-    await hinted(id);
-    expect((await row(id)).due_at).to.not.equal(null);
+    await announced(id);
     const on = await call("PATCH", `/${id}`, { status: "active" });
     expect(on.body).to.deep.include({ status: "active", disabled_reason: null, failure_count: 0, failing_since: null });
     expect(await row(id)).to.deep.include({ streak_since: null, notified: null });
@@ -168,13 +167,12 @@ describe("webhooks", () => {
     expect(body["disabled_reason"]).to.equal("gone");
   });
 
-  it("makes an endpoint due that goes on after a pause", async () => {
+  it("announces an endpoint that goes on after a pause, so that its owner sends what waited", async () => {
     const { id } = await made({ paused: true });
-    expect((await row(id)).due_at).to.equal(null);
+    await announced(id);
+    heard.length = 0;
     expect((await call("PATCH", `/${id}`, { paused: false })).body["paused"]).to.equal(false);
-    await hinted(id);
-    expect(await row(id)).to.deep.include({ due_changes: 1 });
-    expect((await row(id)).due_at).to.not.equal(null);
+    await announced(id);
   });
 
   it("loses no change of several at once", async () => {
@@ -212,7 +210,8 @@ describe("webhooks", () => {
     await announced(id);
     heard.length = 0;
     expect((await call("DELETE", `/${id}`)).body).to.deep.equal({ ok: true });
-    await Promise.all([announced(id), hinted(id)]);
+    await announced(id);
+    expect(await removals(site.db).rows.findOne({ _id: id })).to.include({ kind: "webhook", app_id: tenant.app._id });
     for (const [method, path] of [
       ["GET", ""],
       ["DELETE", ""],

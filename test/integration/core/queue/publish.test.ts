@@ -6,7 +6,7 @@ import { eventPublisher, gatheredEvents } from "#core/queue/events.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventBatchesPerTenant, eventStream, planStream, webhookStream } from "#core/queue/jetstream/topology.ts";
+import { eventBatchesPerTenant, eventStream, planStream } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers/servers.ts";
@@ -91,11 +91,7 @@ describe("queue over NATS", function () {
     });
 
     it("makes the topology from several programs at once", async () => {
-      const specs = [
-        eventStream("twice"),
-        webhookStream("twice"),
-        planStream("twice", { name: "pro", backlogPerTenant: 10 }),
-      ];
+      const specs = [eventStream("twice"), planStream("twice", { name: "pro", backlogPerTenant: 10 })];
       const all = [1, 2, 3].map(async () => {
         for (const spec of specs) await ensureStream(nats.jsm, spec);
       });

@@ -10,6 +10,7 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import type { UsageRow } from "#core/storage/messages/usage.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
+import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { removals } from "#core/storage/work/removals.ts";
 import { finishRemoval } from "../../../../dispatcher/jobs/removals.ts";
 import { anApp as anAppRow, aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
@@ -111,7 +112,7 @@ describe("the removal of an app", function () {
     const { app } = await anApp({ people: 10, messages: 1_600 });
     await begin(app);
     const common = { removals: removals(site.db), subscriptions: subscriptions(site.db) };
-    const deps = { ...common, data: storedData(site.db), apps: apps(site.db) };
+    const deps = { ...common, data: storedData(site.db), apps: apps(site.db), webhooks: webhookWork(site.db) };
     const log = createLog({ program: "dispatcher", level: "fatal" });
     const turn = (turnMs: number) =>
       finishRemoval({ ...deps, flush: async () => true, holder: "h", clock: site.clock, log, turnMs })(app);

@@ -13,7 +13,7 @@ import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhoo
 import { peopleIn } from "#core/storage/webhooks/people.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import { removals } from "#core/storage/work/removals.ts";
-import { deliveryOf, written } from "../../../../dispatcher/webhooks/match/delivery.ts";
+import { deliveryOf, written } from "../../../../dispatcher/webhooks/accept/delivery.ts";
 import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
 import { openPeopleSite, type PeopleSite } from "../../../support/system/people.ts";
 import { until } from "../../../support/until.ts";

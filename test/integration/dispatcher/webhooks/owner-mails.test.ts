@@ -5,7 +5,7 @@ import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { selfSigned } from "../../../../dev/simulators/certificate.ts";
 import type { Simulator } from "../../../../dev/simulators/control.ts";
 import { startSmtp } from "../../../../dev/simulators/smtp.ts";
-import { deliveryOf, written } from "../../../../dispatcher/webhooks/match/delivery.ts";
+import { deliveryOf, written } from "../../../../dispatcher/webhooks/accept/delivery.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { type Sending, startSending } from "../../../support/system/sending.ts";

@@ -3,10 +3,8 @@ import { chunks } from "#core/storage/messages/chunks.ts";
 import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
 import { suspension } from "#core/storage/suspension.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
-import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { type Suspensions, suspensions } from "../../../../dispatcher/work/suspensions.ts";
 import { aTenant } from "../../../support/rows/fixtures.ts";
-import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { aChunk, aMessage } from "../../../support/rows/work.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
@@ -46,7 +44,7 @@ describe("the suspensions of tenants", function () {
     started.push(one);
     return one;
   };
-  /** A message, a chunk and an endpoint that wait for a tenant until a minute from now. */
+  /** A message and a chunk that wait for a tenant until a minute from now. */
   const deferredFor = async (tenantId: string) => {
     const id = tenantId.slice(-8);
     const wait = { tenant_id: tenantId, suspended_tenant: tenantId, due_at: new Date(Date.now() + 60_000) };
@@ -54,19 +52,13 @@ describe("the suspensions of tenants", function () {
     await messages.insertOne(aMessage({ _id: `msg_${id}`, ...wait }));
     await messages.insertOne(aMessage({ _id: `msg_${id}_ended`, ...wait, due_at: null, status: "completed" }));
     await chunks(db()).rows.insertOne(aChunk({ _id: `chk_${id}`, ...wait }));
-    await webhookWork(db()).rows.insertOne(aWebhook({ _id: `whk_${id}`, ...wait }));
     const read = () =>
-      Promise.all([
-        messages.findOne({ _id: `msg_${id}` }),
-        chunks(db()).rows.findOne({ _id: `chk_${id}` }),
-        webhookWork(db()).rows.findOne({ _id: `whk_${id}` }),
-      ]);
+      Promise.all([messages.findOne({ _id: `msg_${id}` }), chunks(db()).rows.findOne({ _id: `chk_${id}` })]);
     return {
       isReleased: async () =>
         (await read()).every(
           (row) => row?.suspended_tenant === undefined && (row?.due_at?.getTime() ?? 0) <= Date.now(),
         ),
-      due_changes: async () => (await read())[2]?.due_changes,
       ended: () => messages.findOne({ _id: `msg_${id}_ended` }),
     };
   };
@@ -115,7 +107,6 @@ describe("the suspensions of tenants", function () {
     announce("*", "*");
     await until(deferred.isReleased, readByItselfMs / 2);
     expect(resumed).to.deep.equal([tenant]);
-    expect(await deferred.due_changes()).to.equal(1);
     expect(await deferred.ended())
       .to.deep.include({ due_at: null })
       .and.not.to.have.property("suspended_tenant");

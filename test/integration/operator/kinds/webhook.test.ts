@@ -1,12 +1,11 @@
 import { expect } from "chai";
-import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { webhookStream } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookStatus } from "#core/schema/webhooks/resource.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { bucketMs, latencyBoundsMs, webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection, webhookDefaults } from "#core/storage/webhooks/webhooks.ts";
+import { removals } from "#core/storage/work/removals.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
@@ -39,23 +38,27 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
     const wanted = (await passes()) + 2 * applied.size;
     await until(async () => (await passes()) >= wanted, 15_000);
   };
+  /** What is announced from now on. */
+  const announcements = async (): Promise<string[]> => {
+    const announced: string[] = [];
+    herald.nats.nc.subscribe(subjects(herald.id).allConfig(), {
+      callback: (_error, message) => {
+        const { id, app_id: app } = message.json<{ id: string; app_id?: string }>();
+        announced.push(`${id} of ${app}`);
+      },
+    });
+    await herald.nats.nc.flush();
+    return announced;
+  };
   const applied = new Set<string>();
   const apply = async (webhook: Manifest): Promise<void> => {
     applied.add(webhook.metadata.name);
     await herald.apply(webhook);
   };
-  const hintOf = async (id: string): Promise<number | null> => {
-    const { name } = webhookStream(herald.id).stream;
-    const subject = subjects(herald.id).webhook(id);
-    const message = await herald.nats.jsm.streams.getMessage(name, { last_by_subj: subject }).catch(() => null);
-    return message?.seq ?? null;
-  };
-
   before(async () => {
     herald = await installation();
     make = manifests(herald);
     await herald.apply(make.namespace);
-    await ensureStream(herald.nats.jsm, webhookStream(herald.id));
     started = await herald.start({ settings: { resyncSeconds: 1 } });
     for (const object of [make.plan({ webhookEndpoints: 20 }), make.tenant(), make.iosSecret(), make.app()]) {
       await herald.apply(object);
@@ -156,16 +159,12 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
     });
   });
 
-  it("resumed, what was kept is due, and a dispatcher is called", async () => {
-    await resynced(); // no call of a pass before is still to come
-    const { _id, due_changes } = await rowOf(shaped());
-    const before = (await hintOf(_id)) ?? 0;
+  it("resumed, it is announced, so that its owner sends what was kept", async () => {
+    const { _id, app_id: app } = await rowOf(shaped());
+    const announced = await announcements();
     await herald.patch(shaped(), { spec: { paused: false } });
     await until(async () => !(await rowOf(shaped())).paused, 10_000);
-    await until(async () => ((await hintOf(_id)) ?? 0) > before, 10_000);
-    const row = await rowOf(shaped());
-    expect(row.due_at).to.be.an.instanceOf(Date);
-    expect(row.due_changes).to.be.greaterThan(due_changes);
+    await until(() => announced.includes(`${_id} of ${app}`), 10_000);
   });
 
   it("a template that does not parse is refused", async () => {
@@ -254,34 +253,24 @@ describe("operator: a Webhook is all that the REST interface can make of an endp
     await until(async () => (await rowOf(shaped())).status === "active", 10_000);
   });
 
-  it("its removal calls the dispatcher that drops what waits for it", async () => {
+  it("its removal begins that of what was sent to it", async () => {
     const { _id } = await rowOf(shaped());
-    const before = (await hintOf(_id)) ?? 0;
     await herald.remove(shaped());
     await herald.gone(shaped());
-    expect((await hintOf(_id)) ?? 0).to.be.greaterThan(before);
     expect(await rows().findOne({ _id })).to.equal(null);
+    expect(await removals(herald.db).rows.findOne({ _id })).to.include({ kind: "webhook" });
   });
 
-  it("an App's removal takes its endpoints that were made over REST, announces it and hints to their dispatcher", async () => {
+  it("an App's removal takes its endpoints that were made over REST, and announces it", async () => {
     await apply(make.webhook({}, "left"));
     await herald.ready(make.webhook({}, "left"));
-    const { _id, ...like } = await rowOf(make.webhook({}, "left"));
+    const { _id: _, ...like } = await rowOf(make.webhook({}, "left"));
     const ids = ["whk_rest1", "whk_rest2"];
     await rows().insertMany(ids.map((id) => ({ ...like, _id: id, managed: null })));
-    const announced: string[] = [];
-    const subscription = herald.nats.nc.subscribe(subjects(herald.id).allConfig(), {
-      callback: (_error, message) => {
-        const { id, app_id: app } = message.json<{ id: string; app_id?: string }>();
-        announced.push(`${id} of ${app}`);
-      },
-    });
-    await herald.nats.nc.flush();
+    const announced = await announcements();
     await herald.remove(make.app());
     await herald.gone(make.app());
     await until(() => ids.every((id) => announced.includes(`${id} of ${like.app_id}`)), 10_000);
-    subscription.unsubscribe();
     expect(await rows().countDocuments()).to.equal(0);
-    for (const id of [...ids, _id]) expect(await hintOf(id), id).to.be.greaterThan(0);
   });
 });

@@ -57,11 +57,6 @@ describe("the collections", () => {
         expect(["_id", ...indexes.flatMap(({ key }) => Object.keys(key))], name).to.include(erasure.member);
   });
 
-  it("change nothing at the end of a suspension that they do not wait for", () => {
-    for (const { name, indexes, resumed } of allCollections)
-      if (resumed !== undefined) expect(indexes, name).to.include(suspendedIndex);
-  });
-
   it("give a reason for what stays", () => {
     for (const { name, appRemoval, erasure, retention } of allCollections)
       for (const fate of [appRemoval, erasure, retention]) if ("kept" in fate) expect(fate.kept, name).to.not.equal("");

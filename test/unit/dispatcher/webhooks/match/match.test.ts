@@ -3,6 +3,7 @@ import { makeEvent } from "#core/domain/events/make.ts";
 import type { EventEnvelope, EventKind } from "#core/schema/events/envelope.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { accepting } from "../../../../../dispatcher/webhooks/accept/accept.ts";
 import { matchEvents, wants } from "../../../../../dispatcher/webhooks/match/match.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
 
@@ -50,22 +51,30 @@ describe("an endpoint wants an event", () => {
 
 type Given = { isRepeated?: boolean; known?: string[] };
 
-/** What matching these events shares and groups. */
+/** What becomes of these events in a process that owns all endpoints. */
 const run = async (
   endpoints: WebhookRow[],
   events: EventEnvelope[],
   { isRepeated = false, known = [] }: Given = {},
 ) => {
-  const shared: WebhookDeliveryRow[] = [];
+  const placed: WebhookDeliveryRow[] = [];
   const grouped: { endpoint: string; events: number }[] = [];
+  const accept = accepting({
+    deliveries: { known: async () => new Set(known), grouped: async () => new Set() },
+    queues: {
+      place: async ({ _id }, _count, make, how) => {
+        const rows = make();
+        if (how === undefined) return void placed.push(...rows);
+        grouped.push({ endpoint: _id, events: rows.flatMap(({ event_ids: ids = [] }) => ids).length });
+      },
+    },
+    clock: { now: () => now },
+  });
   const settlement = await matchEvents({
     directory: { webhooksOf: async (app) => endpoints.filter(({ app_id }) => app_id === app) },
-    deliveries: { known: async () => new Set(known) },
-    queues: { share: async (_endpoint, _count, make) => void shared.push(...make()) },
-    group: async ({ _id }, some) => void grouped.push({ endpoint: _id, events: some.length }),
-    clock: { now: () => now },
+    deliver: ({ wanted, isRepeated: isSo }) => accept(wanted, isSo),
   })(events, { isRepeated });
-  return { settlement, shared, grouped };
+  return { settlement, placed, grouped };
 };
 
 describe("matching a batch of events", () => {
@@ -76,49 +85,49 @@ describe("matching a batch of events", () => {
       aWebhook({ _id: "whk_3", events: ["user.created"] }),
     ];
     const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent", { from: "b" })];
-    const { settlement, shared } = await run(endpoints, events);
+    const { settlement, placed } = await run(endpoints, events);
     expect(settlement).to.deep.equal({ kind: "done" });
-    expect(new Set(shared.map(({ _id }) => _id)).size).to.equal(4);
+    expect(new Set(placed.map(({ _id }) => _id)).size).to.equal(4);
     const expected = { status: "pending", attempt: 0, due_at: now, event_id: events[0]?.id };
-    expect(shared[0]).to.include({ ...expected, payload: JSON.stringify(events[0]) });
+    expect(placed[0]).to.include({ ...expected, payload: JSON.stringify(events[0]) });
   });
 
   it("makes the same deliveries from the same events", async () => {
     const first = await run([aWebhook()], [anEvent("delivery.sent")]);
     const second = await run([aWebhook()], [anEvent("delivery.sent")]);
-    expect(first.shared).to.deep.equal(second.shared);
+    expect(first.placed).to.deep.equal(second.placed);
   });
 
   it("leaves out what is stored already when the batch comes again", async () => {
     const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent", { from: "b" })];
-    const known = (await run([aWebhook()], events)).shared.slice(0, 1).map(({ _id }) => _id);
-    const { shared } = await run([aWebhook()], events, { isRepeated: true, known });
-    expect(shared.map(({ event_id }) => event_id)).to.deep.equal([events[1]?.id]);
+    const known = (await run([aWebhook()], events)).placed.slice(0, 1).map(({ _id }) => _id);
+    const { placed } = await run([aWebhook()], events, { isRepeated: true, known });
+    expect(placed.map(({ event_id }) => event_id)).to.deep.equal([events[1]?.id]);
   });
 
   it("makes nothing when no endpoint wants them", async () => {
-    expect((await run([aWebhook({ events: ["user.created"] })], [anEvent("delivery.sent")])).shared).to.deep.equal([]);
+    expect((await run([aWebhook({ events: ["user.created"] })], [anEvent("delivery.sent")])).placed).to.deep.equal([]);
   });
 
   it("groups deliveries' events for an endpoint that wants that, and no others", async () => {
     const endpoint = aWebhook({ batch: true, events: ["delivery.sent", "user.deleted"] });
-    const events = [anEvent("delivery.sent", { from: "a" }), anEvent("delivery.sent"), anEvent("user.deleted")];
-    const { shared, grouped } = await run([endpoint], events);
+    const events = [anEvent("delivery.sent"), anEvent("delivery.sent", { from: "b" }), anEvent("user.deleted")];
+    const { placed, grouped } = await run([endpoint], events);
     expect(grouped).to.deep.equal([{ endpoint: "whk_1", events: 2 }]);
-    expect(shared.map(({ event_type }) => event_type)).to.deep.equal(["user.deleted"]);
+    expect(placed.map(({ event_type }) => event_type)).to.deep.equal(["user.deleted"]);
   });
 
   it("keeps what a disabled endpoint misses, one by one", async () => {
     const endpoint = aWebhook({ batch: true, status: "disabled" });
-    const { shared, grouped } = await run([endpoint], [anEvent("delivery.sent")]);
-    expect([shared.length, grouped.length]).to.deep.equal([1, 0]);
+    const { placed, grouped } = await run([endpoint], [anEvent("delivery.sent")]);
+    expect([placed.length, grouped.length]).to.deep.equal([1, 0]);
   });
 
   it("never shows an app's events to another's endpoints", async () => {
-    const { shared } = await run(
+    const { placed } = await run(
       [aWebhook({ _id: "whk_1" }), aWebhook({ _id: "whk_2", app_id: "app_2" })],
       [anEvent("delivery.sent", { app: "app_2" })],
     );
-    expect(shared.map(({ endpoint_id }) => endpoint_id)).to.deep.equal(["whk_2"]);
+    expect(placed.map(({ endpoint_id }) => endpoint_id)).to.deep.equal(["whk_2"]);
   });
 });

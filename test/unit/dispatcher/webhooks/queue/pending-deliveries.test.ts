@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
-import { deliveryOf, written } from "../../../../../dispatcher/webhooks/match/delivery.ts";
+import { deliveryOf, written } from "../../../../../dispatcher/webhooks/accept/delivery.ts";
 import { type Item, PendingDeliveries } from "../../../../../dispatcher/webhooks/queue/pending-deliveries.ts";
 import { readMemory } from "../../../../../dispatcher/webhooks/queue/read-memory.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
 import { type GuardedClient, guardedClient } from "../../../../../dispatcher/net/guarded/client.ts";
-import { deliveryOf, written } from "../../../../../dispatcher/webhooks/match/delivery.ts";
+import { deliveryOf, written } from "../../../../../dispatcher/webhooks/accept/delivery.ts";
 import { prepare } from "../../../../../dispatcher/webhooks/send/prepare.ts";
 import { type Sent, sendWebhook } from "../../../../../dispatcher/webhooks/send/send.ts";
 import { anEnvelope } from "../../../../support/rows/webhook-deliveries.ts";

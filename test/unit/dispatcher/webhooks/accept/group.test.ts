@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { makeEvent } from "#core/domain/events/make.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import { grouping } from "../../../../../dispatcher/webhooks/match/group.ts";
+import { grouping } from "../../../../../dispatcher/webhooks/accept/group.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
@@ -15,7 +15,7 @@ const setUp = (storing: () => Promise<void> = async () => undefined) => {
   const shares: { count: number; isStoredFirst: boolean | undefined }[] = [];
   const group = grouping({
     queues: {
-      share: async ({ _id }, count, make, how) => {
+      place: async ({ _id }, count, make, how) => {
         shares.push({ count, isStoredFirst: how?.isStoredFirst });
         await storing();
         for (const { payload, event_ids = [] } of make()) {

@@ -3,7 +3,7 @@ import { batchesOf } from "#core/domain/webhooks/body.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Deliveries } from "../history/deliveries.ts";
-import type { EndpointQueues } from "../share/endpoint-queues.ts";
+import type { EndpointQueues } from "../queues/endpoint-queues.ts";
 import { batchDeliveryOf } from "./delivery.ts";
 
 /** 5 s at most by docs/reference/webhooks.md#batches. Ours is shorter, as JetStream keeps the events meanwhile. */
@@ -14,7 +14,7 @@ const mostWaiting = 48;
 type Group = { endpoint: WebhookRow; events: EventEnvelope[]; waiting: number; end: PromiseWithResolvers<void> };
 
 export type GroupingDeps = {
-  queues: Pick<EndpointQueues, "share">;
+  queues: Pick<EndpointQueues, "place">;
   deliveries: Pick<Deliveries, "grouped">;
   clock: Clock;
 };
@@ -73,5 +73,5 @@ const store = async ({ queues, deliveries, clock }: GroupingDeps, { endpoint, ev
   const rows = batchesOf(fresh).map((batch) => batchDeliveryOf(endpoint, batch, clock.now()));
   // one more than there are, when some are known: whoever stored those may have been killed before it notified anybody
   const count = rows.length + (known.size > 0 ? 1 : 0);
-  await queues.share(endpoint, count, () => rows, { isStoredFirst: true });
+  await queues.place(endpoint, count, () => rows, { isStoredFirst: true });
 };

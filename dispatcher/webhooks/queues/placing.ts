@@ -5,21 +5,21 @@ import type { Suspensions } from "../../work/suspensions.ts";
 import type { Deliveries } from "../history/deliveries.ts";
 import type { EndpointQueue } from "../queue/endpoint-queue.ts";
 import { type Budget, budget } from "./budget.ts";
-import type { Endpoints } from "./endpoints.ts";
 import type { QueueRegistry } from "./registry.ts";
 
-export type ShareDeps = {
-  endpoints: Pick<Endpoints, "makeDueAndHint">;
+export type PlacingDeps = {
+  /** Notifies the owner of an endpoint, this process or another, that deliveries were stored for it. */
+  endpoints: { notify: (endpointId: string) => void };
   deliveries: Pick<Deliveries, "keep">;
   suspensions: Pick<Suspensions, "has">;
 };
 
 /**
- * Shares `count` new deliveries of one endpoint, which are made when there is memory for them: with the endpoint's queue
- * in this process, or through the store with another process. Resolves when all are stored. Those that are
- * `isStoredFirst` are sent only after they are stored.
+ * Places `count` new deliveries of one endpoint, which are made when there is memory for them: in the endpoint's queue,
+ * when this process owns it, or in the store for its owner. Resolves when all are stored. Those that are `isStoredFirst`
+ * are sent only after they are stored.
  */
-export type Share = (
+export type Place = (
   endpoint: WebhookRow,
   count: number,
   make: () => readonly WebhookDeliveryRow[],
@@ -33,7 +33,7 @@ const mostWaiting = 48;
 /** So many stored deliveries are remembered, as their events may be published twice. */
 const mostRemembered = 20_000;
 
-export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf" | "get">): Share => {
+export const placing = (deps: PlacingDeps, registry: Pick<QueueRegistry, "queueOf" | "get">): Place => {
   const memory = budget(mostUnstored);
   const stored = new LRUCache<string, true>({ max: mostRemembered });
   let waiting = 0;
@@ -42,14 +42,16 @@ export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf"
     await Promise.all(rows.map(deps.deliveries.keep));
     for (const { _id } of rows) stored.set(_id, true);
   };
-  const notify = async (id: string): Promise<void> => {
-    if (registry.get(id)?.nudge() !== true) await deps.endpoints.makeDueAndHint(id);
+  const notify = (id: string): void => {
+    const queue = registry.get(id);
+    if (queue === undefined) deps.endpoints.notify(id);
+    else queue.nudge();
   };
   /** Leaves deliveries that find no room to the store, from where they are sent later. */
   const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
     if (rows.length === 0) return;
     await keepAll(rows);
-    await notify(id);
+    notify(id);
   };
   const whenRoom = (queue: EndpointQueue | null, count: number): Promise<void> | null => {
     const room = queue === null || waiting >= mostWaiting ? null : queue.whenRoom(count);
@@ -79,7 +81,7 @@ export const sharing = (deps: ShareDeps, registry: Pick<QueueRegistry, "queueOf"
       const rows = make().filter(({ _id }) => !stored.has(_id));
       await (isDisabled ? keepAll(rows.map(missed)) : place(endpoint._id, queue, { rows, free, isStoredFirst }));
       // whoever stored the others may have been killed before it notified anybody
-      if (rows.length < count && !isDisabled) await notify(endpoint._id);
+      if (rows.length < count && !isDisabled) notify(endpoint._id);
     } finally {
       freeAll();
     }

@@ -1,6 +1,7 @@
 import { derivedIdAt } from "#core/domain/ids.ts";
 import { peopleOf } from "#core/domain/people/keys.ts";
 import { webhookText } from "#core/domain/webhooks/body.ts";
+import { shareOf } from "#core/domain/webhooks/shares.ts";
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/events/envelope.ts";
 import { type WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { type StoredPeople, storedPeople } from "#core/storage/webhooks/people.ts";
@@ -52,6 +53,7 @@ const blank = (
   tenant_id,
   app_id,
   endpoint_id: _id,
+  share: shareOf(_id),
   event_id: id,
   status: "pending",
   attempt: 0,

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { budget } from "../../../../../dispatcher/webhooks/share/budget.ts";
+import { budget } from "../../../../../dispatcher/webhooks/queues/budget.ts";
 
 describe("a budget", () => {
   it("lets things in while there is room, and the others when there is again, in order", async () => {

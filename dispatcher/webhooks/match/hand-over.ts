@@ -1,0 +1,154 @@
+import type { Msg } from "@nats-io/nats-core";
+import { LRUCache } from "lru-cache";
+import { type Static, Type } from "typebox";
+import type { Nats } from "#core/queue/jetstream/connect.ts";
+import type { Subjects } from "#core/queue/subjects.ts";
+import { gather } from "#core/runtime/batching/gather.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { parser } from "#core/schema/json/parser.ts";
+import type { Directory } from "#core/storage/directory.ts";
+import type { Accept, Wanted } from "../accept/accept.ts";
+import type { Shares } from "../shares/shares.ts";
+import { Event, Id } from "./event-batch.ts";
+
+/** Events of one app, of one message of JetStream, and which endpoints want which of them. */
+export type Batch = { appId: string; wanted: readonly Wanted[]; isRepeated: boolean };
+
+/** Gives a batch to another process; answers what that does not take. What it takes is stored. Never rejects. */
+export type HandOver = (owner: string, batch: Batch) => Promise<Wanted[]>;
+
+const HandedOver = Type.Object({
+  app_id: Id,
+  events: Type.Array(Event, { maxItems: 1000 }),
+  /** Which of the events each endpoint wants, by their place. */
+  wanted: Type.Array(
+    Type.Object({ endpoint_id: Id, events: Type.Array(Type.Integer({ minimum: 0 }), { maxItems: 1000 }) }),
+  ),
+  is_repeated: Type.Boolean(),
+});
+type HandedOver = Omit<Static<typeof HandedOver>, "events"> & { events: EventEnvelope[] };
+
+const Refused = Type.Array(Type.Array(Id));
+
+const readBatches: (input: unknown) => HandedOver[] = parser(Type.Array(HandedOver));
+const readRefused: (input: unknown) => Static<typeof Refused> = parser(Refused);
+
+/** A batch has some 110 KB at most, of which 64 KiB are events: a request stays below the 1 MiB that NATS takes by default. */
+const batchesInRequest = 6;
+const requestsInFlight = 8;
+/** Longer than a caller waits for room, and than events wait to be grouped. */
+const timeoutMs = 5_000;
+/** Requests of others that are answered at once; more are refused. */
+const mostAnswering = 64;
+const mostOwners = 100;
+
+export type HandOverDeps = {
+  nats: Pick<Nats, "nc">;
+  subjects: Pick<Subjects, "webhookOwner">;
+  shares: Pick<Shares, "doubt">;
+  /** Counts endpoints whose events another process has stored. */
+  handedOver: (endpoints: number) => void;
+  log: Log;
+};
+
+/** Asks owners over core NATS: at once, and under load with several batches in a request. */
+export const handingOver = ({ nats: { nc }, subjects, shares, handedOver, log }: HandOverDeps): HandOver => {
+  const ask = async (owner: string, batches: readonly Batch[]): Promise<Wanted[][]> => {
+    const body = JSON.stringify(batches.map(writeBatch));
+    if (Buffer.byteLength(body) > (nc.info?.max_payload ?? 0)) return batches.map(({ wanted }) => [...wanted]);
+    const reply = await nc.request(subjects.webhookOwner(owner), body, { timeout: timeoutMs });
+    const refused = readRefused(reply.json()).map((ids) => new Set(ids));
+    return batches.map(({ wanted }, i) => wanted.filter(({ endpoint }) => refused[i]?.has(endpoint._id) !== false));
+  };
+  const asking = (owner: string) =>
+    gather<Batch, Wanted[]>({
+      write: (batches) =>
+        ask(owner, batches).catch((err: unknown) => {
+          shares.doubt(owner);
+          log.warn({ err, owner }, "webhook_owner.silent");
+          return batches.map(({ wanted }) => [...wanted]);
+        }),
+      most: batchesInRequest,
+      inFlight: requestsInFlight,
+    });
+  const owners = new LRUCache<string, ReturnType<typeof asking>>({ max: mostOwners });
+  return async (owner, batch) => {
+    const give = owners.get(owner) ?? asking(owner);
+    owners.set(owner, give);
+    const refused = await give(batch);
+    handedOver(batch.wanted.length - refused.length);
+    return refused;
+  };
+};
+
+/** Each event once. */
+const writeBatch = ({ appId, wanted, isRepeated }: Batch): HandedOver => {
+  const places = new Map<EventEnvelope, number>();
+  const placeOf = (event: EventEnvelope): number => {
+    const place = places.get(event) ?? places.size;
+    places.set(event, place);
+    return place;
+  };
+  const placed = wanted.map(({ endpoint, events }) => ({ endpoint_id: endpoint._id, events: events.map(placeOf) }));
+  return { app_id: appId, events: [...places.keys()], wanted: placed, is_repeated: isRepeated };
+};
+
+export type TakeOverDeps = Pick<HandOverDeps, "nats" | "subjects" | "log"> & {
+  /** Unique to this process. */
+  holder: string;
+  directory: Pick<Directory, "webhooksOf">;
+  shares: Pick<Shares, "fenceOf">;
+  accept: Accept;
+};
+
+/** Takes the events that other processes hand over for endpoints of this one; answers when they are stored. */
+export const takingOver = (deps: TakeOverDeps): Part => {
+  const answering = new Set<Promise<void>>();
+  let end = (): void => undefined;
+  const onRequest = (error: Error | null, message: Msg): void => {
+    if (error !== null) return;
+    const isFull = answering.size >= mostAnswering;
+    const one = answer(deps, message, isFull).finally(() => answering.delete(one));
+    answering.add(one);
+  };
+  return {
+    name: "webhook events of others",
+    start: async () => {
+      const subscription = deps.nats.nc.subscribe(deps.subjects.webhookOwner(deps.holder), { callback: onRequest });
+      end = () => subscription.unsubscribe();
+      await deps.nats.nc.flush();
+    },
+    stop: async () => {
+      end();
+      await Promise.all(answering);
+    },
+  };
+};
+
+/** Never rejects: what is not taken, or only perhaps, is stored by the one who asked. */
+const answer = async (deps: TakeOverDeps, message: Msg, isFull: boolean): Promise<void> => {
+  try {
+    const batches = readBatches(message.json());
+    const refused = await Promise.all(batches.map((batch) => (isFull ? idsOf(batch) : take(deps, batch))));
+    message.respond(JSON.stringify(refused));
+  } catch (err) {
+    deps.log.warn({ err }, "webhook_events.not_taken");
+    message.respond("[]");
+  }
+};
+
+/** Ids of the endpoints whose events were not taken. */
+const take = async ({ directory, shares, accept }: TakeOverDeps, batch: HandedOver): Promise<string[]> => {
+  const endpoints = new Map((await directory.webhooksOf(batch.app_id)).map((row) => [row._id, row]));
+  const found = batch.wanted.flatMap(({ endpoint_id: id, events }): Wanted[] => {
+    const endpoint = shares.fenceOf(id) === null ? undefined : endpoints.get(id);
+    return endpoint === undefined ? [] : [{ endpoint, events: events.flatMap((place) => batch.events[place] ?? []) }];
+  });
+  await accept(found, batch.is_repeated);
+  const taken = new Set(found.map(({ endpoint }) => endpoint._id));
+  return idsOf(batch).filter((id) => !taken.has(id));
+};
+
+const idsOf = ({ wanted }: HandedOver): string[] => wanted.map(({ endpoint_id: id }) => id);
