@@ -1,0 +1,92 @@
+import { expect } from "chai";
+import { shareCount, shareOf } from "#core/domain/webhooks/shares.ts";
+import { webhookShares } from "#core/storage/webhooks/shares.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { testServers } from "../../support/servers/servers.ts";
+import type { SystemProgram } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
+import { type Hooked, keepPosting, type Stream, startHooked } from "../../support/webhooks/chaos.ts";
+import { auditInbox } from "../../support/webhooks/inbox.ts";
+import { addEndpoint, anEvent, deliveriesBecome, postEvents } from "../../support/webhooks/traffic.ts";
+
+/** A quiet machine needs 1 s to hand shares over, and 13 s for those of a process that was killed. */
+const withinMs = { handedOver: 20_000, takenOver: 40_000 };
+const names = Array.from({ length: 12 }, (_, n) => `owned_${n}`);
+
+describe("the endpoints of an installation", function () {
+  this.timeout(240_000);
+  let hooked: Hooked;
+  let api: SystemProgram;
+  let streams: Stream[] = [];
+  let endpoints: WebhookRow[];
+
+  before(async function () {
+    this.timeout(90_000);
+    hooked = await startHooked(await testServers());
+    const { system, inbox } = hooked;
+    api = await system.start("apiserver");
+    endpoints = await Promise.all(
+      names.map((name) => addEndpoint(system, { url: `${inbox.url}/${name}`, names: [name] })),
+    );
+  });
+  afterEach(async () => {
+    await Promise.all(streams.map((stream) => stream.stop()));
+    streams = [];
+  });
+  after(() => hooked?.close());
+
+  const start = () => hooked.system.start("dispatcher");
+  const table = () => webhookShares(hooked.system.db).read(new Date());
+  const sharesOf = async (dispatcher: SystemProgram): Promise<number> =>
+    (await table()).owners.filter(({ holder }) => holder?.includes(`/${dispatcher.pid()}/`)).length;
+  const isSpread =
+    (...dispatchers: SystemProgram[]) =>
+    async (): Promise<boolean> => {
+      const counts = await Promise.all(dispatchers.map(sharesOf));
+      return (
+        counts.reduce((sum, count) => sum + count, 0) === shareCount && Math.max(...counts) - Math.min(...counts) <= 1
+      );
+    };
+  const arrivals = (name: string) => hooked.inbox.arrivals(`/${name}`);
+
+  it("are shared among dispatchers that come, stop and are killed, and every event arrives", async () => {
+    const { system } = hooked;
+    const first = await start();
+    await until(isSpread(first), withinMs.handedOver);
+    streams = names.map((name) => keepPosting(system, api, name, 2));
+    const [second, third] = await Promise.all([start(), start()]);
+    await until(isSpread(first, second, third), withinMs.handedOver);
+    await second.stop();
+    await until(isSpread(first, third), withinMs.handedOver);
+    const again = await start();
+    await until(isSpread(first, third, again), withinMs.handedOver);
+    await third.kill();
+    await until(isSpread(first, again), withinMs.takenOver);
+
+    const posted = await Promise.all(streams.map((stream) => stream.stop()));
+    const all = posted.reduce((sum, count) => sum + count, 0);
+    const ids = endpoints.map(({ _id }) => _id);
+    await deliveriesBecome(system, ids, { are: ({ success }) => success === all, withinMs: withinMs.takenOver });
+    const audits = names.map((name, i) => auditInbox(arrivals(name), posted[i] ?? 0));
+    expect(audits.flatMap(({ missed }) => missed)).to.deep.equal([]);
+    expect(Math.max(...audits.map(({ mostTimes }) => mostTimes)), "one kill").to.be.at.most(2);
+    await Promise.all([first.stop(), again.stop()]);
+    expect((await table()).owners.every(({ holder }) => holder === null)).to.equal(true);
+    expect((await table()).members).to.deep.equal([]);
+  });
+
+  it("whose owner is killed get what comes meanwhile, once another has taken their shares", async () => {
+    const { system } = hooked;
+    const [one, other] = await Promise.all([start(), start()]);
+    await until(isSpread(one, other), withinMs.handedOver);
+    const { owners } = await table();
+    const isOfOne = ({ _id }: WebhookRow): boolean => owners[shareOf(_id)]?.holder?.includes(`/${one.pid()}/`) === true;
+    const left = names.filter((_, i) => isOfOne(endpoints[i] ?? expect.fail()));
+    expect(left).to.have.length.within(1, names.length - 1);
+    const before = new Map(left.map((name) => [name, arrivals(name).length]));
+    await one.kill();
+    for (const name of left) await postEvents(system, api, [anEvent(name, 100_000)]);
+    const haveCome = (): boolean => left.every((name) => arrivals(name).length === (before.get(name) ?? 0) + 1);
+    await until(haveCome, withinMs.takenOver);
+  });
+});
