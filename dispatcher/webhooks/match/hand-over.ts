@@ -1,4 +1,4 @@
-import type { Msg } from "@nats-io/nats-core";
+import type { Msg, Subscription } from "@nats-io/nats-core";
 import { LRUCache } from "lru-cache";
 import { type Static, Type } from "typebox";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
@@ -106,22 +106,23 @@ export type TakeOverDeps = Pick<HandOverDeps, "nats" | "subjects" | "log"> & {
 /** Takes the events that other processes hand over for endpoints of this one; answers when they are stored. */
 export const takingOver = (deps: TakeOverDeps): Part => {
   const answering = new Set<Promise<void>>();
-  let end = (): void => undefined;
-  const onRequest = (error: Error | null, message: Msg): void => {
-    if (error !== null) return;
-    const isFull = answering.size >= mostAnswering;
-    const one = answer(deps, message, isFull).finally(() => answering.delete(one));
+  let subscription: Subscription | undefined;
+  const onRequest = (message: Msg): void => {
+    const one = answer(deps, message, answering.size >= mostAnswering).finally(() => answering.delete(one));
     answering.add(one);
   };
   return {
     name: "webhook events of others",
     start: async () => {
-      const subscription = deps.nats.nc.subscribe(deps.subjects.webhookOwner(deps.holder), { callback: onRequest });
-      end = () => subscription.unsubscribe();
+      subscription = deps.nats.nc.subscribe(deps.subjects.webhookOwner(deps.holder), {
+        callback: (error, message) => {
+          if (error === null) onRequest(message);
+        },
+      });
       await deps.nats.nc.flush();
     },
     stop: async () => {
-      end();
+      subscription?.unsubscribe();
       await Promise.all(answering);
     },
   };
@@ -131,7 +132,7 @@ export const takingOver = (deps: TakeOverDeps): Part => {
 const answer = async (deps: TakeOverDeps, message: Msg, isFull: boolean): Promise<void> => {
   try {
     const batches = readBatches(message.json());
-    const refused = await Promise.all(batches.map((batch) => (isFull ? idsOf(batch) : take(deps, batch))));
+    const refused = isFull ? [] : await Promise.all(batches.map((batch) => take(deps, batch)));
     message.respond(JSON.stringify(refused));
   } catch (err) {
     deps.log.warn({ err }, "webhook_events.not_taken");

@@ -17,6 +17,7 @@ import { waitingRoom } from "./waiting-room.ts";
  * need not wait, and is sent from the store.
  */
 export class EndpointQueue {
+  readonly openedMs: number;
   readonly #ended = Promise.withResolvers<void>();
   readonly #parts: QueueParts;
   readonly #storing: Storing;
@@ -32,6 +33,7 @@ export class EndpointQueue {
   constructor(deps: EndpointQueueDeps, row: WebhookRow, onEnd: (queue: EndpointQueue) => void) {
     const nowMs = () => deps.clock.now().getTime();
     const endpoint = new Endpoint(deps, row);
+    this.openedMs = nowMs();
     this.#parts = {
       deps,
       nowMs,

@@ -4,7 +4,7 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { HealthNotes } from "../health/notes.ts";
 import type { Endpoints } from "../shares/endpoints.ts";
 import { type Place, type PlacingDeps, placing } from "./placing.ts";
-import { type QueueRegistryDeps, queueRegistry } from "./registry.ts";
+import { QueueRegistry, type QueueRegistryDeps } from "./registry.ts";
 
 export type EndpointQueuesDeps = QueueRegistryDeps &
   PlacingDeps & { endpoints: Pick<Endpoints, "onNotice">; notes: Pick<HealthNotes, "flush"> };
@@ -27,7 +27,7 @@ const tickMs = 100;
 const now = new Date(0);
 
 export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
-  const registry = queueRegistry(deps);
+  const registry = new QueueRegistry(deps);
   let timer: NodeJS.Timeout | undefined;
   let endNotices: (() => void) | undefined;
   /** Only for endpoints of this process. */
@@ -38,7 +38,7 @@ export const endpointQueues = (deps: EndpointQueuesDeps): EndpointQueues => {
     name: "webhook endpoint queues",
     start: async () => {
       endNotices = await deps.endpoints.onNotice((id) => expect(id, now));
-      timer = setInterval(registry.tick, tickMs);
+      timer = setInterval(() => registry.tick(), tickMs);
     },
     stop: async () => {
       clearInterval(timer);

@@ -10,98 +10,99 @@ export type QueueRegistryDeps = Omit<EndpointQueueDeps, "memory"> & {
   deliveries: Pick<Deliveries, "removePage">;
 };
 
-/** The queues of the endpoints that this process owns: one is opened when there is something for it. */
-export type QueueRegistry = {
-  /** The queue of an endpoint, opened if need be; null when this process may not serve it, it is gone, or too many are open. */
-  queueOf: (endpointId: string) => Promise<EndpointQueue | null>;
-  /** Something is due for an endpoint at an instant, ms: its queue looks then. */
-  expect: (endpointId: string, dueMs: number) => void;
-  get: (endpointId: string) => EndpointQueue | undefined;
-  all: () => EndpointQueue[];
-  /** Ends the queues of a share; resolves when all have ended. */
-  release: (share: number) => Promise<void>;
-  /** To be called every 100 ms or so. */
-  tick: () => void;
-};
-
 const mostQueues = 1_000;
 /** When all places are taken and others wait, a queue that has been open for so long leaves the rest of its work for later. */
 const turnMs = 20_000;
-/** Endpoints whose next delivery is known to be due; beyond that they are found when their share is walked. */
+/** Endpoints of which it is known when something is due; beyond that they are found when their share is walked. */
 const mostExpected = 100_000;
 const retryMs = 1_000;
 
-export const queueRegistry = (deps: QueueRegistryDeps): QueueRegistry => {
-  const opening = new Map<string, Promise<EndpointQueue | null>>();
-  const open = new Map<string, EndpointQueue>(); // the oldest first
-  const openedMs = new WeakMap<EndpointQueue, number>();
-  const dueMs = new Map<string, number>();
-  const memory = readMemory();
-  const nowMs = (): number => deps.clock.now().getTime();
-  const isFull = (): boolean => open.size + opening.size >= mostQueues;
+/** The queues of the endpoints that this process owns: one is opened when there is something for it. */
+export class QueueRegistry {
+  readonly #deps: EndpointQueueDeps & QueueRegistryDeps;
+  readonly #opening = new Map<string, Promise<EndpointQueue | null>>();
+  readonly #open = new Map<string, EndpointQueue>(); // the oldest first
+  /** When something is due for endpoints without a queue, ms. */
+  readonly #dueMs = new Map<string, number>();
 
-  const expect = (id: string, atMs: number): void => {
-    const queue = open.get(id);
-    if (queue !== undefined && atMs <= nowMs()) return queue.nudge();
-    const isKnown = dueMs.has(id) || dueMs.size < mostExpected;
-    if (isKnown && Number.isFinite(atMs)) dueMs.set(id, Math.min(dueMs.get(id) ?? atMs, atMs));
-  };
-  const onEnd = (id: string, queue: EndpointQueue): void => {
-    open.delete(id);
-    expect(id, queue.dueMs);
-  };
-  const begin = async (id: string): Promise<EndpointQueue | null> => {
-    const { endpoints, deliveries, shares } = deps;
+  constructor(deps: QueueRegistryDeps) {
+    this.#deps = { ...deps, memory: readMemory() };
+  }
+
+  /** The queue of an endpoint, opened if need be; null when this process may not serve it, it is gone, or too many are open. */
+  async queueOf(id: string): Promise<EndpointQueue | null> {
+    const known = this.#opening.get(id) ?? this.#open.get(id);
+    if (known !== undefined) return known;
+    if (this.#isFull() || this.#deps.shares.fenceOf(id) === null) return null;
+    this.#dueMs.delete(id);
+    const queue = this.#begin(id).finally(() => this.#opening.delete(id));
+    this.#opening.set(id, queue);
+    return queue;
+  }
+
+  get(id: string): EndpointQueue | undefined {
+    return this.#open.get(id);
+  }
+
+  all(): EndpointQueue[] {
+    return [...this.#open.values()];
+  }
+
+  /** Something is due for an endpoint at an instant, ms: its queue looks then. */
+  expect(id: string, atMs: number): void {
+    const queue = this.#open.get(id);
+    if (queue !== undefined && atMs <= this.#nowMs()) return queue.nudge();
+    const isKnown = this.#dueMs.has(id) || this.#dueMs.size < mostExpected;
+    if (isKnown && Number.isFinite(atMs)) this.#dueMs.set(id, Math.min(this.#dueMs.get(id) ?? atMs, atMs));
+  }
+
+  /** Ends the queues of a share, for which nothing new is begun; resolves when all have ended. */
+  async release(share: number): Promise<void> {
+    for (const id of this.#dueMs.keys()) if (shareOf(id) === share) this.#dueMs.delete(id);
+    await Promise.allSettled([...this.#opening].flatMap(([id, queue]) => (shareOf(id) === share ? [queue] : [])));
+    const queues = this.all().filter(({ endpointId: id }) => shareOf(id) === share);
+    for (const queue of queues) queue.release();
+    await Promise.all(queues.map((queue) => queue.ended));
+  }
+
+  /** To be called every 100 ms or so. */
+  tick(): void {
+    const nowMs = this.#nowMs();
+    for (const queue of this.#open.values()) queue.tick();
+    for (const [id, atMs] of this.#dueMs) {
+      if (atMs > nowMs) continue;
+      if (this.#isFull()) return this.#endOldest(nowMs - turnMs);
+      this.queueOf(id).catch(() => this.expect(id, nowMs + retryMs)); // the store is away
+      this.#dueMs.delete(id); // also when it is not served here any more
+    }
+  }
+
+  async #begin(id: string): Promise<EndpointQueue | null> {
+    const { endpoints, deliveries, shares } = this.#deps;
     const fence = shares.fenceOf(id);
     if (fence === null) return null;
     const found = await endpoints.find(id);
     const row = found?.fence === fence ? found : await endpoints.own(id, fence);
-    if (found === null && (await deliveries.removePage(id)) > 0) expect(id, nowMs()); // its endpoint was deleted
+    if (found === null && (await deliveries.removePage(id)) > 0) this.expect(id, this.#nowMs()); // its endpoint was deleted
     if (row === null || shares.fenceOf(id) !== fence) return null;
-    const queue: EndpointQueue = new EndpointQueue({ ...deps, memory }, row, () => onEnd(id, queue));
-    open.set(id, queue);
-    openedMs.set(queue, nowMs());
+    const queue = new EndpointQueue(this.#deps, row, ({ dueMs }) => {
+      this.#open.delete(id);
+      this.expect(id, dueMs);
+    });
+    this.#open.set(id, queue);
     await queue.start();
     return queue;
-  };
-  const queueOf = (id: string): Promise<EndpointQueue | null> => {
-    const known = opening.get(id) ?? open.get(id);
-    if (known !== undefined) return Promise.resolve(known);
-    if (isFull() || deps.shares.fenceOf(id) === null) return Promise.resolve(null);
-    dueMs.delete(id);
-    const queue = begin(id).finally(() => opening.delete(id));
-    opening.set(id, queue);
-    return queue;
-  };
-  const openDue = (): void => {
-    for (const [id, atMs] of dueMs) {
-      if (atMs > nowMs()) continue;
-      if (isFull()) return endOldest();
-      dueMs.delete(id);
-      queueOf(id).catch(() => expect(id, nowMs() + retryMs)); // the store is away
-    }
-  };
-  const endOldest = (): void => {
-    for (const queue of open.values()) if ((openedMs.get(queue) ?? 0) <= nowMs() - turnMs) queue.release();
-  };
-  const ofShare = <T>(queues: ReadonlyMap<string, T>, share: number): T[] =>
-    [...queues].flatMap(([id, queue]) => (shareOf(id) === share ? [queue] : []));
+  }
 
-  return {
-    queueOf,
-    expect,
-    get: (id) => open.get(id),
-    all: () => [...open.values()],
-    release: async (share) => {
-      for (const id of dueMs.keys()) if (shareOf(id) === share) dueMs.delete(id);
-      await Promise.allSettled(ofShare(opening, share)); // no others are begun
-      const queues = ofShare(open, share);
-      for (const queue of queues) queue.release();
-      await Promise.all(queues.map((queue) => queue.ended));
-    },
-    tick: () => {
-      for (const queue of open.values()) queue.tick();
-      openDue();
-    },
-  };
-};
+  #endOldest(beforeMs: number): void {
+    for (const queue of this.#open.values()) if (queue.openedMs <= beforeMs) queue.release();
+  }
+
+  #isFull(): boolean {
+    return this.#open.size + this.#opening.size >= mostQueues;
+  }
+
+  #nowMs(): number {
+    return this.#deps.clock.now().getTime();
+  }
+}

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { allCollections } from "#core/storage/collections.ts";
 import type { CollectionSpec } from "#core/storage/mongo/collection.ts";
-import { suspendedIndex } from "#core/storage/work/due.ts";
 import { rootDir } from "../../../../dev/paths.ts";
 
 /** The indexes that a declaration names, and the member that each has to begin with; null: any. */
