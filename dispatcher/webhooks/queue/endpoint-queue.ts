@@ -1,63 +1,81 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Log } from "#core/runtime/process/log.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
-import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { allowance } from "./allowance.ts";
+import type { WebhookRow, WebhookWork } from "#core/storage/webhooks/webhooks.ts";
+import { disableGone } from "../health/disable-gone.ts";
+import type { Observe } from "../health/observe.ts";
+import type { Deliveries } from "../history/deliveries.ts";
+import { type Pace, pace } from "../send/pace.ts";
+import type { WebhookRequests } from "../send/send.ts";
+import { type Allowance, allowance } from "./allowance.ts";
 import { Backlog } from "./backlog.ts";
-import type { EndpointQueueDeps, QueueParts } from "./deps.ts";
-import { Endpoint } from "./endpoint.ts";
+import { Endpoint, type EndpointDeps } from "./endpoint.ts";
 import { type Item, newItem, PendingDeliveries } from "./pending-deliveries.ts";
-import { Sending } from "./sending.ts";
-import { QueueState } from "./state.ts";
+import type { ReadMemory } from "./read-memory.ts";
 import { Storing } from "./storing.ts";
-import { Upkeep } from "./upkeep.ts";
 import { waitingRoom } from "./waiting-room.ts";
 
+/** What an endpoint queue uses. */
+export type EndpointQueueDeps = EndpointDeps & {
+  endpoints: Pick<WebhookWork, "noteRecovery" | "disable"> & {
+    /** Notifies the owner of an endpoint that deliveries were stored for it. */
+    notify: (endpointId: string) => void;
+    announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
+  };
+  deliveries: Pick<Deliveries, "keep" | "record" | "due" | "nextDueAt" | "endPage" | "recover">;
+  requests: WebhookRequests;
+  health: { observe: Observe };
+  /** Shared by all endpoint queues of the process. */
+  memory: ReadMemory;
+  clock: Clock;
+  log: Log;
+};
+
+/** A queue that had nothing to do for so long ends: endpoints with some traffic keep theirs. */
+const idleMs = 5_000;
+
 /**
- * The queue of an endpoint that this process owns: sends what it accepts, and what is due in the store. A new
- * delivery is stored once, with its result, unless that takes too long: then it is stored as pending, so that the caller
- * need not wait, and is sent from the store.
+ * The queue of an endpoint that this process owns: sends what it accepts, and what is due in the store. A new delivery is
+ * stored once, with its result, unless that takes too long: then it is stored as pending, so that the caller need not
+ * wait, and is sent from the store.
  */
 export class EndpointQueue {
   readonly openedMs: number;
-  readonly #ended = Promise.withResolvers<void>();
-  readonly #parts: QueueParts;
+  readonly #deps: EndpointQueueDeps;
+  readonly #endpoint: Endpoint;
+  readonly #pending: PendingDeliveries;
+  readonly #backlog: Backlog;
+  readonly #allowance: Allowance;
   readonly #storing: Storing;
-  readonly #sending: Sending;
-  readonly #upkeep: Upkeep;
+  readonly #onEnd: (queue: EndpointQueue) => void;
+  readonly #ended = Promise.withResolvers<void>();
   readonly #waiting = waitingRoom({
-    nowMs: () => this.#parts.nowMs(),
+    nowMs: () => this.#nowMs(),
     room: () => this.room(),
-    perSecond: () => this.#parts.allowance.perSecond(),
-    isWorthWaiting: () => this.#isWorthWaiting(),
+    perSecond: () => this.#allowance.perSecond(),
+    isWorthWaiting: () =>
+      this.#isServing() && this.#allowance.isWorthWaiting(this.#nowMs(), this.#backlog.behindMs(this.#nowMs())),
   });
+  #pace: Pace;
+  #timer: NodeJS.Timeout | undefined;
+  #hasEnded = false;
+  /** It is to end: nothing new is begun. */
+  #isReleased = false;
+  /** The endpoint answered 410: nothing more is sent until its row is read again. */
+  #isGone = false;
+  #isRunning = false;
+  #failures = 0;
 
   constructor(deps: EndpointQueueDeps, row: WebhookRow, onEnd: (queue: EndpointQueue) => void) {
-    const nowMs = () => deps.clock.now().getTime();
-    const endpoint = new Endpoint(deps, row);
-    this.openedMs = nowMs();
-    this.#parts = {
-      deps,
-      nowMs,
-      endpoint,
-      state: new QueueState(endpoint),
-      pending: new PendingDeliveries(deps.memory),
-      backlog: new Backlog(deps, row._id, nowMs()),
-      allowance: allowance(endpoint, nowMs()),
-    };
-    this.#storing = new Storing(this.#parts);
-    this.#sending = new Sending(this.#parts, this.#storing, {
-      short: () => void this.#upkeep.run(),
-      gone: () => this.refresh(),
-    });
-    this.#upkeep = new Upkeep({
-      ...this.#parts,
-      storing: this.#storing,
-      sending: this.#sending,
-      admit: () => this.#waiting.admit(),
-      onEnd: () => {
-        onEnd(this);
-        this.#ended.resolve();
-      },
-    });
+    this.#deps = deps;
+    this.#onEnd = onEnd;
+    this.openedMs = this.#nowMs();
+    this.#endpoint = new Endpoint(deps, row);
+    this.#pending = new PendingDeliveries(deps.memory);
+    this.#backlog = new Backlog(deps, row._id, this.openedMs);
+    this.#allowance = allowance(this.#endpoint, this.openedMs);
+    this.#storing = new Storing(deps.deliveries, this.#pending, this.#backlog);
+    this.#pace = pace(row.rate_per_second);
   }
 
   /** Resolves when it has ended: nothing of it is under way or in memory. */
@@ -65,26 +83,24 @@ export class EndpointQueue {
     return this.#ended.promise;
   }
 
-  /** When something is due for the endpoint after the queue has ended, ms; infinite when nothing is, as far as it knows. */
-  get dueMs(): number {
-    const { endpoint, backlog, nowMs } = this.#parts;
-    if (endpoint.isLost || endpoint.isResting()) return Number.POSITIVE_INFINITY;
-    return backlog.isBehind ? nowMs() : backlog.retryAtMs;
-  }
-
   get endpointId(): string {
-    return this.#parts.endpoint.row._id;
+    return this.#endpoint.row._id;
   }
 
   get underWay(): number {
-    return this.#parts.pending.underWay;
+    return this.#pending.underWay;
+  }
+
+  /** When something is due for the endpoint after the queue has ended, ms; infinite when nothing is, as far as it knows. */
+  get dueMs(): number {
+    if (this.#endpoint.isLost || this.#endpoint.isResting()) return Number.POSITIVE_INFINITY;
+    return this.#backlog.isBehind ? this.#nowMs() : this.#backlog.retryAtMs;
   }
 
   /** How many new deliveries it would accept now. */
   room(): number {
-    const { state, backlog, endpoint, pending, allowance } = this.#parts;
-    if (!state.isServing() || !backlog.isLevel || endpoint.isRecovering()) return 0;
-    return allowance.room() - pending.size;
+    if (!this.#isServing() || !this.#backlog.isLevel || this.#endpoint.isRecovering()) return 0;
+    return this.#allowance.room() - this.#pending.size;
   }
 
   /**
@@ -92,81 +108,193 @@ export class EndpointQueue {
    * costs three times as much: a queue that is behind would never catch up with those that keep coming.
    */
   whenRoom(count: number): Promise<void> | null {
-    return this.#waiting.enter(count, this.#parts.allowance.room());
+    return this.#waiting.enter(count, this.#allowance.room());
   }
 
   /** Whether it has a delivery in memory. */
-  has(id: string): boolean {
-    return this.#parts.pending.get(id) !== undefined;
-  }
+  has = (id: string): boolean => this.#pending.get(id) !== undefined;
 
   /**
    * Accepts a new delivery; resolves when the store has it, with its result or as pending. One that `isStoredFirst` is
    * pending in the store before it is sent.
    */
   accept(row: WebhookDeliveryRow, isStoredFirst = false): Promise<void> {
-    const known = this.#parts.pending.get(row._id);
+    const known = this.#pending.get(row._id);
     if (known !== undefined) return known.storing ?? known.settle.promise;
-    const item = newItem(row, this.#parts.nowMs());
-    if (isStoredFirst) void this.#storeFirst(item);
-    else this.#add(item);
+    const item = newItem(row, this.#nowMs());
+    void (isStoredFirst ? this.#storeFirst(item) : this.#add(item));
     return item.settle.promise;
-  }
-
-  /** Reads what is due in the store; resolves when it is known whether there is something. */
-  start(): Promise<void> {
-    return this.#upkeep.run();
   }
 
   /** The store may have something new for it. */
   nudge(): void {
-    this.#parts.backlog.lookAnew();
-    void this.#upkeep.run();
+    this.#backlog.lookAnew();
+    void this.run();
   }
 
   /** The endpoint's configuration may have changed. */
   refresh(): void {
-    this.#parts.endpoint.expire();
+    this.#endpoint.isStale = true;
     this.nudge();
   }
 
   /** Finishes what is under way, leaves the rest to the store, and ends. */
   release(): void {
-    this.#parts.state.isReleased = true;
+    this.#isReleased = true;
     this.#storing.drain();
-    void this.#upkeep.run();
+    void this.run();
   }
 
   /** Another process owns the endpoint now: begins nothing more, and ends. */
   lose(): void {
-    this.#parts.endpoint.lose();
-    void this.#upkeep.run();
+    this.#endpoint.isLost = true;
+    void this.run();
   }
 
   /** To be called every 100 ms or so. */
   tick(): void {
-    const { allowance, backlog, nowMs } = this.#parts;
-    const now = nowMs();
-    this.#storing.storeOlder(now - allowance.limitMs(now));
-    backlog.tick(now);
+    const now = this.#nowMs();
+    this.#storing.storeOlder(now - this.#allowance.limitMs(now));
+    this.#backlog.tick(now);
     this.#waiting.admit();
-    void this.#upkeep.run();
+    void this.run();
+  }
+
+  /** Does what there is to do, one run at a time. Never rejects: what failed is tried again by the next call. */
+  async run(): Promise<void> {
+    if (this.#isRunning || this.#hasEnded) return;
+    this.#isRunning = true;
+    let isMore = false;
+    try {
+      isMore = await this.#lookAfter();
+      this.#failures = 0;
+    } catch (err) {
+      if (this.#failures++ === 0) this.#deps.log.warn({ err, endpoint: this.endpointId }, "webhook.queue_failed");
+    }
+    this.#isRunning = false;
+    this.#waiting.admit();
+    if (isMore) setImmediate(() => void this.run());
+    else if (this.#failures === 0) this.#begin();
+  }
+
+  /** The endpoint's row, a recovery, what is due in the store, and the end. True when there is more to do at once. */
+  async #lookAfter(): Promise<boolean> {
+    const { deliveries, clock } = this.#deps;
+    if (this.#endpoint.isStale) await this.#reread();
+    if (this.#endpoint.isLost) return this.#abandon();
+    const { _id, status } = this.#endpoint.row;
+    if (this.#isReleased || this.#endpoint.isResting()) this.#storing.drain(); // also what was read meanwhile
+    if (status === "disabled" && (await deliveries.endPage(_id, "endpoint disabled")) > 0) return true;
+    const isRecovering = this.#endpoint.isRecovering() && this.#endpoint.mayBegin() && !this.#isReleased;
+    if (isRecovering) await this.#recover();
+    if (this.#isShort()) await this.#backlog.read(this.#pending, clock.now());
+    if (this.#isIdle() && !isRecovering) this.#end();
+    return isRecovering;
+  }
+
+  async #reread(): Promise<void> {
+    const { rate_per_second: perSecond, status } = this.#endpoint.row;
+    await this.#endpoint.reread();
+    this.#isGone = false;
+    const { row } = this.#endpoint;
+    if (row.rate_per_second !== perSecond) this.#pace = pace(row.rate_per_second);
+    if (row.status !== status) this.#deps.endpoints.announce(row);
+  }
+
+  async #recover(): Promise<void> {
+    const { endpoints, deliveries } = this.#deps;
+    const { row } = this.#endpoint;
+    await endpoints.noteRecovery(row, await deliveries.recover(row));
+    await this.#endpoint.reread();
+    this.#backlog.grow();
+  }
+
+  /** Leaves the endpoint to the process that has taken it over: what is left, and results stored after that process looked. */
+  async #abandon(): Promise<boolean> {
+    await Promise.all(this.#storing.drain().map(({ settle }) => settle.promise));
+    const isLast = this.#pending.size === 0;
+    if (this.#backlog.isBehind || isLast) this.#deps.endpoints.notify(this.endpointId);
+    this.#backlog.leave();
+    if (isLast) this.#end();
+    return false;
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    this.#waiting.admit();
+    this.#onEnd(this);
+    this.#ended.resolve();
+  }
+
+  #isIdle(): boolean {
+    const isQuiet = this.#allowance.quietMs(this.#nowMs()) >= idleMs && !this.#endpoint.isNoted;
+    const isDone = this.#isReleased || (isQuiet && (this.#endpoint.isResting() || this.#backlog.isLevel));
+    return isDone && this.#pending.size === 0;
+  }
+
+  /** Whether deliveries may be accepted and requests begun. */
+  #isServing(): boolean {
+    const isWanted = !this.#hasEnded && !this.#isReleased && !this.#isGone;
+    return isWanted && !this.#endpoint.isResting() && this.#endpoint.mayBegin();
+  }
+
+  /** Whether more of what is due in the store could be sent now. */
+  #isShort(): boolean {
+    const { max_in_flight: most } = this.#endpoint.row;
+    return this.#backlog.isBehind && this.#pending.waiting < most && this.#isServing();
+  }
+
+  /** Begins all requests that may begin now: as many at once, and as many a second, as the endpoint admits. */
+  #begin(): void {
+    const { max_in_flight: most } = this.#endpoint.row;
+    while (this.#pending.waiting > 0 && this.#pending.underWay < most && this.#isServing()) {
+      if (!this.#pending.hasNext()) break; // all that wait are of subjects that are under way
+      const waitMs = this.#pace.take(this.#nowMs());
+      if (waitMs > 0) return this.#beginIn(waitMs);
+      const item = this.#pending.next();
+      if (item !== null) void this.#make(item);
+    }
+    if (this.#isShort()) void this.run();
+  }
+
+  #beginIn(ms: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#begin();
+    }, ms);
+  }
+
+  /** Makes one request, and notes and stores its result. */
+  async #make(item: Item): Promise<void> {
+    const { requests, health, clock } = this.#deps;
+    const { prepared } = this.#endpoint;
+    const beganMs = this.#nowMs();
+    const sent = await requests.send(prepared, item.row);
+    const { status, due_at: dueAt } = sent.result;
+    this.#pending.ended(item);
+    this.#allowance.ended(this.#nowMs(), { beganMs, waiting: this.#pending.waiting });
+    const end = { succeeded: status === "success", died: status === "dead", at: clock.now() };
+    if (item.row.event_type !== "webhook.test") this.#endpoint.note(end);
+    if (dueAt !== null) this.#backlog.retryAt(dueAt);
+    health.observe(prepared.row, item.row, sent);
+    void this.#storing.storeResult(item, sent);
+    if (!sent.isGone) return this.#begin();
+    this.#isGone = true;
+    await disableGone(this.#deps, prepared.row);
+    this.refresh();
   }
 
   #add(item: Item): void {
-    this.#parts.pending.add(item);
-    this.#sending.begin();
+    this.#pending.add(item);
+    this.#begin();
   }
 
   async #storeFirst(item: Item): Promise<void> {
-    const { pending } = this.#parts;
-    pending.expect(item);
-    if (await this.#storing.storePending(item)) this.#add(item);
-    else pending.remove(item);
+    if (await this.#storing.storeFirst(item)) this.#add(item);
   }
 
-  #isWorthWaiting(): boolean {
-    const { state, allowance, backlog, nowMs } = this.#parts;
-    return state.isServing() && allowance.isWorthWaiting(nowMs(), backlog.behindMs(nowMs()));
+  #nowMs(): number {
+    return this.#deps.clock.now().getTime();
   }
 }

@@ -18,39 +18,19 @@ export type EndpointDeps = {
 /** An endpoint that this process owns: its configuration, and its health, which is written now and then. */
 export class Endpoint {
   readonly #deps: EndpointDeps;
-  #row: WebhookRow;
-  #prepared: Prepared | { row: WebhookRow; problem: string };
-  #health: WebhookHealth;
-  #isStale = false;
-  #isLost = false;
+  row: WebhookRow;
+  prepared: Prepared | { row: WebhookRow; problem: string };
+  health: WebhookHealth;
+  /** Whether its row may have changed. */
+  isStale = false;
+  /** Whether another process owns it now, or it is gone. */
+  isLost = false;
 
   constructor(deps: EndpointDeps, row: WebhookRow) {
     this.#deps = deps;
-    this.#row = row;
-    this.#prepared = deps.requests.prepare(row);
-    this.#health = healthOf(row);
-  }
-
-  get row(): WebhookRow {
-    return this.#row;
-  }
-
-  get prepared(): Prepared | { row: WebhookRow; problem: string } {
-    return this.#prepared;
-  }
-
-  get health(): WebhookHealth {
-    return this.#health;
-  }
-
-  /** Whether its row may have changed. */
-  get isStale(): boolean {
-    return this.#isStale;
-  }
-
-  /** Whether another process owns it now, or it is gone. */
-  get isLost(): boolean {
-    return this.#isLost;
+    this.row = row;
+    this.prepared = deps.requests.prepare(row);
+    this.health = healthOf(row);
   }
 
   /** Whether what requests showed is still to be written. */
@@ -60,64 +40,55 @@ export class Endpoint {
 
   /** Whether nothing is to be sent, so that new deliveries wait in the store. */
   isResting(): boolean {
-    const { status, paused, tenant_id: tenantId } = this.#row;
+    const { status, paused, tenant_id: tenantId } = this.row;
     return status === "disabled" || paused || this.#deps.suspensions.has(tenantId);
   }
 
   /** Whether a recovery or a replay is to be done. */
   isRecovering(): boolean {
-    const { recovery, status } = this.#row;
+    const { recovery, status } = this.row;
     return recovery !== null && recovery.completed_at === null && status !== "disabled";
   }
 
   /** Whether requests may begin: it is certainly still ours, and not to be given up. */
   mayBegin(): boolean {
-    return !this.#isLost && this.#deps.shares.fenceOf(this.#row._id) === this.#row.fence;
+    return !this.isLost && this.#deps.shares.fenceOf(this.row._id) === this.row.fence;
   }
 
   /** Whether it is certainly still ours. */
   mayWrite(): boolean {
-    return !this.#isLost && this.#deps.shares.isOwned(shareOf(this.#row._id));
+    return !this.isLost && this.#deps.shares.isOwned(shareOf(this.row._id));
   }
 
   /** Whether it answered last, so that it may be given more at once. */
   isTrusted(): boolean {
-    return this.#health.failure_count === 0 && this.#health.last_success_at !== null;
-  }
-
-  /** Its row may have changed. */
-  expire(): void {
-    this.#isStale = true;
-  }
-
-  /** Another process has taken its share. */
-  lose(): void {
-    this.#isLost = true;
+    return this.health.failure_count === 0 && this.health.last_success_at !== null;
   }
 
   /** Takes note of a request that has ended. */
   note(end: WebhookRequestEnd): void {
-    const before = this.#health;
-    this.#health = healthAfter(before, end);
-    this.#deps.notes.add(this, !end.succeeded || this.#health.status !== before.status);
+    const before = this.health;
+    this.health = healthAfter(before, end);
+    this.#deps.notes.add(this, !end.succeeded || this.health.status !== before.status);
   }
 
   /** What was noted has been written. */
   wrote(health: WebhookHealth): void {
-    this.#row = { ...this.#row, ...health, ...(health.status === "active" && { notified: null }) };
+    this.row = { ...this.row, ...health, ...(health.status === "active" && { notified: null }) };
   }
 
   /** Reads its row again. */
   async reread(): Promise<void> {
-    this.#isStale = false;
-    const fresh = await this.#deps.endpoints.find(this.#row._id).catch((error: unknown) => {
-      this.#isStale = true;
+    this.isStale = false; // before: it may change again meanwhile
+    const fresh = await this.#deps.endpoints.find(this.row._id).catch((error: unknown) => {
+      this.isStale = true;
       throw error;
     });
-    if (fresh === null || fresh.fence !== this.#row.fence) return this.lose();
-    const isOurs = isSameStreak(fresh, this.#row) || isSameStreak(fresh, this.#health);
-    if (!isOurs) this.#health = healthOf(fresh); // somebody enabled or disabled it
-    this.#row = fresh;
-    this.#prepared = this.#deps.requests.prepare(fresh);
+    this.isLost ||= fresh?.fence !== this.row.fence;
+    if (fresh === null || this.isLost) return;
+    const isOurs = isSameStreak(fresh, this.row) || isSameStreak(fresh, this.health);
+    if (!isOurs) this.health = healthOf(fresh); // somebody enabled or disabled it
+    this.row = fresh;
+    this.prepared = this.#deps.requests.prepare(fresh);
   }
 }

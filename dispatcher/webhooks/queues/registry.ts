@@ -1,8 +1,7 @@
 import { shareOf } from "#core/domain/webhooks/shares.ts";
 import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
 import type { Deliveries } from "../history/deliveries.ts";
-import type { EndpointQueueDeps } from "../queue/deps.ts";
-import { EndpointQueue } from "../queue/endpoint-queue.ts";
+import { EndpointQueue, type EndpointQueueDeps } from "../queue/endpoint-queue.ts";
 import { readMemory } from "../queue/read-memory.ts";
 
 export type QueueRegistryDeps = Omit<EndpointQueueDeps, "memory"> & {
@@ -90,7 +89,7 @@ export class QueueRegistry {
       this.expect(id, dueMs);
     });
     this.#open.set(id, queue);
-    await queue.start();
+    await queue.run();
     return queue;
   }
 
