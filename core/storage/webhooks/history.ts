@@ -1,4 +1,5 @@
 import type { Collection, Db, Filter } from "mongodb";
+import { shareOf } from "../../domain/webhooks/shares.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { type AttemptRow, type WebhookDeliveryRow, webhookDeliveryCollection } from "./deliveries.ts";
 
@@ -63,6 +64,7 @@ export const historyReader =
 export const replayOf = (row: WebhookDeliveryRow, id: string, now: Date): WebhookDeliveryRow => ({
   ...row,
   _id: id,
+  share: shareOf(row.endpoint_id),
   status: "pending",
   attempt: 0,
   attempts: [],

@@ -66,8 +66,15 @@ export const webhooks: Dashboard = {
         graph("Endpoints by state", "short", "As the one dispatcher tells that checks their health", [
           { expr: `max by (state) (herald_webhook_endpoints{${here}})`, legend: "{{state}}" },
         ]),
-        graph("Endpoint queues", "short", "Endpoints whose lease each dispatcher holds; at most 1,000", [
+        graph("Endpoint queues", "short", "Endpoints for which each dispatcher has something to do; at most 1,000", [
           { expr: `max by (pod) (herald_webhook_lanes{${here}})`, legend: "{{pod}}" },
+        ]),
+        graph("Shares", "short", "Shares of the endpoints that each dispatcher owns, of 64", [
+          { expr: `max by (pod) (herald_webhook_shares{${here}})`, legend: "{{pod}}" },
+        ]),
+        graph("Handed over", "ops", "left to the store: no owner took them, as while one is replaced", [
+          { expr: `sum(rate(herald_webhook_handed_over_total{${here}}[$__rate_interval]))`, legend: "to the owner" },
+          { expr: `sum(rate(herald_webhook_fallbacks_total{${here}}[$__rate_interval]))`, legend: "left to the store" },
         ]),
         graph("In flight", "short", "Requests that each dispatcher has under way", [
           { expr: `max by (pod) (herald_webhook_requests_in_flight{${here}})`, legend: "{{pod}}" },
