@@ -96,6 +96,7 @@ export const webhookDeliveries = (db: Db) => {
   return {
     rows,
     ...ending(rows),
+    ...waitingReads(rows),
 
     /**
      * Keeps new deliveries; those that exist already stay as they are. An outcome (of one that was sent before it was
@@ -120,34 +121,6 @@ export const webhookDeliveries = (db: Db) => {
         )
         .toArray();
       return new Set(found.flatMap(({ event_ids: ids = [] }) => ids));
-    },
-
-    /** What is to be sent now, the longest due first: `pending` was never tried, `failed` is to be tried again. */
-    due: (endpointId: string, { status, now, limit }: Due): Promise<WebhookDeliveryRow[]> =>
-      rows
-        .find(waiting(endpointId, status, now))
-        .sort({ due_at: 1 })
-        .limit(limit)
-        .batchSize(limit)
-        .toArray(),
-
-    /** When the next delivery is due, of those that are not due by `after`; null when none waits. */
-    nextDueAt: async (endpointId: string, after: Date = longAgo): Promise<Date | null> => {
-      const firsts = await Promise.all(
-        waitingStatuses.map((status) => {
-          const next = { ...waiting(endpointId, status, farAhead), due_at: { $gt: after, $lte: farAhead } };
-          return rows.findOne(next, { projection: { due_at: 1 }, sort: { due_at: 1 } });
-        }),
-      );
-      const instants = firsts.flatMap((row) => row?.due_at?.getTime() ?? []);
-      return instants.length === 0 ? null : new Date(Math.min(...instants));
-    },
-
-    /** The first endpoint of a share behind `after`, in the order of their ids, for which something waits; null: none. */
-    nextWaiting: async (share: number, after: string): Promise<string | null> => {
-      const behind = { share, endpoint_id: { $gt: after }, due_at: { $gt: longAgo, $lte: farAhead } };
-      const order = { projection: { endpoint_id: 1 }, sort: { share: 1, endpoint_id: 1 }, hint: "waiting" } as const;
-      return (await rows.findOne(behind, order))?.endpoint_id ?? null;
     },
 
     /** Writes the results of requests; one that is written already, or overtaken, changes nothing. */
@@ -179,6 +152,37 @@ const resultOf = (row: WebhookDeliveryRow): DeliveryResult[] => {
   const made = row.attempts.at(-1);
   return made === undefined ? [] : [{ _id, status, attempt, due_at, delivered_at, made }];
 };
+
+/** What waits to be sent. */
+const waitingReads = (rows: Collection<WebhookDeliveryRow>) => ({
+  /** What is to be sent now, the longest due first: `pending` was never tried, `failed` is to be tried again. */
+  due: (endpointId: string, { status, now, limit }: Due): Promise<WebhookDeliveryRow[]> =>
+    rows
+      .find(waiting(endpointId, status, now))
+      .sort({ due_at: 1 })
+      .limit(limit)
+      .batchSize(limit)
+      .toArray(),
+
+  /** When the next delivery is due, of those that are not due by `after`; null when none waits. */
+  nextDueAt: async (endpointId: string, after: Date = longAgo): Promise<Date | null> => {
+    const firsts = await Promise.all(
+      waitingStatuses.map((status) => {
+        const next = { ...waiting(endpointId, status, farAhead), due_at: { $gt: after, $lte: farAhead } };
+        return rows.findOne(next, { projection: { due_at: 1 }, sort: { due_at: 1 } });
+      }),
+    );
+    const instants = firsts.flatMap((row) => row?.due_at?.getTime() ?? []);
+    return instants.length === 0 ? null : new Date(Math.min(...instants));
+  },
+
+  /** The first endpoint of a share behind `after`, in the order of their ids, for which something waits; null: none. */
+  nextWaiting: async (share: number, after: string): Promise<string | null> => {
+    const behind = { share, endpoint_id: { $gt: after }, due_at: { $gt: longAgo, $lte: farAhead } };
+    const order = { projection: { endpoint_id: 1 }, sort: { share: 1, endpoint_id: 1 }, hint: "waiting" } as const;
+    return (await rows.findOne(behind, order))?.endpoint_id ?? null;
+  },
+});
 
 /** What becomes of deliveries whose endpoint is not sent to any more. */
 const ending = (rows: Collection<WebhookDeliveryRow>) => ({

@@ -1,0 +1,127 @@
+import { expect } from "chai";
+import { shareCount, shareOf } from "#core/domain/webhooks/shares.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import { webhookShares } from "#core/storage/webhooks/shares.ts";
+import { Shares, type SharesDeps } from "../../../../dispatcher/webhooks/shares/shares.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
+import { until } from "../../../support/until.ts";
+
+const log = createLog({ program: "dispatcher", level: "fatal" });
+const endpoint = "whk_1";
+
+describe("the shares that a dispatcher owns", function () {
+  this.timeout(30_000);
+  const db = testDatabase("shares");
+  let shiftMs = 0;
+
+  beforeEach(async () => {
+    shiftMs = 0;
+    await db().collection("webhook_shares").deleteMany({});
+  });
+
+  /** A dispatcher that looks when it is told to. */
+  const aDispatcher = (holder: string, over: Partial<SharesDeps> = {}) => {
+    const seen = { taken: [] as number[], lost: [] as number[], drained: [] as number[], published: 0 };
+    const deps: SharesDeps = {
+      table: webhookShares(db()),
+      holder,
+      changed: { publish: () => void seen.published++, on: async () => () => undefined },
+      onTaken: (share) => void seen.taken.push(share),
+      onLost: (share) => void seen.lost.push(share),
+      drain: async (share) => void seen.drained.push(share),
+      clock: { now: () => new Date(Date.now() + shiftMs) },
+      log,
+      ...over,
+    };
+    return { shares: new Shares(deps), seen };
+  };
+  const ownedBy = async (holder: string): Promise<number> =>
+    (await webhookShares(db()).read(new Date())).owners.filter((owner) => owner.holder === holder).length;
+
+  it("are all of them when it is alone, and it says that it has taken them", async () => {
+    const { shares, seen } = aDispatcher("a");
+    await shares.look();
+    expect([shares.owned().length, seen.taken.length, seen.published]).to.deep.equal([shareCount, shareCount, 1]);
+    await shares.look();
+    expect([seen.taken.length, seen.published], "nothing has changed").to.deep.equal([shareCount, 1]);
+    expect(shares.ownerOf(endpoint)).to.equal("a");
+    expect(shares.fenceOf(endpoint)).to.be.a("number");
+  });
+
+  it("are drained before another takes them, and nothing new begins for them meanwhile", async () => {
+    const draining = Promise.withResolvers<void>();
+    const one = aDispatcher("a", { drain: () => draining.promise });
+    const other = aDispatcher("b");
+    await one.shares.look();
+    await other.shares.look();
+    await one.shares.look();
+    expect([await ownedBy("a"), await ownedBy("b")]).to.deep.equal([shareCount, 0]);
+    const last = Array.from({ length: 1_000 }, (_, n) => `whk_${n}`).find((id) => shareOf(id) === shareCount - 1) ?? "";
+    expect([one.shares.fenceOf(last), one.shares.isOwned(shareOf(last))]).to.deep.equal([null, true]);
+    draining.resolve();
+    await until(async () => (await ownedBy("a")) === shareCount / 2);
+    await other.shares.look();
+    expect([await ownedBy("b"), one.seen.lost]).to.deep.equal([shareCount / 2, []]);
+    expect(other.shares.ownerOf(last)).to.equal("b");
+  });
+
+  it("are written by several at the same time without one of them being lost", async () => {
+    const all = ["a", "b", "c", "d", "e"].map((holder) => aDispatcher(holder).shares);
+    for (let round = 0; round < 12; round++) await Promise.all(all.map((shares) => shares.look()));
+    const counts = await Promise.all(["a", "b", "c", "d", "e"].map(ownedBy));
+    expect(counts.reduce((sum, count) => sum + count, 0)).to.equal(shareCount);
+    expect(Math.max(...counts) - Math.min(...counts)).to.be.at.most(1);
+    for (const shares of all) await shares.look();
+    expect(new Set(all.map((shares) => shares.ownerOf(endpoint))).size, "all agree").to.equal(1);
+  });
+
+  it("are given back one by one when it stops, which waits for what is under way", async () => {
+    const draining = Promise.withResolvers<void>();
+    const one = aDispatcher("a", { drain: (share) => (share === 0 ? draining.promise : Promise.resolve()) });
+    const other = aDispatcher("b");
+    await one.shares.start(AbortSignal.timeout(10_000));
+    const stopping = one.shares.stop(AbortSignal.timeout(20_000));
+    await until(async () => (await ownedBy("a")) === 1);
+    await other.shares.look();
+    expect(await ownedBy("b")).to.equal(shareCount - 1);
+    draining.resolve();
+    await stopping;
+    await other.shares.look();
+    expect(await ownedBy("b")).to.equal(shareCount);
+    expect((await webhookShares(db()).read(new Date())).members.map(({ holder }) => holder)).to.deep.equal(["b"]);
+  });
+
+  it("are not trusted once it stood still for eight seconds, until it has written again", async () => {
+    const { shares } = aDispatcher("a");
+    await shares.look();
+    shiftMs = 8_000;
+    expect([shares.fenceOf(endpoint), shares.owned().length]).to.deep.equal([null, 0]);
+    await shares.look();
+    expect(shares.fenceOf(endpoint)).to.be.a("number");
+  });
+
+  it("are another's once it stood still for longer, under a newer fence, and it finds out that they are lost", async () => {
+    const [dead, other] = [aDispatcher("a"), aDispatcher("b")];
+    await dead.shares.look();
+    const fence = dead.shares.fenceOf(endpoint) ?? expect.fail();
+    for (shiftMs = 0; shiftMs <= 12_000; shiftMs += 2_000) await other.shares.look();
+    expect(other.shares.owned()).to.have.length(shareCount);
+    expect(other.shares.fenceOf(endpoint)).to.equal(fence + 1);
+    expect(dead.shares.fenceOf(endpoint)).to.equal(null);
+    await dead.shares.look();
+    expect([dead.seen.lost.length, dead.shares.ownerOf(endpoint)]).to.deep.equal([shareCount, "b"]);
+  });
+
+  it("of one that does not answer have no known owner until it beats again", async () => {
+    const [silent, asking] = [aDispatcher("a"), aDispatcher("b")];
+    await silent.shares.look();
+    await asking.shares.look();
+    asking.shares.doubt("a");
+    await asking.shares.look();
+    expect(asking.shares.ownerOf(endpoint)).to.equal(null);
+    shiftMs = 2_000;
+    await silent.shares.look();
+    await asking.shares.look();
+    expect(asking.shares.ownerOf(endpoint)).to.not.equal(null);
+  });
+});
