@@ -17,21 +17,23 @@ import { healthNotes } from "./health/notes.ts";
 import { observe } from "./health/observe.ts";
 import { type HealthPartDeps, healthPart } from "./health/part.ts";
 import { endpointStats } from "./health/stats.ts";
-import { storedDeliveries } from "./history/deliveries.ts";
+import { type Deliveries, storedDeliveries } from "./history/deliveries.ts";
 import { deliverByOwner } from "./match/by-owner.ts";
 import { eventBatch } from "./match/event-batch.ts";
 import { handingOver, takingOver } from "./match/hand-over.ts";
 import { matchEvents } from "./match/match.ts";
-import { type EndpointQueues, endpointQueues } from "./queues/endpoint-queues.ts";
+import { EndpointQueues, type EndpointQueuesDeps } from "./queues/endpoint-queues.ts";
 import { prepare, type Unseal } from "./send/prepare.ts";
 import { type SendDeps, sendWebhook } from "./send/send.ts";
-import { type EndpointsDeps, endpointWork, tableNotices } from "./shares/endpoints.ts";
+import { type Endpoints, type EndpointsDeps, endpointWork, tableNotices } from "./shares/endpoints.ts";
 import { Shares } from "./shares/shares.ts";
 import { type Walks, walks as walksOf } from "./shares/walks.ts";
 import { testRequests } from "./test-requests.ts";
 
 /** What webhooks use of the program; `natsPrefix` names its streams. */
-export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "templates" | "endpoints"> & {
+export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "templates" | "endpoints" | "isOurs"> & {
+  holder: string;
+} & {
   nats: Nats;
   subjects: Subjects;
   natsPrefix: string;
@@ -44,7 +46,7 @@ export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "
 
 /** What a dispatcher runs for webhooks, in the order in which it starts. docs/decisions/0047 names the steps of an event. */
 export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
-  const { db, metrics, changes, suspensions } = deps;
+  const { db, log, metrics } = deps;
   const endpoints = endpointWork(deps);
   const deliveries = storedDeliveries(deps);
   const templates = bodyTemplates();
@@ -52,25 +54,10 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
     prepare: (row: WebhookRow) => prepare(row, deps.unseal),
     send: sendWebhook({ ...deps, templates }),
   };
-  const stats = endpointStats({ rows: webhookStats(db), log: deps.log });
-  const notes = healthNotes({ endpoints, log: deps.log });
-  const shares: Shares = new Shares({
-    ...deps,
-    table: webhookShares(db),
-    changed: tableNotices(deps),
-    onTaken: (share) => walks.add(share),
-    onLost: (share) => queues.lose(share),
-    drain: (share) => queues.drain(share),
-  });
+  const stats = endpointStats({ rows: webhookStats(db), log });
+  const notes = healthNotes({ endpoints, log });
   const health = { observe: observe({ ...deps, stats }) };
-  const queues: EndpointQueues = endpointQueues({ ...deps, endpoints, deliveries, requests, health, notes, shares });
-  const walks: Walks = walksOf({ deliveries, endpoints, shares, found: queues.expect, log: deps.log });
-  suspensions.onResume(walks.addAll);
-  changes.on((collection, id) => {
-    if (collection === webhookCollection.name || collection === "*") queues.refresh(id);
-    if (collection === "*") walks.addAll();
-  });
-  watchWebhookLevels(metrics.registry, { ...queues.levels, shares: () => shares.owned().length });
+  const { shares, queues, walks } = owned({ ...deps, endpoints, deliveries, requests, health, notes });
   const accept = accepting({ ...deps, deliveries, queues });
   const handOver = handingOver({ ...deps, shares, handedOver: (count) => metrics.webhookHandedOver.inc(count) });
   const fallBack = (count: number): void => metrics.webhookFallbacks.inc(count);
@@ -89,9 +76,38 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
       find: (id) => endpoints.rows.findOne({ _id: id }),
       keep: (row) => webhookDeliveries(db).keep([row]),
     }),
-    healthPart({ ...deps, endpoints }),
+    healthPart({ ...deps, endpoints, isOurs: () => shares.isOwned(0) }),
     eventWorker(deps, deliverByOwner({ ...deps, shares, accept, handOver, fallBack })),
   ];
+};
+
+type OwnedDeps = WebhookPartsDeps &
+  Omit<EndpointQueuesDeps, "shares"> & { endpoints: Endpoints; deliveries: Deliveries };
+
+/** The endpoints of this process: which they are, their queues, and what waits for them. */
+const owned = (deps: OwnedDeps): { shares: Shares; queues: EndpointQueues; walks: Walks } => {
+  const { db, metrics, changes, suspensions } = deps;
+  const shares: Shares = new Shares({
+    ...deps,
+    table: webhookShares(db),
+    changed: tableNotices(deps),
+    onTaken: (share) => walks.add(share),
+    onLost: (share) => queues.lose(share),
+    drain: (share) => queues.drain(share),
+  });
+  const queues: EndpointQueues = new EndpointQueues({ ...deps, shares });
+  const walks = walksOf({ ...deps, shares, found: (id, dueAt) => queues.expect(id, dueAt.getTime()) });
+  suspensions.onResume(walks.addAll);
+  changes.on((collection, id) => {
+    if (collection === webhookCollection.name || collection === "*") queues.refresh(id);
+    if (collection === "*") walks.addAll();
+  });
+  watchWebhookLevels(metrics.registry, {
+    endpointQueues: () => queues.size,
+    inFlight: () => queues.underWay,
+    shares: () => shares.owned().length,
+  });
+  return { shares, queues, walks };
 };
 
 /** A batch of events waits while its events are grouped, or while an endpoint hangs for the first time. */

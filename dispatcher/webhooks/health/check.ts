@@ -16,7 +16,7 @@ export type HealthCheckDeps = {
   mail: (row: WebhookRow, notice: WebhookNotice) => Promise<Mailed>;
   endpoints: { announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void };
   /** Whether this process is the one that checks now. */
-  isOurs: () => Promise<boolean>;
+  isOurs: () => boolean;
   metrics: Pick<DispatcherMetrics, "webhookEndpoints">;
   /** Counts an endpoint that could not be checked. */
   setAside: () => void;
@@ -44,7 +44,7 @@ export const healthCheck = (deps: HealthCheckDeps): Part =>
 /** One pass over every endpoint that fails; stops between endpoints when the program does. */
 export const pass = async (deps: HealthCheckDeps, stop: AbortSignal): Promise<void> => {
   const { failures, metrics, clock } = deps;
-  if (!(await deps.isOurs())) return metrics.webhookEndpoints.reset(); // another process shows them
+  if (!deps.isOurs()) return metrics.webhookEndpoints.reset(); // another process shows them
   const server = { isAway: false };
   await eachRow(deps, "failing", stop, (row) =>
     isToDisable(row, clock.now()) ? disable(deps, row) : notify(deps, row, server),
@@ -86,7 +86,7 @@ const disable = async (deps: HealthCheckDeps, row: WebhookRow): Promise<void> =>
 /** Mails the owner the notice that is due. It is noted afterwards, so that a kill in between repeats a mail and loses none. */
 const notify = async (deps: HealthCheckDeps, row: WebhookRow, server: { isAway: boolean }): Promise<void> => {
   const notice = noticeDue(row, deps.clock.now());
-  if (notice === null || server.isAway || !(await deps.isOurs())) return;
+  if (notice === null || server.isAway || !deps.isOurs()) return;
   const mailed = await deps.mail(row, notice);
   server.isAway = mailed === "server_away";
   if (mailed === "done" || isTooLate(row, deps.clock.now())) await deps.failures.noteNotice(row, notice);

@@ -7,30 +7,24 @@ import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { webhookFailures } from "#core/storage/webhooks/failures.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
-import { namedLease } from "#core/storage/work/leases.ts";
 import { type HealthCheckDeps, healthCheck } from "./check.ts";
 import { type OwnerMailsDeps, ownerMails } from "./owner-mails.ts";
 
-export type HealthPartDeps = Pick<HealthCheckDeps, "endpoints" | "clock" | "log"> & {
+export type HealthPartDeps = Pick<HealthCheckDeps, "endpoints" | "isOurs" | "clock" | "log"> & {
   db: Mongo["db"];
-  holder: string;
   /** The server that takes mails to owners; null: nobody is mailed. */
   mail: OwnerMailsDeps["server"];
   metrics: Metrics<"dispatcher">;
 };
 
-const leaseMs = 180_000; // three passes: another process goes on after it
-
 /** Checks the health of endpoints, in one process at a time, and mails their owners. */
 export const healthPart = (deps: HealthPartDeps): Part => {
-  const { db, holder, clock, metrics } = deps;
-  const lease = namedLease(db, { name: "webhook-health", holder, leaseMs, clock });
+  const { db, metrics } = deps;
   const mails = ownerMails({ ...mailFacts(deps), server: deps.mail, log: deps.log });
   const check = healthCheck({
     ...deps,
     failures: webhookFailures(db),
     mail: mails.mail,
-    isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
     setAside: countAside(metrics.queue, "webhook health"),
   });
   return {
@@ -38,7 +32,6 @@ export const healthPart = (deps: HealthPartDeps): Part => {
     stop: async (signal) => {
       await check.stop(signal);
       mails.close();
-      await lease.release();
     },
   };
 };

@@ -5,7 +5,6 @@ import type { Suspensions } from "../../work/suspensions.ts";
 import type { Deliveries } from "../history/deliveries.ts";
 import type { EndpointQueue } from "../queue/endpoint-queue.ts";
 import { type Budget, budget } from "./budget.ts";
-import type { QueueRegistry } from "./registry.ts";
 
 export type PlacingDeps = {
   /** Notifies the owner of an endpoint, this process or another, that deliveries were stored for it. */
@@ -33,7 +32,13 @@ const mostWaiting = 48;
 /** So many stored deliveries are remembered, as their events may be published twice. */
 const mostRemembered = 20_000;
 
-export const placing = (deps: PlacingDeps, registry: Pick<QueueRegistry, "queueOf" | "get">): Place => {
+/** The queues that this process has. */
+type Queues = {
+  queueOf: (endpointId: string) => Promise<EndpointQueue | null>;
+  get: (endpointId: string) => EndpointQueue | undefined;
+};
+
+export const placing = (deps: PlacingDeps, queues: Queues): Place => {
   const memory = budget(mostUnstored);
   const stored = new LRUCache<string, true>({ max: mostRemembered });
   let waiting = 0;
@@ -43,7 +48,7 @@ export const placing = (deps: PlacingDeps, registry: Pick<QueueRegistry, "queueO
     for (const { _id } of rows) stored.set(_id, true);
   };
   const notify = (id: string): void => {
-    const queue = registry.get(id);
+    const queue = queues.get(id);
     if (queue === undefined) deps.endpoints.notify(id);
     else queue.nudge();
   };
@@ -75,7 +80,7 @@ export const placing = (deps: PlacingDeps, registry: Pick<QueueRegistry, "queueO
     const { free, freeAll } = await entered(memory, count);
     try {
       const isResting = endpoint.paused || isDisabled || deps.suspensions.has(endpoint.tenant_id);
-      const queue = isResting ? null : await registry.queueOf(endpoint._id);
+      const queue = isResting ? null : await queues.queueOf(endpoint._id);
       const room = whenRoom(queue, count);
       if (room !== null) await room; // else nothing is awaited: the room that there is must not be given to others
       const rows = make().filter(({ _id }) => !stored.has(_id));

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { derivedIdAt } from "#core/domain/ids.ts";
 import { shareOf } from "#core/domain/webhooks/shares.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { webhookShares } from "#core/storage/webhooks/shares.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
@@ -34,8 +35,14 @@ describe("a healthy endpoint beside others of its app", function () {
 
   const startPrograms = async (): Promise<void> => {
     const { system } = hooked;
-    programs = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
-    [api] = programs as [SystemProgram];
+    const [started, dispatcher] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
+    [programs, api] = [[started, dispatcher], started];
+    await until(() => ownsAll(dispatcher), 30_000); // the one of the test before was killed
+  };
+
+  const ownsAll = async (dispatcher: SystemProgram): Promise<boolean> => {
+    const { owners } = await webhookShares(hooked.system.db).read(new Date());
+    return owners.every(({ holder }) => holder?.includes(`/${dispatcher.pid()}/`));
   };
 
   /** Everything arrives once, and soon. */

@@ -12,7 +12,7 @@ import { type Hooked, keepPosting, type Stream, startHooked } from "../../suppor
 import { auditInbox } from "../../support/webhooks/inbox.ts";
 import { addEndpoint, anEvent, deliveriesBecome, deliveryCounts, postEvents } from "../../support/webhooks/traffic.ts";
 
-/** Until the leases of a killed dispatcher have run out and JetStream hands out again what it had. */
+/** Until the shares of a killed dispatcher are free and JetStream hands out again what it had. */
 const takenOverMs = 75_000;
 const kills = 4;
 

@@ -7,11 +7,7 @@ import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhoo
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { deliveryOf, written } from "../../../dispatcher/webhooks/accept/delivery.ts";
 import { healthNotes } from "../../../dispatcher/webhooks/health/notes.ts";
-import {
-  type EndpointQueues,
-  type EndpointQueuesDeps,
-  endpointQueues,
-} from "../../../dispatcher/webhooks/queues/endpoint-queues.ts";
+import { EndpointQueues, type EndpointQueuesDeps } from "../../../dispatcher/webhooks/queues/endpoint-queues.ts";
 import { prepare } from "../../../dispatcher/webhooks/send/prepare.ts";
 import type { SendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
 import { aWebhook } from "../rows/webhooks.ts";
@@ -44,13 +40,12 @@ export const place = (
 
 /** Has the queue of an endpoint opened, and look into the store. */
 export const look = async (queues: EndpointQueues, { _id }: WebhookRow): Promise<void> => {
-  queues.expect(_id, new Date(0));
-  await until(() => queues.levels.endpointQueues() > 0);
+  queues.expect(_id);
+  await until(() => queues.size > 0);
 };
 
 /** Waits until no queue is open: each stays for 5 s after its last request. */
-export const isIdle = (queues: EndpointQueues): Promise<void> =>
-  until(() => queues.levels.endpointQueues() === 0, 20_000);
+export const isIdle = (queues: EndpointQueues): Promise<void> => until(() => queues.size === 0, 20_000);
 
 /** Endpoint queues on a real database of their own, with requests that always succeed. To be made inside of a `describe`. */
 export const endpointQueueTests = (name: string) => {
@@ -119,7 +114,7 @@ const started = (
     announce: () => {},
   };
   const notes = healthNotes({ endpoints, log });
-  const queues = endpointQueues({
+  const queues = new EndpointQueues({
     endpoints,
     shares: { fenceOf: () => holder.fence, isOwned: () => holder.fence !== null },
     notes,
@@ -146,7 +141,7 @@ const started = (
     clock: given,
   });
   const everyShare = Array.from({ length: shareCount }, (_, share) => share);
-  const drainAll = async (): Promise<void> => void (await Promise.all(everyShare.map(queues.drain)));
+  const drainAll = async (): Promise<void> => void (await Promise.all(everyShare.map((share) => queues.drain(share))));
   return {
     queues,
     sent,
@@ -157,11 +152,11 @@ const started = (
     drainAll,
     start: async () => {
       await notes.start(AbortSignal.timeout(10_000));
-      await queues.start(AbortSignal.timeout(10_000));
+      await queues.start();
     },
     stop: async () => {
       await drainAll();
-      await queues.stop(AbortSignal.timeout(10_000));
+      await queues.stop();
       await notes.stop(AbortSignal.timeout(10_000));
     },
   };

@@ -7,7 +7,7 @@ import { endpointQueueTests, isIdle, look, place, succeed } from "../../../suppo
 describe("the owner of an endpoint", function () {
   this.timeout(60_000);
   const { work, endpointNow, deliveries, deliveriesOf, anEndpoint, rowsFor, aDispatcher } =
-    endpointQueueTests("leases");
+    endpointQueueTests("owners");
 
   it("leaves an endpoint that it does not own to its owner: what comes is stored, and the owner is notified", async () => {
     const endpoint = await anEndpoint();
@@ -72,7 +72,7 @@ describe("the owner of an endpoint", function () {
     queues.lose(shareOf(endpoint._id));
     answer.resolve();
     await placed;
-    await until(() => queues.levels.endpointQueues() === 0);
+    await until(() => queues.size === 0);
     expect(notified).to.include(endpoint._id);
     const statuses = Object.groupBy(await deliveriesOf(endpoint), ({ status }) => status);
     expect([sent.length, statuses.success?.length, statuses.pending?.length]).to.deep.equal([1, 1, 4]);

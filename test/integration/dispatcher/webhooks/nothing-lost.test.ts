@@ -135,7 +135,7 @@ describe("an endpoint queue loses nothing", function () {
     });
     await deliveries().keep(rows);
     await look(queues, endpoint);
-    await until(() => queues.levels.inFlight() === 1);
+    await until(() => queues.underWay === 1);
     await place(queues, endpoint, rows); // their events come again
     await work().rows.updateOne({ _id: endpoint._id }, { $set: { paused: true } });
     blocked.resolve();
