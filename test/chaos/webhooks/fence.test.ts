@@ -80,6 +80,8 @@ describe("an endpoint whose dispatcher stands still for longer than it may trust
         0,
       ).repeated,
     ).to.equal(0);
+    const table = await webhookShares(hooked.system.db).read(new Date());
+    expect((await rowNow())?.fence, "no other wrote its health").to.equal(table.owners[shareOf(endpoint._id)]?.fence);
     expect(hooked.inbox.mostUnderWay("/slow"), "requests of both under way").to.be.at.most(inFlight);
   });
 });

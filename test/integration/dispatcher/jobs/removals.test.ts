@@ -11,10 +11,12 @@ import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
 import { type WebhookDeliveryRow, webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { peopleIn } from "#core/storage/webhooks/people.ts";
+import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { noWork } from "#core/storage/work/due.ts";
-import { removals } from "#core/storage/work/removals.ts";
+import { removals, webhookRemoval } from "#core/storage/work/removals.ts";
 import { deliveryOf, written } from "../../../../dispatcher/webhooks/accept/delivery.ts";
 import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
+import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { openPeopleSite, type PeopleSite } from "../../../support/system/people.ts";
 import { until } from "../../../support/until.ts";
 
@@ -96,6 +98,29 @@ describe("the removal of people and apps", function () {
     const row = await removals(site.db).rows.findOne({ _id: id });
     return row?.lease === null && row.passes >= passes;
   };
+
+  it("take what was sent to an endpoint with it, once it is gone, and what was stored a little later", async () => {
+    const [endpoint, other] = [aWebhook({ _id: "whk_going", ...of }), { _id: "whk_other", ...of }];
+    const sentTo = (of: Pick<WebhookRow, "_id" | "tenant_id" | "app_id">) =>
+      deliveryOf(of, written(anEvent("user.created", null, {})), site.clock.now());
+    const isLeft = (id: string) => webhookDeliveries(site.db).rows.countDocuments({ endpoint_id: id });
+    const work = webhookWork(site.db).rows;
+    await work.insertOne({ ...endpoint });
+    await history.insert([...Array.from({ length: 1_200 }, () => sentTo(endpoint)), sentTo(other)]);
+    await removals(site.db).begin(webhookRemoval(endpoint, due(-minuteMs)));
+    await site.startDispatcher();
+    await until(async () => ((await removals(site.db).rows.findOne({ _id: endpoint._id }))?.due_at ?? due()) > due());
+    expect(await isLeft(endpoint._id), "it is still there").to.equal(1_200);
+
+    await work.deleteOne({ _id: endpoint._id });
+    await removals(site.db).rows.updateOne({ _id: endpoint._id }, { $set: { due_at: due() } });
+    await until(passed(endpoint._id, 1));
+    expect([await isLeft(endpoint._id), await isLeft(other._id)]).to.deep.equal([0, 1]);
+    await history.insert([sentTo(endpoint)]); // its request was under way
+    await removals(site.db).rows.updateOne({ _id: endpoint._id }, { $set: { due_at: due() } });
+    await until(async () => (await removals(site.db).rows.findOne({ _id: endpoint._id })) === null);
+    expect([await isLeft(endpoint._id), await isLeft(other._id)]).to.deep.equal([0, 1]);
+  });
 
   it("finish what a kill interrupted, and erase every trace", async () => {
     const { user, made, untouched, traces } = await aPerson();

@@ -1,128 +1,15 @@
 import { expect } from "chai";
-import { makeEvent } from "#core/domain/events/make.ts";
-import { announcer, changes } from "#core/queue/announce.ts";
-import { eventPublisher } from "#core/queue/events.ts";
-import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
-import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream } from "#core/queue/jetstream/topology.ts";
-import { subjects } from "#core/queue/subjects.ts";
-import { addressGuard } from "#core/runtime/http/address-guard.ts";
-import { createMetrics } from "#core/runtime/metrics/registry.ts";
-import { keyRing } from "#core/runtime/process/key-ring.ts";
-import type { Part } from "#core/runtime/process/lifecycle.ts";
-import { createLog } from "#core/runtime/process/log.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import { directory } from "#core/storage/directory.ts";
-import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
-import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { type Receiver, type ReceiverAnswer, startReceiver } from "../../../../dev/receiver.ts";
-import { guardedClient } from "../../../../dispatcher/net/guarded/client.ts";
-import { webhookParts } from "../../../../dispatcher/webhooks/parts.ts";
-import { testKeyRing } from "../../../support/rows/fixtures.ts";
-import { aWebhook } from "../../../support/rows/webhooks.ts";
-import { suspensionsOf } from "../../../support/rows/work.ts";
-import { testDatabase } from "../../../support/servers/database.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { until } from "../../../support/until.ts";
-
-const keys = keyRing(testKeyRing);
-const secret = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
-const prefix = `wh${process.pid}`;
-const names = subjects(prefix);
+import { webhookTests } from "../../../support/webhooks/dispatchers.ts";
 
 describe("webhooks", function () {
   this.timeout(60_000);
-  const db = testDatabase("webhooks");
-  let nats: Nats;
-  let receiver: Receiver;
-  let answers: Record<string, () => ReceiverAnswer>;
-  let running: { parts: Part[]; stopping: AbortController }[] = [];
-  let shiftMs = 0;
-  let made = 0;
-  const clock = { now: () => new Date(Date.now() + shiftMs) };
-
-  before(async () => {
-    nats = await connectNats({ url: (await testServers()).natsUrl, name: "webhooks test" });
-    await ensureStream(nats.jsm, eventStream(prefix));
-  });
-  beforeEach(async () => {
-    answers = {};
-    shiftMs = 0;
-    receiver = await startReceiver({
-      port: 0,
-      secrets: [secret],
-      answer: ({ path }) => answers[path]?.() ?? { status: 200 },
-    });
-  });
-  afterEach(async () => {
-    for (const { stopping } of running) stopping.abort();
-    await receiver.stop();
-    for (const { parts } of running) for (const part of parts.toReversed()) await part.stop(AbortSignal.timeout(3_000));
-    running = [];
-  });
-  after(async () => {
-    await nats.jsm.streams.delete(eventStream(prefix).stream.name);
-    await nats.close();
-  });
-
-  const startDispatcher = async (holder: string): Promise<void> => {
-    const stopping = new AbortController();
-    const metrics = createMetrics("dispatcher");
-    const log = createLog({ program: "dispatcher", level: "fatal" });
-    const common = { db: db(), holder, log, clock, natsReplicas: 1 };
-    const news = changes({ nats, subjects: names });
-    const webhooks = webhookParts({
-      ...common,
-      nats,
-      natsPrefix: prefix,
-      subjects: names,
-      metrics,
-      changes: news,
-      suspensions: suspensionsOf(),
-      mail: null,
-      directory: directory({ db: db(), changes: news, clock }),
-      announcer: announcer({ nats, subjects: names }),
-      client: guardedClient({ guard: addressGuard({ allow: ["127.0.0.1"] }) }),
-      unseal: keys.open,
-      random: () => 0,
-    });
-    const parts = [news, ...webhooks];
-    for (const part of parts) await part.start(stopping.signal);
-    running.push({ parts, stopping });
-  };
-
-  /** An endpoint of an app of its own, received at a path of its own. */
-  const anEndpoint = async (over: Partial<WebhookRow> = {}): Promise<WebhookRow & { path: string }> => {
-    const n = ++made;
-    const [id, path] = [`whk_${n}`, `/${n}`];
-    const sealed = keys.seal(secret, `webhooks/${id}/secret`);
-    const row = aWebhook({ _id: id, app_id: `app_${n}`, url: `${receiver.url}${path}`, secret: sealed, ...over });
-    await webhookWork(db()).rows.insertOne({ ...row });
-    return { ...row, path };
-  };
-  const events = (appId: string, count: number, from = 0): EventEnvelope[] =>
-    Array.from({ length: count }, (_, n) =>
-      makeEvent({
-        kind: "delivery.sent",
-        appId,
-        subjectId: `dlv_${from + n}`,
-        data: { n: from + n },
-        at: clock.now(),
-        from: [appId, String(from + n)],
-      }),
-    );
-  const publish = (made: readonly EventEnvelope[]) =>
-    eventPublisher({ publisher: publisher(nats), subjects: names }).publish("ten_1", made);
-  const arrived = (path: string) => receiver.received().filter((one) => one.path === path);
-  const deliveriesOf = ({ _id }: WebhookRow) => webhookDeliveries(db()).rows.find({ endpoint_id: _id }).toArray();
-  const endpointNow = ({ _id }: WebhookRow) => webhookWork(db()).rows.findOne({ _id });
-  /** Waits until all deliveries of an endpoint, of which there are some, have ended. */
-  const settled = (one: WebhookRow): Promise<void> =>
-    until(async () => {
-      const rows = await deliveriesOf(one);
-      return rows.length > 0 && rows.every(({ due_at: dueAt }) => dueAt === null);
-    }, 20_000);
+  const { db, names, keys, nats, answer, shift, startDispatcher, anEndpoint, events, publish, arrived, ...stored } =
+    webhookTests("webhooks");
+  const { deliveriesOf, endpointNow, settled, allTaken } = stored;
 
   it("deliver an event, signed so that the public library verifies it", async () => {
     await startDispatcher("a");
@@ -165,7 +52,7 @@ describe("webhooks", function () {
   it("are retried after a 500 when the first gap is over, with the same event id", async () => {
     await startDispatcher("a");
     const endpoint = await anEndpoint();
-    answers[endpoint.path] = () => ({ status: arrived(endpoint.path).length === 0 ? 500 : 204, body: "broken" });
+    answer(endpoint.path, () => ({ status: arrived(endpoint.path).length === 0 ? 500 : 204, body: "broken" }));
     await publish(events(endpoint.app_id, 1));
     await until(async () => (await deliveriesOf(endpoint))[0]?.status === "failed");
     const [failed] = await deliveriesOf(endpoint);
@@ -178,7 +65,7 @@ describe("webhooks", function () {
       error_class: "server_error",
     });
     await until(async () => (await endpointNow(endpoint))?.failure_count === 1); // saved after the delivery
-    shiftMs = 61_000;
+    shift(61_000);
     await until(async () => (await deliveriesOf(endpoint))[0]?.status === "success", 15_000); // its share has to be written anew
     const requests = arrived(endpoint.path);
     expect(requests.map(({ headers }) => headers["service-attempt"])).to.deep.equal(["1", "2"]);
@@ -189,7 +76,7 @@ describe("webhooks", function () {
   it("wait as long as a Retry-After asks for", async () => {
     await startDispatcher("a");
     const endpoint = await anEndpoint();
-    answers[endpoint.path] = () => ({ status: 429, headers: { "retry-after": "7200" } });
+    answer(endpoint.path, () => ({ status: 429, headers: { "retry-after": "7200" } }));
     await publish(events(endpoint.app_id, 1));
     await until(async () => (await deliveriesOf(endpoint))[0]?.status === "failed");
     const waits = ((await deliveriesOf(endpoint))[0]?.due_at?.getTime() ?? 0) - Date.now();
@@ -199,7 +86,7 @@ describe("webhooks", function () {
   it("disable an endpoint that answers 410, and end what waits for it", async () => {
     await startDispatcher("a");
     const endpoint = await anEndpoint();
-    answers[endpoint.path] = () => ({ status: 410 });
+    answer(endpoint.path, () => ({ status: 410 }));
     await publish(events(endpoint.app_id, 40));
     await until(async () => (await endpointNow(endpoint))?.status === "disabled");
     await settled(endpoint);
@@ -216,14 +103,11 @@ describe("webhooks", function () {
     await startDispatcher("a");
     const endpoint = await anEndpoint();
     const batch = events(endpoint.app_id, 20);
-    const { publish: put } = publisher(nats);
+    const { publish: put } = publisher(nats());
     for (let n = 0; n < 3; n++) await put(names.events("ten_1"), batch);
     await until(() => arrived(endpoint.path).length >= 20);
     await put(names.events("ten_1"), batch);
-    await until(async () => {
-      const info = await nats.jsm.consumers.info(`${prefix}-events`, "webhooks");
-      return info.num_pending + info.num_ack_pending === 0;
-    });
+    await allTaken();
     await settled(endpoint);
     expect(arrived(endpoint.path)).to.have.length(20);
     expect(await deliveriesOf(endpoint)).to.have.length(20);
@@ -234,11 +118,11 @@ describe("webhooks", function () {
     await startDispatcher("b");
     const endpoint = await anEndpoint();
     let [underWay, most] = [0, 0];
-    answers[endpoint.path] = () => {
+    answer(endpoint.path, () => {
       most = Math.max(most, ++underWay);
       setTimeout(() => underWay--, 10);
       return { status: 200, delayMs: 10 };
-    };
+    });
     for (let n = 0; n < 10; n++) await publish(events(endpoint.app_id, 30, n * 30));
     await until(() => arrived(endpoint.path).length >= 300, 20_000);
     await settled(endpoint);
@@ -260,7 +144,7 @@ describe("webhooks", function () {
   it("to an endpoint that hangs do not delay those to another", async () => {
     await startDispatcher("a");
     const [hanging, healthy] = [await anEndpoint(), await anEndpoint()];
-    answers[hanging.path] = () => ({ status: 200, delayMs: 60_000 });
+    answer(hanging.path, () => ({ status: 200, delayMs: 60_000 }));
     await publish(events(hanging.app_id, 100));
     await until(() => arrived(hanging.path).length >= 10);
     await publish(events(healthy.app_id, 20));
