@@ -153,6 +153,9 @@ const resultOf = (row: WebhookDeliveryRow): DeliveryResult[] => {
   return made === undefined ? [] : [{ _id, status, attempt, due_at, delivered_at, made }];
 };
 
+const dueFirst = { projection: { due_at: 1 }, sort: { due_at: 1 } } as const;
+const waitingMembers = { endpoint_id: 1, status: 1, due_at: 1 } as const;
+
 /** What waits to be sent. */
 const waitingReads = (rows: Collection<WebhookDeliveryRow>) => ({
   /** What is to be sent now, the longest due first: `pending` was never tried, `failed` is to be tried again. */
@@ -169,18 +172,23 @@ const waitingReads = (rows: Collection<WebhookDeliveryRow>) => ({
     const firsts = await Promise.all(
       waitingStatuses.map((status) => {
         const next = { ...waiting(endpointId, status, farAhead), due_at: { $gt: after, $lte: farAhead } };
-        return rows.findOne(next, { projection: { due_at: 1 }, sort: { due_at: 1 } });
+        return rows.findOne(next, dueFirst);
       }),
     );
     const instants = firsts.flatMap((row) => row?.due_at?.getTime() ?? []);
     return instants.length === 0 ? null : new Date(Math.min(...instants));
   },
 
-  /** The first endpoint of a share behind `after`, in the order of their ids, for which something waits; null: none. */
-  nextWaiting: async (share: number, after: string): Promise<string | null> => {
+  /** The first endpoint of a share behind `after`, in the order of their ids, for which something waits, and since or until when. */
+  nextWaiting: async (share: number, after: string): Promise<{ endpointId: string; dueAt: Date } | null> => {
     const behind = { share, endpoint_id: { $gt: after }, due_at: { $gt: longAgo, $lte: farAhead } };
-    const order = { projection: { endpoint_id: 1 }, sort: { share: 1, endpoint_id: 1 }, hint: "waiting" } as const;
-    return (await rows.findOne(behind, order))?.endpoint_id ?? null;
+    const inOrder = { share: 1, endpoint_id: 1, status: 1, due_at: 1 } as const;
+    const first = await rows.findOne(behind, { projection: waitingMembers, sort: inOrder, hint: "waiting" });
+    if (first === null || first.due_at === null) return null;
+    const { endpoint_id: endpointId, status, due_at: dueAt } = first;
+    if (status === "pending") return { endpointId, dueAt }; // `failed` comes before it, so nothing else waits
+    const pending = await rows.findOne(waiting(endpointId, "pending", dueAt), { ...dueFirst, hint: "waiting" });
+    return { endpointId, dueAt: pending?.due_at ?? dueAt };
   },
 });
 

@@ -40,6 +40,7 @@ const idleMs = 5_000;
  * wait, and is sent from the store.
  */
 export class EndpointQueue {
+  readonly endpointId: string;
   readonly openedMs: number;
   readonly #deps: EndpointQueueDeps;
   readonly #endpoint: Endpoint;
@@ -69,6 +70,7 @@ export class EndpointQueue {
   constructor(deps: EndpointQueueDeps, row: WebhookRow, onEnd: (queue: EndpointQueue) => void) {
     this.#deps = deps;
     this.#onEnd = onEnd;
+    this.endpointId = row._id;
     this.openedMs = this.#nowMs();
     this.#endpoint = new Endpoint(deps, row);
     this.#pending = new PendingDeliveries(deps.memory);
@@ -81,10 +83,6 @@ export class EndpointQueue {
   /** Resolves when it has ended: nothing of it is under way or in memory. */
   get ended(): Promise<void> {
     return this.#ended.promise;
-  }
-
-  get endpointId(): string {
-    return this.#endpoint.row._id;
   }
 
   get underWay(): number {
@@ -112,7 +110,9 @@ export class EndpointQueue {
   }
 
   /** Whether it has a delivery in memory. */
-  has = (id: string): boolean => this.#pending.get(id) !== undefined;
+  has(id: string): boolean {
+    return this.#pending.get(id) !== undefined;
+  }
 
   /**
    * Accepts a new delivery; resolves when the store has it, with its result or as pending. One that `isStoredFirst` is
@@ -182,9 +182,9 @@ export class EndpointQueue {
     const { deliveries, clock } = this.#deps;
     if (this.#endpoint.isStale) await this.#reread();
     if (this.#endpoint.isLost) return this.#abandon();
-    const { _id, status } = this.#endpoint.row;
+    const isDisabled = this.#endpoint.row.status === "disabled";
     if (this.#isReleased || this.#endpoint.isResting()) this.#storing.drain(); // also what was read meanwhile
-    if (status === "disabled" && (await deliveries.endPage(_id, "endpoint disabled")) > 0) return true;
+    if (isDisabled && (await deliveries.endPage(this.endpointId, "endpoint disabled")) > 0) return true;
     const isRecovering = this.#endpoint.isRecovering() && this.#endpoint.mayBegin() && !this.#isReleased;
     if (isRecovering) await this.#recover();
     if (this.#isShort()) await this.#backlog.read(this.#pending, clock.now());

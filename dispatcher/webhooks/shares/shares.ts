@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { balance, type Member, type Owner, shareOf } from "#core/domain/webhooks/shares.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
@@ -20,14 +22,16 @@ export type SharesDeps = {
   /** Resolves when nothing is under way or in memory for a share, for which nothing new is begun. */
   drain: (share: number) => Promise<void>;
   clock: Clock;
+  random: Random;
   log: Log;
 };
 
 const beatMs = 2_000;
 /** What was written is trusted for so long from the beginning of the write: others wait for 10 s before they take over. */
 const trustMs = 8_000;
-/** A write that others were quicker than is made anew so often; then with the next beat. */
+/** A write that others were quicker than is made anew so often, each time after a pause by chance; then with the next beat. */
 const writes = 5;
+const pauseMs = 100;
 
 /**
  * Which endpoints this process owns, and who owns the others (docs/decisions/0047). All processes agree by writing one
@@ -121,7 +125,10 @@ export class Shares implements Part {
   }
 
   async #look(): Promise<void> {
-    for (let write = 0; write < writes; write++) if (await this.#isDone()) return;
+    for (let write = 0; write < writes; write++) {
+      if (await this.#isDone()) return;
+      await sleep(this.#deps.random() * pauseMs);
+    }
   }
 
   /** False when others have written meanwhile. */

@@ -7,7 +7,7 @@ import { passes } from "../../work/passes.ts";
 import type { Shares } from "./shares.ts";
 
 export type WalksDeps = {
-  deliveries: Pick<WebhookDeliveries, "nextWaiting" | "nextDueAt">;
+  deliveries: Pick<WebhookDeliveries, "nextWaiting">;
   endpoints: Pick<WebhookWork, "recovering">;
   shares: Pick<Shares, "isOwned" | "owned">;
   /** Something is due for an endpoint at an instant. */
@@ -38,11 +38,10 @@ export const walks = ({ deliveries, endpoints, shares, found, log }: WalksDeps):
   const walk = async (share: number, stop: AbortSignal): Promise<void> => {
     for (const id of await endpoints.recovering()) if (shareOf(id) === share) found(id, new Date(0));
     for (let after = ""; shares.isOwned(share) && !stop.aborted; ) {
-      const id = await deliveries.nextWaiting(share, after);
-      if (id === null) return;
-      const dueAt = await deliveries.nextDueAt(id);
-      if (dueAt !== null) found(id, dueAt);
-      after = id;
+      const next = await deliveries.nextWaiting(share, after);
+      if (next === null) return;
+      found(next.endpointId, next.dueAt);
+      after = next.endpointId;
     }
   };
   const pass = async (stop: AbortSignal): Promise<void> => {

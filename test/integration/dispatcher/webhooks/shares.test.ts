@@ -30,6 +30,7 @@ describe("the shares that a dispatcher owns", function () {
       onLost: (share) => void seen.lost.push(share),
       drain: async (share) => void seen.drained.push(share),
       clock: { now: () => new Date(Date.now() + shiftMs) },
+      random: Math.random,
       log,
       ...over,
     };

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { type Db, MongoClient } from "mongodb";
+import { shareOf } from "#core/domain/webhooks/shares.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
 import {
   type DeliveryResult,
@@ -103,6 +104,39 @@ describe("the deliveries of webhooks", function () {
       ]);
       expect(await stored()).to.include({ status: "success", error: null });
     }
+  });
+
+  it("that wait are found by their share, one endpoint after the other, with the first instant of each", async () => {
+    const at = (minutes: number) => new Date(now.getTime() + minutes * 60_000);
+    const ids = Array.from({ length: 1_000 }, (_, n) => `whk_${n}`).sort();
+    const share = shareOf("whk_1");
+    const [a = "", b = "", c = "", d = ""] = ids.filter((id) => shareOf(id) === share);
+    const other = ids.find((id) => shareOf(id) !== share) ?? "";
+    const waits = [
+      [a, "pending", at(3)],
+      [a, "failed", at(2)],
+      [a, "failed", at(1)],
+      [b, "failed", at(5)],
+      [b, "pending", at(4)],
+      [c, "success", null],
+      [d, "pending", at(6)],
+      [other, "pending", at(0)],
+    ] as const;
+    await deliveries.keep(
+      waits.map(([endpoint_id, status, due_at], n) => {
+        return { ...aRow(), _id: `whd_${n}`, endpoint_id, share: shareOf(endpoint_id), status, due_at };
+      }),
+    );
+    const found: object[] = [];
+    for (let next = await deliveries.nextWaiting(share, ""); next !== null; ) {
+      found.push(next);
+      next = await deliveries.nextWaiting(share, next.endpointId);
+    }
+    expect(found).to.deep.equal([
+      { endpointId: a, dueAt: at(1) },
+      { endpointId: b, dueAt: at(4) },
+      { endpointId: d, dueAt: at(6) },
+    ]);
   });
 
   it("of a kind are listed each once while they move from status to status", async () => {
