@@ -132,11 +132,11 @@ const change =
   (by: By, verb: string, found: Row, decide: (row: Row, now: Date) => SettingChange<Row>): Promise<Row> =>
     kind.write(found, (before) => {
       const now = kind.clock.now();
-      const { set, inc = {} } = decide(before, now);
+      const { set } = decide(before, now);
       requireUnmanaged(kind.what, before);
       const wanted = { ...set, updated_at: laterThan(before.updated_at, now) };
       return kind.audited({ by, verb, of: before }, { before, after: { ...before, ...wanted } }, async (id) => {
-        const after = await kind.store.change(before, { set: { ...wanted, ...rememberChange(before, id) }, inc });
+        const after = await kind.store.change(before, { set: { ...wanted, ...rememberChange(before, id) } });
         if (after !== null) kind.announce(after); // as above
         return after;
       });

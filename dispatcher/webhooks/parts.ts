@@ -66,8 +66,8 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
     stats,
     notes,
     queues,
+    takingOver({ ...deps, shares, accept }), // before it owns anything, and until it owns nothing any more
     shares,
-    takingOver({ ...deps, shares, accept }),
     walks,
     testRequests({
       ...deps,

@@ -14,8 +14,8 @@ export type SettingRow = Changeable & {
   updated_at: Date;
 };
 
-/** What a change writes: the new values of members, and what is added to numbers. */
-export type SettingChange<Row> = { set: Partial<Row>; inc?: Readonly<Record<string, number>> };
+/** What a change writes: the new values of members. */
+export type SettingChange<Row> = { set: Partial<Row> };
 
 /** What the REST interface does to the settings of apps. */
 export type AppSettings<Row extends SettingRow> = {
@@ -54,12 +54,7 @@ export const appSettings = <Row extends SettingRow>(db: Db, spec: CollectionSpec
 
     insert: (row) => insertNew(rows, row),
 
-    change: (read, { set, inc = {} }) =>
-      rows.findOneAndUpdate(
-        asRead(read),
-        { $set: set, ...(Object.keys(inc).length > 0 && { $inc: inc }) },
-        { returnDocument: "after" },
-      ),
+    change: (read, { set }) => rows.findOneAndUpdate(asRead(read), { $set: set }, { returnDocument: "after" }),
 
     remove: async (read) => (await rows.deleteOne(asRead(read))).deletedCount === 1,
 

@@ -9,15 +9,16 @@ import { type Hooked, keepPosting, type Stream, startHooked } from "../../suppor
 import { auditInbox } from "../../support/webhooks/inbox.ts";
 import { addEndpoint, anEvent, deliveriesBecome, postEvents } from "../../support/webhooks/traffic.ts";
 
-/** A quiet machine needs 1 s to hand shares over, and 13 s for those of a process that was killed. */
-const withinMs = { handedOver: 20_000, takenOver: 40_000 };
+/** A quiet machine needs 1 s to hand shares over, and 13 s for those of a process that was killed; a busy one may time out. */
+const withinMs = { handedOver: 20_000, takenOver: 40_000, retried: 100_000 };
 const names = Array.from({ length: 12 }, (_, n) => `owned_${n}`);
 
 describe("the endpoints of an installation", function () {
-  this.timeout(240_000);
+  this.timeout(300_000);
   let hooked: Hooked;
   let api: SystemProgram;
   let streams: Stream[] = [];
+  let running: SystemProgram[] = [];
   let endpoints: WebhookRow[];
 
   before(async function () {
@@ -32,10 +33,16 @@ describe("the endpoints of an installation", function () {
   afterEach(async () => {
     await Promise.all(streams.map((stream) => stream.stop()));
     streams = [];
+    await Promise.all(running.map((dispatcher) => dispatcher.kill()));
+    running = [];
   });
   after(() => hooked?.close());
 
-  const start = () => hooked.system.start("dispatcher");
+  const start = async (): Promise<SystemProgram> => {
+    const dispatcher = await hooked.system.start("dispatcher");
+    running.push(dispatcher);
+    return dispatcher;
+  };
   const table = () => webhookShares(hooked.system.db).read(new Date());
   const sharesOf = async (dispatcher: SystemProgram): Promise<number> =>
     (await table()).owners.filter(({ holder }) => holder?.includes(`/${dispatcher.pid()}/`)).length;
@@ -66,7 +73,7 @@ describe("the endpoints of an installation", function () {
     const posted = await Promise.all(streams.map((stream) => stream.stop()));
     const all = posted.reduce((sum, count) => sum + count, 0);
     const ids = endpoints.map(({ _id }) => _id);
-    await deliveriesBecome(system, ids, { are: ({ success }) => success === all, withinMs: withinMs.takenOver });
+    await deliveriesBecome(system, ids, { are: ({ success }) => success === all, withinMs: withinMs.retried });
     const audits = names.map((name, i) => auditInbox(arrivals(name), posted[i] ?? 0));
     expect(audits.flatMap(({ missed }) => missed)).to.deep.equal([]);
     expect(Math.max(...audits.map(({ mostTimes }) => mostTimes)), "one kill").to.be.at.most(2);

@@ -89,6 +89,7 @@ describe("webhooks", function () {
     answer(endpoint.path, () => ({ status: 410 }));
     await publish(events(endpoint.app_id, 40));
     await until(async () => (await endpointNow(endpoint))?.status === "disabled");
+    await until(async () => (await deliveriesOf(endpoint)).length === 40);
     await settled(endpoint);
     expect(await endpointNow(endpoint)).to.include({ disabled_reason: "gone" });
     const deliveries = await deliveriesOf(endpoint);
