@@ -17,7 +17,7 @@ export const queueMetrics = (registry: Registry) => {
       name: "herald_queue_handle_duration_seconds",
       help: "from the start of a message's handler to its settlement",
       labelNames: ["consumer"] as const,
-      buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 15, 60, 300], // an endpoint hint takes ms; a chunk to a slow provider minutes
+      buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 15, 60, 300], // a batch of events takes ms; a chunk to a slow provider minutes
       registers,
     }),
     inFlight: new Gauge({

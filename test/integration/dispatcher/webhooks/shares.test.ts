@@ -19,7 +19,7 @@ describe("the shares that a dispatcher owns", function () {
     await db().collection("webhook_shares").deleteMany({});
   });
 
-  /** A dispatcher that looks when it is told to. */
+  /** A dispatcher that looks when a test says so. */
   const aDispatcher = (holder: string, over: Partial<SharesDeps> = {}) => {
     const seen = { taken: [] as number[], lost: [] as number[], drained: [] as number[], published: 0 };
     const deps: SharesDeps = {
