@@ -154,24 +154,21 @@ export class Shares implements Part {
 
   #use({ members, owners }: { members: readonly Member[]; owners: readonly Owner[] }, excess: readonly number[]): void {
     const { holder: me, onTaken, onLost, log } = this.#deps;
-    const before = this.#owners;
+    const before = ownedBy(me, this.#owners);
+    const after = ownedBy(me, owners);
     [this.#owners, this.#members] = [owners, members];
     for (const [holder, beat] of this.#doubted) if (this.#beatOf(holder) !== beat) this.#doubted.delete(holder);
-    const mine = new Set(owners.flatMap(({ holder }, share) => (holder === me ? [share] : [])));
-    const taken = [...mine].filter(
-      (share) => before[share]?.holder !== me || before[share].fence !== owners[share]?.fence,
-    );
-    const lost = before.flatMap(({ holder, fence }, share) =>
-      holder === me && !this.#draining.get(share)?.isDrained && owners[share]?.fence !== fence ? [share] : [],
-    );
+    const taken = [...after].flatMap(([share, fence]) => (before.get(share) === fence ? [] : [share]));
+    const gone = [...before].flatMap(([share, fence]) => (after.get(share) === fence ? [] : [share]));
+    const lost = gone.filter((share) => !this.#draining.get(share)?.isDrained);
     for (const share of lost) onLost(share);
     const wanted = new Set(excess);
     const kept = [...this.#draining.keys()].filter((share) => !wanted.has(share));
     for (const share of kept) this.#draining.delete(share);
-    for (const share of [...taken, ...kept]) if (mine.has(share) && !wanted.has(share)) onTaken(share);
-    for (const share of excess) if (mine.has(share) && !this.#draining.has(share)) void this.#drain(share);
-    if (taken.length + kept.length > 0)
-      log.info({ owned: mine.size, lost: lost.length, members: members.length }, "webhook_shares.changed");
+    for (const share of new Set([...taken, ...kept])) if (after.has(share) && !wanted.has(share)) onTaken(share);
+    for (const share of excess) if (!this.#draining.has(share)) void this.#drain(share);
+    if (taken.length + gone.length > 0)
+      log.info({ owned: after.size, lost: lost.length, members: members.length }, "webhook_shares.changed");
     if (this.#isLeaving && !members.some(({ holder }) => holder === me)) this.#left.resolve();
   }
 
@@ -191,6 +188,10 @@ export class Shares implements Part {
     return this.#deps.clock.now().getTime();
   }
 }
+
+/** The shares of one process, and under which fence. */
+const ownedBy = (me: string, owners: readonly Owner[]): Map<number, number> =>
+  new Map(owners.flatMap(({ holder, fence }, share) => (holder === me ? [[share, fence]] : [])));
 
 /** Who takes part, whatever their beats. */
 const presence = (members: readonly Member[]): string[] =>

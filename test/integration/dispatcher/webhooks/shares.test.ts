@@ -36,6 +36,7 @@ describe("the shares that a dispatcher owns", function () {
     };
     return { shares: new Shares(deps), seen };
   };
+  type Dispatcher = ReturnType<typeof aDispatcher>;
   const ownedBy = async (holder: string): Promise<number> =>
     (await webhookShares(db()).read(new Date())).owners.filter((owner) => owner.holder === holder).length;
 
@@ -111,6 +112,29 @@ describe("the shares that a dispatcher owns", function () {
     expect(dead.shares.fenceOf(endpoint)).to.equal(null);
     await dead.shares.look();
     expect([dead.seen.lost.length, dead.shares.ownerOf(endpoint)]).to.deep.equal([shareCount, "b"]);
+  });
+
+  it("are lost also while they are free, and taken anew under a newer fence", async () => {
+    const [dead, one, other] = ["a", "b", "c"].map((holder) => aDispatcher(holder)) as [
+      Dispatcher,
+      Dispatcher,
+      Dispatcher,
+    ];
+    for (let round = 0; round < 6; round++) for (const { shares } of [dead, one, other]) await shares.look();
+    const had = dead.shares.owned();
+    expect(had.length).to.be.within(21, 22);
+    const { owners } = await webhookShares(db()).read(new Date());
+    for (shiftMs = 2_000; (await ownedBy("a")) > 0; shiftMs += 2_000) {
+      await one.shares.look();
+      if ((await ownedBy("a")) > 0) await other.shares.look();
+    }
+    dead.seen.taken.length = 0;
+    await dead.shares.look(); // some are free: it takes those that it is due
+    expect(dead.seen.lost).to.have.members(had);
+    const again = dead.seen.taken.filter((share) => had.includes(share));
+    expect(again.length).to.be.above(0);
+    const now = await webhookShares(db()).read(new Date());
+    for (const share of again) expect(now.owners[share]?.fence).to.be.above(owners[share]?.fence ?? 0);
   });
 
   it("of one that does not answer have no known owner until it beats again", async () => {
