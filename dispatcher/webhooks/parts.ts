@@ -20,13 +20,13 @@ import { endpointStats } from "./health/stats.ts";
 import { type Deliveries, storedDeliveries } from "./history/deliveries.ts";
 import { deliverByOwner } from "./match/by-owner.ts";
 import { eventBatch } from "./match/event-batch.ts";
-import { handingOver, takingOver } from "./match/hand-over.ts";
+import { type HandOver, handingOver, takingOver } from "./match/hand-over.ts";
 import { matchEvents } from "./match/match.ts";
 import { EndpointQueues, type EndpointQueuesDeps } from "./queues/endpoint-queues.ts";
 import { prepare, type Unseal } from "./send/prepare.ts";
 import { type SendDeps, sendWebhook } from "./send/send.ts";
 import { type Endpoints, type EndpointsDeps, endpointWork, tableNotices } from "./shares/endpoints.ts";
-import { Shares } from "./shares/shares.ts";
+import { Shares, type SharesDeps } from "./shares/shares.ts";
 import { type Walks, walks as walksOf } from "./shares/walks.ts";
 import { testRequests } from "./test-requests.ts";
 
@@ -57,9 +57,14 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
   const stats = endpointStats({ rows: webhookStats(db), log });
   const notes = healthNotes({ endpoints, log });
   const health = { observe: observe({ ...deps, stats }) };
-  const { shares, queues, walks } = owned({ ...deps, endpoints, deliveries, requests, health, notes });
+  const onSilent = (holder: string): void => handOver.giveUp(holder);
+  const { shares, queues, walks } = owned({ ...deps, endpoints, deliveries, requests, health, notes, onSilent });
   const accept = accepting({ ...deps, deliveries, queues });
-  const handOver = handingOver({ ...deps, shares, handedOver: (count) => metrics.webhookHandedOver.inc(count) });
+  const handOver: HandOver = handingOver({
+    ...deps,
+    shares,
+    handedOver: (count) => metrics.webhookHandedOver.inc(count),
+  });
   const fallBack = (count: number): void => metrics.webhookFallbacks.inc(count);
   return [
     templates,
@@ -77,11 +82,12 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
       keep: (row) => webhookDeliveries(db).keep([row]),
     }),
     healthPart({ ...deps, endpoints, isOurs: () => shares.isOwned(0) }),
-    eventWorker(deps, deliverByOwner({ ...deps, shares, accept, handOver, fallBack })),
+    eventWorker(deps, deliverByOwner({ ...deps, shares, accept, handOver: handOver.give, fallBack })),
   ];
 };
 
 type OwnedDeps = WebhookPartsDeps &
+  Pick<SharesDeps, "onSilent"> &
   Omit<EndpointQueuesDeps, "shares"> & { endpoints: Endpoints; deliveries: Deliveries };
 
 /** The endpoints of this process: which they are, their queues, and what waits for them. */
@@ -113,7 +119,7 @@ const owned = (deps: OwnedDeps): { shares: Shares; queues: EndpointQueues; walks
 /** A batch of events waits while its events are grouped, or while an endpoint hangs for the first time. */
 const batchesAtOnce = 128;
 /** Longer than a batch of events waits: two owners are asked, then it is stored. */
-const handleTimeoutMs = 60_000;
+const handleTimeoutMs = 90_000;
 
 const eventWorker = (deps: WebhookPartsDeps, deliver: ReturnType<typeof deliverByOwner>): Part => {
   const { nats, natsPrefix, natsReplicas, metrics, log } = deps;

@@ -7,7 +7,7 @@ export type ByOwnerDeps = {
   holder: string;
   shares: Pick<Shares, "ownerOf" | "look">;
   accept: Accept;
-  handOver: HandOver;
+  handOver: HandOver["give"];
   /** Counts endpoints whose events are left to the store, as nobody is known to own them. */
   fallBack: (endpoints: number) => void;
 };

@@ -16,8 +16,12 @@ import { Event, Id } from "./event-batch.ts";
 /** Events of one app, of one message of JetStream, and which endpoints want which of them. */
 export type Batch = { appId: string; wanted: readonly Wanted[]; isRepeated: boolean };
 
-/** Gives a batch to another process; answers what that does not take. What it takes is stored. Never rejects. */
-export type HandOver = (owner: string, batch: Batch) => Promise<Wanted[]>;
+export type HandOver = {
+  /** Gives a batch to another process; answers what that does not take. What it takes is stored. Never rejects. */
+  give: (owner: string, batch: Batch) => Promise<Wanted[]>;
+  /** Waits no longer for what a process was asked: it may be gone. */
+  giveUp: (owner: string) => void;
+};
 
 const HandedOver = Type.Object({
   app_id: Id,
@@ -38,8 +42,8 @@ const readRefused: (input: unknown) => Static<typeof Refused> = parser(Refused);
 /** A batch has some 110 KB at most, of which 64 KiB are events: a request stays below the 1 MiB that NATS takes by default. */
 const batchesInRequest = 6;
 const requestsInFlight = 8;
-/** Longer than a caller waits for room, and than events wait to be grouped. */
-const timeoutMs = 5_000;
+/** An owner that falls behind answers late, and is waited for as long as it beats: what it was given is in its memory. */
+const timeoutMs = 30_000;
 /** Requests of others that are answered at once; more are refused. */
 const mostAnswering = 64;
 const mostOwners = 100;
@@ -55,10 +59,18 @@ export type HandOverDeps = {
 
 /** Asks owners over core NATS: at once, and under load with several batches in a request. */
 export const handingOver = ({ nats: { nc }, subjects, shares, handedOver, log }: HandOverDeps): HandOver => {
+  const waiting = new Map<string, Set<(error: Error) => void>>();
+  const answered = async (owner: string, request: Promise<Msg>): Promise<Msg> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Msg>();
+    const all = waiting.get(owner) ?? new Set();
+    waiting.set(owner, all.add(reject));
+    request.then(resolve, reject);
+    return promise.finally(() => all.delete(reject) && all.size === 0 && waiting.delete(owner));
+  };
   const ask = async (owner: string, batches: readonly Batch[]): Promise<Wanted[][]> => {
     const body = JSON.stringify(batches.map(writeBatch));
     if (Buffer.byteLength(body) > (nc.info?.max_payload ?? 0)) return batches.map(({ wanted }) => [...wanted]);
-    const reply = await nc.request(subjects.webhookOwner(owner), body, { timeout: timeoutMs });
+    const reply = await answered(owner, nc.request(subjects.webhookOwner(owner), body, { timeout: timeoutMs }));
     const refused = readRefused(reply.json()).map((ids) => new Set(ids));
     return batches.map(({ wanted }, i) => wanted.filter(({ endpoint }) => refused[i]?.has(endpoint._id) !== false));
   };
@@ -74,12 +86,17 @@ export const handingOver = ({ nats: { nc }, subjects, shares, handedOver, log }:
       inFlight: requestsInFlight,
     });
   const owners = new LRUCache<string, ReturnType<typeof asking>>({ max: mostOwners });
-  return async (owner, batch) => {
-    const give = owners.get(owner) ?? asking(owner);
-    owners.set(owner, give);
-    const refused = await give(batch);
-    handedOver(batch.wanted.length - refused.length);
-    return refused;
+  return {
+    give: async (owner, batch) => {
+      const give = owners.get(owner) ?? asking(owner);
+      owners.set(owner, give);
+      const refused = await give(batch);
+      handedOver(batch.wanted.length - refused.length);
+      return refused;
+    },
+    giveUp: (owner) => {
+      for (const reject of waiting.get(owner) ?? []) reject(new Error("it has not written for a while"));
+    },
   };
 };
 

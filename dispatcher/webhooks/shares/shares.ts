@@ -19,6 +19,8 @@ export type SharesDeps = {
   onTaken: (share: number) => void;
   /** Another process has taken a share of this one, which took too long. */
   onLost: (share: number) => void;
+  /** A process has not written for a while, and may be gone: nothing is to be waited for that it was asked. */
+  onSilent: (holder: string) => void;
   /** Resolves when nothing is under way or in memory for a share, for which nothing new is begun. */
   drain: (share: number) => Promise<void>;
   clock: Clock;
@@ -40,7 +42,7 @@ const pauseMs = 100;
 export class Shares implements Part {
   readonly name = "webhook shares";
   readonly #deps: SharesDeps;
-  readonly #gone = beats();
+  readonly #beats = beats();
   readonly #beating: Part;
   readonly #left = Promise.withResolvers<void>();
   #members: readonly Member[] = [];
@@ -52,6 +54,7 @@ export class Shares implements Part {
   readonly #draining = new Map<number, { isDrained: boolean }>();
   /** Processes that did not answer, and their beats at that time. */
   readonly #doubted = new Map<string, number>();
+  #silent: ReadonlySet<string> = new Set();
   #looking: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #endNotices = (): void => undefined;
@@ -83,7 +86,7 @@ export class Shares implements Part {
   /** Who is to be asked about an endpoint: this process, another, or nobody that is known to answer. */
   ownerOf(endpointId: string): string | null {
     const holder = this.#owners[shareOf(endpointId)]?.holder ?? null;
-    return holder === null || this.#doubted.has(holder) ? null : holder;
+    return holder === null || this.#doubted.has(holder) || this.#silent.has(holder) ? null : holder;
   }
 
   /**
@@ -133,10 +136,12 @@ export class Shares implements Part {
 
   /** False when others have written meanwhile. */
   async #isDone(): Promise<boolean> {
-    const { table: store, holder: me, clock, changed } = this.#deps;
+    const { table: store, holder: me, clock, changed, onSilent } = this.#deps;
     const beganMs = this.#nowMs();
     const before = await store.read(clock.now());
-    const gone = this.#gone(before.members, beganMs);
+    const { gone, silent } = this.#beats(before.members, beganMs);
+    this.#silent = silent;
+    for (const holder of silent) onSilent(holder);
     const drained = new Set([...this.#draining].flatMap(([share, { isDrained }]) => (isDrained ? [share] : [])));
     const { table, excess } = balance(before, { me, isLeaving: this.#isLeaving, gone, drained });
     const isChange = !isDeepStrictEqual(

@@ -11,6 +11,7 @@ import type { Accept, Wanted } from "../../../../dispatcher/webhooks/accept/acce
 import { type Batch, handingOver, takingOver } from "../../../../dispatcher/webhooks/match/hand-over.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { testServers } from "../../../support/servers/servers.ts";
+import { until } from "../../../support/until.ts";
 
 const names = subjects(`ho${process.pid}`);
 const log = createLog({ program: "dispatcher", level: "fatal" });
@@ -56,11 +57,8 @@ describe("events that are handed over to the owner of an endpoint", function () 
           : Reflect.get(target, member, target),
     });
     const shares = { doubt: (holder: string) => void doubted.push(holder) };
-    return {
-      doubted,
-      requests,
-      give: handingOver({ nats: { nc }, subjects: names, shares, handedOver: () => {}, log }),
-    };
+    const handOver = handingOver({ nats: { nc }, subjects: names, shares, handedOver: () => {}, log });
+    return { doubted, requests, ...handOver };
   };
   /** A process that owns `whk_mine` alone. */
   const anOwner = async (accept: Accept, endpoints: WebhookRow[] = [mine, others]): Promise<string> => {
@@ -122,13 +120,16 @@ describe("events that are handed over to the owner of an endpoint", function () 
     expect(doubted).to.deep.equal([]);
   });
 
-  it("are not taken by a process that is gone, or whose answer is lost, which is then doubted", async () => {
-    const { give, doubted } = aGiver();
+  it("are not taken by a process that is gone, or does not answer until it is given up, which is then doubted", async () => {
+    const { give, giveUp, doubted, requests } = aGiver();
     const wanted = { endpoint: mine, events: [event(1)] };
     expect(idsOf(await give("gone", batchOf(wanted)))).to.deep.equal([mine._id]);
     nats.nc.subscribe(names.webhookOwner("silent"), { callback: () => undefined });
     await nats.nc.flush();
-    expect(idsOf(await give("silent", batchOf(wanted)))).to.deep.equal([mine._id]);
+    const giving = give("silent", batchOf(wanted));
+    await until(() => requests.length === 2);
+    giveUp("silent");
+    expect(idsOf(await giving)).to.deep.equal([mine._id]);
     expect(doubted).to.deep.equal(["gone", "silent"]);
   });
 

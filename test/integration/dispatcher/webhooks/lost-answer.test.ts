@@ -8,7 +8,7 @@ import { webhookTests } from "../../../support/webhooks/dispatchers.ts";
 type Options = { callback: (error: Error | null, message: Msg) => void };
 
 describe("events of an endpoint whose owner's answers are lost", function () {
-  this.timeout(90_000);
+  this.timeout(150_000);
   const { db, names, nats, startDispatcher, anEndpoint, events, publish, arrived, deliveriesOf, settled, allTaken } =
     webhookTests("lost_answers");
 
@@ -36,7 +36,7 @@ describe("events of an endpoint whose owner's answers are lost", function () {
     const endpoints = await Promise.all(Array.from({ length: 6 }, () => anEndpoint()));
     for (let n = 0; n < 20; n += 4) for (const { app_id: app } of endpoints) await publish(events(app, 4, n));
     for (const endpoint of endpoints) await settled(endpoint);
-    await allTaken(30_000);
+    await allTaken(100_000); // an answer is waited for for 30 s
     for (const { path } of endpoints) expect(arrived(path)).to.have.length(20);
     for (const endpoint of endpoints) expect(await deliveriesOf(endpoint)).to.have.length(20);
   });

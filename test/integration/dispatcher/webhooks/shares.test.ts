@@ -21,12 +21,19 @@ describe("the shares that a dispatcher owns", function () {
 
   /** A dispatcher that looks when a test says so. */
   const aDispatcher = (holder: string, over: Partial<SharesDeps> = {}) => {
-    const seen = { taken: [] as number[], lost: [] as number[], drained: [] as number[], published: 0 };
+    const seen = {
+      taken: [] as number[],
+      lost: [] as number[],
+      drained: [] as number[],
+      silent: [] as string[],
+      published: 0,
+    };
     const deps: SharesDeps = {
       table: webhookShares(db()),
       holder,
       changed: { publish: () => void seen.published++, on: async () => () => undefined },
       onTaken: (share) => void seen.taken.push(share),
+      onSilent: (holder) => void seen.silent.push(holder),
       onLost: (share) => void seen.lost.push(share),
       drain: async (share) => void seen.drained.push(share),
       clock: { now: () => new Date(Date.now() + shiftMs) },
@@ -106,7 +113,11 @@ describe("the shares that a dispatcher owns", function () {
     const [dead, other] = [aDispatcher("a"), aDispatcher("b")];
     await dead.shares.look();
     const fence = dead.shares.fenceOf(endpoint) ?? expect.fail();
-    for (shiftMs = 0; shiftMs <= 12_000; shiftMs += 2_000) await other.shares.look();
+    for (shiftMs = 0; shiftMs < 6_000; shiftMs += 2_000) await other.shares.look();
+    expect([other.shares.ownerOf(endpoint), other.seen.silent]).to.deep.equal(["a", []]);
+    await other.shares.look();
+    expect([other.shares.ownerOf(endpoint), other.seen.silent], "it may be gone").to.deep.equal([null, ["a"]]);
+    for (; shiftMs <= 12_000; shiftMs += 2_000) await other.shares.look();
     expect(other.shares.owned()).to.have.length(shareCount);
     expect(other.shares.fenceOf(endpoint)).to.equal(fence + 1);
     expect(dead.shares.fenceOf(endpoint)).to.equal(null);

@@ -5,7 +5,7 @@ describe("the beats of dispatchers", () => {
   const tableOf = (beatsOf: Record<string, number>) =>
     Object.entries(beatsOf).map(([holder, beat]) => ({ holder, beat, isLeaving: false }));
   const look = (gone: ReturnType<typeof beats>, table: Record<string, number>, nowMs: number) => [
-    ...gone(tableOf(table), nowMs),
+    ...gone(tableOf(table), nowMs).gone,
   ];
 
   it("show who is gone: whose beat stays the same for ten seconds", () => {
@@ -14,6 +14,13 @@ describe("the beats of dispatchers", () => {
       expect(look(gone, { a: nowMs, dead: 7 }, nowMs), `${nowMs}`).to.deep.equal([]);
     expect(look(gone, { a: 10_000, dead: 7 }, 10_000)).to.deep.equal(["dead"]);
     expect(look(gone, { a: 12_000, dead: 8 }, 12_000), "it was only slow").to.deep.equal([]);
+  });
+
+  it("show before that who may be gone", () => {
+    const seen = beats();
+    for (const nowMs of [0, 4_000]) expect([...seen(tableOf({ a: 1 }), nowMs).silent]).to.deep.equal([]);
+    expect([...seen(tableOf({ a: 1 }), 6_000).silent]).to.deep.equal(["a"]);
+    expect([...seen(tableOf({ a: 2 }), 8_000).silent]).to.deep.equal([]);
   });
 
   it("say nothing of a time in which nobody looked", () => {
