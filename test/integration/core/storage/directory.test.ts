@@ -8,7 +8,7 @@ import { testServers } from "../../../support/servers/servers.ts";
 describe("directory", () => {
   let mongo: Mongo;
   let db: Db;
-  let nowMs = 0;
+  let nowMs = Date.parse("2026-03-01T12:00:00Z");
   let tell: (collection: string, id: string, appId?: string) => void;
   let read: Directory;
   before(async function () {
