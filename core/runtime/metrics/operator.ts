@@ -16,27 +16,36 @@ const queueBuckets = [0.001, 0.01, 0.1, 1, 10, 100, 1_000]; // client-go: powers
 
 const reconcileMetrics = (registry: Registry) => {
   const { counter, gauge, histogram } = metricsIn(registry);
-  const name = (rest: string): string => `controller_runtime_${rest}`;
   const labels = ["controller"] as const;
   return {
-    reconciles: counter(name("reconcile_total"), "reconciles by result (success, error, requeue, requeue_after)", [
-      "controller",
-      "result",
-    ]),
-    reconcileErrors: counter(name("reconcile_errors_total"), "reconciles that failed", labels),
+    reconciles: counter(
+      "controller_runtime_reconcile_total",
+      "reconciles by result (success, error, requeue, requeue_after)",
+      ["controller", "result"],
+    ),
+    reconcileErrors: counter("controller_runtime_reconcile_errors_total", "reconciles that failed", labels),
     terminalErrors: counter(
-      name("terminal_reconcile_errors_total"),
+      "controller_runtime_terminal_reconcile_errors_total",
       "reconciles that failed for a reason only a change of the resource can mend",
       labels,
     ),
     reconcilePanics: counter(
-      name("reconcile_panics_total"),
+      "controller_runtime_reconcile_panics_total",
       "reconciles that threw what no code of ours throws",
       labels,
     ),
-    reconcileSeconds: histogram(name("reconcile_time_seconds"), "duration of a reconcile", reconcileBuckets, labels),
-    maxReconciles: gauge(name("max_concurrent_reconciles"), "reconciles that may run at the same time", labels),
-    activeWorkers: gauge(name("active_workers"), "reconciles that are running", labels),
+    reconcileSeconds: histogram(
+      "controller_runtime_reconcile_time_seconds",
+      "duration of a reconcile",
+      reconcileBuckets,
+      labels,
+    ),
+    maxReconciles: gauge(
+      "controller_runtime_max_concurrent_reconciles",
+      "reconciles that may run at the same time",
+      labels,
+    ),
+    activeWorkers: gauge("controller_runtime_active_workers", "reconciles that are running", labels),
   };
 };
 

@@ -23,6 +23,16 @@ export class KeyRingError extends Error {
   }
 }
 
+/** What `open` opens with a key ring; null when something cannot be opened any more: it was altered, or its key is gone. */
+export const ifOpenable = <T>(open: () => T): T | null => {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof KeyRingError) return null;
+    throw error;
+  }
+};
+
 const keyBytes = 32;
 const nonceBytes = 12; // NIST SP 800-38D, 5.2.1.1: recommended for GCM
 const tagBytes = 16;
