@@ -1,5 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import type { Outcome } from "#core/domain/messages/outcome.ts";
+import { type Outcome, unusable } from "#core/domain/messages/outcome.ts";
 import { type JwtKey, jwtKey, signJwt } from "./jwt.ts";
 import { notAnswered, type Transport, type TransportResult } from "./transport.ts";
 
@@ -28,7 +28,7 @@ export const googleToken = ({ account, transport, clock }: GoogleTokenDeps): Goo
   let known: Granted | null = null;
   let asking: Promise<Granted | Outcome> | null = null;
   const ask = async (): Promise<Granted | Outcome> => {
-    if (key === null) return authFailed("the private key is not an RSA key in PEM form");
+    if (key === null) return unusable("the private key is not an RSA key in PEM form");
     const result = await transport.request(grantRequest(account, key, clock.now()));
     const granted = read(result, clock.now());
     if (granted.kind === "token") known = granted;
@@ -73,7 +73,7 @@ const read = (result: TransportResult, now: Date): Granted | Outcome => {
     return notAnswered({ kind: "not_sent", reason: `access token: answered with ${result.status}` }, now);
   const { access_token, expires_in } = parse(result.body);
   if (result.status !== 200 || typeof access_token !== "string" || typeof expires_in !== "number")
-    return authFailed(`the service account was refused an access token with status ${result.status}`);
+    return unusable(`the service account was refused an access token with status ${result.status}`);
   const lifeMs = expires_in * 1000;
   return {
     kind: "token",
@@ -81,14 +81,6 @@ const read = (result: TransportResult, now: Date): Granted | Outcome => {
     renewAtMs: now.getTime() + Math.max(lifeMs - renewBeforeMs, lifeMs / 2),
   };
 };
-
-const authFailed = (reason: string): Outcome => ({
-  kind: "config_error",
-  code: "PROVIDER_AUTH",
-  providerCode: null,
-  reason,
-  fault: "provider",
-});
 
 const parse = (body: string): { access_token?: unknown; expires_in?: unknown } => {
   try {

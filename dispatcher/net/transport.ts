@@ -1,4 +1,4 @@
-import type { Outcome } from "#core/domain/messages/outcome.ts";
+import { type Outcome, unreached } from "#core/domain/messages/outcome.ts";
 import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 
 /** One POST to a provider. `timeoutMs` counts from the call, waiting for a free stream included. */
@@ -46,10 +46,8 @@ export const notAnswered = (result: Exclude<TransportResult, { kind: "answer" }>
       return { kind: "uncertain", reason, fault: "provider" };
     case "impossible":
       return { kind: "payload_error", code: result.code, providerCode: null, reason };
-    case "not_sent": {
-      const at = new Date(now.getTime() + pauseMs);
-      return { kind: "retry_at", at, code: "PROVIDER_UNAVAILABLE", providerCode: null, reason, fault: "provider" };
-    }
+    case "not_sent":
+      return unreached(reason, new Date(now.getTime() + pauseMs), "provider");
   }
 };
 
