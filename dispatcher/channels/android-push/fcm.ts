@@ -1,6 +1,7 @@
 import { type FcmPush, fcmBody } from "#core/channels/android-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { type Outcome, type Provider, unusable } from "#core/domain/messages/outcome.ts";
+import { underWay } from "../../../core/runtime/batching/under-way.ts";
 import { googleToken, type ServiceAccount } from "../../net/oauth.ts";
 import {
   notAnswered,
@@ -9,7 +10,6 @@ import {
   type Transport,
   type TransportResult,
 } from "../../net/transport.ts";
-import { underWay } from "../../net/under-way.ts";
 import { fcmOutcome } from "./fcm-outcomes.ts";
 
 export type FcmAccount = ServiceAccount & { projectId: string };
