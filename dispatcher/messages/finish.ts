@@ -13,9 +13,9 @@ export type FinishDeps = {
   deliveries: { tally: (messageId: string) => Promise<StatusCount[]> };
   messages: {
     /** False when another has taken over. */
-    finish: (message: MessageRow, end: End & { at: Date; event: EventEnvelope; dueAt: Date }) => Promise<boolean>;
+    finish: (message: MessageRow, end: End & { at: Date; event: EventEnvelope }) => Promise<boolean>;
   };
-  /** Publishes the message's events now; what fails here is published when `dueAt` passes. */
+  /** Publishes the message's events now; what fails here is published by the timer. */
   outbox: { flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown> };
   quota: Pick<Usage, "giveBack">;
   clock: Clock;
@@ -27,8 +27,6 @@ export type Finish = {
   /** Ends a message that could not be sent at all. */
   fail: (message: MessageRow, error: string) => Promise<void>;
 };
-
-const sweepMs = 10_000;
 
 export const finish = (deps: FinishDeps): Finish => ({
   complete: async (message, all) => {
@@ -49,8 +47,7 @@ const end = async (deps: FinishDeps, message: MessageRow, how: End): Promise<voi
     from: [message._id],
     data: messageEventData(ended),
   });
-  const dueAt = new Date(at.getTime() + sweepMs);
-  if (!(await deps.messages.finish(message, { ...how, at, event, dueAt }))) return;
+  if (!(await deps.messages.finish(message, { ...how, at, event }))) return;
   await giveBackQuota(deps, message, how.counts.sent ?? 0);
   await deps.outbox.flush({ ...message, outbox: [event] });
 };

@@ -8,5 +8,5 @@ export const underWay = () => {
     return call;
   };
   const settled = async (): Promise<void> => void (await Promise.allSettled(calls));
-  return { add, settled };
+  return { add, settled, count: (): number => calls.size };
 };
