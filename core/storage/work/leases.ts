@@ -1,16 +1,7 @@
-import type {
-  Collection,
-  Db,
-  Filter,
-  MatchKeysAndValues,
-  OnlyFieldsOfType,
-  PushOperator,
-  UpdateFilter,
-  WithId,
-} from "mongodb";
+import type { Collection, Db, Filter, MatchKeysAndValues, PushOperator, UpdateFilter, WithId } from "mongodb";
 import type { Clock } from "../../domain/clock.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import type { DueWork } from "./due.ts";
+import { type DueWork, noWork } from "./due.ts";
 
 /** A document that can be leased. */
 export type Leasable = DueWork & { _id: string };
@@ -68,7 +59,6 @@ export type Settle<Row extends Leasable> = {
   /** When the document is to be looked at again; null when nothing is left to do. */
   dueAt: Date | null;
   set?: MatchKeysAndValues<Row>;
-  unset?: OnlyFieldsOfType<Row, unknown, "">;
   push?: PushOperator<Row>;
 };
 
@@ -76,11 +66,10 @@ export type Settle<Row extends Leasable> = {
 export const settle = async <Row extends Leasable>(
   rows: Collection<Row>,
   { _id, fence }: Leased,
-  { dueAt, set, unset, push }: Settle<Row>,
+  { dueAt, set, push }: Settle<Row>,
 ): Promise<boolean> => {
   const update = {
     $set: { ...set, lease: null, due_at: dueAt },
-    ...(unset && { $unset: unset }),
     ...(push && { $push: push }),
   };
   const { matchedCount } = await leasable(rows).updateOne({ _id, fence }, update as UpdateFilter<Leasable>); // sound: Row is one
@@ -97,8 +86,6 @@ export type NamedLease = {
   release: () => Promise<void>;
 };
 
-type NamedLeaseRow = Leasable;
-
 export const leaseCollection: CollectionSpec = {
   name: "leases",
   indexes: [],
@@ -110,7 +97,7 @@ export const leaseCollection: CollectionSpec = {
 
 /** Makes one holder's view of a named lock. */
 export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseOptions): NamedLease => {
-  const rows = collectionOf<NamedLeaseRow>(db, leaseCollection);
+  const rows = collectionOf<Leasable>(db, leaseCollection);
   const take = () => takeLease(rows, { id: name, holder, now: clock.now(), leaseMs });
   let fence: number | null = null;
   return {
@@ -130,11 +117,7 @@ export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseO
 export type NamedLeaseOptions = { name: string; holder: string; leaseMs: number; clock: Clock };
 
 /** Makes the lock's document when it is not there. */
-const isNew = async (rows: Collection<NamedLeaseRow>, name: string): Promise<boolean> => {
-  const { upsertedCount } = await rows.updateOne(
-    { _id: name },
-    { $setOnInsert: { due_at: null, lease: null, fence: 0 } },
-    { upsert: true },
-  );
+const isNew = async (rows: Collection<Leasable>, name: string): Promise<boolean> => {
+  const { upsertedCount } = await rows.updateOne({ _id: name }, { $setOnInsert: noWork }, { upsert: true });
   return upsertedCount === 1;
 };
