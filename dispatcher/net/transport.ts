@@ -1,4 +1,5 @@
 import { type Outcome, unreached } from "#core/domain/messages/outcome.ts";
+import { isSecure } from "#core/schema/json/secure-address.ts";
 import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 
 /** One POST to a provider. `timeoutMs` counts from the call, waiting for a free stream included. */
@@ -62,11 +63,9 @@ export type Exchange = {
   giveUp: () => void;
 };
 
-const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"]);
-
 /** Origin of a provider's base address. Throws when it is not https, unless the host is loopback. */
 export const providerOrigin = (baseUrl: string): string => {
-  const { protocol, hostname, origin } = new URL(baseUrl);
-  if (protocol === "https:" || (protocol === "http:" && loopbackHosts.has(hostname))) return origin;
-  throw new Error(`a provider's address must be https unless it is loopback: ${origin}`);
+  const url = new URL(baseUrl);
+  if (isSecure(url)) return url.origin;
+  throw new Error(`a provider's address must be https unless it is loopback: ${url.origin}`);
 };

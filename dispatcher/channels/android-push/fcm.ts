@@ -1,7 +1,7 @@
 import { type FcmPush, fcmBody } from "#core/channels/android-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { type Outcome, type Provider, unusable } from "#core/domain/messages/outcome.ts";
-import { underWay } from "../../../core/runtime/batching/under-way.ts";
+import { underWay } from "#core/runtime/batching/under-way.ts";
 import { googleToken, type ServiceAccount } from "../../net/oauth.ts";
 import {
   notAnswered,

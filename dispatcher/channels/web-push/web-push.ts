@@ -10,7 +10,7 @@ import {
   unusable,
 } from "#core/domain/messages/outcome.ts";
 import { semaphore } from "#core/runtime/batching/bounded.ts";
-import { underWay } from "../../../core/runtime/batching/under-way.ts";
+import { underWay } from "#core/runtime/batching/under-way.ts";
 import type { GuardedClient, GuardedReply, GuardedRequest } from "../../net/guarded/client.ts";
 import { refusal } from "../kit/outcomes.ts";
 import { encryptWebPush } from "./encryption.ts";
