@@ -76,15 +76,7 @@ export const settle = async <Row extends Leasable>(
   return matchedCount === 1;
 };
 
-/** A lock of the whole installation, by name; its fence tells holders apart. */
-export type NamedLease = {
-  /** Takes it when it is free or expired. */
-  take: () => Promise<{ fence: number } | null>;
-  /** False when it is no longer ours. */
-  extend: () => Promise<boolean>;
-  /** Gives it back, when it is ours, so that another need not wait for its end. */
-  release: () => Promise<void>;
-};
+export type NamedLease = ReturnType<typeof namedLease>;
 
 export const leaseCollection: CollectionSpec = {
   name: "leases",
@@ -95,19 +87,23 @@ export const leaseCollection: CollectionSpec = {
   retention: { kept: "one for each name of a lock" },
 };
 
-/** Makes one holder's view of a named lock. */
-export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseOptions): NamedLease => {
+/** One holder's view of a lock of the whole installation, by name; its fence tells holders apart. */
+export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseOptions) => {
   const rows = collectionOf<Leasable>(db, leaseCollection);
   const take = () => takeLease(rows, { id: name, holder, now: clock.now(), leaseMs });
   let fence: number | null = null;
   return {
-    take: async () => {
+    /** Takes it when it is free or expired. */
+    take: async (): Promise<{ fence: number } | null> => {
       const row = (await take()) ?? ((await isNew(rows, name)) ? await take() : null);
       fence = row?.fence ?? null;
       return row === null ? null : { fence: row.fence };
     },
-    extend: async () => fence !== null && extendLease(rows, { _id: name, fence }, clock.now(), leaseMs),
-    release: async () => {
+    /** False when it is no longer ours. */
+    extend: async (): Promise<boolean> =>
+      fence !== null && extendLease(rows, { _id: name, fence }, clock.now(), leaseMs),
+    /** Gives it back, when it is ours, so that another need not wait for its end. */
+    release: async (): Promise<void> => {
       if (fence !== null) await settle(rows, { _id: name, fence }, { dueAt: null });
       fence = null;
     },
