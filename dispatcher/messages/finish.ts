@@ -21,19 +21,17 @@ export type FinishDeps = {
   clock: Clock;
 };
 
-export type Finish = {
-  /** Ends a message whose every delivery is stored: its counters are made anew from them, or from `all` of them. */
-  complete: (message: MessageRow, all?: readonly DeliveryRow[]) => Promise<void>;
-  /** Ends a message that could not be sent at all. */
-  fail: (message: MessageRow, error: string) => Promise<void>;
-};
+export type Finish = ReturnType<typeof finish>;
 
-export const finish = (deps: FinishDeps): Finish => ({
-  complete: async (message, all) => {
+export const finish = (deps: FinishDeps) => ({
+  /** Ends a message whose every delivery is stored: its counters are made anew from them, or from `all` of them. */
+  complete: async (message: MessageRow, all?: readonly DeliveryRow[]): Promise<void> => {
     const groups = all === undefined ? await deps.deliveries.tally(message._id) : grouped(all);
     await end(deps, message, { ...verdict(groups), counts: countsOf(groups) });
   },
-  fail: (message, error) => end(deps, message, { status: "failed", error, counts: countsOf([]) }),
+  /** Ends a message that could not be sent at all. */
+  fail: (message: MessageRow, error: string): Promise<void> =>
+    end(deps, message, { status: "failed", error, counts: countsOf([]) }),
 });
 
 const end = async (deps: FinishDeps, message: MessageRow, how: End): Promise<void> => {

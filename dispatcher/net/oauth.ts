@@ -7,14 +7,7 @@ export type ServiceAccount = { clientEmail: string; tokenUri: string; privateKey
 
 export type GoogleTokenDeps = { account: ServiceAccount; transport: Transport; clock: Clock };
 
-export type GoogleToken = {
-  /** The access token, when there is one that can be used. */
-  known: () => Granted | null;
-  /** The access token to send with, or why there is none. Calls at the same time share one request. */
-  current: () => Promise<Granted | Outcome>;
-  /** Forgets this token when it is still the current one. */
-  refused: (value: string) => void;
-};
+export type GoogleToken = ReturnType<typeof googleToken>;
 
 const scope = "https://www.googleapis.com/auth/firebase.messaging";
 const grant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -23,7 +16,7 @@ const renewBeforeMs = 300_000;
 const timeoutMs = 10_000;
 
 /** Access tokens of a service account. Source: Google, "Using OAuth 2.0 for server to server applications"; RFC 7523. */
-export const googleToken = ({ account, transport, clock }: GoogleTokenDeps): GoogleToken => {
+export const googleToken = ({ account, transport, clock }: GoogleTokenDeps) => {
   const key = jwtKey(account.privateKeyPem, "RS256");
   let known: Granted | null = null;
   let asking: Promise<Granted | Outcome> | null = null;
@@ -36,8 +29,10 @@ export const googleToken = ({ account, transport, clock }: GoogleTokenDeps): Goo
   };
   const usable = (): Granted | null => (known !== null && clock.now().getTime() < known.renewAtMs ? known : null);
   return {
+    /** The access token, when there is one that can be used. */
     known: usable,
-    current: () => {
+    /** The access token to send with, or why there is none. Calls at the same time share one request. */
+    current: (): Promise<Granted | Outcome> => {
       const granted = usable();
       if (granted !== null) return Promise.resolve(granted);
       asking ??= ask().finally(() => {
@@ -45,7 +40,8 @@ export const googleToken = ({ account, transport, clock }: GoogleTokenDeps): Goo
       });
       return asking;
     },
-    refused: (value) => {
+    /** Forgets this token when it is still the current one. */
+    refused: (value: string): void => {
       if (known?.value === value) known = null;
     },
   };
