@@ -7,8 +7,6 @@ export type ServiceAccount = { clientEmail: string; tokenUri: string; privateKey
 
 export type GoogleTokenDeps = { account: ServiceAccount; transport: Transport; clock: Clock };
 
-export type GoogleToken = ReturnType<typeof googleToken>;
-
 const scope = "https://www.googleapis.com/auth/firebase.messaging";
 const grant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const assertionLifeSeconds = 3600; // the most that Google admits
