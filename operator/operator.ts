@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { type ControllersDeps, makeControllers } from "./controllers.ts";
 import type { Controller } from "./engine/controller.ts";
@@ -65,7 +66,7 @@ type LeadDeps = OperatorDeps & { controllers: readonly Controller[]; onChange: L
 
 /** Begins to lead after everything has been listed once: what is not listed yet would look deleted. */
 const leadWhen = async (synced: Promise<void>, deps: LeadDeps, signal: AbortSignal): Promise<void> => {
-  await Promise.race([synced, aborted(signal)]);
+  await Promise.race([synced, signal.aborted || once(signal, "abort")]);
   const { highestEpoch } = deps.terms;
   await campaign({ ...deps, ...deps.lease, highestEpoch }, (term) => lead(deps, term), signal);
 };
@@ -109,11 +110,4 @@ const sweepOften = async (deps: LeadDeps, { epoch, stop }: Term, onOutdated: () 
       log.warn({ err }, "sweep.failed");
     }
   }
-};
-
-const aborted = (signal: AbortSignal): Promise<void> => {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) resolve();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise;
 };

@@ -15,7 +15,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
-import { openDatabase } from "#core/storage/open.ts";
+import { storesPart } from "#core/storage/open.ts";
 import { fencedClient, termFence } from "./engine/leadership/fence.ts";
 import { holderName } from "./engine/leadership/leader.ts";
 import type { LeaseTiming } from "./engine/leadership/lease.ts";
@@ -135,7 +135,7 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
   });
   watchLevels(metrics.registry, { stores: platform.stores, streams: () => streamLevels(nats.jsm, config.natsPrefix) });
   return {
-    stores: storesPart(deps),
+    stores: storesPart(deps, nats),
     announced,
     engine,
     resources: platform.stores,
@@ -161,12 +161,3 @@ const listed =
   async (): Promise<void> => {
     if (!isSynced()) throw new Error("not everything has been listed yet");
   };
-
-const storesPart = ({ mongo, nats, log }: PartsDeps): Part => ({
-  name: "stores",
-  start: (signal) => openDatabase(mongo, log, signal),
-  stop: async () => {
-    await nats.close();
-    await mongo.close();
-  },
-});

@@ -5,16 +5,13 @@ import type { Quota } from "../limits/quota.ts";
 
 export type CancelDeps = { messages: Pick<Messages, "cancel" | "find">; quota: Pick<Quota, "giveBack">; clock: Clock };
 
-const sweepMs = 10_000; // docs/decisions/0001
-
 /** Cancels a message that nobody has begun. Source: docs/reference/messages.md#cancelling. */
 export const cancel =
   ({ messages, quota, clock }: CancelDeps) =>
   async (message: MessageRow, signal: AbortSignal): Promise<MessageRow> => {
     if (message.status === "cancelled") return message;
     const now = clock.now();
-    const sweepAt = new Date(now.getTime() + sweepMs);
-    const cancelled = await messages.cancel(message.tenant_id, message._id, now, sweepAt);
+    const cancelled = await messages.cancel(message.tenant_id, message._id, now);
     if (cancelled !== null) {
       await quota.giveBack(cancelled);
       return cancelled;

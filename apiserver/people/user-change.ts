@@ -88,7 +88,7 @@ const bounded = <T extends object>(member: "tags" | "properties" | "aliases", ma
 const small = (properties: Record<string, unknown>): Record<string, unknown> => {
   const limit = userLimits.propertyCharacters;
   if (JSON.stringify(properties).length <= limit) return properties;
-  throw invalid("properties", `are at most ${limit} characters of JSON together`, { limit });
+  throw invalid("properties", `are at most ${limit} characters of JSON in all`, { limit });
 };
 
 const members = {

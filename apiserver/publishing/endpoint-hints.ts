@@ -15,7 +15,7 @@ export const endpointHints =
   (endpointId: string): void => {
     const publishing = publisher.publish(subjects.webhook(endpointId), { endpoint_id: endpointId });
     publishing.catch((err: unknown) => {
-      const event = err instanceof Unavailable ? "jetstream.away" : "doorbell.failed";
+      const event = err instanceof Unavailable ? "jetstream.away" : "webhook_hint.failed";
       log.warn({ err, endpoint: endpointId }, event);
     });
   };

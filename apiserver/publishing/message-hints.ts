@@ -36,7 +36,8 @@ export const messageHints = ({ publisher, subjects, flush, log }: MessageHintsDe
     ]);
     const failed = results.find((result) => result.status === "rejected");
     const err: unknown = failed?.reason;
-    if (failed !== undefined && !(err instanceof Unavailable)) log.error({ err, message: row._id }, "ring.failed");
+    if (failed !== undefined && !(err instanceof Unavailable))
+      log.error({ err, message: row._id }, "message_hint.failed");
     else if (failed !== undefined && !isAway) log.warn({ err }, "jetstream.away"); // once, until it is back
     isAway = failed !== undefined;
   };

@@ -41,7 +41,7 @@ const usual = settingRoutes<WebhookRow>()({
   schemas: { create: CreateWebhook, update: UpdateWebhook, view: Webhook, made: WebhookWithSecret, list: WebhookList },
   summaries: {
     list: "List the webhooks of an app",
-    create: "Make a webhook; its secret is told here only",
+    create: "Make a webhook; its secret is shown here only",
     get: "Show a webhook",
     update: "Change a webhook",
     remove: "Remove a webhook and what waits for it",

@@ -54,6 +54,14 @@ const webhook = {
   updated_at: exampleTime,
 };
 
+const answer = {
+  response_status: 503,
+  response_body_excerpt: "try later",
+  error: "answered 503",
+  error_class: "server_error",
+  duration_ms: 87,
+};
+
 const webhookDelivery = {
   id: deliveryId,
   endpoint_id: webhookId,
@@ -62,11 +70,7 @@ const webhookDelivery = {
   subject_id: refs.delivery_id,
   attempt: 1,
   status: "failed",
-  response_status: 503,
-  response_body_excerpt: "try later",
-  error: "answered 503",
-  error_class: "server_error",
-  duration_ms: 87,
+  ...answer,
   next_retry_at: "2026-11-21T12:01:03.000Z",
   delivered_at: null,
   replay_of: null,
@@ -81,15 +85,6 @@ const payload = {
   subject_id: refs.delivery_id,
   api_version: "1.0",
   data: { delivery_id: refs.delivery_id, error_code: "TOKEN_UNREGISTERED" },
-};
-
-const attempt = {
-  at: exampleTime,
-  response_status: 503,
-  duration_ms: 87,
-  error_class: "server_error",
-  error: "answered 503",
-  response_body_excerpt: "try later",
 };
 
 const webhooks: CreateWebhook[] = [
@@ -129,8 +124,8 @@ export const docs: Docs = {
     UpdateWebhook: [{ paused: true }] satisfies UpdateWebhook[],
     Recovery: [recovery],
     Webhook: [webhook],
-    WebhookAttempt: [attempt],
-    WebhookAttemptList: [{ data: [attempt] }],
+    WebhookAttempt: [{ at: exampleTime, ...answer }],
+    WebhookAttemptList: [{ data: [{ at: exampleTime, ...answer }] }],
     WebhookDelivery: [webhookDelivery],
     WebhookDeliveryDetail: [{ ...webhookDelivery, payload }],
     WebhookDeliveryPage: [lastPage(webhookDelivery)],

@@ -1,5 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { type Fault, faultOf, type Outcome } from "#core/domain/messages/outcome.ts";
+import { type Fault, faultOf, type Outcome, unreached } from "#core/domain/messages/outcome.ts";
 
 /** Faults in a row that open the breaker of one that has worked. */
 const threshold = 20;
@@ -95,5 +95,5 @@ const after = (now: Date, ms: number): Date => new Date(now.getTime() + ms);
 const refusal = (last: Outcome, fault: Fault, at: Date): Outcome => {
   if (last.kind === "config_error") return last;
   const reason = last.kind === "retry_at" || last.kind === "uncertain" ? last.reason : "the provider does not answer";
-  return { kind: "retry_at", at, code: "PROVIDER_UNAVAILABLE", providerCode: null, reason, fault };
+  return unreached(reason, at, fault);
 };

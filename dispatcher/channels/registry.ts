@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "#core/domain/clock.ts";
+import { unusable } from "#core/domain/messages/outcome.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type SendableChannel, sendableChannels } from "#core/schema/vocabulary/channels.ts";
@@ -7,7 +8,6 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
 import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
-import { unusable } from "./kit/outcomes.ts";
 import type { Account, Send } from "./kit/provider.ts";
 
 /** An account of one app and channel, behind its breakers and ready to send. */
@@ -114,19 +114,15 @@ export const senders = (deps: SendersDeps): Senders => {
 
 /** The account behind its breakers, every call measured. */
 const guarded = (one: Opened, deps: SendersDeps): Sender => {
-  const {
-    account: { name, prepare },
-    breakers,
-    guard,
-    channel,
-  } = one;
+  const { account, breakers, guard, channel } = one;
+  const { name } = account;
   return {
     name,
     hasReached: breakers.hasReached,
     believes: guard.believes,
     prepare: (message, language, ttlSeconds) => {
       const { _id: messageId, content, options } = message;
-      const send = prepare({ messageId, content, options, language, ttlSeconds });
+      const send = account.prepare({ messageId, content, options, language, ttlSeconds });
       return async (...given) => {
         one.usedAtMs = deps.clock.now().getTime();
         const startedMs = performance.now();

@@ -2,6 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { noReferences } from "#core/schema/events/refs.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Gone } from "#core/storage/people/invalidated.ts";
@@ -59,9 +60,8 @@ const deliveryEvent = (
   });
 
 const refs = (row: DeliveryRow) => ({
+  ...noReferences,
   message_id: row.message_id,
-  campaign_id: null,
-  journey_id: null,
   delivery_id: row._id,
   subscription_id: row.subscription_id,
   user_id: row.user_id,

@@ -122,6 +122,6 @@ const workers = ({ config, db, nats, log, metrics, changes }: MessagePartsDeps, 
     open,
     onChange: changes.on,
     everyMs: readPlansEveryMs,
-    onError: (err) => log.warn({ err }, "lanes.not_read"),
+    onError: (err) => log.warn({ err }, "plans.not_read"),
   });
 };

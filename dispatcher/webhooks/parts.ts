@@ -39,7 +39,7 @@ export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "
 };
 
 /** What a dispatcher runs for webhooks, in the order in which it starts. docs/decisions/0041 names the steps of an event. */
-export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: AnyTimerSource } => {
+export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timers: AnyTimerSource[] } => {
   const { db, metrics, changes } = deps;
   const endpoints = endpointWork(deps);
   const deliveries = storedDeliveries(deps);
@@ -70,12 +70,14 @@ export const webhookParts = (deps: WebhookPartsDeps): { parts: Part[]; timer: An
       healthPart({ ...deps, endpoints }),
       ...workers(deps, deliveries, queues),
     ],
-    timer: timerSource<WebhookRow>({
-      name: "webhooks",
-      collection: endpoints.rows,
-      select: [],
-      handle: ({ _id }) => endpoints.publishHint(_id),
-    }),
+    timers: [
+      timerSource<WebhookRow>({
+        name: "webhooks",
+        collection: endpoints.rows,
+        select: [],
+        handle: ({ _id }) => endpoints.publishHint(_id),
+      }),
+    ],
   };
 };
 

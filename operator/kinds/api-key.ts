@@ -44,7 +44,6 @@ export const apiKey = defineKind<ApiKey, ApiKeyRow>({
   collection: apiKeyCollection,
   rows: ({ db, fence, clock }) =>
     rememberingRows(managedRows(collectionOf<ApiKeyRow>(db, apiKeyCollection), fence), revokedTokens(db), clock.now),
-  owner: "tenant",
   goesWithOwner: {
     index: "tenant",
     before: async ({ db, clock }, ids) => revokedTokens(db).add(await apiKeys(db).findAll(ids), clock.now()),

@@ -27,7 +27,6 @@ export const app = defineKind<App, AppRow>({
   collection: appCollection,
   rows: ({ owners }) => owners.apps,
   called: ({ owners }, { tenant_id = "", name = "" }) => owners.apps.called(tenant_id, name),
-  owner: "tenant",
   indexes: { name: (resource) => [nameIn(resource.metadata.namespace, resource)], namespace: namespaceOf },
   links: [
     link(tenantResource, "namespace", ({ spec }) => spec.namespaces),

@@ -25,7 +25,6 @@ export const liveActivityType = defineKind<ActivityType, LiveActivityTypeRow>({
   what: "live activity type",
   collection: liveActivityTypeCollection,
   called: ({ db }, { app_id = "", name = "" }) => liveActivityTypes(db).called(app_id, name),
-  owner: "app",
   goesWithOwner: { index: "name" },
   indexes: { name: (type) => [nameOf(type)], app: (type) => [beside(type, type.spec.appRef)] },
   links: [appLink],

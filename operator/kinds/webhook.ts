@@ -9,7 +9,7 @@ import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
 import { beside } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
 import { type FoundSecret, secretValues } from "../kube/secrets.ts";
-import { type Finding, firstFinding, refused } from "../policies/conditions.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 import { addressProblem } from "../policies/webhooks/address.ts";
 import { headerSecretsOf, headersOf, sealHeaders } from "../policies/webhooks/headers.ts";
 import { healthStatus } from "../policies/webhooks/health.ts";
@@ -42,7 +42,6 @@ export const webhook = defineKind<Webhook, WebhookRow>({
   definition: webhookResource,
   what: "webhook",
   collection: webhookCollection,
-  owner: "app",
   goesWithOwner: { index: "app", after: (platform, id) => endpointHints(platform).publish(id) },
   ownSecret: signingSecret,
   readsSecrets: ({ spec }) => headerSecretsOf(spec),
@@ -106,7 +105,7 @@ const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Ver
   const address = resource.spec.url;
   const unreachable = await addressProblem(network, { address, isTaken: row?.url === address }, signal);
   if (unreachable !== null) return refusal(unreachable.finding, unreachable.retryMs);
-  const finding = firstFinding(policies, resource.spec);
+  const finding = badTemplate(resource.spec) ?? badFilters(resource.spec);
   if (finding !== null) return refusal(finding);
   const read = await gather(deps, input, signal);
   if ("finding" in read) return refusal(read.finding);
@@ -122,17 +121,15 @@ const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Ver
   return { ...verdict, ...disabled(after), isChanged: verdict.isChanged || isSecretWritten };
 };
 
-/** Checks of a spec that no rule of the CRD can make. */
-const policies: ((spec: WebhookSpec) => Finding | null)[] = [
-  ({ bodyTemplate }) => {
-    const problem = bodyTemplate === undefined ? null : templateProblem(bodyTemplate);
-    return problem === null ? null : refused("TemplateInvalid", `spec.bodyTemplate: ${problem}`);
-  },
-  ({ filters }) => {
-    const [problem] = filters === undefined ? [] : filterProblems(filters, "spec.filters");
-    return problem === undefined ? null : refused("FilterInvalid", `${problem.field}: ${problem.message}`);
-  },
-];
+// no rule of the CRD can check these
+const badTemplate = ({ bodyTemplate }: WebhookSpec): Finding | null => {
+  const problem = bodyTemplate === undefined ? null : templateProblem(bodyTemplate);
+  return problem === null ? null : refused("TemplateInvalid", `spec.bodyTemplate: ${problem}`);
+};
+const badFilters = ({ filters }: WebhookSpec): Finding | null => {
+  const [problem] = filters === undefined ? [] : filterProblems(filters, "spec.filters");
+  return problem === undefined ? null : refused("FilterInvalid", `${problem.field}: ${problem.message}`);
+};
 
 type Read = { now: Date; members: Partial<WebhookRow>; found: FoundSecret };
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
@@ -58,7 +59,7 @@ const sameMs = 600_000; // client-go's aggregation window
 const mostKnown = 4_096; // client-go's cache of events
 
 const writer = ({ client, holder }: EventsDeps) => {
-  const known = new Map<string, Written>();
+  const known = new LRUCache<string, Written>({ max: mostKnown });
 
   const begin = async (event: Reported): Promise<Written> => {
     const path = eventsPath(event);
@@ -79,7 +80,7 @@ const writer = ({ client, holder }: EventsDeps) => {
       if (isNotFound(error)) return begin(event); // events live for an hour, or until somebody removes them
       throw error;
     };
-    keepNewest(known, key, await (isRepeat ? repeat(event, before).catch(again) : begin(event)));
+    known.set(key, await (isRepeat ? repeat(event, before).catch(again) : begin(event)));
   };
 };
 
@@ -111,22 +112,14 @@ const refillMs = 300_000; // as client-go: one more every five minutes
 
 /** Gives each object a bucket of tokens: one that changes all the time must not flood its namespace with Events. */
 export const spamFilter = () => {
-  const buckets = new Map<string, { tokens: number; at: number }>();
+  const buckets = new LRUCache<string, { tokens: number; at: number }>({ max: mostKnown });
   return (uid: string, now: Date): boolean => {
     const { tokens, at } = buckets.get(uid) ?? { tokens: burst, at: now.getTime() };
     const filled = Math.min(burst, tokens + Math.max(0, now.getTime() - at) / refillMs);
     const isAdmitted = filled >= 1;
-    keepNewest(buckets, uid, { tokens: isAdmitted ? filled - 1 : filled, at: now.getTime() });
+    buckets.set(uid, { tokens: isAdmitted ? filled - 1 : filled, at: now.getTime() });
     return isAdmitted;
   };
-};
-
-/** Sets a key as the newest; the oldest goes when there are too many. */
-const keepNewest = <V>(map: Map<string, V>, key: string, value: V): void => {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > mostKnown && oldest !== undefined) map.delete(oldest);
 };
 
 const soon = (): AbortSignal => AbortSignal.timeout(10_000);

@@ -1,4 +1,5 @@
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
+import type { CollectionSpec } from "#core/storage/mongo/collection.ts";
 import type { Kept, ManagedRow, ManagedRows } from "#core/storage/settings/managed.ts";
 import type { Verdict } from "../engine/handler.ts";
 import type { Store } from "../kube/store.ts";
@@ -15,10 +16,9 @@ export type RecordDeps<R extends Claimant, Row extends NamedRow> = Pick<
   "announce" | "clock" | "owners" | "secrets"
 > & {
   definition: ResourceDefinition;
-  collection: { name: string };
+  collection: Pick<CollectionSpec, "name" | "owner">;
   /** The record in words, e.g. `live activity type`. */
   what: string;
-  owner: "tenant" | "app" | null;
   rows: ManagedRows<Row>;
   /** The kind's resources, with the indexes `external` and, where a name is unique, `name`. */
   store: Pick<Store<R>, "by">;

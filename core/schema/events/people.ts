@@ -6,13 +6,14 @@ import { type EventType, eventData, exampleAppId, exampleRefs, examples, example
 
 const { Array: List, Enum, Integer, Number: Decimal, String: Text } = Type;
 
-const subscriptionExample = {
+/** A subscription as the REST interface shows it. */
+export const subscriptionExample = {
   id: examples.subscription_id,
   app_id: exampleAppId,
   user_id: examples.user_id,
   external_id: examples.external_id,
   channel: examples.channel,
-  token_masked: "…9f3c",
+  token_masked: "•••9f3c01ab",
   status: "subscribed",
   status_reason: null,
   language: "en",
@@ -49,8 +50,9 @@ export const subscriptionEvents = {
   }),
 };
 
-const userExample = {
-  ...exampleRefs("user_id", "external_id"),
+/** A user as the REST interface shows them. */
+export const userExample = {
+  external_id: examples.external_id,
   id: examples.user_id,
   app_id: exampleAppId,
   aliases: { crm: "c-1" },
@@ -78,7 +80,7 @@ const user = (description: string, changed: readonly string[]): EventType => ({
       changed: List(Text(), { description: "members that have another value now; none of a new user" }),
     },
   ),
-  example: { ...userExample, changed },
+  example: { ...exampleRefs("user_id", "external_id"), ...userExample, changed },
 });
 
 export const userEvents = {

@@ -130,6 +130,6 @@ const leasing = (rows: Collection<ChunkRow>) => ({
   giveBack: (chunk: ChunkRow, dueAt: Date): Promise<boolean> => settle(rows, chunk, { dueAt }),
 
   /** Gives it back until its tenant may send again, or until `dueAt`. */
-  suspend: (chunk: ChunkRow, dueAt: Date): Promise<boolean> =>
+  defer: (chunk: ChunkRow, dueAt: Date): Promise<boolean> =>
     settle(rows, chunk, { dueAt, set: { suspended_tenant: chunk.tenant_id } }),
 });

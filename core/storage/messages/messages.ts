@@ -9,7 +9,7 @@ import { insertNew, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
-import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
+import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex, sweepAfter } from "../work/due.ts";
 import { removeMessages } from "./removal.ts";
 import type { Reserved } from "./usage.ts";
 
@@ -169,12 +169,12 @@ export const messages = (db: Db) => {
 
     /**
      * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
-     * at `sweepAt`, when its outbox may have an event; else nothing is left to do.
+     * after the sweep interval, when its outbox may have an event; else nothing is left to do.
      */
-    cancel: (tenantId: string, id: string, now: Date, sweepAt: Date): Promise<MessageRow | null> =>
+    cancel: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
       rows.findOneAndUpdate(
         { _id: id, tenant_id: tenantId, status: "queued", $or: [{ lease: null }, { "lease.until": { $lte: now } }] },
-        cancellation(now, sweepAt),
+        cancellation(now),
         { returnDocument: "after" },
       ),
   };
@@ -206,14 +206,14 @@ const insertAlone = async (rows: Collection<MessageRow>, row: MessageRow): Promi
 const isStored = async (rows: Collection<MessageRow>, { _id }: MessageRow): Promise<boolean> =>
   (await rows.countDocuments({ _id }, { limit: 1 })) === 1;
 
-const cancellation = (now: Date, sweepAt: Date): Document[] => [
+const cancellation = (now: Date): Document[] => [
   {
     $set: {
       status: "cancelled",
       completed_at: now,
       updated_at: now,
       lease: null,
-      due_at: { $cond: [{ $eq: ["$outbox", []] }, null, sweepAt] },
+      due_at: { $cond: [{ $eq: ["$outbox", []] }, null, sweepAfter(now)] },
       fence: { $add: ["$fence", 1] },
     },
   },

@@ -1,4 +1,5 @@
 import { timeOf } from "../../domain/clock.ts";
+import { noReferences } from "../../schema/events/refs.ts";
 import type { Message } from "../../schema/messages/message.ts";
 import type { MessageRow } from "./messages.ts";
 
@@ -30,13 +31,8 @@ export const messageView = (row: MessageRow): Message => ({
 
 /** `data` of the events `message.*`: the message and the references. Source: docs/reference/events.md#data. */
 export const messageEventData = (row: MessageRow): Record<string, unknown> => ({
+  ...noReferences,
   message_id: row._id,
-  journey_id: null,
-  delivery_id: null,
-  subscription_id: null,
-  user_id: null,
-  external_id: null,
-  channel: null,
   ...fitted(messageView(row)),
 });
 

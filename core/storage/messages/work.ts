@@ -1,6 +1,7 @@
 import type { Collection, Db } from "mongodb";
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
 import { collectionOf } from "../mongo/collection.ts";
+import { sweepAfter } from "../work/due.ts";
 import { extendLease, type Leased, type LeaseTerm, settle, takeLease } from "../work/leases.ts";
 import { type Counts, countKeys, type MessageRow, messageCollection } from "./messages.ts";
 
@@ -55,20 +56,17 @@ const leasing = (rows: Rows) => ({
     settle(rows, message, { dueAt, set: { planned } }),
 
   /** The same until its tenant may send again, or until `dueAt`. */
-  suspend: (message: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
+  defer: (message: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
     settle(rows, message, { dueAt, set: { planned, suspended_tenant: message.tenant_id } }),
 });
 
 type End = { status: "completed" | "failed"; error: string | null; counts: Counts; at: Date };
 
 const ending = (rows: Rows) => ({
-  /** Ends the message; `event` waits in its outbox until it is published, and so does `dueAt`. */
-  finish: (
-    message: Leased,
-    { at, event, dueAt, ...end }: End & { event: EventEnvelope; dueAt: Date },
-  ): Promise<boolean> =>
+  /** Ends the message; `event` waits in its outbox until it is published. */
+  finish: (message: Leased, { at, event, ...end }: End & { event: EventEnvelope }): Promise<boolean> =>
     settle(rows, message, {
-      dueAt,
+      dueAt: sweepAfter(at),
       set: { ...end, planned: true, completed_at: at, updated_at: at },
       push: { outbox: event },
     }),

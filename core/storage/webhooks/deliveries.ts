@@ -1,7 +1,7 @@
 import { type AnyBulkWriteOperation, type Collection, type Db } from "mongodb";
 import type { WebhookErrorClass } from "../../schema/vocabulary/webhook-errors.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
-import { duplicatesOf } from "../mongo/duplicate.ts";
+import { insertMissing } from "../mongo/duplicate.ts";
 import { findIds } from "../mongo/pages.ts";
 import { eraseDeliveries } from "./erasure.ts";
 import type { StoredPeople } from "./people.ts";
@@ -98,8 +98,8 @@ export const webhookDeliveries = (db: Db) => {
      * stored) is recorded with the delivery that another process has stored as waiting meanwhile.
      */
     keep: async (made: readonly WebhookDeliveryRow[]): Promise<void> => {
-      const existing = await insertNew(rows, made);
-      const sent = existing.flatMap(resultOf);
+      const existing = await insertMissing(rows, made);
+      const sent = made.filter(({ _id }) => existing.has(_id)).flatMap(resultOf);
       if (sent.length > 0) await record(rows, sent);
     },
 
@@ -207,17 +207,3 @@ const waiting = (endpointId: string, status: Due["status"], by: Date) => ({
   status,
   due_at: { $gt: longAgo, $lte: by },
 });
-
-/** Those that exist already. */
-const insertNew = async (
-  rows: Collection<WebhookDeliveryRow>,
-  made: readonly WebhookDeliveryRow[],
-): Promise<WebhookDeliveryRow[]> => {
-  try {
-    await rows.insertMany([...made], { ordered: false });
-    return [];
-  } catch (error) {
-    const known = duplicatesOf(error, made);
-    return made.filter(({ _id }) => known.has(_id));
-  }
-};

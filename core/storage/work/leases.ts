@@ -1,16 +1,7 @@
-import type {
-  Collection,
-  Db,
-  Filter,
-  MatchKeysAndValues,
-  OnlyFieldsOfType,
-  PushOperator,
-  UpdateFilter,
-  WithId,
-} from "mongodb";
+import type { Collection, Db, Filter, MatchKeysAndValues, PushOperator, UpdateFilter, WithId } from "mongodb";
 import type { Clock } from "../../domain/clock.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import type { DueWork } from "./due.ts";
+import { type DueWork, noWork } from "./due.ts";
 
 /** A document that can be leased. */
 export type Leasable = DueWork & { _id: string };
@@ -68,7 +59,6 @@ export type Settle<Row extends Leasable> = {
   /** When the document is to be looked at again; null when nothing is left to do. */
   dueAt: Date | null;
   set?: MatchKeysAndValues<Row>;
-  unset?: OnlyFieldsOfType<Row, unknown, "">;
   push?: PushOperator<Row>;
 };
 
@@ -76,28 +66,17 @@ export type Settle<Row extends Leasable> = {
 export const settle = async <Row extends Leasable>(
   rows: Collection<Row>,
   { _id, fence }: Leased,
-  { dueAt, set, unset, push }: Settle<Row>,
+  { dueAt, set, push }: Settle<Row>,
 ): Promise<boolean> => {
   const update = {
     $set: { ...set, lease: null, due_at: dueAt },
-    ...(unset && { $unset: unset }),
     ...(push && { $push: push }),
   };
   const { matchedCount } = await leasable(rows).updateOne({ _id, fence }, update as UpdateFilter<Leasable>); // sound: Row is one
   return matchedCount === 1;
 };
 
-/** A lock of the whole installation, by name; its fence tells holders apart. */
-export type NamedLease = {
-  /** Takes it when it is free or expired. */
-  take: () => Promise<{ fence: number } | null>;
-  /** False when it is no longer ours. */
-  extend: () => Promise<boolean>;
-  /** Gives it back, when it is ours, so that another need not wait for its end. */
-  release: () => Promise<void>;
-};
-
-type NamedLeaseRow = Leasable;
+export type NamedLease = ReturnType<typeof namedLease>;
 
 export const leaseCollection: CollectionSpec = {
   name: "leases",
@@ -108,19 +87,23 @@ export const leaseCollection: CollectionSpec = {
   retention: { kept: "one for each name of a lock" },
 };
 
-/** Makes one holder's view of a named lock. */
-export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseOptions): NamedLease => {
-  const rows = collectionOf<NamedLeaseRow>(db, leaseCollection);
+/** One holder's view of a lock of the whole installation, by name; its fence tells holders apart. */
+export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseOptions) => {
+  const rows = collectionOf<Leasable>(db, leaseCollection);
   const take = () => takeLease(rows, { id: name, holder, now: clock.now(), leaseMs });
   let fence: number | null = null;
   return {
-    take: async () => {
+    /** Takes it when it is free or expired. */
+    take: async (): Promise<{ fence: number } | null> => {
       const row = (await take()) ?? ((await isNew(rows, name)) ? await take() : null);
       fence = row?.fence ?? null;
       return row === null ? null : { fence: row.fence };
     },
-    extend: async () => fence !== null && extendLease(rows, { _id: name, fence }, clock.now(), leaseMs),
-    release: async () => {
+    /** False when it is no longer ours. */
+    extend: async (): Promise<boolean> =>
+      fence !== null && extendLease(rows, { _id: name, fence }, clock.now(), leaseMs),
+    /** Gives it back, when it is ours, so that another need not wait for its end. */
+    release: async (): Promise<void> => {
       if (fence !== null) await settle(rows, { _id: name, fence }, { dueAt: null });
       fence = null;
     },
@@ -130,11 +113,7 @@ export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseO
 export type NamedLeaseOptions = { name: string; holder: string; leaseMs: number; clock: Clock };
 
 /** Makes the lock's document when it is not there. */
-const isNew = async (rows: Collection<NamedLeaseRow>, name: string): Promise<boolean> => {
-  const { upsertedCount } = await rows.updateOne(
-    { _id: name },
-    { $setOnInsert: { due_at: null, lease: null, fence: 0 } },
-    { upsert: true },
-  );
+const isNew = async (rows: Collection<Leasable>, name: string): Promise<boolean> => {
+  const { upsertedCount } = await rows.updateOne({ _id: name }, { $setOnInsert: noWork }, { upsert: true });
   return upsertedCount === 1;
 };

@@ -32,7 +32,7 @@ export class Upkeep {
       isMore = await this.#runOnce();
       this.#failures = 0;
     } catch (err) {
-      if (this.#failures++ === 0) deps.log.warn({ err, endpoint: lease.row._id }, "webhook.lane_failed");
+      if (this.#failures++ === 0) deps.log.warn({ err, endpoint: lease.row._id }, "webhook.queue_failed");
     }
     this.#isRunning = false;
     admit();

@@ -73,7 +73,7 @@ describe("webhooks", function () {
     const log = createLog({ program: "dispatcher", level: "fatal" });
     const common = { db: db(), holder, log, clock, natsReplicas: 1 };
     const news = changes({ nats, subjects: names });
-    const { parts: webhooks, timer } = webhookParts({
+    const { parts: webhooks, timers: sources } = webhookParts({
       ...common,
       nats,
       natsPrefix: prefix,
@@ -89,7 +89,7 @@ describe("webhooks", function () {
       unseal: keys.open,
       random: () => 0,
     });
-    const parts = [news, ...webhooks, timers({ sources: [timer], ...common, metrics: metrics.queue })];
+    const parts = [news, ...webhooks, timers({ sources, ...common, metrics: metrics.queue })];
     for (const part of parts) await part.start(stopping.signal);
     running.push({ parts, stopping });
   };

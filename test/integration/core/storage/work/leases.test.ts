@@ -60,12 +60,10 @@ describe("leases", () => {
   });
 
   it("writes a result under its fence and gives the lease back", async () => {
-    await rows.updateOne({ _id: "a" }, { $set: { note: "x" } });
     await takeLease(rows, term("p1", t0));
     const end = {
       dueAt: null,
       set: { status: "done" },
-      unset: { note: "" },
       push: { outbox: "e1" },
     } as const;
     expect(await settle(rows, first, end)).to.equal(true);

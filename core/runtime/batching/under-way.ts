@@ -1,4 +1,4 @@
-/** Remembers calls that have not settled, so that a provider can finish them before it closes. */
+/** Calls that have not settled, so that whoever makes them can finish them before it closes. */
 export const underWay = () => {
   const calls = new Set<Promise<unknown>>(); // bounded by the callers, who each wait
   const add = <T>(call: Promise<T>): Promise<T> => {
@@ -8,5 +8,5 @@ export const underWay = () => {
     return call;
   };
   const settled = async (): Promise<void> => void (await Promise.allSettled(calls));
-  return { add, settled };
+  return { add, settled, count: (): number => calls.size };
 };
