@@ -97,10 +97,11 @@ const removeRest = async (
 
 /** How many deliveries, or messages of an app, must wait for a later pass. */
 const forget = async ({ data, clock }: RemoveDeps, row: RemovalRow, signal: AbortSignal): Promise<number> => {
-  if (row.kind === "app") return data.removeApp(row.app_id, clock.now(), signal);
+  if (row.kind === "app") return data.removeApp(row.app_id, clock.now(), () => signal.throwIfAborted());
   if (row.kind !== "user") return 0;
   const { tenant_id: tenantId, app_id: appId, _id: userId, removed_at: at, passes } = row;
-  return data.erasePerson({ tenantId, appId, userId, keys: new Set(row.keys), at, isLast: passes > 0 }, signal);
+  const person = { tenantId, appId, userId, keys: new Set(row.keys), at, isLast: passes > 0 };
+  return data.erasePerson(person, () => signal.throwIfAborted());
 };
 
 const settle = async ({ removals, clock }: RemoveDeps, row: RemovalRow, passed: Passed): Promise<void> => {
