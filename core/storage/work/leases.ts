@@ -46,17 +46,21 @@ export const takeLease = async <Row extends Leasable>(
   );
 };
 
+export type ExtendLease<Row extends Leasable> = Pick<LeaseTerm, "now" | "leaseMs"> & {
+  /** What extending it changes, in the same write. */
+  set?: MatchKeysAndValues<Row>;
+};
+
 /** Extends a lease to `leaseMs` from `now`. False when it was given back or taken by another: stop working then. */
 export const extendLease = async <Row extends Leasable>(
   rows: Collection<Row>,
   { _id, fence }: Leased,
-  now: Date,
-  leaseMs: number,
+  { now, leaseMs, set }: ExtendLease<Row>,
 ): Promise<boolean> => {
   const until = new Date(now.getTime() + leaseMs);
   const { matchedCount } = await leasable(rows).updateOne(
     { _id, fence, lease: { $ne: null } },
-    { $set: { "lease.until": until, due_at: until } },
+    { $set: { ...set, "lease.until": until, due_at: until } } as UpdateFilter<Leasable>, // sound: Row is one
   );
   return matchedCount === 1;
 };
@@ -119,7 +123,7 @@ export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseO
       fence = row?.fence ?? null;
       return row === null ? null : { fence: row.fence };
     },
-    extend: async () => fence !== null && extendLease(rows, { _id: name, fence }, clock.now(), leaseMs),
+    extend: async () => fence !== null && extendLease(rows, { _id: name, fence }, { now: clock.now(), leaseMs }),
     release: async () => {
       if (fence !== null) await settle(rows, { _id: name, fence }, { dueAt: null });
       fence = null;

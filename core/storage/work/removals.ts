@@ -73,7 +73,7 @@ export const removals = (db: Db) => {
     /** Null when another works on it, or nothing is left to do. */
     take: (id: string, term: LeaseTerm): Promise<RemovalRow | null> => takeLease(rows, { id, ...term }),
 
-    extend: (row: RemovalRow, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, row, now, leaseMs),
+    extend: (row: RemovalRow, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, row, { now, leaseMs }),
 
     /** Gives it back until `dueAt`. */
     rest: (row: RemovalRow, dueAt: Date): Promise<boolean> => settle(rows, row, { dueAt, set: { passes: row.passes } }),
