@@ -1,6 +1,8 @@
 import { type AnyTimerSource, timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { cleanUpParts } from "./clean-up/parts.ts";
+import { allJobs } from "./jobs/all.ts";
+import { jobParts } from "./jobs/parts.ts";
 import { messageParts } from "./messages/parts.ts";
 import { peopleParts } from "./people/parts.ts";
 import { type Made, platform, stores } from "./platform.ts";
@@ -16,6 +18,7 @@ export const parts = (made: Made): Part[] => {
     one(unpublishedEvents(shared)),
     peopleParts({ ...shared, metrics: shared.metrics.queue }),
     one(webhookParts(shared)),
+    jobParts({ ...shared, jobs: allJobs(shared) }),
     cleanUpParts(shared),
   ];
   const sources = rooms.flatMap((room) => room.timers);

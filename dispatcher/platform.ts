@@ -30,6 +30,7 @@ export type Settings = {
   healthPort: number;
   unsavedLimit: number;
   openChunks: number;
+  openJobs: number;
   apnsUrl: string;
   apnsSandboxUrl: string;
   fcmUrl: string;

@@ -13,6 +13,7 @@ export type DueSource<Row extends Leasable> = {
   name: string;
   collection: Collection<Row>;
   handle: (row: Row, signal?: AbortSignal) => Promise<unknown>;
+  leavesAside?: true;
   atOnce?: number;
 };
 
@@ -35,7 +36,7 @@ export const handlePage = async <Row extends Leasable>(
   const rows = source.collection as unknown as Rows; // the driver's types cannot see that Row has the members of Leasable
   const isThere = handled.length > 0; // then a store that seems to be away may be so for that document alone
   await moveOn(rows, isThere ? [...handled, ...away.map(({ row }) => row)] : [], deps.clock);
-  await clear(rows, handled);
+  if (source.leavesAside !== true) await clear(rows, handled);
   await putAside(rows, faults, name, deps);
   if (away[0] !== undefined) throw away[0].error;
 };

@@ -1,4 +1,4 @@
-import { Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { allDefinitions } from "../../channels/all.ts";
 import type { OutcomeKind } from "../../domain/messages/outcome.ts";
 import { sendableChannels } from "../../schema/vocabulary/channels.ts";
@@ -10,6 +10,7 @@ export type DispatcherMetrics = ReturnType<typeof dispatcherMetrics>;
 /** Rate, errors and duration of planning, sending and webhooks. */
 export const dispatcherMetrics = (registry: Registry) => ({
   ...deliveryMetrics(registry),
+  ...jobMetrics(registry),
   ...webhookMetrics(registry),
 });
 
@@ -59,6 +60,21 @@ const deliveryMetrics = (registry: Registry) => {
     }),
   };
 };
+
+const jobMetrics = (registry: Registry) => ({
+  jobs: new Counter({
+    name: "herald_jobs_total",
+    help: "runs of jobs by type and result: done, again (more is due later), halted (it went on later: others' turn, a stop, a lost lease), failed",
+    labelNames: ["job", "result"] as const,
+    registers: [registry],
+  }),
+  jobItems: new Counter({
+    name: "herald_job_items_total",
+    help: "what jobs have worked through, such as documents removed or erased, by type of job",
+    labelNames: ["job"] as const,
+    registers: [registry],
+  }),
+});
 
 const outcomes: Record<OutcomeKind, true> = {
   sent: true,
