@@ -1,4 +1,3 @@
-import { type Static, Type } from "typebox";
 import { dayMs } from "#core/domain/durations.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import type { Publisher } from "#core/queue/jetstream/publish.ts";
@@ -8,9 +7,9 @@ import { type Settlement, worker } from "#core/queue/jetstream/worker.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { AnyTimerSource } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
-import { parser } from "#core/schema/json/parser.ts";
-import type { Job } from "./job.ts";
-import { jobResults, type RunDeps } from "./run.ts";
+import { jobHint } from "../work/hints.ts";
+import type { Job, RunDeps } from "./job.ts";
+import { jobResults } from "./run.ts";
 
 export type JobPartsDeps = RunDeps & {
   jobs: readonly Job[];
@@ -36,13 +35,6 @@ export const jobParts = (deps: JobPartsDeps): { parts: Part[]; timers: AnyTimerS
     timers: jobs.map(({ name, timer }) => timer(hint(name))),
   };
 };
-
-const JobHint = Type.Object({
-  type: Type.String({ minLength: 1, maxLength: 64 }),
-  id: Type.String({ minLength: 1, maxLength: 64 }),
-});
-
-const jobHint: (input: unknown) => Static<typeof JobHint> = parser(JobHint);
 
 /** A run that is not over by then is halted and goes on with the next one, in this or in another process. */
 const timeoutMs = dayMs;

@@ -9,8 +9,8 @@ import { type Apps, apps } from "#core/storage/apps/apps.ts";
 import { type StoredData, storedData } from "#core/storage/data.ts";
 import { type Subscriptions, subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type RemovalRow, type Removals, removals } from "#core/storage/work/removals.ts";
-import { type Job, job } from "./job.ts";
-import type { JobResult, Progress } from "./job-type.ts";
+import type { Job, JobResult, Progress } from "./job.ts";
+import { job } from "./run.ts";
 
 export type RemovalJobDeps = {
   db: Db;

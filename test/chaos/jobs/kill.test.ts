@@ -40,8 +40,8 @@ describe("a dispatcher that is killed in the middle of a removal", function () {
     await seed("app_other", 100);
     await removals(system.db).begin(appRemoval({ _id: "app_gone", tenant_id: system.tenantId }, new Date()));
     await until(async () => (await left("app_gone")) < documents, 20_000, 20);
-    const held = (await now("app_gone"))?.lease?.holder ?? "";
-    const holder = dispatchers.find((one) => held.includes(`/${one.pid()}/`));
+    const leaseHolder = (await now("app_gone"))?.lease?.holder ?? "";
+    const holder = dispatchers.find((one) => leaseHolder.includes(`/${one.pid()}/`));
     await holder?.kill();
     expect(holder, "the dispatcher that had the lease").to.not.equal(undefined);
     expect(await left("app_gone"), "documents that the kill left").to.be.greaterThan(0);

@@ -13,9 +13,10 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
 import { dueIndex, noWork } from "#core/storage/work/due.ts";
 import type { JobRow } from "#core/storage/work/jobs.ts";
-import { job } from "../../../../dispatcher/jobs/job.ts";
-import type { JobType } from "../../../../dispatcher/jobs/job-type.ts";
+import type { JobType } from "../../../../dispatcher/jobs/job.ts";
+
 import { jobParts } from "../../../../dispatcher/jobs/parts.ts";
+import { job } from "../../../../dispatcher/jobs/run.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog } from "../../core/queue/helpers.ts";
