@@ -37,6 +37,13 @@ export const DispatcherConfig = Group(
       maximum: 64,
       description: "chunks (of at most 500 recipients) that this process sends at the same time",
     }),
+    openJobs: Integer({
+      env: "HERALD_DISPATCHER_OPEN_JOBS",
+      default: 8,
+      minimum: 1,
+      maximum: 64,
+      description: "jobs (removals and erasures) that this process runs at the same time",
+    }),
     apnsUrl: Text({
       env: "HERALD_APNS_URL",
       default: "https://api.push.apple.com",

@@ -2,6 +2,8 @@ import { timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { storesPart } from "#core/storage/open.ts";
 import { cleanUpParts } from "./clean-up/parts.ts";
+import { allJobs } from "./jobs/all.ts";
+import { jobParts } from "./jobs/parts.ts";
 import { messageParts } from "./messages/parts.ts";
 import { peopleParts } from "./people/parts.ts";
 import { type Made, platform } from "./platform.ts";
@@ -17,6 +19,7 @@ export const parts = (made: Made): Part[] => {
     unpublishedEvents(shared),
     peopleParts({ ...shared, metrics: shared.metrics.queue }),
     webhookParts(shared),
+    jobParts({ ...shared, jobs: allJobs(shared) }),
     cleanUpParts(shared),
   ];
   const sources = rooms.flatMap((room) => room.timers);

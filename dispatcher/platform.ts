@@ -29,6 +29,7 @@ export type Settings = {
   healthPort: number;
   unsavedLimit: number;
   openChunks: number;
+  openJobs: number;
   apnsUrl: string;
   apnsSandboxUrl: string;
   fcmUrl: string;

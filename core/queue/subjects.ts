@@ -4,6 +4,7 @@
  * - `<prefix>.deliver.<plan>.<tenant>`: a chunk waits to be sent.
  * - `<prefix>.events.<tenant>`: events happened (a batch of one tenant's).
  * - `<prefix>.webhooks.<endpoint>`: an endpoint hint: this endpoint has due deliveries.
+ * - `<prefix>.jobs.<type>.<id>`: a job is due.
  * - `<prefix>.webhook-tests`: a request that an endpoint be tested now (core NATS, answered by a dispatcher).
  * - `<prefix>.lanes`: the holder of this endpoint's lease has new deliveries for it (core NATS).
  * - `<prefix>.config.<collection>.<id>`: a configuration document changed (core NATS, not stored).
@@ -13,6 +14,7 @@ export const subjects = (prefix: string) => ({
   deliver: (plan: string, tenantId: string): string => `${prefix}.deliver.${plan}.${tenantId}`,
   events: (tenantId: string): string => `${prefix}.events.${tenantId}`,
   webhook: (endpointId: string): string => `${prefix}.webhooks.${endpointId}`,
+  job: (type: string, id: string): string => `${prefix}.jobs.${type}.${id}`,
   webhookTests: (): string => `${prefix}.webhook-tests`,
   newDeliveries: (): string => `${prefix}.lanes`,
   config: (collection: string, id: string): string => `${prefix}.config.${collection}.${id}`,

@@ -7,11 +7,14 @@ import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 const Id = Type.String({ minLength: 1, maxLength: 64 });
 const MessageHint = Type.Object({ message_id: Id });
 const ChunkHint = Type.Object({ chunk_id: Id });
+const JobHint = Type.Object({ type: Id, id: Id });
 
 /** Reads the body of a hint to plan a message. */
 export const messageHint: (input: unknown) => Static<typeof MessageHint> = parser(MessageHint);
 /** Reads the body of a hint to send a chunk. */
 export const chunkHint: (input: unknown) => Static<typeof ChunkHint> = parser(ChunkHint);
+/** Reads the body of a hint to run a job. */
+export const jobHint: (input: unknown) => Static<typeof JobHint> = parser(JobHint);
 
 /** Which stream a hint goes to; `plan` is the plan that the tenant was on. */
 type Route = { plan: string; tenant_id: string; traceparent?: string | null };

@@ -10,6 +10,7 @@ export type DispatcherMetrics = ReturnType<typeof dispatcherMetrics>;
 /** Rate, errors and duration of planning, sending and webhooks. */
 export const dispatcherMetrics = (registry: Registry) => ({
   ...deliveryMetrics(registry),
+  ...jobMetrics(registry),
   ...webhookMetrics(registry),
 });
 
@@ -50,6 +51,22 @@ const deliveryMetrics = (registry: Registry) => {
       "herald_messages_ended_total",
       "notifications by the status they ended with",
       combinations({ status: ["completed", "failed"] }),
+    ),
+  };
+};
+
+const jobMetrics = (registry: Registry) => {
+  const { counter } = metricsIn(registry);
+  return {
+    jobs: counter(
+      "herald_jobs_total",
+      "runs of jobs by type and result: done, again (more is due later), halted (it went on later: others' turn, a stop, a lost lease), failed",
+      ["job", "result"],
+    ),
+    jobItems: counter(
+      "herald_job_items_total",
+      "what jobs have worked through, such as documents removed or erased, by type of job",
+      ["job"],
     ),
   };
 };

@@ -118,7 +118,7 @@ const leasing = (rows: Collection<ChunkRow>) => ({
   take: (id: string, term: LeaseTerm): Promise<ChunkRow | null> =>
     takeLease(rows, { id, ...term, when: { status: "open" } }),
 
-  extend: (chunk: ChunkRow, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, chunk, now, leaseMs),
+  extend: (chunk: ChunkRow, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, chunk, { now, leaseMs }),
 
   /**
    * Ends a chunk: its recipients are in their deliveries, or in a retry. A retry keeps its list: should the run of its

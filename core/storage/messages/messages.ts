@@ -106,7 +106,7 @@ export const messageCollection: CollectionSpec = {
   ],
   former: ["idempotency"], // a key was unique within its app
   owner: { kind: "app", member: "app_id" },
-  appRemoval: { remove: (db, app, signal) => removeMessages(db, collectionOf(db, messageCollection), app, signal) },
+  appRemoval: { remove: (db, app, onPage) => removeMessages(db, collectionOf(db, messageCollection), app, onPage) },
   erasure: { kept: "what was sent stays as it was until its retention" },
   retention: { plan: "retention" },
 };

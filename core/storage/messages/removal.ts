@@ -1,6 +1,6 @@
 import type { Collection, Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
-import { findIds } from "../mongo/pages.ts";
+import { findIds, type OnPage } from "../mongo/pages.ts";
 import { removePages } from "../work/removal-pages.ts";
 import { chunkCollection } from "./chunks.ts";
 import { deliveryCollection } from "./deliveries.ts";
@@ -12,13 +12,13 @@ const page = 500; // messages in one filter, as in retention.ts
 /**
  * Removes the messages of an app with their chunks and deliveries. Messages that are being sent at this moment are left
  * for a later call, deliveries and all; how many there were. May run twice.
- * @throws the reason of `signal` when it aborts, between pages
+ * @throws what `onPage` throws
  */
 export const removeMessages = async (
   db: Db,
   messages: Collection<MessageRow>,
   { appId, now }: { appId: string; now: Date },
-  signal?: AbortSignal,
+  onPage?: OnPage,
 ): Promise<number> => {
   const parts = [
     { rows: collectionOf<Part>(db, deliveryCollection), hint: "list" },
@@ -26,15 +26,15 @@ export const removeMessages = async (
   ];
   let busy = 0;
   for (let after = ""; ; ) {
-    signal?.throwIfAborted();
     const ofApp = { app_id: appId, _id: { $gt: after } };
     const ids = await findIds(messages, ofApp, { hint: "list", sort: { _id: 1 }, limit: page });
     const idle = await idleOf(db, messages, ids, now);
     const filter = { message_id: { $in: idle } };
-    for (const { rows, hint } of parts) await removePages(rows, { filter, hint, pages: Infinity, signal });
+    for (const { rows, hint } of parts) await removePages(rows, { filter, hint, pages: Infinity, onPage });
     await removeUnended(db, messages, idle);
     await messages.deleteMany({ _id: { $in: idle } });
     busy += ids.length - idle.length;
+    onPage?.(idle.length);
     if (ids.length < page) return busy;
     after = ids.at(-1) ?? "";
   }

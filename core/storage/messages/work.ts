@@ -49,7 +49,8 @@ const leasing = (rows: Rows) => ({
       set: { status: "processing", started_at: term.now, updated_at: term.now, counts: zeroCounts() },
     })) ?? (await takeLease(rows, { id, ...term, when: { status: "processing" } })),
 
-  extend: (message: Leased, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, message, now, leaseMs),
+  extend: (message: Leased, now: Date, leaseMs: number): Promise<boolean> =>
+    extendLease(rows, message, { now, leaseMs }),
 
   /** Gives the message back; it is looked at again at `dueAt` should no chunk's end call earlier. */
   rest: (message: Leased, dueAt: Date, planned: boolean): Promise<boolean> =>

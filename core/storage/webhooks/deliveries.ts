@@ -75,7 +75,7 @@ export const webhookDeliveryCollection: CollectionSpec = {
   owner: { kind: "webhook", member: "endpoint_id" },
   appRemoval: { index: "people" },
   erasure: {
-    erase: (db, person, signal) => eraseDeliveries(collectionOf(db, webhookDeliveryCollection), person, signal),
+    erase: (db, person, onPage) => eraseDeliveries(collectionOf(db, webhookDeliveryCollection), person, onPage),
   },
   retention: { index: "retention" },
 };

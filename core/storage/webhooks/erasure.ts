@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, Collection } from "mongodb";
 import { erasedBody, erasedSubject } from "../../domain/people/erased.ts";
 import type { Person } from "../mongo/collection.ts";
-import { findIds } from "../mongo/pages.ts";
+import { findIds, type OnPage } from "../mongo/pages.ts";
 import type { WebhookDeliveryRow } from "./deliveries.ts";
 import { peopleIn, storedPeople } from "./people.ts";
 
@@ -14,15 +14,16 @@ const pageIds = 10_000;
  * Erases a person from the deliveries of their app: what waits to be sent is still sent, erased. Only `user.deleted`
  * keeps their ids until it has arrived: how many such deliveries wait is returned. Until the last pass the user's id
  * marks what was erased, so that the next pass finds it. May run twice.
- * @throws the reason of `signal` when it aborts, between pages
+ * @throws what `onPage` throws
  */
-export const eraseDeliveries = async (rows: Deliveries, person: Person, signal?: AbortSignal): Promise<number> => {
+export const eraseDeliveries = async (rows: Deliveries, person: Person, onPage?: OnPage): Promise<number> => {
   let waiting = 0;
   let ids = await idsAfter(rows, person, "");
   while (ids.length > 0) {
     for (let from = 0; from < ids.length; from += pageRows) {
-      signal?.throwIfAborted();
-      waiting += await erasePage(rows, person, ids.slice(from, from + pageRows));
+      const page = ids.slice(from, from + pageRows);
+      waiting += await erasePage(rows, person, page);
+      onPage?.(page.length);
     }
     ids = ids.length < pageIds ? [] : await idsAfter(rows, person, ids.at(-1) ?? "");
   }

@@ -1,4 +1,13 @@
-import type { Collection, Db, Filter, MatchKeysAndValues, PushOperator, UpdateFilter, WithId } from "mongodb";
+import type {
+  Collection,
+  Db,
+  Filter,
+  MatchKeysAndValues,
+  OnlyFieldsOfType,
+  PushOperator,
+  UpdateFilter,
+  WithId,
+} from "mongodb";
 import type { Clock } from "../../domain/clock.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { type DueWork, noWork } from "./due.ts";
@@ -37,17 +46,21 @@ export const takeLease = async <Row extends Leasable>(
   );
 };
 
+export type ExtendLease<Row extends Leasable> = Pick<LeaseTerm, "now" | "leaseMs"> & {
+  /** What extending it changes, in the same write. */
+  set?: MatchKeysAndValues<Row>;
+};
+
 /** Extends a lease to `leaseMs` from `now`. False when it was given back or taken by another: stop working then. */
 export const extendLease = async <Row extends Leasable>(
   rows: Collection<Row>,
   { _id, fence }: Leased,
-  now: Date,
-  leaseMs: number,
+  { now, leaseMs, set }: ExtendLease<Row>,
 ): Promise<boolean> => {
   const until = new Date(now.getTime() + leaseMs);
   const { matchedCount } = await leasable(rows).updateOne(
     { _id, fence, lease: { $ne: null } },
-    { $set: { "lease.until": until, due_at: until } },
+    { $set: { ...set, "lease.until": until, due_at: until } } as UpdateFilter<Leasable>, // sound: Row is one
   );
   return matchedCount === 1;
 };
@@ -59,6 +72,7 @@ export type Settle<Row extends Leasable> = {
   /** When the document is to be looked at again; null when nothing is left to do. */
   dueAt: Date | null;
   set?: MatchKeysAndValues<Row>;
+  unset?: OnlyFieldsOfType<Row, unknown, "">;
   push?: PushOperator<Row>;
 };
 
@@ -66,10 +80,11 @@ export type Settle<Row extends Leasable> = {
 export const settle = async <Row extends Leasable>(
   rows: Collection<Row>,
   { _id, fence }: Leased,
-  { dueAt, set, push }: Settle<Row>,
+  { dueAt, set, unset, push }: Settle<Row>,
 ): Promise<boolean> => {
   const update = {
     $set: { ...set, lease: null, due_at: dueAt },
+    ...(unset && { $unset: unset }),
     ...(push && { $push: push }),
   };
   const { matchedCount } = await leasable(rows).updateOne({ _id, fence }, update as UpdateFilter<Leasable>); // sound: Row is one
@@ -101,7 +116,7 @@ export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseO
     },
     /** False when it is no longer ours. */
     extend: async (): Promise<boolean> =>
-      fence !== null && extendLease(rows, { _id: name, fence }, clock.now(), leaseMs),
+      fence !== null && extendLease(rows, { _id: name, fence }, { now: clock.now(), leaseMs }),
     /** Gives it back, when it is ours, so that another need not wait for its end. */
     release: async (): Promise<void> => {
       if (fence !== null) await settle(rows, { _id: name, fence }, { dueAt: null });

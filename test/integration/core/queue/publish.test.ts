@@ -6,7 +6,13 @@ import { eventPublisher, gatheredEvents } from "#core/queue/events.ts";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventBatchesPerTenant, eventStream, planStream, webhookStream } from "#core/queue/jetstream/topology.ts";
+import {
+  eventBatchesPerTenant,
+  eventStream,
+  jobStream,
+  planStream,
+  webhookStream,
+} from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers/servers.ts";
@@ -94,6 +100,7 @@ describe("queue over NATS", function () {
       const specs = [
         eventStream("twice"),
         webhookStream("twice"),
+        jobStream("twice"),
         planStream("twice", { name: "pro", backlogPerTenant: 10 }),
       ];
       const all = [1, 2, 3].map(async () => {

@@ -53,10 +53,11 @@ describe("leases", () => {
 
   it("extends for its holder and refuses one that was overtaken", async () => {
     await takeLease(rows, term("p1", t0));
-    expect(await extendLease(rows, first, later(900), 1_000)).to.equal(true);
+    expect(await extendLease(rows, first, { now: later(900), leaseMs: 1_000, set: { note: "x" } })).to.equal(true);
     expect(await takeLease(rows, term("p2", later(1_500)))).to.equal(null);
     await takeLease(rows, term("p2", later(1_900)));
-    expect(await extendLease(rows, first, later(2_000), 1_000)).to.equal(false);
+    expect(await extendLease(rows, first, { now: later(2_000), leaseMs: 1_000, set: { note: "y" } })).to.equal(false);
+    expect((await rows.findOne({ _id: "a" }))?.note).to.equal("x");
   });
 
   it("writes a result under its fence and gives the lease back", async () => {
