@@ -1,3 +1,4 @@
+import { dayMs } from "#core/domain/durations.ts";
 import type { MessageRow } from "#core/storage/messages/messages.ts";
 import { firstDay, monthOf, type Pending, type Reserved, type Usage } from "#core/storage/messages/usage.ts";
 import type { Caller } from "../access/caller.ts";
@@ -85,8 +86,6 @@ export const quota = (deps: QuotaDeps) => {
     },
   };
 };
-
-const dayMs = 86_400_000;
 
 const limitsOf = ({ tenant, plan }: Caller, firstDayMessages: number, now: Date): Limit[] => {
   const { messages_per_month: ofMonth } = plan;

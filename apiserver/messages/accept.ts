@@ -1,5 +1,6 @@
 import { impossible, reachOf } from "#core/channels/content.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { newId } from "#core/domain/ids.ts";
 import { AppError, refuse } from "#core/errors.ts";
@@ -10,6 +11,7 @@ import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow, Messages } from "#core/storage/messages/messages.ts";
 import { messageEventData } from "#core/storage/messages/view.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
+import { sweepAfter } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
 import { inProgress, keyReused } from "../http/idempotency-key.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
@@ -71,7 +73,7 @@ export const accept =
     return accepted;
   };
 
-const memoryMs = 86_400_000; // 24 hours; docs/reference/requests.md#idempotency
+const memoryMs = dayMs; // docs/reference/requests.md#idempotency
 
 /** The message that used this key; one that is older than the memory gives the key away. */
 const remembered = async (
@@ -132,8 +134,6 @@ const keep = async (
   throw inProgress();
 };
 
-const sweepMs = 10_000; // docs/decisions/0001
-
 type Begun = { id: string; reserved: MessageRow["reserved"]; now: Date };
 
 const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: Begun): MessageRow => {
@@ -168,7 +168,7 @@ const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: 
     updated_at: now,
     outbox: [],
     traceparent,
-    due_at: draft.scheduledFor ?? new Date(now.getTime() + sweepMs),
+    due_at: draft.scheduledFor ?? sweepAfter(now),
     lease: null,
     fence: 0,
   };

@@ -7,6 +7,7 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { EventBatches, EventBatchRow, StoredEvent } from "#core/storage/events/batches.ts";
 import { unavailable } from "#core/storage/mongo/connect.ts";
+import { sweepAfter } from "#core/storage/work/due.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 import { background } from "./background.ts";
 
@@ -42,7 +43,6 @@ export type EventStoreDeps = {
   log: Log;
 };
 
-const sweepMs = 10_000; // what is not published by then is published by a dispatcher
 const changeMs = 90_000; // a change is made, or never, by then: two attempts of 30 s (storage/mongo/connect.ts) at most
 const batch = { most: 200, inFlight: 1 }; // requests in one write; while one is stored the next is gathered
 const mostEvents = 1_000; // of one document
@@ -131,7 +131,7 @@ const rowOf = ({ tenantId, appId, traceparent }: GivenEvents, events: StoredEven
   app_id: appId,
   events,
   traceparent,
-  due_at: new Date(now.getTime() + sweepMs),
+  due_at: sweepAfter(now),
   lease: null,
   fence: 0,
   created_at: now,
