@@ -44,6 +44,7 @@ describe("what messages reserve of a quota", () => {
     const send = async (recipients: number, insert: (row: MessageRow) => Promise<boolean> = kept.insert) => {
       const estimate = async () => ({
         recipients,
+        byChannel: {},
         externalIdMissing: [],
         missing: { subscription_ids: [], aliases: {} },
       });
