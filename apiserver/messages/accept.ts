@@ -1,9 +1,9 @@
-import { impossible, reachOf } from "#core/channels/content.ts";
+import { impossible } from "#core/channels/content.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { dayMs } from "#core/domain/durations.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { newId } from "#core/domain/ids.ts";
-import { AppError, refuse } from "#core/errors.ts";
+import { refuse } from "#core/errors.ts";
 import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
@@ -16,8 +16,9 @@ import type { Caller } from "../access/caller.ts";
 import { inProgress, keyReused } from "../http/idempotency-key.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { Quota } from "../limits/quota.ts";
+import { audienceOf, configuredOf, requireChannels } from "./audience.ts";
 import { type Draft, draftOf } from "./draft.ts";
-import type { Estimate } from "./estimate.ts";
+import { type Estimate, missingOf } from "./estimate.ts";
 
 export type AcceptDeps = {
   messages: Pick<Messages, "insert" | "findByKey" | "releaseKey">;
@@ -52,19 +53,13 @@ export type Accepted = { result: CreateNotificationResult; replayed: boolean; mi
 export const accept =
   (deps: AcceptDeps) =>
   async (request: AcceptRequest, signal: AbortSignal): Promise<Accepted> => {
-    const { caller, app, key } = request;
+    const { app, key } = request;
     const draft = draftOf(request.body, deps.clock.now());
-    const channels = draft.channels.filter((channel) => app.channels[channel] !== undefined);
+    const channels = configuredOf(app, draft);
     refuse(impossible(draft, channels));
-    const audience = {
-      tenantId: caller.tenant._id,
-      appId: app._id,
-      reach: reachOf(channels, draft.options),
-      testOnly: draft.target.test_devices_only === true,
-    };
     const [before, estimate] = await Promise.all([
       key === undefined ? null : remembered(deps, request, key, signal),
-      deps.estimate(audience, draft.target),
+      deps.estimate(audienceOf(app, draft, channels), draft.target),
     ]);
     if (before === null) requireChannels(draft, channels);
     const accepted =
@@ -102,13 +97,6 @@ const resultOf = ({ _id, accepted }: MessageRow): CreateNotificationResult => ({
   status: "queued",
   ...accepted,
 });
-
-const requireChannels = (draft: Draft, configured: readonly SendableChannel[]): void => {
-  const wanted = draft.channelsAsked ?? (configured.length === 0 ? draft.channels : []);
-  const channel = wanted.find((one) => !configured.includes(one));
-  if (channel === undefined) return;
-  throw new AppError("HS_CHANNEL_NOT_CONFIGURED", `the app has no account for ${channel}`, { channel });
-};
 
 type Decided = { draft: Draft; channels: SendableChannel[]; estimate: Estimate };
 
@@ -148,7 +136,7 @@ const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: 
     status: "queued",
     ...(key !== undefined && { idempotency_key: key }),
     fingerprint: draft.fingerprint,
-    accepted: acceptedOf(estimate),
+    accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
     name: draft.name,
     labels: draft.labels,
     category: draft.category,
@@ -174,12 +162,6 @@ const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: 
   };
   return { ...row, outbox: [queuedEvent(row)] };
 };
-
-const acceptedOf = ({ recipients, externalIdMissing, missing }: Estimate): MessageRow["accepted"] => ({
-  recipients_estimate: recipients,
-  external_id_missing: externalIdMissing,
-  ...((missing.subscription_ids.length > 0 || Object.keys(missing.aliases).length > 0) && { missing }),
-});
 
 const queuedEvent = (row: MessageRow) =>
   makeEvent({

@@ -43,6 +43,12 @@ export const estimate =
     };
   };
 
+/** What of a target matched nothing, as replies name it. */
+export const missingOf = ({ externalIdMissing, missing }: Estimate) => ({
+  external_id_missing: externalIdMissing,
+  ...((missing.subscription_ids.length > 0 || Object.keys(missing.aliases).length > 0) && { missing }),
+});
+
 type ChannelCount = [channel: string, count: number];
 
 const countAll = (deps: EstimateDeps, audience: Audience): Promise<ChannelCount[]> =>
