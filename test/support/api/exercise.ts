@@ -125,6 +125,7 @@ const useNotifications = async (sending: Sending, api: SystemProgram): Promise<v
 };
 
 const useLists = async (ask: Ask, appId: string): Promise<void> => {
+  await ask("POST", "/v1/notifications/estimate", { app_id: appId, target: { include_external_ids: ["ann"] } });
   const now = new Date().toISOString();
   const ranges = `from=2026-01-01T00:00:00Z&to=${now}`;
   const list = `/v1/notifications?app_id=${appId}&limit=2`;
