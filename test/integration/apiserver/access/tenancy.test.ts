@@ -35,6 +35,7 @@ describe("tenancy", () => {
       webhookId: await webhookOf(theirs),
       deliveryId: "whd_theirs",
       activityType: await activityTypeOf(theirs),
+      suppressionId: (await call(`/v1/apps/${theirs.app._id}/suppressions`, { external_id: "them" })).body.id,
     };
     const row = { tenant_id: theirs.tenant._id, endpoint_id: ids["webhookId"] ?? "", _id: "whd_theirs" };
     const delivery = aWebhookDelivery(anEnvelope({ app_id: theirs.app._id }), row);
