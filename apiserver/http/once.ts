@@ -35,7 +35,7 @@ export type Run = {
   handle: (attempt: Attempt) => Promise<Answer<unknown>>;
   /** Finds what an attempt made that was cut short; null when it made nothing. Without it, going on is harmless. */
   made?: ((attempt: Attempt) => Promise<Answer<unknown> | null>) | undefined;
-  /** Shows the thing that the first reply showed, as it is now: for replies that are not kept. */
+  /** Shows the thing that the first reply showed, as it is now: replies that show a thing are not kept then. */
   show?: ((id: string) => Promise<unknown>) | undefined;
 };
 
@@ -102,11 +102,14 @@ const answerNow = async (
 /** After it, nothing has been changed; after any other error it may have been. */
 const isRefusal = (error: unknown): boolean => error instanceof AppError && errorStatuses[error.code] < 500;
 
-const keptOf = ({ seal }: OnceDeps, { _id }: ReplyRow, { body, status }: Answer<unknown>, run: Run): KeptReply => ({
-  status: status ?? run.status,
-  of: run.show === undefined ? null : String(Reflect.get(body as object, "id")), // sound: it shows a thing with an id
-  body: run.show === undefined ? seal(JSON.stringify(body), placeOf(_id)) : null,
-});
+const keptOf = ({ seal }: OnceDeps, { _id }: ReplyRow, { body, status }: Answer<unknown>, run: Run): KeptReply => {
+  const of = run.show === undefined ? null : thingIn(body);
+  return { status: status ?? run.status, of, body: of === null ? seal(JSON.stringify(body), placeOf(_id)) : null };
+};
+
+/** The id of the thing that a reply shows; null when it shows none, but says what was done. */
+const thingIn = (body: unknown): string | null =>
+  typeof body === "object" && body !== null && "id" in body ? String(body.id) : null;
 
 const placeOf = (id: string): string => `replies/${id}`;
 

@@ -13,7 +13,7 @@ export const cancel =
     const now = clock.now();
     const cancelled = await messages.cancel(message.tenant_id, message._id, now);
     if (cancelled !== null) {
-      await quota.giveBack(cancelled);
+      await quota.giveBack(cancelled, now);
       return cancelled;
     }
     const current = await messages.find(message.tenant_id, message._id, signal);

@@ -1,10 +1,10 @@
 import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#core/channels/content.ts";
 import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
-import { Content, type CreateNotification, Options } from "#core/schema/messages/notification.ts";
+import { Content, type CreateNotification, Options, type Target } from "#core/schema/messages/notification.ts";
 import { isSendable, type SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import { fingerprintOf } from "../http/idempotency-key.ts";
-import { unsupported } from "./unsupported.ts";
+import { unsupported, unsupportedTarget } from "./unsupported.ts";
 
 /** A notification that is sound in itself: what remains to be asked is whether it may be sent now. */
 export type Draft = {
@@ -31,7 +31,7 @@ export const draftOf = (body: CreateNotification, now: Date): Draft => {
   const { channels, asked, errors } = channelsOf(body, content);
   const problems = [
     ...unsupported(body),
-    ...selectorErrors(body),
+    ...targetErrors(body.target),
     ...errors,
     ...("problem" in due ? [{ field: "send_after", message: due.problem }] : []),
   ];
@@ -59,16 +59,23 @@ const pick = (body: CreateNotification, names: readonly string[]): Record<string
 /** Members of `target` that select somebody, besides `all`. */
 export const selectors = ["include_subscription_ids", "include_external_ids", "include_aliases"] as const;
 
-/** Someone has to be targeted. Source: docs/reference/messages.md#targets. */
-const selectorErrors = ({ target }: CreateNotification): FieldError[] => {
+/** What a schema cannot say of a target: someone has to be targeted. Source: docs/reference/messages.md#targets. */
+export const targetErrors = (target: Target): FieldError[] => {
   const isSelecting = target.all === true || selectors.some((selector) => target[selector] !== undefined);
-  return isSelecting ? [] : [{ field: "target", message: "must name whom to send to" }];
+  return [
+    ...unsupportedTarget(target),
+    ...(isSelecting ? [] : [{ field: "target", message: "must name whom to send to" }]),
+  ];
 };
+
+/** The channels that a target asks for; null when it asks for none. Those of later releases are refused by name. */
+export const sendableAsked = (target: Target): SendableChannel[] | null =>
+  channelsAsked(target)?.filter(isSendable) ?? null;
 
 type Channels = { channels: SendableChannel[]; asked: SendableChannel[] | null; errors: FieldError[] };
 
 const channelsOf = ({ target }: CreateNotification, content: Content): Channels => {
-  const asked = channelsAsked(target)?.filter(isSendable) ?? null; // the others are refused by name
+  const asked = sendableAsked(target);
   const channels = asked ?? channelsWithContent(content);
   const silent = asked?.find((channel) => !hasContent(channel, content));
   if (silent !== undefined) {

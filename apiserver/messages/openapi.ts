@@ -118,6 +118,10 @@ export const docs: Docs = {
         missing: { subscription_ids: [], aliases: { crm: ["A-0816"] } },
       },
     ],
+    EstimateAudience: [{ app_id: exampleAppId, target: { all: true, channels: ["email"] } }],
+    EstimateAudienceResult: [
+      { recipients: 3, by_channel: { ios_push: 1, email: 2 }, new_contacts: 0, external_id_missing: [] },
+    ],
     Delivery: [delivery],
     DeliveryPage: [nextPage(delivery)],
     Message: [message],
@@ -138,6 +142,7 @@ export const docs: Docs = {
     uncertain: true,
   },
   narrowed: {
+    EstimateAudience: (schema) => changed(schema, { target }),
     CreateNotification: (schema) => ({
       ...changed(schema, { ...refused(unsupportedMembers), target }),
       anyOf: [...contents.map((name) => having(name)), having("email_subject", "email_body")],

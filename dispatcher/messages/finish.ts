@@ -52,11 +52,11 @@ const end = async (deps: FinishDeps, message: MessageRow, how: End): Promise<voi
 
 /** What was reserved when the message was accepted, and was not sent. */
 const giveBackQuota = async (
-  { quota }: FinishDeps,
+  { quota, clock }: FinishDeps,
   { tenant_id, reserved }: MessageRow,
   sent: number,
 ): Promise<void> => {
-  if (reserved !== null) await quota.giveBack(tenant_id, reserved, reserved.count - sent);
+  if (reserved !== null) await quota.giveBack(tenant_id, reserved, reserved.count - sent, clock.now());
 };
 
 /** Failed only when someone was to be reached and nobody was. Source: docs/reference/messages.md#message-status. */

@@ -31,7 +31,7 @@ export const removeMessages = async (
     const idle = await idleOf(db, messages, ids, now);
     const filter = { message_id: { $in: idle } };
     for (const { rows, hint } of parts) await removePages(rows, { filter, hint, pages: Infinity, onPage });
-    await removeUnended(db, messages, idle);
+    await removeUnended(db, messages, idle, now);
     await messages.deleteMany({ _id: { $in: idle } });
     busy += ids.length - idle.length;
     onPage?.(idle.length);
@@ -43,14 +43,19 @@ export const removeMessages = async (
 type Part = { _id: string; message_id: string };
 
 /** Removes the messages that have not ended, and gives back what they had reserved and did not use. */
-const removeUnended = async (db: Db, messages: Collection<MessageRow>, ids: readonly string[]): Promise<void> => {
+const removeUnended = async (
+  db: Db,
+  messages: Collection<MessageRow>,
+  ids: readonly string[],
+  now: Date,
+): Promise<void> => {
   const { giveBack } = usage(db);
   const isUnended = { status: { $in: ["queued", "processing"] as MessageStatus[] } };
   const found = messages.find({ _id: { $in: [...ids] }, ...isUnended }, { projection: { content: 0, target: 0 } });
   for (const { _id, tenant_id, reserved, counts } of await found.toArray()) {
     const { deletedCount } = await messages.deleteOne({ _id, ...isUnended });
     if (deletedCount === 1 && reserved !== null)
-      await giveBack(tenant_id, reserved, reserved.count - (counts.sent ?? 0));
+      await giveBack(tenant_id, reserved, reserved.count - (counts.sent ?? 0), now);
   }
 };
 

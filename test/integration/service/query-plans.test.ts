@@ -83,6 +83,10 @@ const exceptions: readonly QueryException[] = [
     because: "a user has 100 subscriptions at most: they are sorted when they are found",
   },
   {
+    of: ({ collection, filter }) => collection === "suppressions" && filter !== undefined && "subject" in filter,
+    because: "an address has an entry for each channel at most: they are sorted when they are found",
+  },
+  {
     of: ({ collection, filter }) => collection === "webhook_deliveries" && filter !== undefined && "people" in filter,
     because: "a person's deliveries are read once, when they are erased: they are sorted when they are found",
   },

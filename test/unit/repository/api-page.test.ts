@@ -15,7 +15,7 @@ describe("the page on the REST interface", () => {
   it("names no operation as missing that there is", () => {
     const told = [...missing.matchAll(/`([A-Z]+ \/\S+)`/g)].map(([, operation]) => operation);
     const there = new Set(operations.map(({ method, path }) => `${method} ${path}`));
-    expect(told).to.have.length.above(15);
+    expect(told).to.not.be.empty;
     expect(told.filter((operation) => there.has(operation ?? ""))).to.deep.equal([]);
   });
 

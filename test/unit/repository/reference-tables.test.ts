@@ -8,6 +8,7 @@ import { templateLimits } from "#core/runtime/templates/limits.ts";
 import { customEventLimits } from "#core/schema/events/custom.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
 import { userLimits } from "#core/schema/people/user.ts";
+import { suppressionLimits } from "#core/schema/suppressions/suppression.ts";
 import { deliveryErrorCodes } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import { planFeatures } from "#core/schema/vocabulary/plan-features.ts";
 import { scopes } from "#core/schema/vocabulary/scopes.ts";
@@ -58,6 +59,11 @@ const bounds: Record<string, string[]> = {
     `| properties | ${userLimits.properties};`,
     `; ${written(userLimits.propertyCharacters)} characters of JSON`,
     `| subscriptions of a user | ${userLimits.subscriptions} |`,
+  ],
+  Suppressions: [
+    `| 1–${written(suppressionLimits.entries)} |`,
+    `| ${suppressionLimits.categories} of 1–${suppressionLimits.categoryCharacters} characters;`,
+    `| \`note\` | ${suppressionLimits.noteCharacters} characters |`,
   ],
   Events: [
     `| 1–${written(customEventLimits.events)} |`,

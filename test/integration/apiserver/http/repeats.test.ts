@@ -83,6 +83,19 @@ describe("a POST that is made again with its idempotency key", () => {
       made: () => site.db.collection("event_batches").countDocuments({ claimed_at: { $gt: new Date(0) } }),
     },
     {
+      it: "a suppression",
+      ask: () => ({ path: `${of()}/suppressions`, body: { external_id: randomUUID() } }),
+      made: () => count("suppressions"),
+    },
+    {
+      it: "a list of suppressions",
+      ask: () => ({
+        path: `${of()}/suppressions`,
+        body: { entries: [1, 2].map(() => ({ external_id: randomUUID() })) },
+      }),
+      made: () => count("suppressions"),
+    },
+    {
       it: "a delivery that is sent again",
       ask: async () => ({ path: `${of()}/webhooks/deliveries/${await delivery()}/replay` }),
       made: () => count("webhook_deliveries", { replay_of: { $ne: null } }),

@@ -44,6 +44,7 @@ describe("what messages reserve of a quota", () => {
     const send = async (recipients: number, insert: (row: MessageRow) => Promise<boolean> = kept.insert) => {
       const estimate = async () => ({
         recipients,
+        byChannel: {},
         externalIdMissing: [],
         missing: { subscription_ids: [], aliases: {} },
       });
@@ -62,10 +63,15 @@ describe("what messages reserve of a quota", () => {
       const message = await kept.find(tenant._id, id, never);
       if (message !== null) await cancel({ messages: kept, quota: reservations, clock })(message, never);
     };
+    /** As the dispatcher does when a message has been sent to so many. */
+    const settle = async (id: string, sent: number): Promise<void> => {
+      const { reserved } = (await kept.find(tenant._id, id, never)) ?? {};
+      if (reserved) await usage(db).giveBack(tenant._id, reserved, reserved.count - sent, clock.now());
+    };
     const rows = () => db.collection<UsageRow>("usage").find({ tenant_id: tenant._id }).toArray();
     const used = async () => Object.fromEntries((await rows()).map(({ period, messages: n }) => [period, n]));
     const isSettled = async () => (await rows()).every(({ pending = [] }) => pending.length === 0);
-    return { send, refusal, drop, used, isSettled, clock };
+    return { send, refusal, drop, settle, used, isSettled, clock };
   };
   const month = handClock().now().toISOString().slice(0, 7);
 
@@ -111,6 +117,16 @@ describe("what messages reserve of a quota", () => {
     clock.advance(90_000);
     expect(await refusal(send(5))).to.equal("messages_per_month");
     expect(await used()).to.deep.equal({ [month]: 7 });
+  });
+
+  it("counts for a message that was expected to reach nobody, and reached some when it was sent", async () => {
+    const { send, settle, used } = anOrganisation("new", 100);
+    const ids = await Promise.all([0, 1, 2, 3].map(() => send(0)));
+    expect(await used()).to.deep.equal({});
+    await Promise.all(ids.map((id) => settle(id, 2)));
+    expect(await used()).to.deep.equal({ [month]: 8, "first-day": 8 });
+    await settle(await send(0), 0);
+    expect(await used()).to.deep.equal({ [month]: 8, "first-day": 8 });
   });
 
   it("is given back once, however many are refused at the same moment", async () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { checkAddress, maskAddress } from "#core/channels/addresses.ts";
-import type { Channel, SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import { checkAddress, checkContact, contactKey, maskAddress } from "#core/channels/addresses.ts";
+import type { Channel, ContactChannel, SendableChannel } from "#core/schema/vocabulary/channels.ts";
 
 describe("checkAddress", () => {
   const cases: { channel: SendableChannel; given: string; kept: string | null }[] = [
@@ -30,6 +30,26 @@ describe("checkAddress", () => {
     it(`${kept === null ? "refuses" : "keeps"} ${channel} ${given.slice(0, 40)}`, () => {
       const checked = checkAddress(channel, given);
       expect(checked.ok ? checked.address : null).to.equal(kept);
+    });
+  }
+});
+
+describe("checkContact", () => {
+  const cases: { channel: ContactChannel; given: string; key: string | null }[] = [
+    { channel: "email", given: " Anna@Bücher.example ", key: "email:anna@xn--bcher-kva.example" },
+    { channel: "email", given: "+4915112345678", key: null },
+    { channel: "sms", given: "+49 (151) 123-456.78", key: "phone:+4915112345678" },
+    { channel: "whatsapp", given: "+4915112345678", key: "phone:+4915112345678" },
+    { channel: "rcs", given: "+123456789012345", key: "phone:+123456789012345" },
+    { channel: "rcs", given: "+1234567890123456", key: null },
+    { channel: "sms", given: "015112345678", key: null },
+    { channel: "sms", given: "+0151123456", key: null },
+    { channel: "sms", given: "anna@example.com", key: null },
+  ];
+  for (const { channel, given, key } of cases) {
+    it(`${key === null ? "refuses" : "knows a person by"} ${channel} ${given}`, () => {
+      const checked = checkContact(channel, given);
+      expect(checked.ok ? contactKey(channel, checked.address) : null).to.equal(key);
     });
   }
 });
