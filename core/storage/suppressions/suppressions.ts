@@ -104,7 +104,7 @@ export const suppressions = (db: Db) => {
 
 const lasting = (now: Date) => ({ expires_at: { $not: { $lte: now } } });
 
-const attempts = 6; // one to store, one to see that it is; the others are lost to writers of the same entries
+const attempts = 10; // one stores, one sees that it is stored; the others are lost to those who write the same entries
 
 const put = async (
   rows: Collection<SuppressionRow>,

@@ -13,7 +13,8 @@ let count = 0;
 const aMail = () => `p${count++}@example.com`;
 const ahead = () => new Date(Date.now() + 3_600_000).toISOString();
 
-describe("the suppression list", () => {
+describe("the suppression list", function () {
+  this.timeout(60_000);
   const { site, tenant } = useSite();
 
   const call = (method: string, path = "", call: Call = {}, of = tenant) =>
