@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { bin, binDir, devDir } from "./files/paths.ts";
 import { aptInstall, installPostgres, isPostgresInstalled } from "./install/debian.ts";
 import { areBuilt, build, ferretdb, type GoTools, kubernetes, nats } from "./install/go-tools.ts";
 import { reportProgress, say, step } from "./install/progress.ts";
-import { bin, binDir, devDir } from "./paths.ts";
-import { withLock } from "./servers/lock.ts";
+import { withLock } from "./processes/lock.ts";
 import { addressVariables, type ServerKind } from "./servers/stack.ts";
 
 // `make install`: gets the servers that no address is given for. At once when all is there; safe to kill and run again.

@@ -3,9 +3,9 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { keptFile } from "../kept-file.ts";
-import { bin } from "../paths.ts";
-import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "./process.ts";
+import { keptFile } from "../files/kept-file.ts";
+import { bin } from "../files/paths.ts";
+import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "../processes/process.ts";
 
 const run = promisify(execFile);
 

@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { bin } from "../paths.ts";
+import { bin } from "../files/paths.ts";
+import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "../processes/process.ts";
 import { startPostgres } from "./postgres.ts";
-import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "./process.ts";
 
 /** Ports of the two servers behind the MongoDB address. */
 export type MongodbPorts = { port: number; postgresPort: number; debugPort: number };

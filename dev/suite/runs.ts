@@ -1,6 +1,6 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { rootDir } from "../paths.ts";
+import { rootDir } from "../files/paths.ts";
 import { alone, together } from "./neighbours.ts";
 
 /** Test files that run in one process, one after the other. */

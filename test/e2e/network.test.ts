@@ -1,4 +1,4 @@
-import { portOffsets } from "../../dev/paths.ts";
+import { portOffsets } from "../../dev/files/paths.ts";
 import { simulatorOffsets } from "../../dev/simulators/start.ts";
 import { becomes, endProbe, type Place, startProbe } from "./support/probe.ts";
 import { type ProgramName, programs, releaseName } from "./support/release.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { Simulator } from "../../../dev/simulators/control.ts";
-import { makeCredentials } from "../../../dev/simulators/credentials.ts";
+import type { Simulator } from "../../../dev/simulators/kit/control.ts";
+import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import {

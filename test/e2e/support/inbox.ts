@@ -1,5 +1,5 @@
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import { type Receiver, startReceiver } from "../../../dev/receiver.ts";
+import { type Receiver, startReceiver } from "../../../dev/simulators/receiver.ts";
 import { eventually } from "./cluster.ts";
 
 export type Inbox = Receiver & {

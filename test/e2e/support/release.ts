@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { addresses } from "../../../dev/demo/settings.ts";
-import { portOffsets } from "../../../dev/paths.ts";
-import { command } from "../../../dev/run-command.ts";
+import { portOffsets } from "../../../dev/files/paths.ts";
+import { command } from "../../../dev/processes/run-command.ts";
 import { type Cluster, eventually, isReady, type KubeObject } from "./cluster.ts";
 import type { Environment } from "./environment.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "../../../dev/demo/resources.ts";
 import { type Rest, restClient } from "../../../dev/demo/rest.ts";
 import { type Addresses, addresses, keptSecrets } from "../../../dev/demo/settings.ts";
-import { portOffsets } from "../../../dev/paths.ts";
+import { portOffsets } from "../../../dev/files/paths.ts";
 import { type Simulators, simulatorOffsets, startSimulators } from "../../../dev/simulators/start.ts";
 import { type Cluster, clusterOf, eventually } from "./cluster.ts";
 import { type Environment, readEnvironment } from "./environment.ts";

@@ -6,7 +6,7 @@ import { connect } from "@nats-io/transport-node";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { MongoClient, type MongoClientOptions } from "mongodb";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 import { privateServers } from "../../support/servers/servers.ts";
 import { until } from "../../support/until.ts";
 

@@ -3,7 +3,7 @@ import { receive } from "#core/domain/events/custom.ts";
 import { newId } from "#core/domain/ids.ts";
 import { eventText } from "#core/queue/events.ts";
 import type { EventBatchRow } from "#core/storage/events/batches.ts";
-import { makeCredentials } from "../../../dev/simulators/credentials.ts";
+import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { privateServers, testServers } from "../../support/servers/servers.ts";
 import { type ReadEvents, readEvents } from "../../support/system/events.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { Simulator } from "../../../dev/simulators/control.ts";
+import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { aSubscription, seed } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { makeCredentials } from "../../../dev/simulators/credentials.ts";
+import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { privateServers } from "../../support/servers/servers.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";

@@ -7,7 +7,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
-import { type ReceivedWebhook, type Receiver, startReceiver } from "../../../dev/receiver.ts";
+import { type ReceivedWebhook, type Receiver, startReceiver } from "../../../dev/simulators/receiver.ts";
 import { anApiKey, anApp, aTenant, seed, testKeyRing } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import {

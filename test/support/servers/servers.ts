@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { testDir, testPortBase } from "../../../dev/paths.ts";
-import { freePorts } from "../../../dev/servers/free-ports.ts";
+import { testDir, testPortBase } from "../../../dev/files/paths.ts";
+import { freePorts } from "../../../dev/processes/free-ports.ts";
+import { type Server } from "../../../dev/processes/process.ts";
 import { startMongodb } from "../../../dev/servers/mongodb.ts";
 import { startNats } from "../../../dev/servers/nats.ts";
-import { type Server } from "../../../dev/servers/process.ts";
 import { startRedis } from "../../../dev/servers/redis.ts";
 import { type ServerKind, serverKinds, startStack } from "../../../dev/servers/stack.ts";
 

@@ -5,7 +5,7 @@ import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
 import { watchLevels } from "#core/runtime/metrics/dispatcher.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 import { makeStores } from "../../../operator/engine/stores.ts";
 import { allKinds } from "../../../operator/kinds/all.ts";
 import { watchLevels as watchOperatorLevels } from "../../../operator/levels.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { command } from "../../../dev/run-command.ts";
+import { command } from "../../../dev/processes/run-command.ts";
 import { type Course, type Measurement, measureAll } from "../../bench/measure-all.ts";
 import type { Round } from "../../bench/servers.ts";
 import { figure } from "../../bench/table.ts";

@@ -5,7 +5,7 @@ import { parser } from "#core/schema/json/parser.ts";
 import { Subscription } from "#core/schema/people/subscription.ts";
 import { User, userLimits } from "#core/schema/people/user.ts";
 import { operations } from "../../../apiserver/features.ts";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 import { blocksOf } from "../../support/pages/blocks.ts";
 
 const page = readFileSync(join(rootDir, "docs/api.md"), "utf8");

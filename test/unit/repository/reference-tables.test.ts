@@ -13,7 +13,7 @@ import { planFeatures } from "#core/schema/vocabulary/plan-features.ts";
 import { scopes } from "#core/schema/vocabulary/scopes.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
 import { unsupportedMembers, unsupportedTargets } from "../../../apiserver/messages/unsupported.ts";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 
 const read = (path: string): string => readFileSync(join(rootDir, path), "utf8");
 

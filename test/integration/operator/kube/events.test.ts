@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { createLog } from "#core/runtime/process/log.ts";
-import { bin } from "../../../../dev/paths.ts";
+import { bin } from "../../../../dev/files/paths.ts";
 import { eventRecorder, spamFilter } from "../../../../operator/kube/events.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";

@@ -7,14 +7,14 @@ import { renderApns } from "#core/channels/ios-push/render.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import type { Provider } from "#core/domain/messages/outcome.ts";
-import { startApns } from "../../../../dev/simulators/apns.ts";
-import type { Simulator } from "../../../../dev/simulators/control.ts";
-import { type Control, startControl } from "../../../../dev/simulators/control.ts";
-import { keptCredentials, makeCredentials } from "../../../../dev/simulators/credentials.ts";
-import type { ReceivedEntry } from "../../../../dev/simulators/received.ts";
-import { apns } from "../../../../dispatcher/channels/ios-push/apns.ts";
-import { apnsTokens } from "../../../../dispatcher/channels/ios-push/apns-tokens.ts";
-import { http2Pool } from "../../../../dispatcher/net/http2/pool.ts";
+import { startApns } from "../../../../../dev/simulators/apns.ts";
+import type { Simulator } from "../../../../../dev/simulators/kit/control.ts";
+import { type Control, startControl } from "../../../../../dev/simulators/kit/control.ts";
+import { keptCredentials, makeCredentials } from "../../../../../dev/simulators/kit/credentials.ts";
+import type { ReceivedEntry } from "../../../../../dev/simulators/kit/received.ts";
+import { apns } from "../../../../../dispatcher/channels/ios-push/apns.ts";
+import { apnsTokens } from "../../../../../dispatcher/channels/ios-push/apns-tokens.ts";
+import { http2Pool } from "../../../../../dispatcher/net/http2/pool.ts";
 
 const { tls, apns: keys } = makeCredentials();
 const push = renderApns({
