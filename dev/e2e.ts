@@ -20,15 +20,15 @@ const nothingToRunOn = 3;
 const install = "test/e2e/install.test.ts"; // what it installs is used by the rest
 /** Those that wait most come first, since the chart's suite may run beside them; the last takes everything away. */
 const files = [
-  "partition",
-  "power",
+  "nodes/partition",
+  "nodes/power",
   "managed",
   "security",
   "network",
   "metrics",
   "upgrade",
   "leader",
-  "drain",
+  "nodes/drain",
   "scale",
   "delivery",
   "uninstall",

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { allResources } from "../../operator/kinds/all.ts";
-import { eventually } from "./support/cluster.ts";
-import { inventory } from "./support/inventory.ts";
+import { eventually } from "./support/cluster/cluster.ts";
+import { inventory } from "./support/cluster/inventory.ts";
 import { releaseName } from "./support/release.ts";
 import { type System, samplesNamespace, system } from "./support/system.ts";
 

@@ -1,6 +1,6 @@
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { type Receiver, startReceiver } from "../../../dev/simulators/receiver.ts";
-import { eventually } from "./cluster.ts";
+import { eventually } from "./cluster/cluster.ts";
 
 export type Inbox = Receiver & {
   /** Waits until an event has told of each message that it was sent; throws with those of which none has. */

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { addresses } from "../../../dev/demo/settings.ts";
 import { portOffsets } from "../../../dev/files/paths.ts";
 import { command } from "../../../dev/processes/run-command.ts";
-import { type Cluster, eventually, isReady, type KubeObject } from "./cluster.ts";
-import type { Environment } from "./environment.ts";
+import { type Cluster, eventually, isReady, type KubeObject } from "./cluster/cluster.ts";
+import type { Environment } from "./cluster/environment.ts";
 
 /** Name of the release and of its namespace. */
 export const releaseName = "herald";

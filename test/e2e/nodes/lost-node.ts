@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { eventually, isReady } from "./cluster.ts";
-import type { NodeVerb } from "./environment.ts";
-import { leader, nextReconcile } from "./leader.ts";
-import { clientTimeoutMs } from "./load.ts";
-import { releaseName } from "./release.ts";
-import type { System } from "./system.ts";
+import { eventually, isReady } from "../support/cluster/cluster.ts";
+import type { NodeVerb } from "../support/cluster/environment.ts";
+import { leader, nextReconcile } from "../support/leader.ts";
+import { clientTimeoutMs } from "../support/load.ts";
+import { releaseName } from "../support/release.ts";
+import type { System } from "../support/system.ts";
 
 /** The node that is lost: not the control plane's. */
 const number = 1;

@@ -3,11 +3,11 @@ import { receive } from "#core/domain/events/custom.ts";
 import { newId } from "#core/domain/ids.ts";
 import { eventText } from "#core/queue/events.ts";
 import type { EventBatchRow } from "#core/storage/events/batches.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
-import { privateServers, testServers } from "../../support/servers/servers.ts";
-import { type ReadEvents, readEvents } from "../../support/system/events.ts";
-import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
-import { until } from "../../support/until.ts";
+import { makeCredentials } from "../../../../dev/simulators/kit/credentials.ts";
+import { privateServers, testServers } from "../../../support/servers/servers.ts";
+import { type ReadEvents, readEvents } from "../../../support/system/events.ts";
+import { type System, type SystemProgram, startSystem } from "../../../support/system/system.ts";
+import { until } from "../../../support/until.ts";
 
 /** What could not be published at once is published when it is due again, after 10 s. */
 const sweptMs = 30_000;

@@ -3,11 +3,11 @@ import { newId } from "#core/domain/ids.ts";
 import type { EventBatchRow } from "#core/storage/events/batches.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
-import { privateServers, testServers } from "../../support/servers/servers.ts";
-import { type ReadEvents, readEvents } from "../../support/system/events.ts";
-import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
-import { until } from "../../support/until.ts";
+import { makeCredentials } from "../../../../dev/simulators/kit/credentials.ts";
+import { privateServers, testServers } from "../../../support/servers/servers.ts";
+import { type ReadEvents, readEvents } from "../../../support/system/events.ts";
+import { type System, type SystemProgram, startSystem } from "../../../support/system/system.ts";
+import { until } from "../../../support/until.ts";
 
 const wanted = { url: "https://hooks.example.com/in", events: ["delivery.sent"] };
 

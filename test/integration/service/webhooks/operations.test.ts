@@ -7,13 +7,13 @@ import {
   type Receiver,
   type ReceiverAnswer,
   startReceiver,
-} from "../../../dev/simulators/receiver.ts";
-import { type ReplyBody } from "../../support/api/api.ts";
-import { testServers } from "../../support/servers/servers.ts";
-import { type Sending, startSending } from "../../support/system/sending.ts";
-import type { SystemProgram } from "../../support/system/system.ts";
-import { until } from "../../support/until.ts";
-import { loopbackAllowed } from "../../support/webhooks/traffic.ts";
+} from "../../../../dev/simulators/receiver.ts";
+import { type ReplyBody } from "../../../support/api/api.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+import { type Sending, startSending } from "../../../support/system/sending.ts";
+import type { SystemProgram } from "../../../support/system/system.ts";
+import { until } from "../../../support/until.ts";
+import { loopbackAllowed } from "../../../support/webhooks/traffic.ts";
 
 describe("operations of webhooks, with a dispatcher", function () {
   this.timeout(60_000);
