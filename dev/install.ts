@@ -60,13 +60,13 @@ const whatIsLacking = ({ tools, postgres, redis }: Missing): string | null => {
 /** Two at a time: each is bound by processor time. */
 const buildAll = async (tools: readonly GoTools[]): Promise<void> => {
   const waiting = [...tools];
-  const lane = async () => {
+  const worker = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const tool = next;
       await step(`building ${Object.keys(tool.packages).join(", ")}`, () => build(tool));
     }
   };
-  await Promise.all([lane(), lane()]);
+  await Promise.all([worker(), worker()]);
 };
 
 const installPackages = async ({ postgres, redis }: Missing): Promise<void> => {

@@ -21,7 +21,7 @@ export const missingChartTools = (): string[] =>
     (name) => findTool(name) === null,
   );
 
-/** Debian's own: to build them takes longer than all else together. */
+/** Debian's own: to build them takes longer than everything else. */
 const prometheus = ["prometheus", "promtool"] as const;
 
 /** Takes the programs out of the package; installing it would start a service. */

@@ -20,7 +20,7 @@ export const startMongodb = async (options: ServerOptions & MongodbPorts): Promi
       throw error;
     },
   );
-  return { ...together(ferretdb, postgres), url: `mongodb://127.0.0.1:${port}/?directConnection=true` };
+  return { ...asOneServer(ferretdb, postgres), url: `mongodb://127.0.0.1:${port}/?directConnection=true` };
 };
 
 type Started = Required<Pick<ServerOptions, "dir" | "name" | "detached">>;
@@ -42,7 +42,7 @@ const startFerretdb = (options: Started, ports: MongodbPorts): Promise<ServerPro
   });
 };
 
-const together = (ferretdb: ServerProcess, postgres: ServerProcess): Omit<Server, "url"> => ({
+const asOneServer = (ferretdb: ServerProcess, postgres: ServerProcess): Omit<Server, "url"> => ({
   pids: [ferretdb.pid, postgres.pid],
   stop: async () => {
     await ferretdb.stop();

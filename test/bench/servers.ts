@@ -71,7 +71,7 @@ type Closing = { close: () => Promise<void> };
 const onlyOnce = <T extends Closing>(start: () => Promise<T>): (() => Promise<T>) & Closing => {
   let started: Promise<T> | undefined;
   const close = async (): Promise<void> => {
-    const one = await started?.catch(() => undefined); // that it did not start, who asked for it was told
+    const one = await started?.catch(() => undefined); // whoever asked for it knows that it did not start
     await one?.close();
   };
   return Object.assign(() => (started ??= start()), { close });

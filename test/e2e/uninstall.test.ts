@@ -38,7 +38,7 @@ describe("in the end", function () {
     await eventually("nothing is left", goneWithinMs, async () => {
       left = [...(await inventory(at.cluster))].filter((name) => !at.before.has(name)).toSorted();
       return left.length <= kept.length ? true : null;
-    }).catch(() => undefined); // what is left is told below
+    }).catch(() => undefined); // what is left is asserted below
     expect(left).to.deep.equal(kept);
   });
 });

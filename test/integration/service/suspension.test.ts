@@ -84,7 +84,7 @@ describe("a tenant that is suspended while its work is under way", function () {
     expect(apns.log.tally("address").get(device?.token ?? "")).to.equal(1);
     expect(count).to.be.below(devices.length);
     const chunks = await system.db.collection<ChunkRow>("chunks").find({ message_id: messageId }).toArray();
-    expect(chunks.filter(({ suspended_tenant: heldFor }) => heldFor !== undefined)).to.not.deep.equal([]);
+    expect(chunks.filter(({ suspended_tenant: tenantId }) => tenantId !== undefined)).to.not.deep.equal([]);
     await suspend(false);
     await until(() => accepted() > count + 1, withinMs);
     expectAllSent(await audit(sending, { messageId, devices, withinMs: 30_000 }), devices.length);
@@ -98,10 +98,10 @@ describe("a tenant that is suspended while its work is under way", function () {
     const target = { include_subscription_ids: [device?._id] };
     const messageId = await send(system, api, { target, send_after: new Date(Date.now() + 1_000).toISOString() });
     await suspend(true);
-    const isHeld = async () =>
+    const isSuspended = async () =>
       (await system.db.collection("messages").findOne({ _id: messageId as never }))?.["suspended_tenant"] ===
       system.tenantId;
-    await until(isHeld, 10_000);
+    await until(isSuspended, 10_000);
     const before = accepted();
     await sleep(observedMs);
     expect(accepted()).to.equal(before);

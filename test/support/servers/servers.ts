@@ -30,7 +30,7 @@ export const testServers = async (): Promise<TestServers> => {
   return { mongodbUrl, natsUrl, redisUrl, kubeconfig };
 };
 
-/** A server of one test file's own, which can be taken away and brought back at the same address with its data. */
+/** A server of one test file's own, which can be taken away and started again at the same address with its data. */
 export type PrivateServer = {
   url: string;
   /** Its processes, without what they started. */

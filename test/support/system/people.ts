@@ -28,7 +28,7 @@ export type PeopleSite = {
   /** Stops every dispatcher, and sets the clock right. */
   reset: () => Promise<void>;
   /** The events of a kind about a subject, oldest first. */
-  told: (id: string, kind: EventEnvelope["type"]) => EventEnvelope[];
+  eventsOn: (id: string, kind: EventEnvelope["type"]) => EventEnvelope[];
   /** Fills a tenant's share of the stream of events; what it gives back empties it. */
   fill: (tenantId: string) => Promise<() => Promise<unknown>>;
   close: () => Promise<void>;
@@ -77,7 +77,7 @@ export const openPeopleSite = async (): Promise<PeopleSite> => {
       await nats.nc.flush();
       return () => nats.jsm.streams.purge(eventStream(name).stream.name, { filter: subject });
     },
-    told: (id, kind) => events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id),
+    eventsOn: (id, kind) => events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id),
     close: async () => {
       await reset();
       await events.close();

@@ -53,11 +53,11 @@ describe("alerts and dashboards", () => {
   });
 
   it("are explained by log events that there are", () => {
-    const told = [...new Set([...runbooks.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, name = ""]) => name))];
+    const documented = [...new Set([...runbooks.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, name = ""]) => name))];
     const sources = globSync("{core,apiserver,dispatcher,operator}/**/*.ts", { cwd: rootDir });
     const code = sources.map((path) => readFileSync(join(rootDir, path), "utf8")).join("\n");
-    expect(told).to.have.length.above(4);
-    expect(told.filter((name) => !code.includes(`"${name}"`))).to.deep.equal([]);
+    expect(documented).to.have.length.above(4);
+    expect(documented.filter((name) => !code.includes(`"${name}"`))).to.deep.equal([]);
   });
 
   it("say on every panel what it shows, and never name a tenant", () => {

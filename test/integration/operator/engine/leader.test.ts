@@ -52,13 +52,13 @@ describe("operator: one of several leads", function () {
     const [healthPort = 0] = await freePorts(1);
     const second = spawnOperator({ HERALD_HEALTH_PORT: String(healthPort) });
     await until(() => answersHttp(`http://127.0.0.1:${healthPort}/readyz`), 40_000); // it has listed everything
-    const toldAt = Date.now();
+    const endedAt = Date.now();
     first.kill("SIGTERM");
     const [code] = (await once(first, "exit")) as [number];
     await until(async () => !["", firstHolder].includes(await holder()), 10_000);
     const takenAt = Date.parse((await lease())?.spec.acquireTime ?? "");
     expect(code).to.equal(0);
-    expect(takenAt - toldAt).to.be.below(3_500); // two seconds, and the machine's own load
+    expect(takenAt - endedAt).to.be.below(3_500); // two seconds, and the machine's own load
     await herald.apply(make.plan());
     await herald.ready(make.plan());
     second.kill("SIGTERM");

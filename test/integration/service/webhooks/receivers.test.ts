@@ -136,8 +136,8 @@ describe("the recipes for receivers", function () {
         files.dir,
         cases.map(({ of }) => of),
       );
-      const told = cases.map(({ it: name }, i) => ({ it: name, accepted: verdicts[i] }));
-      expect(told).to.deep.equal(cases.map(({ it: name, accepted }) => ({ it: name, accepted })));
+      const judged = cases.map(({ it: name }, i) => ({ it: name, accepted: verdicts[i] }));
+      expect(judged).to.deep.equal(cases.map(({ it: name, accepted }) => ({ it: name, accepted })));
     });
   }
 

@@ -74,7 +74,7 @@ describe("the simulators' control API", () => {
     expect((await counts("?by=address")).ios_push).to.deep.equal({ [tokenOf(1)]: 1, [tokenOf(2)]: 2 });
   });
 
-  it("gives the last entries in full, page by page, and forgets them when told", async () => {
+  it("gives the last entries in full, page by page, and forgets them on request", async () => {
     for (const n of [1, 2, 3]) await send(n);
     const [first] = await entries("?limit=1");
     expect(first).to.include({ channel: "ios_push", address: tokenOf(1), answer: "200" });
