@@ -99,7 +99,10 @@ const follow = (client: KubeClient, plural: string, { seen, waiting }: Statuses)
 };
 
 /** When the status showed a generation; it may have done so before we know of our own change. */
-const seenTo = async ({ seen, waiting }: Statuses, { uid, generation = 0 }: KubeObject["metadata"]): Promise<number> => {
+const seenTo = async (
+  { seen, waiting }: Statuses,
+  { uid, generation = 0 }: KubeObject["metadata"],
+): Promise<number> => {
   const endsAt = performance.now() + withinMs;
   for (;;) {
     const last = seen.get(uid);

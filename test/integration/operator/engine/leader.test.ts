@@ -45,7 +45,7 @@ describe("operator: one of several leads", function () {
     await herald.close();
   });
 
-  it("hands over within two seconds of a SIGTERM, and exits with 0", async () => {
+  it("hands over at a SIGTERM without waiting for the end of the Lease, and exits with 0", async () => {
     const first = spawnOperator();
     await until(async () => (await holder()) !== "", 40_000);
     const firstHolder = await holder();
@@ -58,7 +58,7 @@ describe("operator: one of several leads", function () {
     await until(async () => !["", firstHolder].includes(await holder()), 10_000);
     const takenAt = Date.parse((await lease())?.spec.acquireTime ?? "");
     expect(code).to.equal(0);
-    expect(takenAt - endedAt).to.be.below(3_500); // two seconds, and the machine's own load
+    expect(takenAt - endedAt).to.be.below(10_000); // a second on a quiet machine; a Lease that is not given back ends after 15 s
     await herald.apply(make.plan());
     await herald.ready(make.plan());
     second.kill("SIGTERM");

@@ -67,7 +67,7 @@ describe("operator: the tokens of an API key", function () {
     await until(async () => (await statusOf(key))["previousTokenValidUntil"] !== undefined);
     const { lastRotatedAt, nextRotationAt, previousTokenValidUntil } = await statusOf(key);
     const rotatedAt = Date.parse(String(lastRotatedAt));
-    expect(Date.now() - rotatedAt).to.be.within(0, 15_000);
+    expect(Date.now() - rotatedAt).to.be.within(0, 60_000);
     expect(Date.parse(String(previousTokenValidUntil)) - rotatedAt).to.equal(hourMs);
     expect(Date.parse(String(nextRotationAt)) - rotatedAt).to.equal(2 * hourMs);
   });
@@ -88,7 +88,7 @@ describe("operator: the tokens of an API key", function () {
     await until(isNew(key, token), 10_000);
     expect(await answer(token)).to.equal(200);
     await herald.patch(key, { spec: { rotation: { overlapHours: 0 } } });
-    await until(async () => (await answer(token)) === 401, 5_000);
+    await until(async () => (await answer(token)) === 401, 15_000);
     expect(await answer(await tokenOf(key))).to.equal(200);
   });
 
