@@ -34,7 +34,16 @@ export type PeopleSite = {
   close: () => Promise<void>;
 };
 
-export const openPeopleSite = async (): Promise<PeopleSite> => {
+/** Opens a site before the tests of the `describe` that it is called in, resets it after each and closes it after all. */
+export const usePeopleSite = (): PeopleSite => {
+  const site = {} as PeopleSite; // sound: filled before the first test
+  before(async () => void Object.assign(site, await openPeopleSite()));
+  afterEach(() => site.reset());
+  after(() => site.close?.());
+  return site;
+};
+
+const openPeopleSite = async (): Promise<PeopleSite> => {
   const servers = await testServers();
   const name = `people_${randomUUID().slice(0, 8)}`;
   const mongo = await MongoClient.connect(servers.mongodbUrl);

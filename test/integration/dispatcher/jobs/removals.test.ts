@@ -15,7 +15,7 @@ import { noWork } from "#core/storage/work/due.ts";
 import { removals } from "#core/storage/work/removals.ts";
 import { deliveryOf, written } from "../../../../dispatcher/webhooks/match/delivery.ts";
 import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
-import { openPeopleSite, type PeopleSite } from "../../../support/system/people.ts";
+import { usePeopleSite } from "../../../support/system/people.ts";
 import { until } from "../../../support/until.ts";
 
 const of = { tenant_id: "ten_1", app_id: "app_1" };
@@ -38,12 +38,7 @@ const webhookRows = (db: () => Db) => ({
 
 describe("the removal of people and apps", function () {
   this.timeout(60_000);
-  let site: PeopleSite;
-  before(async () => {
-    site = await openPeopleSite();
-  });
-  afterEach(() => site.reset());
-  after(() => site.close());
+  const site = usePeopleSite();
   const rowOf = (event: EventEnvelope, over: Partial<WebhookDeliveryRow> = {}): WebhookDeliveryRow => ({
     ...deliveryOf({ _id: "whk_1", ...of }, written(event), site.clock.now()),
     ...over,

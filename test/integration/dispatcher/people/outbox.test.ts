@@ -9,7 +9,7 @@ import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
 import { updateUser } from "../../../../apiserver/people/update-user.ts";
 import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
-import { openPeopleSite, type PeopleSite } from "../../../support/system/people.ts";
+import { usePeopleSite } from "../../../support/system/people.ts";
 import { until } from "../../../support/until.ts";
 
 const of = { tenant_id: "ten_1", app_id: "app_1" };
@@ -18,12 +18,7 @@ const fits = ({ type, data }: EventEnvelope): unknown => parser(eventTypes[type]
 
 describe("the timers of users and subscriptions", function () {
   this.timeout(60_000);
-  let site: PeopleSite;
-  before(async () => {
-    site = await openPeopleSite();
-  });
-  afterEach(() => site.reset());
-  after(() => site.close());
+  const site = usePeopleSite();
 
   describe("with events that a kill left", () => {
     it("publish those of users and subscriptions once, and leave nothing to do", async () => {

@@ -1,35 +1,15 @@
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
-import type { EventBatchRow } from "#core/storage/events/batches.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
-import { makeCredentials } from "../../../../dev/simulators/kit/credentials.ts";
-import { privateServers, testServers } from "../../../support/servers/servers.ts";
-import { type ReadEvents, readEvents } from "../../../support/system/events.ts";
-import { type System, type SystemProgram, startSystem } from "../../../support/system/system.ts";
+import { useEventSystem } from "../../../support/system/event-system.ts";
 import { until } from "../../../support/until.ts";
 
 const wanted = { url: "https://hooks.example.com/in", events: ["delivery.sent"] };
 
 describe("events of changed settings", function () {
   this.timeout(120_000);
-  let servers: Awaited<ReturnType<typeof privateServers<"nats">>>;
-  let system: System;
-  let api: SystemProgram;
-  let stream: ReadEvents;
-
-  before(async () => {
-    servers = await privateServers({ nats: true });
-    const stores = { ...(await testServers()), natsUrl: servers.nats.url };
-    system = await startSystem({ ...stores, apns: { url: "https://127.0.0.1:9", credentials: makeCredentials() } });
-    [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
-    stream = await readEvents(servers.nats.url, system.prefix);
-  });
-  after(async () => {
-    await stream?.close();
-    await system?.stop();
-    await servers?.close();
-  });
+  const { servers, system, api, stream, rows, batches, isEmpty } = useEventSystem();
 
   const call = async (
     method: string,
@@ -43,9 +23,6 @@ describe("events of changed settings", function () {
     });
     return { ...((await reply.json()) as { id: string; secret?: string }), status: reply.status };
   };
-  const rows = () => system.db.collection<EventBatchRow>("event_batches");
-  const batches = { events: { $exists: true } };
-  const isEmpty = async () => (await rows().countDocuments(batches)) === 0;
   const actionsOn = (id: string) => stream.all().flatMap(({ data }) => (targetOf(data) === id ? [data["action"]] : []));
   const makeDue = () => rows().updateMany(batches, { $set: { due_at: new Date() } });
   const finished = (withinMs: number) =>
