@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { type Api, startApi } from "../../../support/api/api.ts";
 import { announcedMs, until } from "../../../support/until.ts";
+import { keysOf } from "../support/api-keys.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { type Asked, type HttpLink, httpLinkTo } from "../support/http-link.ts";
-import { manifests, textOf } from "../support/manifests.ts";
+import { manifests } from "../support/manifests.ts";
 
 const hourMs = 3_600_000;
 
@@ -14,7 +14,6 @@ describe("operator: a token whose Secret cannot be written", function () {
   let make: ReturnType<typeof manifests>;
   let link: HttpLink;
   let api: Api;
-  let n = 0;
 
   before(async () => {
     herald = await installation();
@@ -32,24 +31,7 @@ describe("operator: a token whose Secret cannot be written", function () {
     await link?.close();
   });
 
-  const rows = () => herald.db.collection<ApiKeyRow>("api_keys");
-  const nameOf = (key: Manifest): string => (key.spec as { connectionSecretName: string }).connectionSecretName;
-  const tokenOf = async (key: Manifest): Promise<string> =>
-    textOf(await herald.get(make.secret(nameOf(key), {})), "token");
-  const statusOf = async (key: Manifest) => (await herald.get(key))?.status ?? {};
-  const answer = async (token: string): Promise<number> =>
-    (await api.call("GET", "/v1/notifications", { token })).status;
-  const aKey = async (spec: object = {}): Promise<{ key: Manifest; token: string; id: string }> => {
-    const key = make.apiKey(spec, `key-${++n}`);
-    await herald.apply(key);
-    const { status } = await herald.ready(key);
-    const token = await tokenOf(key);
-    expect(await answer(token)).to.equal(200);
-    return { key, token, id: status?.id ?? "" };
-  };
-  /** As if so much time had gone by since the token was made. */
-  const age = (id: string, hours: number) =>
-    rows().updateOne({ _id: id }, { $set: { rotated_at: new Date(Date.now() - hours * hourMs) } });
+  const { rows, nameOf, tokenOf, statusOf, answer, aKey, age } = keysOf(() => ({ herald, make, api }));
   let refusals = 0;
   /** Refuses to write the key's Secret, until everything is allowed again. */
   const refuse = (method: "POST" | "PUT", key: Manifest): void => {
