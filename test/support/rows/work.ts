@@ -108,7 +108,7 @@ export const handClock = (start = noon) => {
   let now = start;
   return {
     now: () => now,
-    advance: (ms: number) => {
+    tick: (ms: number) => {
       now = new Date(now.getTime() + ms);
     },
   };

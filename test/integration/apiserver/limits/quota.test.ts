@@ -80,7 +80,7 @@ describe("what messages reserve of a quota", () => {
     await send(3);
     expect(await refusal(send(7, away))).to.equal("HS_UNAVAILABLE");
     expect(await refusal(send(5))).to.equal("messages_per_month"); // it may yet be stored
-    clock.advance(90_000);
+    clock.tick(90_000);
     await send(5);
     expect(await used()).to.deep.equal({ [month]: 8, "first-day": 8 });
     await until(isSettled);
@@ -93,7 +93,7 @@ describe("what messages reserve of a quota", () => {
       return away();
     };
     expect(await refusal(send(7, storeAndFail))).to.equal("HS_UNAVAILABLE");
-    clock.advance(90_000);
+    clock.tick(90_000);
     expect(await refusal(send(5))).to.equal("messages_per_month");
     expect(await used()).to.deep.equal({ [month]: 7 });
   });
@@ -101,7 +101,7 @@ describe("what messages reserve of a quota", () => {
   it("is given back once, however many are refused at the same moment", async () => {
     const { send, used, refusal, clock } = anOrganisation("old", 10);
     for (let n = 0; n < 5; n++) await refusal(send(2, away));
-    clock.advance(90_000);
+    clock.tick(90_000);
     const refused = await Promise.all(Array.from({ length: 8 }, () => refusal(send(2))));
     expect(refused.filter((one) => one === null)).to.have.length(5);
     expect(await used()).to.deep.equal({ [month]: 10 });

@@ -134,7 +134,7 @@ describe("an account whose recipients' servers fail", function () {
       const send = await sendOver(provider(), clock);
       const dead = many(60, (n) => browserAt(`https://gone${n}.test:${hole.port}/`, n));
       await sendAll(send, dead);
-      clock.advance(1_001);
+      clock.tick(1_001);
       const before = hole.tried();
       const outcomes = await sendAll(send, [...dead, ...good()]);
       expect(hole.tried() - before).to.equal(16);
@@ -157,7 +157,7 @@ describe("an account whose recipients' servers fail", function () {
       service.script({ refuse_connections: true });
       expect(kinds(await sendAll(send, good()))).to.deep.equal({ retry_at: 50 });
       service.script({});
-      clock.advance(1_001);
+      clock.tick(1_001);
       expect(kinds(await sendAll(send, good()))).to.deep.equal({ sent: 50 });
     });
   });
