@@ -55,6 +55,9 @@ const forbidden = [
   },
   { it: "the operator that imports the apiserver", file: "operator/planted.ts", imports: "../apiserver/app.ts" },
   { it: "settings read beside main.ts", file: "apiserver/planted.ts", imports: "#config/apiserver.ts" },
+  { it: "a path that knows a server", file: "dev/files/planted.ts", imports: "../servers/stack.ts" },
+  { it: "a process that knows a server", file: "dev/processes/planted.ts", imports: "../servers/stack.ts" },
+  { it: "a simulator's kit that knows a simulator", file: "dev/simulators/kit/planted.ts", imports: "../apns.ts" },
   { it: "koa outside of the apiserver", file: "dispatcher/planted.ts", imports: "koa" },
   {
     it: "the Kubernetes client outside of the operator",
