@@ -245,7 +245,7 @@ describe("the check of endpoints' health", () => {
     expect(JSON.stringify(lines)).to.not.include("s3cret");
   });
 
-  it("leaves it to the process that holds the lease, and shows the states of all endpoints", async () => {
+  it("leaves it to the process that has the lease, and shows the states of all endpoints", async () => {
     const { deps } = given();
     await insert(aFailing(), aWebhook({ _id: "whk_2" }), aWebhook({ _id: "whk_3" }));
     await pass(deps, never);
