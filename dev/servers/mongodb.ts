@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { bin } from "../paths.ts";
+import { bin } from "../files/paths.ts";
+import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "../processes/process.ts";
 import { startPostgres } from "./postgres.ts";
-import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "./process.ts";
 
 /** Ports of the two servers behind the MongoDB address. */
 export type MongodbPorts = { port: number; postgresPort: number; debugPort: number };
@@ -20,7 +20,7 @@ export const startMongodb = async (options: ServerOptions & MongodbPorts): Promi
       throw error;
     },
   );
-  return { ...together(ferretdb, postgres), url: `mongodb://127.0.0.1:${port}/?directConnection=true` };
+  return { ...asOneServer(ferretdb, postgres), url: `mongodb://127.0.0.1:${port}/?directConnection=true` };
 };
 
 type Started = Required<Pick<ServerOptions, "dir" | "name" | "detached">>;
@@ -42,7 +42,7 @@ const startFerretdb = (options: Started, ports: MongodbPorts): Promise<ServerPro
   });
 };
 
-const together = (ferretdb: ServerProcess, postgres: ServerProcess): Omit<Server, "url"> => ({
+const asOneServer = (ferretdb: ServerProcess, postgres: ServerProcess): Omit<Server, "url"> => ({
   pids: [ferretdb.pid, postgres.pid],
   stop: async () => {
     await ferretdb.stop();

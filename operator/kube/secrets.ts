@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "./client.ts";
-import { isNotFound } from "./errors.ts";
+import { isNotFound, isUnanswered } from "./errors.ts";
 import type { Note, Report } from "./events.ts";
 import type { KubeObject, Resource, Secret } from "./objects.ts";
 
@@ -61,12 +62,20 @@ export const secrets = (client: KubeClient, report: Report) => {
       const rotatedFor = secret.metadata.annotations?.[rotatedForAnnotation] ?? null;
       return { kind, secret, values: valuesOf(secret), rotatedFor };
     },
-    /** Creates or replaces the owner's Secret; fails with 409 when it changed since `before` was read. */
+    /**
+     * Creates or replaces the owner's Secret; fails with 409 when it changed since `before` was read. When the answer is
+     * lost it looks whether the Secret was written: the next pass could no longer say that a credential was replaced.
+     */
     writeOwn: async (owner: Owner, name: string, content: OwnContent, signal: AbortSignal): Promise<void> => {
       const namespace = namespaceOf(owner.resource);
       const isNew = content.before.kind !== "own";
       const path = isNew ? `/api/v1/namespaces/${namespace}/secrets` : pathOf(namespace, name);
-      await client.call({ method: isNew ? "POST" : "PUT", path, body: bodyOf(owner, name, content) }, signal);
+      const request = { method: isNew ? "POST" : "PUT", path, body: bodyOf(owner, name, content) } as const;
+      await client.call(request, signal).catch(async (error: unknown) => {
+        if (!isUnanswered(error)) throw error;
+        const there = await findOwn(owner, name, signal);
+        if (there === null || !isDeepStrictEqual(valuesOf(there), content.values)) throw error;
+      });
       if (content.replaced !== null) report(owner.kind, owner.resource, rotated(name, content.replaced, isNew));
     },
     /** Removes the owner's Secret, if there is one. */

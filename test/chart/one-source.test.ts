@@ -8,8 +8,8 @@ import { DispatcherConfig } from "#config/dispatcher.ts";
 import { OperatorConfig } from "#config/operator.ts";
 import { eventStream, jobStream, planStream, webhookStream } from "#core/queue/jetstream/topology.ts";
 import { loadConfig } from "#core/runtime/process/config.ts";
-import { rootDir } from "../../dev/paths.ts";
-import { nodeFlags } from "../../dev/programs.ts";
+import { rootDir } from "../../dev/files/paths.ts";
+import { nodeFlags } from "../../dev/processes/programs.ts";
 import { allResources } from "../../operator/kinds/all.ts";
 import { chartDir, objectsIn, type Rendered, render, valuesFiles } from "./support/helm.ts";
 

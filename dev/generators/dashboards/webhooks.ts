@@ -66,7 +66,7 @@ export const webhooks: Dashboard = {
         graph("Endpoints by state", "short", "As the one dispatcher tells that checks their health", [
           { expr: `max by (state) (herald_webhook_endpoints{${here}})`, legend: "{{state}}" },
         ]),
-        graph("Endpoint queues", "short", "Endpoints whose lease each dispatcher holds; at most 1,000", [
+        graph("Endpoint queues", "short", "Endpoints whose lease each dispatcher has; at most 1,000", [
           { expr: `max by (pod) (herald_webhook_lanes{${here}})`, legend: "{{pod}}" },
         ]),
         graph("In flight", "short", "Requests that each dispatcher has under way", [

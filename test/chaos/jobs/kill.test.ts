@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { appRemoval } from "#core/storage/apps/removal.ts";
 import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
-import { makeCredentials } from "../../../dev/simulators/credentials.ts";
+import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";

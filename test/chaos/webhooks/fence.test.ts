@@ -45,8 +45,8 @@ describe("an endpoint whose dispatcher stands still for longer than its lease", 
   const rowNow = async (): Promise<WebhookRow | null> =>
     hooked.system.db.collection<WebhookRow>("webhooks").findOne({ _id: endpoint._id });
   const holder = async (): Promise<SystemProgram | undefined> => {
-    const held = (await rowNow())?.lease?.holder ?? "";
-    return dispatchers.find((one) => held.includes(`/${one.pid()}/`));
+    const leasedBy = (await rowNow())?.lease?.holder ?? "";
+    return dispatchers.find((one) => leasedBy.includes(`/${one.pid()}/`));
   };
   const allSucceed = (count: number): Promise<void> =>
     deliveriesBecome(hooked.system, [endpoint._id], { are: ({ success }) => success === count, withinMs: takenOverMs });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { stringify } from "yaml";
-import { findTool } from "../../../dev/find-tool.ts";
+import { findTool } from "../../../dev/files/find-tool.ts";
 import { alerts, ruleFiles } from "../../support/pages/rules.ts";
 import { objectsIn, render, valuesFiles } from "../support/helm.ts";
 import { type AlertCase, alertCases, type History } from "./alert-cases.ts";

@@ -15,7 +15,7 @@ import { audit, expectAllSent, type Sending, seedDevices, send, startSending } f
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-const refilledMs = 30_000; // the sweep rings within 10 s; the rest is the sending
+const refilledMs = 30_000; // the sweep publishes a hint within 10 s; the rest is the sending
 const madeMs = 15_000; // a request that was lost with its stream is replaced after 6 s, at the latest
 
 describe("queued work, when something happens to the stream of its plan", function () {
@@ -111,7 +111,7 @@ describe("queued work, when something happens to the stream of its plan", functi
     }
   });
 
-  it("ends, and is told of, while another tenant's events have filled their share of the stream", async () => {
+  it("ends, and its event is published, while another tenant's events have filled their share of the stream", async () => {
     const { db, prefix, tenantId } = sending.system;
     const { stream: events } = eventStream(prefix);
     await nats.jsm.consumers.pause(events.name, "webhooks", new Date(Date.now() + 120_000)); // as a consumer that is behind

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import { BSON } from "mongodb";
 import { allCollections } from "#core/storage/collections.ts";
-import { testDir } from "../../../dev/paths.ts";
+import { testDir } from "../../../dev/files/paths.ts";
 import { exercise } from "../../support/api/exercise.ts";
 import { faultsOf, fill, type QueryException } from "../../support/queries/plans.ts";
 import { queriesVariable, type RecordedQuery } from "../../support/queries/record-queries.ts";

@@ -30,13 +30,22 @@ export type PeopleSite = {
   /** Stops every dispatcher, and sets the clock right. */
   reset: () => Promise<void>;
   /** The events of a kind about a subject, oldest first. */
-  told: (id: string, kind: EventEnvelope["type"]) => EventEnvelope[];
+  eventsOn: (id: string, kind: EventEnvelope["type"]) => EventEnvelope[];
   /** Fills a tenant's share of the stream of events; what it gives back empties it. */
   fill: (tenantId: string) => Promise<() => Promise<unknown>>;
   close: () => Promise<void>;
 };
 
-export const openPeopleSite = async (): Promise<PeopleSite> => {
+/** Opens a site before the tests of the `describe` that it is called in, resets it after each and closes it after all. */
+export const usePeopleSite = (): PeopleSite => {
+  const site = {} as PeopleSite; // sound: filled before the first test
+  before(async () => void Object.assign(site, await openPeopleSite()));
+  afterEach(() => site.reset());
+  after(() => site.close?.());
+  return site;
+};
+
+const openPeopleSite = async (): Promise<PeopleSite> => {
   const servers = await testServers();
   const name = `people_${randomUUID().slice(0, 8)}`;
   const mongo = await MongoClient.connect(servers.mongodbUrl);
@@ -90,7 +99,7 @@ export const openPeopleSite = async (): Promise<PeopleSite> => {
       await nats.nc.flush();
       return () => nats.jsm.streams.purge(eventStream(name).stream.name, { filter: subject });
     },
-    told: (id, kind) => events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id),
+    eventsOn: (id, kind) => events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id),
     close: async () => {
       await reset();
       await events.close();

@@ -13,7 +13,7 @@ import { removals } from "#core/storage/work/removals.ts";
 import { removalJob } from "../../../../dispatcher/jobs/removals.ts";
 import { anApp as anAppRow, aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
 import { aChunk, aMessage } from "../../../support/rows/work.ts";
-import { openPeopleSite, type PeopleSite } from "../../../support/system/people.ts";
+import { usePeopleSite } from "../../../support/system/people.ts";
 import { until } from "../../../support/until.ts";
 
 const minuteMs = 60_000;
@@ -24,12 +24,7 @@ const names = allCollections
 
 describe("the removal of an app", function () {
   this.timeout(60_000);
-  let site: PeopleSite;
-  before(async () => {
-    site = await openPeopleSite();
-  });
-  afterEach(() => site.reset());
-  after(() => site.close());
+  const site = usePeopleSite();
 
   const counts = async (app: string): Promise<Record<string, number>> => {
     const of = async (name: string) => [name, await site.db.collection(name).countDocuments({ app_id: app })] as const;

@@ -33,7 +33,7 @@ describe("the queues of an endpoint", function () {
     expect(await endpointNow(endpoint)).to.include({ due_at: null });
   });
 
-  it("leave an endpoint to the process that holds its lease: what comes is stored, and its holder is notified", async () => {
+  it("leave an endpoint to the process that has its lease: what comes is stored, and its holder is notified", async () => {
     const endpoint = await anEndpoint();
     const leased = await work().take(endpoint._id, { holder: "other", now: clock.now(), leaseMs: 30_000 });
     const { queues, sent, hinted, notified } = await aDispatcher();

@@ -11,7 +11,7 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
-import { rootDir } from "../../../../dev/paths.ts";
+import { rootDir } from "../../../../dev/files/paths.ts";
 import type { LeaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { allResources } from "../../../../operator/kinds/all.ts";
 import { type KubeClient, kubeClient } from "../../../../operator/kube/client.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { allCollections } from "#core/storage/collections.ts";
-import { rootDir } from "../../../../dev/paths.ts";
+import { rootDir } from "../../../../dev/files/paths.ts";
 import { allKinds } from "../../../../operator/kinds/all.ts";
 
 const textOf = (file: string): string => readFileSync(join(rootDir, file), "utf8");

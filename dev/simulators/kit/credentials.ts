@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { keptFile } from "../kept-file.ts";
+import { keptFile } from "../../files/kept-file.ts";
 import { type Certificate, selfSigned } from "./certificate.ts";
 
 /** Accounts that the simulators know, and the certificate that they serve with. */

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect } from "chai";
-import { freePorts } from "../../../dev/servers/free-ports.ts";
+import { freePorts } from "../../../../dev/processes/free-ports.ts";
 
 describe("free ports", () => {
   it("are given once, also to those who ask at the same time", async () => {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
-import { rootDir } from "./paths.ts";
+import { rootDir } from "../files/paths.ts";
 
 /** What a program printed, and its exit code: -1 when it was ended because its time was over. */
 export type Outcome = { code: number; stdout: string; stderr: string };

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { eventually } from "./support/cluster.ts";
-import { type ProgramName, programs, releaseName } from "./support/release.ts";
-import { type System, system } from "./support/system.ts";
+import { eventually } from "../support/cluster/cluster.ts";
+import { type ProgramName, programs, releaseName } from "../support/release.ts";
+import { type System, system } from "../support/system.ts";
 
 describe("maintenance of a node", function () {
   this.timeout(900_000); // every wait inside has a bound of its own

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import type { ReceivedLog } from "./received.ts";
 import type { Script } from "./script.ts";
 
-/** A provider's stand-in: speaks its protocol at `url`, reports what it was sent, misbehaves as it is told. */
+/** A provider's stand-in: speaks its protocol at `url`, reports what it was sent, misbehaves as its script says. */
 export type Simulator = {
   /** The channel of the service that it stands in for, e.g. `ios_push`. */
   channel: string;

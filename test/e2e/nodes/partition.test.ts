@@ -1,5 +1,5 @@
-import { loseNode } from "./support/lost-node.ts";
-import { type System, system } from "./support/system.ts";
+import { type System, system } from "../support/system.ts";
+import { loseNode } from "./lost-node.ts";
 
 describe("a node's partition that heals", function () {
   this.timeout(900_000); // every wait inside has a bound of its own

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type Report, reportVariable } from "../test/support/suite/reporter.ts";
-import { devDir, rootDir } from "./paths.ts";
+import { type Report, reportVariable } from "../../test/support/suite/reporter.ts";
+import { devDir, rootDir } from "../files/paths.ts";
 
 const reportPath = join(devDir, "report.json");
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
-import { portBase } from "./paths.ts";
+import { portBase } from "../files/paths.ts";
 
 /** One webhook request. `verified`: the public standardwebhooks library accepts its signature with a known secret. */
 export type ReceivedWebhook = {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 /** The checkout. */
-export const rootDir = join(import.meta.dirname, "..");
+export const rootDir = join(import.meta.dirname, "../..");
 /** Everything that `make` installs, starts and logs: ignored by git, removed by `make clean`. */
 export const devDir = join(rootDir, ".dev");
 /** Programs that `make install` built. */

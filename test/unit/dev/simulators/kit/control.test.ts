@@ -7,14 +7,14 @@ import { renderApns } from "#core/channels/ios-push/render.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import type { Provider } from "#core/domain/messages/outcome.ts";
-import { startApns } from "../../../../dev/simulators/apns.ts";
-import type { Simulator } from "../../../../dev/simulators/control.ts";
-import { type Control, startControl } from "../../../../dev/simulators/control.ts";
-import { keptCredentials, makeCredentials } from "../../../../dev/simulators/credentials.ts";
-import type { ReceivedEntry } from "../../../../dev/simulators/received.ts";
-import { apns } from "../../../../dispatcher/channels/ios-push/apns.ts";
-import { apnsTokens } from "../../../../dispatcher/channels/ios-push/apns-tokens.ts";
-import { http2Pool } from "../../../../dispatcher/net/http2/pool.ts";
+import { startApns } from "../../../../../dev/simulators/apns.ts";
+import type { Simulator } from "../../../../../dev/simulators/kit/control.ts";
+import { type Control, startControl } from "../../../../../dev/simulators/kit/control.ts";
+import { keptCredentials, makeCredentials } from "../../../../../dev/simulators/kit/credentials.ts";
+import type { ReceivedEntry } from "../../../../../dev/simulators/kit/received.ts";
+import { apns } from "../../../../../dispatcher/channels/ios-push/apns.ts";
+import { apnsTokens } from "../../../../../dispatcher/channels/ios-push/apns-tokens.ts";
+import { http2Pool } from "../../../../../dispatcher/net/http2/pool.ts";
 
 const { tls, apns: keys } = makeCredentials();
 const push = renderApns({
@@ -74,7 +74,7 @@ describe("the simulators' control API", () => {
     expect((await counts("?by=address")).ios_push).to.deep.equal({ [tokenOf(1)]: 1, [tokenOf(2)]: 2 });
   });
 
-  it("gives the last entries in full, page by page, and forgets them when told", async () => {
+  it("gives the last entries in full, page by page, and forgets them on request", async () => {
     for (const n of [1, 2, 3]) await send(n);
     const [first] = await entries("?limit=1");
     expect(first).to.include({ channel: "ios_push", address: tokenOf(1), answer: "200" });

@@ -7,16 +7,16 @@ import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type ReceivedWebhook, startReceiver } from "../../../dev/receiver.ts";
-import { freePorts } from "../../../dev/servers/free-ports.ts";
-import { guardedClient } from "../../../dispatcher/net/guarded/client.ts";
-import { deliveryOf, written } from "../../../dispatcher/webhooks/match/delivery.ts";
-import { prepare } from "../../../dispatcher/webhooks/send/prepare.ts";
-import { sendWebhook } from "../../../dispatcher/webhooks/send/send.ts";
-import { blocksOf, type Case, isHere, recipes, writeBlocks } from "../../support/pages/recipes.ts";
-import { aWebhook } from "../../support/rows/webhooks.ts";
+import { freePorts } from "../../../../dev/processes/free-ports.ts";
+import { type ReceivedWebhook, startReceiver } from "../../../../dev/simulators/receiver.ts";
+import { guardedClient } from "../../../../dispatcher/net/guarded/client.ts";
+import { deliveryOf, written } from "../../../../dispatcher/webhooks/match/delivery.ts";
+import { prepare } from "../../../../dispatcher/webhooks/send/prepare.ts";
+import { sendWebhook } from "../../../../dispatcher/webhooks/send/send.ts";
+import { blocksOf, type Case, isHere, recipes, writeBlocks } from "../../../support/pages/recipes.ts";
+import { aWebhook } from "../../../support/rows/webhooks.ts";
 
-const page = new URL("../../../docs/receivers.md", import.meta.url).pathname;
+const page = new URL("../../../../docs/receivers.md", import.meta.url).pathname;
 const secrets = {
   current: `whsec_${randomBytes(32).toString("base64")}`,
   previous: `whsec_${randomBytes(32).toString("base64")}`,
@@ -136,8 +136,8 @@ describe("the recipes for receivers", function () {
         files.dir,
         cases.map(({ of }) => of),
       );
-      const told = cases.map(({ it: name }, i) => ({ it: name, accepted: verdicts[i] }));
-      expect(told).to.deep.equal(cases.map(({ it: name, accepted }) => ({ it: name, accepted })));
+      const judged = cases.map(({ it: name }, i) => ({ it: name, accepted: verdicts[i] }));
+      expect(judged).to.deep.equal(cases.map(({ it: name, accepted }) => ({ it: name, accepted })));
     });
   }
 

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { eventually, isReady } from "./cluster.ts";
-import type { NodeVerb } from "./environment.ts";
-import { leader, nextReconcile } from "./leader.ts";
-import { clientTimeoutMs } from "./load.ts";
-import { releaseName } from "./release.ts";
-import type { System } from "./system.ts";
+import { eventually, isReady } from "../support/cluster/cluster.ts";
+import type { NodeVerb } from "../support/cluster/environment.ts";
+import { leader, nextReconcile } from "../support/leader.ts";
+import { clientTimeoutMs } from "../support/load.ts";
+import { releaseName } from "../support/release.ts";
+import type { System } from "../support/system.ts";
 
 /** The node that is lost: not the control plane's. */
 const number = 1;
@@ -19,11 +19,11 @@ export const loseNode = async (at: System, [away, back]: readonly [NodeVerb, Nod
   const node = (await at.cluster.nodes())[number]?.metadata.name ?? "";
   await at.release.spread();
   await leadOn(at, node);
-  const told = { ledMs: Infinity, noticedAtMs: Infinity };
+  const times = { ledMs: Infinity, noticedAtMs: Infinity };
   const { accepted, failures } = await at.underLoad(10, async () => {
     const lostMs = await at.cluster.toNode(away, number);
-    told.ledMs = await nextReconcile(at, lostMs);
-    told.noticedAtMs = await noticed(at, node);
+    times.ledMs = await nextReconcile(at, lostMs);
+    times.noticedAtMs = await noticed(at, node);
     await rescheduled(at, node);
   });
   await at.cluster.toNode(back, number);
@@ -31,14 +31,14 @@ export const loseNode = async (at: System, [away, back]: readonly [NodeVerb, Nod
     timeoutMs: 250_000, // far above the 14 s of an idle machine that boots it
   });
   await at.release.settled(); // the pods that were on it have gone
-  const late = failures.filter(({ atMs }) => atMs > told.noticedAtMs);
+  const late = failures.filter(({ atMs }) => atMs > times.noticedAtMs);
   console.log(
-    `      lost → a change reconciled: ${Math.round(told.ledMs)} ms; ${accepted.length} requests accepted, ` +
+    `      lost → a change reconciled: ${Math.round(times.ledMs)} ms; ${accepted.length} requests accepted, ` +
       `${failures.length} failed before the cluster knew, ${late.length} after`,
   );
   expect(late).to.deep.equal([]);
   await at.inbox.delivered(accepted, deliveredWithinMs);
-  expect(told.ledMs).to.be.at.most(20_000);
+  expect(times.ledMs).to.be.at.most(20_000);
 };
 
 /** Has the operator on a node lead: the other one takes over when the leader is deleted. */

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
-import { findTool } from "./find-tool.ts";
-import { command } from "./install/progress.ts";
+import { findTool } from "../files/find-tool.ts";
+import { command } from "../install/progress.ts";
 
 const run = promisify(execFile);
 const answersWithinMs = 20_000;

@@ -27,7 +27,7 @@ export type ReceivedLog = ReturnType<typeof receivedLog>;
 
 /** Remembers counts of everything by address and by key, and the last entries in full; bounded in both. */
 export const receivedLog = ({ keepLast = 1000, maxKeys = 1_000_000 } = {}) => {
-  const ring: (ReceivedEntry | undefined)[] = [];
+  const newest: (ReceivedEntry | undefined)[] = [];
   const answers = new Map<string, number>();
   const byAddress = new Map<string, number>();
   const byKey = new Map<string, number>();
@@ -43,11 +43,11 @@ export const receivedLog = ({ keepLast = 1000, maxKeys = 1_000_000 } = {}) => {
       seq++;
       increment(answers, received.answer);
       if (received.accepted) countAccepted(received);
-      ring[seq % keepLast] = { ...received, seq, at: new Date().toISOString() };
+      newest[seq % keepLast] = { ...received, seq, at: new Date().toISOString() };
     },
     /** Entries after `since`, oldest first; older ones than the last `keepLast` are gone. */
     page: ({ since = 0, limit = keepLast } = {}): ReceivedEntry[] =>
-      ring
+      newest
         .filter((entry): entry is ReceivedEntry => entry !== undefined && entry.seq > since)
         .sort((a, b) => a.seq - b.seq)
         .slice(0, limit),
@@ -62,7 +62,7 @@ export const receivedLog = ({ keepLast = 1000, maxKeys = 1_000_000 } = {}) => {
     /** How often each address or key was accepted. */
     tally: (by: "address" | "key"): ReadonlyMap<string, number> => (by === "address" ? byAddress : byKey),
     clear: (): void => {
-      ring.length = 0;
+      newest.length = 0;
       for (const counters of [answers, byAddress, byKey]) counters.clear();
       accepted = 0;
     },

@@ -1,4 +1,4 @@
-import { findTool } from "../../../dev/find-tool.ts";
+import { findTool } from "../../../../dev/files/find-tool.ts";
 
 /** What `make e2e` tells the tests. */
 export type Environment = {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { rootDir } from "./paths.ts";
-import { answersHttp, launch, type ServerProcess } from "./servers/process.ts";
+import { rootDir } from "../files/paths.ts";
+import { answersHttp, launch, type ServerProcess } from "./process.ts";
 
 export type ProgramName = "operator" | "apiserver" | "dispatcher";
 

@@ -2,13 +2,18 @@ import { expect } from "chai";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type ReceivedWebhook, type Receiver, type ReceiverAnswer, startReceiver } from "../../../dev/receiver.ts";
-import { type ReplyBody } from "../../support/api/api.ts";
-import { testServers } from "../../support/servers/servers.ts";
-import { type Sending, startSending } from "../../support/system/sending.ts";
-import type { SystemProgram } from "../../support/system/system.ts";
-import { until } from "../../support/until.ts";
-import { loopbackAllowed } from "../../support/webhooks/traffic.ts";
+import {
+  type ReceivedWebhook,
+  type Receiver,
+  type ReceiverAnswer,
+  startReceiver,
+} from "../../../../dev/simulators/receiver.ts";
+import { type ReplyBody } from "../../../support/api/api.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+import { type Sending, startSending } from "../../../support/system/sending.ts";
+import type { SystemProgram } from "../../../support/system/system.ts";
+import { until } from "../../../support/until.ts";
+import { loopbackAllowed } from "../../../support/webhooks/traffic.ts";
 
 describe("operations of webhooks, with a dispatcher", function () {
   this.timeout(60_000);

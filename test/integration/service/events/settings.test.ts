@@ -1,35 +1,15 @@
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
-import type { EventBatchRow } from "#core/storage/events/batches.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
-import { makeCredentials } from "../../../dev/simulators/credentials.ts";
-import { privateServers, testServers } from "../../support/servers/servers.ts";
-import { type ReadEvents, readEvents } from "../../support/system/events.ts";
-import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
-import { until } from "../../support/until.ts";
+import { useEventSystem } from "../../../support/system/event-system.ts";
+import { until } from "../../../support/until.ts";
 
 const wanted = { url: "https://hooks.example.com/in", events: ["delivery.sent"] };
 
 describe("events of changed settings", function () {
   this.timeout(120_000);
-  let servers: Awaited<ReturnType<typeof privateServers<"nats">>>;
-  let system: System;
-  let api: SystemProgram;
-  let stream: ReadEvents;
-
-  before(async () => {
-    servers = await privateServers({ nats: true });
-    const stores = { ...(await testServers()), natsUrl: servers.nats.url };
-    system = await startSystem({ ...stores, apns: { url: "https://127.0.0.1:9", credentials: makeCredentials() } });
-    [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
-    stream = await readEvents(servers.nats.url, system.prefix);
-  });
-  after(async () => {
-    await stream?.close();
-    await system?.stop();
-    await servers?.close();
-  });
+  const { servers, system, api, stream, rows, batches, isEmpty } = useEventSystem();
 
   const call = async (
     method: string,
@@ -43,10 +23,7 @@ describe("events of changed settings", function () {
     });
     return { ...((await reply.json()) as { id: string; secret?: string }), status: reply.status };
   };
-  const rows = () => system.db.collection<EventBatchRow>("event_batches");
-  const batches = { events: { $exists: true } };
-  const isEmpty = async () => (await rows().countDocuments(batches)) === 0;
-  const told = (id: string) => stream.all().flatMap(({ data }) => (targetOf(data) === id ? [data["action"]] : []));
+  const actionsOn = (id: string) => stream.all().flatMap(({ data }) => (targetOf(data) === id ? [data["action"]] : []));
   const makeDue = () => rows().updateMany(batches, { $set: { due_at: new Date() } });
   const finished = (withinMs: number) =>
     until(async () => {
@@ -57,9 +34,9 @@ describe("events of changed settings", function () {
   it("arrive once, and nothing of them stays stored", async () => {
     const { id } = await call("POST", "", wanted);
     await call("PATCH", `/${id}`, { paused: true });
-    await until(() => told(id).length >= 2);
+    await until(() => actionsOn(id).length >= 2);
     await until(isEmpty);
-    expect(told(id)).to.have.members(["webhook.created", "webhook.updated"]);
+    expect(actionsOn(id)).to.have.members(["webhook.created", "webhook.updated"]);
   });
 
   it("arrive once by a dispatcher, under the ids they were stored with, when the apiserver is killed after the change", async () => {
@@ -80,12 +57,12 @@ describe("events of changed settings", function () {
     await Promise.all([servers.nats.start(), api.restart()]);
     await finished(40_000);
     await until(
-      () => told(replies[0]?.id ?? "").length + told(changed.id).length + told(removed.id).length >= 6,
+      () => actionsOn(replies[0]?.id ?? "").length + actionsOn(changed.id).length + actionsOn(removed.id).length >= 6,
       10_000,
     );
-    expect(told(replies[0]?.id ?? "")).to.deep.equal(["webhook.created"]);
-    expect(told(changed.id)).to.have.members(["webhook.created", "webhook.updated", "webhook.secret_rotated"]);
-    expect(told(removed.id)).to.have.members(["webhook.created", "webhook.deleted"]);
+    expect(actionsOn(replies[0]?.id ?? "")).to.deep.equal(["webhook.created"]);
+    expect(actionsOn(changed.id)).to.have.members(["webhook.created", "webhook.updated", "webhook.secret_rotated"]);
+    expect(actionsOn(removed.id)).to.have.members(["webhook.created", "webhook.deleted"]);
     const ids = stored.flatMap(({ events }) => events.map((event) => event.id));
     expect(stream.all().map((event) => event.id)).to.include.members(ids);
   });
@@ -96,12 +73,12 @@ describe("events of changed settings", function () {
     const rotated = await call("POST", `/${made.id}/rotate-secret`);
     expect([made.status, rotated.status]).to.deep.equal([201, 200]);
     expect([made.secret, rotated.secret].every((secret) => secret?.startsWith("whsec_"))).to.equal(true);
-    expect((await call("DELETE", `/${made.id}`)).status).to.equal(200); // what was made and is gone is told all the same
+    expect((await call("DELETE", `/${made.id}`)).status).to.equal(200); // events tell also of what was made and is gone
     await until(async () => (await rows().countDocuments({ ...batches, change: { $exists: true } })) === 0, 30_000);
     await servers.nats.start();
     await finished(40_000);
-    await until(() => told(made.id).length >= 3, 10_000);
-    expect(told(made.id)).to.have.members(["webhook.created", "webhook.secret_rotated", "webhook.deleted"]);
+    await until(() => actionsOn(made.id).length >= 3, 10_000);
+    expect(actionsOn(made.id)).to.have.members(["webhook.created", "webhook.secret_rotated", "webhook.deleted"]);
   });
 
   it("of changes that a crash prevented are dropped", async () => {
@@ -112,9 +89,9 @@ describe("events of changed settings", function () {
     await leave({ collection: "webhooks", document_id: id, kind: "changed" });
     await leave({ collection: "webhooks", document_id: id, kind: "removed" });
     await finished(20_000);
-    await call("PATCH", `/${id}`, { paused: true }); // is told after them
+    await call("PATCH", `/${id}`, { paused: true }); // its event comes after theirs
     await finished(20_000);
-    await until(() => told(id).includes("webhook.updated"));
+    await until(() => actionsOn(id).includes("webhook.updated"));
     expect(stream.all().filter(({ data }) => data["action"] === "webhook.never")).to.deep.equal([]);
   });
 

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import { parser } from "#core/schema/json/parser.ts";
-import { exercise } from "../../support/api/exercise.ts";
-import { testServers } from "../../support/servers/servers.ts";
-import { type ReadEvents, readEvents } from "../../support/system/events.ts";
-import { type Sending, startSending } from "../../support/system/sending.ts";
-import type { SystemProgram } from "../../support/system/system.ts";
-import { until } from "../../support/until.ts";
+import { exercise } from "../../../support/api/exercise.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+import { type ReadEvents, readEvents } from "../../../support/system/events.ts";
+import { type Sending, startSending } from "../../../support/system/sending.ts";
+import type { SystemProgram } from "../../../support/system/system.ts";
+import { until } from "../../../support/until.ts";
 
 describe("the events of the running service", function () {
   this.timeout(120_000);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { attempt, type CommandOptions, command, type Outcome } from "../../../dev/run-command.ts";
+import { attempt, type CommandOptions, command, type Outcome } from "../../../../dev/processes/run-command.ts";
 import type { Environment, NodeVerb } from "./environment.ts";
 
 /** An object as the Kubernetes API gives it, as far as the tests read it. */

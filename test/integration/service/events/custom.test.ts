@@ -2,36 +2,15 @@ import { expect } from "chai";
 import { receive } from "#core/domain/events/custom.ts";
 import { newId } from "#core/domain/ids.ts";
 import { eventText } from "#core/queue/events.ts";
-import type { EventBatchRow } from "#core/storage/events/batches.ts";
-import { makeCredentials } from "../../../dev/simulators/credentials.ts";
-import { privateServers, testServers } from "../../support/servers/servers.ts";
-import { type ReadEvents, readEvents } from "../../support/system/events.ts";
-import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
-import { until } from "../../support/until.ts";
+import { useEventSystem } from "../../../support/system/event-system.ts";
+import { until } from "../../../support/until.ts";
 
 /** What could not be published at once is published when it is due again, after 10 s. */
 const sweptMs = 30_000;
 
 describe("custom events on their way to the stream", function () {
   this.timeout(120_000);
-  let servers: Awaited<ReturnType<typeof privateServers<"nats">>>;
-  let system: System;
-  let api: SystemProgram;
-  let stream: ReadEvents;
-
-  before(async () => {
-    servers = await privateServers({ nats: true });
-    const credentials = makeCredentials();
-    const stores = { ...(await testServers()), natsUrl: servers.nats.url };
-    system = await startSystem({ ...stores, apns: { url: "https://127.0.0.1:9", credentials } });
-    [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
-    stream = await readEvents(servers.nats.url, system.prefix);
-  });
-  after(async () => {
-    await stream?.close();
-    await system?.stop();
-    await servers?.close();
-  });
+  const { servers, system, api, stream, rows, batches, isEmpty } = useEventSystem();
 
   const publish = async (...events: object[]): Promise<Record<string, unknown>> => {
     const reply = await fetch(`${api.url}/v1/apps/${system.app._id}/events`, {
@@ -41,10 +20,7 @@ describe("custom events on their way to the stream", function () {
     });
     return { status: reply.status, ...((await reply.json()) as object) };
   };
-  const rows = () => system.db.collection<EventBatchRow>("event_batches");
   const arrived = (name: string) => stream.all().filter(({ data }) => data["name"] === name);
-  const batches = { events: { $exists: true } };
-  const isEmpty = async () => (await rows().countDocuments(batches)) === 0;
 
   /** A batch as a crash leaves it between its storing and the claim of its events: due now. */
   const leave = async (name: string, ...ids: string[]): Promise<void> => {
