@@ -70,7 +70,7 @@ export const DispatcherConfig = Group(
         maxLength: 2000,
         description:
           "mail server that tells owners of failing webhooks: smtps://user:password@mail.example.com:465, or smtp:// with " +
-          "STARTTLS (required when there is a password); without it nobody is told. It needs HERALD_MAIL_FROM",
+          "STARTTLS (required when there is a password); without it nobody is notified. It needs HERALD_MAIL_FROM",
       }),
     ),
     mailFrom: Optional(

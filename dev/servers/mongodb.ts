@@ -8,8 +8,8 @@ import { startPostgres } from "./postgres.ts";
 export type MongodbPorts = { port: number; postgresPort: number; debugPort: number };
 
 /**
- * Starts a server that speaks MongoDB's protocol: FerretDB over PostgreSQL with DocumentDB. Stopped and killed
- * together; paused, FerretDB alone stands still, which is what a client sees of it.
+ * Starts a server that speaks MongoDB's protocol: FerretDB over PostgreSQL with DocumentDB. Both are stopped and killed
+ * at the same time; paused, FerretDB alone stands still, which is what a client sees of it.
  */
 export const startMongodb = async (options: ServerOptions & MongodbPorts): Promise<Server> => {
   const { dir, port, postgresPort, debugPort, name = "mongodb", detached = false, throwaway = false } = options;

@@ -23,10 +23,10 @@ export const TenantSpec = resourceSpec(externalId("tenant"), {
           format: "email",
           minLength: 3,
           maxLength: 320,
-          description: "where the owner is told of failing webhooks",
+          description: "where mails about failing webhooks go",
         }),
       },
-      { description: "how the organisation's owner is reached; absent = nobody is told" },
+      { description: "how the organisation's owner is reached; absent = nobody is notified" },
     ),
   ),
   suspended: Flag({

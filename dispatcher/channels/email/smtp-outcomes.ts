@@ -48,7 +48,7 @@ const ofServer = (...given: Parameters<typeof meaning>): Meaning => ({ ...meanin
 
 const unreadable = ofServer("retry_at", "PROVIDER_UNAVAILABLE", "the server answered out of turn");
 const unreachable = ofServer("retry_at", "PROVIDER_UNAVAILABLE", "the server cannot be reached");
-const noLogin = ofServer("config_error", "PROVIDER_AUTH", "the server offers no usable login");
+const noLogin = ofServer("config_error", "PROVIDER_AUTH", "the server has no usable login");
 const untrusted = ofServer("config_error", "PROVIDER_REJECTED", "the server's certificate is not trusted");
 /** One that answered MAIL FROM and not RCPT TO asks the recipient's own server, as many relays do. */
 const silent = meaning("retry_at", "TIMEOUT", "the server did not answer in time");
