@@ -36,14 +36,9 @@ export type ReflectorDeps<T extends KubeObject> = {
 
 /**
  * Keeps a store like a collection of the Kubernetes API, by a list and then a watch, for as long as `signal` lets it.
+ * `synced` resolves after the first whole list.
  */
-export type Reflector = {
-  run: (signal: AbortSignal) => Promise<void>;
-  /** Resolves after the first whole list. */
-  synced: Promise<void>;
-};
-
-export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflector => {
+export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>) => {
   const { client, path, store, timing, log, trim = trimmed, accept = wholeObjects, pageSize = fewPages } = deps;
   const source: Source = { client, path, accept, pageSize, filter: filterOf(deps.labelSelector) };
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
