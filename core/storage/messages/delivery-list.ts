@@ -1,6 +1,6 @@
 import type { Db, Filter } from "mongodb";
-import { timeOf } from "../../domain/clock.ts";
-import type { Delivery, DeliveryListQuery } from "../../schema/messages/delivery.ts";
+import { showAs } from "../../schema/json/show.ts";
+import { Delivery, type DeliveryListQuery } from "../../schema/messages/delivery.ts";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
@@ -44,41 +44,5 @@ const conditions = (query: DeliveryListQuery, place: PagePlace): Filter<Delivery
 const dateOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));
 
 /** A delivery as the REST interface shows it: every member, always. */
-export const deliveryView = (row: DeliveryRow): Delivery => ({
-  id: row._id,
-  message_id: row.message_id,
-  app_id: row.app_id,
-  campaign_id: null,
-  variant_id: null,
-  activity_id: null,
-  subscription_id: row.subscription_id,
-  user_id: row.user_id,
-  external_id: row.external_id ?? null,
-  channel: row.channel,
-  address_masked: row.address_masked,
-  status: row.status,
-  error_code: row.error_code ?? null,
-  error_message: row.error_message ?? null,
-  provider_code: row.provider_code ?? null,
-  suppression_reason: row.suppression_reason ?? null,
-  provider: row.provider ?? null,
-  provider_message_id: row.provider_message_id ?? null,
-  attempts: row.attempts,
-  uncertain: row.uncertain === true,
-  sms_segments: null,
-  scheduled_for: null,
-  sent_at: timeOf(row.sent_at),
-  delivered_at: null,
-  opened_at: null,
-  clicked_at: null,
-  failed_at: timeOf(row.failed_at),
-  bounced_at: null,
-  complained_at: null,
-  unsubscribed_at: null,
-  converted_at: null,
-  expired_at: timeOf(row.expired_at),
-  clicked_url: null,
-  clicked_button_id: null,
-  created_at: row.created_at.toISOString(),
-  updated_at: row.updated_at.toISOString(),
-});
+export const deliveryView = (row: DeliveryRow): Delivery =>
+  showAs(Delivery, { ...row, id: row._id, uncertain: row.uncertain === true });
