@@ -96,7 +96,7 @@ export const userEvents = {
     example: { ...exampleRefs("user_id", "external_id"), merged_user_id: "usr_01JDKQ4WSM0Z6BXE7M4SVJ9QCW" },
   },
   "user.deleted": {
-    description: "A user and his subscriptions were deleted.",
+    description: "A user and their subscriptions were deleted.",
     emitted: true,
     subject: ["user_id"],
     data: eventData({ always: ["user_id"], maybe: ["external_id"] }),
