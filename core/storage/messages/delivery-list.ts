@@ -1,4 +1,6 @@
 import type { Db, Filter } from "mongodb";
+import { dateOf } from "../../domain/clock.ts";
+import { defined } from "../../domain/defined.ts";
 import { showAs } from "../../schema/json/show.ts";
 import { Delivery, type DeliveryListQuery } from "../../schema/messages/delivery.ts";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
@@ -30,18 +32,11 @@ const conditions = (query: DeliveryListQuery, place: PagePlace): Filter<Delivery
   return {
     position: pageRange(null, { from: dateOf(from), to: dateOf(to) }, place), // made at the instant of its position
     ...(query.variant_id !== undefined && { _id: { $in: [] } }), // no delivery has a variant yet
-    ...(status !== undefined && { status }),
+    ...defined({ status, subscription_id, user_id, external_id, error_code, suppression_reason }),
     ...(channel !== undefined && { channel: channel as SendableChannel }), // another channel has no deliveries
-    ...(subscription_id !== undefined && { subscription_id }),
-    ...(user_id !== undefined && { user_id }),
-    ...(external_id !== undefined && { external_id }),
-    ...(error_code !== undefined && { error_code }),
-    ...(suppression_reason !== undefined && { suppression_reason }),
     ...(query.uncertain !== undefined && { uncertain: query.uncertain ? true : { $ne: true as const } }),
   };
 };
-
-const dateOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));
 
 /** A delivery as the REST interface shows it: every member, always. */
 export const deliveryView = (row: DeliveryRow): Delivery =>

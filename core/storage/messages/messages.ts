@@ -1,7 +1,8 @@
 import { type Collection, type Db, type Document, type Filter, MongoBulkWriteError } from "mongodb";
+import { defined } from "../../domain/defined.ts";
 import { gather } from "../../runtime/batching/gather.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
-import type { messageSources, messageStatuses } from "../../schema/messages/message.ts";
+import type { Counts, CreateNotificationResult, Message } from "../../schema/messages/message.ts";
 import type { Content, Options, Target } from "../../schema/messages/notification.ts";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
@@ -13,28 +14,8 @@ import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex, sweepAfter 
 import { removeMessages } from "./removal.ts";
 import type { Reserved } from "./usage.ts";
 
-export type MessageStatus = (typeof messageStatuses)[number];
-export type MessageSource = (typeof messageSources)[number];
-
-/** The counters of a message. Source: docs/reference/messages.md#counters. */
-export const countKeys = [
-  "targeted",
-  "suppressed",
-  "sent",
-  "delivered",
-  "failed",
-  "errored",
-  "expired",
-  "opened",
-  "clicked",
-  "converted",
-  "bounced",
-  "complained",
-  "unsubscribed",
-  "sms_segments",
-  "uncertain",
-] as const;
-export type Counts = Partial<Record<(typeof countKeys)[number], number>>;
+export type MessageStatus = Message["status"];
+export type MessageSource = Message["source"];
 
 /**
  * A notification as accepted: one document, written once, then changed by the holder of its lease.
@@ -57,11 +38,7 @@ export type MessageRow = DueWork &
     /** SHA-256 of the canonical body, hex. */
     fingerprint: string;
     /** The reply of the accept, for replays. */
-    accepted: {
-      recipients_estimate: number;
-      external_id_missing: string[];
-      missing?: { subscription_ids: string[]; aliases: Record<string, string[]> };
-    };
+    accepted: Omit<CreateNotificationResult, "id" | "status">;
     name: string | null;
     labels: string[];
     category: string | null;
@@ -71,7 +48,7 @@ export type MessageRow = DueWork &
     channels: SendableChannel[];
     options: Options;
     counts: Counts;
-    requested_by: { type: "api_key" | "account" | "system"; id?: string };
+    requested_by: Message["requested_by"];
     error: string | null;
     /** Deliveries reserved at accept; null when nothing limits them. */
     reserved: Reserved | null;
@@ -224,9 +201,5 @@ const conditions = (
   place: PagePlace,
 ): Filter<MessageRow> => ({
   _id: pageRange("message", times, place), // a message and its id are of the same instant
-  ...(source !== undefined && { source }),
-  ...(status !== undefined && { status }),
-  ...(label !== undefined && { labels: label }),
-  ...(category !== undefined && { category }),
-  ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+  ...defined({ source, status, labels: label, category, idempotency_key: idempotencyKey }),
 });

@@ -1,4 +1,5 @@
 import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
+import { defined } from "../../domain/defined.ts";
 import { raisedBy, type Suppressed } from "../../domain/suppressions/strength.ts";
 import { AppError } from "../../errors.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
@@ -77,11 +78,8 @@ export const suppressions = (db: Db) => {
             tenant_id: tenantId,
             _id: pageRange("suppression", { from, to }, page),
             ...lasting(now),
-            ...(subject !== undefined && { subject }),
-            ...(channels !== undefined && { channel: { $in: [...channels] } }),
-            ...(reasons !== undefined && { reason: { $in: [...reasons] } }),
-            ...(sources !== undefined && { source: { $in: [...sources] } }),
-            ...(category !== undefined && { categories: category }),
+            ...defined({ subject, channel: anyOf(channels), reason: anyOf(reasons), source: anyOf(sources) }),
+            ...defined({ categories: category }),
           },
           { hint: subject === undefined ? "list" : "subject" },
         )
@@ -101,6 +99,8 @@ export const suppressions = (db: Db) => {
       (await rows.deleteOne({ _id, tenant_id, revision })).deletedCount === 1,
   };
 };
+
+const anyOf = <T>(values: readonly T[] | undefined) => values && { $in: [...values] };
 
 const lasting = (now: Date) => ({ expires_at: { $not: { $lte: now } } });
 
