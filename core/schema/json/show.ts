@@ -12,9 +12,11 @@ type Given<T> = { [K in keyof T as null extends T[K] ? never : K]: Source<T[K]> 
  */
 export const showAs = <T extends TObject>(schema: T, document: Given<Static<T>>): Static<T> => {
   const required = new Set<string>(schema.required);
-  const given = new Map<string, unknown>(Object.entries(document));
-  const shown = Object.keys(schema.properties).filter((name) => required.has(name) || given.get(name) !== undefined);
-  return Object.fromEntries(shown.map((name) => [name, asText(given.get(name)) ?? null])) as Static<T>; // sound: by the types above
+  const shown: Record<string, unknown> = {};
+  for (const name of Object.keys(schema.properties)) {
+    const value: unknown = Reflect.get(document, name);
+    if (value instanceof Date) shown[name] = value.toISOString();
+    else if (value !== undefined || required.has(name)) shown[name] = value ?? null;
+  }
+  return shown as Static<T>; // sound: by the types above
 };
-
-const asText = (value: unknown): unknown => (value instanceof Date ? value.toISOString() : value);
