@@ -82,14 +82,8 @@ const payload = {
   data: { delivery_id: refs.delivery_id, error_code: "TOKEN_UNREGISTERED" },
 };
 
-const webhooks: CreateWebhook[] = [
-  {
-    url: "https://shop.example.com/hooks",
-    events: ["delivery.failed", "event.received"],
-    event_filters: { event_names: ["order.paid"] },
-    headers: { "X-Shop-Key": "s3cret" },
-  },
-];
+const { url, events, event_filters } = webhook;
+const webhooks: CreateWebhook[] = [{ url, events, event_filters, headers: { "X-Shop-Key": "s3cret" } }];
 
 const previews: PreviewWebhook[] = [
   {
