@@ -2,11 +2,10 @@ import type { Clock } from "#core/domain/clock.ts";
 import { derivedId, derivedIdAt } from "#core/domain/ids.ts";
 import { AppError, errorStatuses } from "#core/errors.ts";
 import { type KeyRing, openShared } from "#core/runtime/process/key-ring.ts";
-import { type IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { KeptReply, KeptRow, Replies, ReplyRow } from "#core/storage/service/replies.ts";
 import { inProgress, keyReused, repeatHeaders } from "./idempotency-key.ts";
-import type { Answer } from "./route.ts";
+import type { Answer, Attempt, NewId } from "./route.ts";
 
 export type OnceDeps = {
   replies: Replies;
@@ -19,12 +18,6 @@ export type OnceDeps = {
 
 /** A request with an idempotency key. `operation` names what is asked for, with the things that its path names. */
 export type Asked = { app: AppRow; operation: string; key: string; fingerprint: string };
-
-/** Makes the id of a new thing. */
-export type NewId = (kind: IdKind) => string;
-
-/** The same for each attempt at a request: its name, when it was begun first, and the ids of what it makes. */
-export type Attempt = { newId: NewId; once: { id: string; begunAt: Date } };
 
 export type Once = ReturnType<typeof once>;
 

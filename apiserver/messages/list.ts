@@ -4,7 +4,8 @@ import { type Delivery, type DeliveryListQuery, deliveryPaging } from "#core/sch
 import { type Message, type MessageListQuery, messagePaging } from "#core/schema/messages/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type DeliveryList, deliveryView } from "#core/storage/messages/delivery-list.ts";
-import type { MessageFilter, MessageRow, Messages } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { MessageFilter, Messages } from "#core/storage/messages/messages.ts";
 import { messageView } from "#core/storage/messages/view.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 

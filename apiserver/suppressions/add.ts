@@ -12,7 +12,7 @@ import type { Targets } from "#core/storage/messages/targets.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { SubjectOf } from "#core/storage/suppressions/keys.ts";
 import type { SuppressionRow, Suppressions } from "#core/storage/suppressions/suppressions.ts";
-import type { Attempt } from "../http/once.ts";
+import type { Attempt } from "../http/route.ts";
 import { type About, aboutOf } from "./checks.ts";
 import { suppressionView } from "./views.ts";
 

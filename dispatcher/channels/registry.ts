@@ -5,7 +5,7 @@ import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type SendableChannel, sendableChannels } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
 import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
 import type { Account, Send } from "./kit/provider.ts";

@@ -1,7 +1,7 @@
 import { noReferences } from "../../schema/events/refs.ts";
 import { showAs } from "../../schema/json/show.ts";
 import { Message } from "../../schema/messages/message.ts";
-import type { MessageRow } from "./messages.ts";
+import type { MessageRow } from "./message-row.ts";
 
 /** A message as the REST interface shows it: every member, always. */
 export const messageView = (row: MessageRow): Message => showAs(Message, { ...row, id: row._id });

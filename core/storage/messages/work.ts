@@ -4,7 +4,8 @@ import { type Counts, zeroCounts } from "../../schema/messages/message.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { sweepAfter } from "../work/due.ts";
 import { extendLease, type Leased, type LeaseTerm, settle, takeLease } from "../work/leases.ts";
-import { type MessageRow, messageCollection } from "./messages.ts";
+import { type MessageRow } from "./message-row.ts";
+import { messageCollection } from "./messages.ts";
 
 /** What a dispatcher does to messages; every write names the fence of the lease it was made under. */
 export const messageWork = (db: Db) => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { receive } from "#core/domain/events/custom.ts";
 import { newId } from "#core/domain/ids.ts";
 import { eventText } from "#core/queue/events.ts";
-import type { EventBatchRow } from "#core/storage/events/batches.ts";
+import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
 import { makeCredentials } from "../../../dev/simulators/credentials.ts";
 import { privateServers, testServers } from "../../support/servers/servers.ts";
 import { type ReadEvents, readEvents } from "../../support/system/events.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
-import type { EventBatchRow } from "#core/storage/events/batches.ts";
+import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 import { makeCredentials } from "../../../dev/simulators/credentials.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createLog } from "#core/runtime/process/log.ts";
-import type { EventBatchRow, StoredEvent } from "#core/storage/events/batches.ts";
+import type { EventBatchRow, StoredEvent } from "#core/storage/events/batch-row.ts";
 import { eventStore } from "../../../../apiserver/publishing/event-store.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
