@@ -19,7 +19,7 @@ import { retaken, rotateAnnotation } from "../policies/own-secret.ts";
 import { appLink, appOf, appOfTenant } from "../records/app-ref.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { ownSecret } from "../records/own-secret.ts";
-import type { MayWrite } from "../records/record.ts";
+import type { MayWrite } from "../records/record-deps.ts";
 import { inTenant, noTenant, tenantOf } from "../records/tenant-ref.ts";
 import type { Wanted } from "../records/writes.ts";
 

@@ -21,7 +21,7 @@ import { type EndpointHints, endpointHints } from "../records/endpoints.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { ownSecret } from "../records/own-secret.ts";
 import type { Platform } from "../records/platform.ts";
-import type { MayWrite } from "../records/record.ts";
+import type { MayWrite } from "../records/record-deps.ts";
 import { type InRoom, inRoom, planRoom } from "../records/room.ts";
 
 type Webhook = Resource<WebhookSpec, WebhookStatus>;

@@ -4,8 +4,8 @@ import { beside, link } from "../engine/links.ts";
 import { keyOf, type Resource } from "../kube/objects.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { idOf } from "../policies/management.ts";
-import type { Place } from "./looks.ts";
 import type { Platform } from "./platform.ts";
+import type { Place } from "./record-deps.ts";
 
 export type AppRefDeps = Pick<Platform, "owners" | "stores">;
 

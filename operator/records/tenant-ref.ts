@@ -1,8 +1,8 @@
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import type { Resource } from "../kube/objects.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
-import type { Place } from "./looks.ts";
 import type { Platform } from "./platform.ts";
+import type { Place } from "./record-deps.ts";
 
 /** The tenant that owns a resource's namespace. */
 export const tenantOf = async (
