@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { Db } from "mongodb";
 import type { Clock } from "../../domain/clock.ts";
 import { type KeyRing, openShared, type Sealed } from "../../runtime/process/key-ring.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { cached } from "../settings/cached.ts";
 
@@ -41,8 +41,7 @@ export const suppressionKeys = (db: Db, { seal, open }: Pick<KeyRing, "seal" | "
     return (about) => createHmac("sha256", key).update(about).digest("base64url");
   };
   const known = cached({ load, clock, ...bounds });
-  return ({ tenantId, appId }: { tenantId: string; appId: string }): Promise<SubjectOf> =>
-    known.get(`${tenantId}/${appId}`);
+  return ({ tenantId, appId }: OfApp): Promise<SubjectOf> => known.get(`${tenantId}/${appId}`);
 };
 
 const placeOf = (appId: string): string => `suppression_keys/${appId}`;

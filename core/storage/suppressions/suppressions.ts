@@ -3,7 +3,7 @@ import { defined } from "../../domain/defined.ts";
 import { raisedBy, type Suppressed } from "../../domain/suppressions/strength.ts";
 import { AppError } from "../../errors.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { type CollectionSpec, collectionOf, type Person } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, type OfApp, type Person } from "../mongo/collection.ts";
 import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
@@ -54,8 +54,6 @@ export type SuppressionFilter = {
   from?: Date;
   to?: Date;
 };
-
-type OfApp = { tenantId: string; appId: string };
 
 /** Entries that have ended are as good as gone: the store removes them within a minute. */
 export const suppressions = (db: Db) => {
