@@ -9,7 +9,7 @@ import {
   type PublishEvents,
 } from "#core/schema/events/custom.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { StoredEvent } from "#core/storage/events/batches.ts";
+import type { StoredEvent } from "#core/storage/events/batch-row.ts";
 import type { EventStore } from "../publishing/event-store.ts";
 
 export type PublishDeps = {

@@ -1,12 +1,11 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { derivedId, derivedIdAt } from "#core/domain/ids.ts";
-import { AppError, errorStatuses, Unavailable } from "#core/errors.ts";
-import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
-import { type IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
+import { AppError, errorStatuses } from "#core/errors.ts";
+import { type KeyRing, openShared } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { KeptReply, KeptRow, Replies, ReplyRow } from "#core/storage/service/replies.ts";
 import { inProgress, keyReused, repeatHeaders } from "./idempotency-key.ts";
-import type { Answer } from "./route.ts";
+import type { Answer, Attempt, NewId } from "./route.ts";
 
 export type OnceDeps = {
   replies: Replies;
@@ -19,12 +18,6 @@ export type OnceDeps = {
 
 /** A request with an idempotency key. `operation` names what is asked for, with the things that its path names. */
 export type Asked = { app: AppRow; operation: string; key: string; fingerprint: string };
-
-/** Makes the id of a new thing. */
-export type NewId = (kind: IdKind) => string;
-
-/** The same for each attempt at a request: its name, when it was begun first, and the ids of what it makes. */
-export type Attempt = { newId: NewId; once: { id: string; begunAt: Date } };
 
 export type Once = ReturnType<typeof once>;
 
@@ -116,15 +109,7 @@ const placeOf = (id: string): string => `replies/${id}`;
 const repeat = async (deps: OnceDeps, asked: Asked, { _id, fingerprint, reply }: KeptRow, run: Run) => {
   const mismatch = fingerprint !== asked.fingerprint;
   if (mismatch && asked.app.idempotency_mismatch === "reject") throw keyReused("request", { key: asked.key });
-  const body = reply.body === null ? await run.show?.(reply.of ?? "") : opened(deps, reply.body, _id);
+  const kept = reply.body && openShared(deps.open, reply.body, placeOf(_id), "the reply that was given before");
+  const body = kept === null ? await run.show?.(reply.of ?? "") : JSON.parse(kept);
   return { body, status: reply.status, headers: repeatHeaders({ replayed: true, mismatch }) };
-};
-
-/** A replica that has not got the newest key of the key ring yet cannot read it: another can. */
-const opened = ({ open }: OnceDeps, body: NonNullable<KeptReply["body"]>, id: string): unknown => {
-  try {
-    return JSON.parse(open(body, placeOf(id)));
-  } catch (cause) {
-    throw cause instanceof KeyRingError ? new Unavailable("the reply that was given before", { cause }) : cause;
-  }
 };

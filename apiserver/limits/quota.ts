@@ -1,5 +1,5 @@
 import { dayMs } from "#core/domain/durations.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { firstDay, monthOf, type Pending, type Reserved, type Usage } from "#core/storage/messages/usage.ts";
 import type { Caller } from "../access/caller.ts";
 import { quotaExceeded } from "./quota-exceeded.ts";

@@ -8,7 +8,8 @@ import type { CreateNotificationResult } from "#core/schema/messages/message.ts"
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { MessageRow, Messages } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { Messages } from "#core/storage/messages/messages.ts";
 import { messageEventData } from "#core/storage/messages/view.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";

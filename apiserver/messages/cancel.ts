@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError, NotFound } from "#core/errors.ts";
-import type { MessageRow, Messages } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { Messages } from "#core/storage/messages/messages.ts";
 import type { Quota } from "../limits/quota.ts";
 
 export type CancelDeps = { messages: Pick<Messages, "cancel" | "find">; quota: Pick<Quota, "giveBack">; clock: Clock };

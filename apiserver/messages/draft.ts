@@ -7,24 +7,10 @@ import { fingerprintOf } from "../http/idempotency-key.ts";
 import { unsupported, unsupportedTarget } from "./unsupported.ts";
 
 /** A notification that is sound in itself: what remains to be asked is whether it may be sent now. */
-export type Draft = {
-  content: Content;
-  options: Options;
-  target: CreateNotification["target"];
-  name: string | null;
-  labels: string[];
-  category: string | null;
-  /** Null: those that have content. */
-  channelsAsked: SendableChannel[] | null;
-  /** Of every channel that it may go over. */
-  channels: SendableChannel[];
-  /** Null: now. */
-  scheduledFor: Date | null;
-  fingerprint: string;
-};
+export type Draft = ReturnType<typeof draftOf>;
 
 /** Checks what a schema cannot say, and sorts the members into their groups. Names every failing member at once. */
-export const draftOf = (body: CreateNotification, now: Date): Draft => {
+export const draftOf = (body: CreateNotification, now: Date) => {
   const content: Content = pick(body, Object.keys(Content.properties));
   const options: Options = pick(body, Object.keys(Options.properties));
   const due = dueAtOf(options.send_after, now);
@@ -43,8 +29,11 @@ export const draftOf = (body: CreateNotification, now: Date): Draft => {
     name: body.name ?? null,
     labels: body.labels ?? [],
     category: body.category ?? null,
+    /** Null: those that have content. */
     channelsAsked: asked,
+    /** Of every channel that it may go over. */
     channels,
+    /** Null: now. */
     scheduledFor: "at" in due ? due.at : null,
     fingerprint: fingerprintOf({ ...body, idempotency_key: undefined }),
   };

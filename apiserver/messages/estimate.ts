@@ -1,4 +1,5 @@
 import { invalid } from "#core/errors.ts";
+import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { Probed, Targets } from "#core/storage/messages/targets.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
@@ -16,7 +17,7 @@ export type Estimate = {
   /** The same for each channel that reaches anybody. */
   byChannel: Record<string, number>;
   externalIdMissing: string[];
-  missing: { subscription_ids: string[]; aliases: Record<string, string[]> };
+  missing: NonNullable<CreateNotificationResult["missing"]>;
 };
 
 /** Counts a target: exact for explicit ids. @throws ValidationError for an alias label that no user of the app has */

@@ -14,7 +14,8 @@ import {
 } from "#core/schema/messages/message.ts";
 import { CreateNotification } from "#core/schema/messages/notification.ts";
 import { deliveryList } from "#core/storage/messages/delivery-list.ts";
-import { type MessageRow, messages as messageStore } from "#core/storage/messages/messages.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messages as messageStore } from "#core/storage/messages/messages.ts";
 import { targets } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
 import { messageView } from "#core/storage/messages/view.ts";

@@ -3,7 +3,7 @@ import type { Publisher } from "#core/queue/jetstream/publish.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { background } from "./background.ts";
 
 export type MessageHintsDeps = {

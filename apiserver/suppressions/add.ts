@@ -9,14 +9,13 @@ import type {
 } from "#core/schema/suppressions/suppression.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Targets } from "#core/storage/messages/targets.ts";
+import type { OfApp } from "#core/storage/mongo/collection.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { SubjectOf } from "#core/storage/suppressions/keys.ts";
 import type { SuppressionRow, Suppressions } from "#core/storage/suppressions/suppressions.ts";
-import type { Attempt } from "../http/once.ts";
+import type { Attempt } from "../http/route.ts";
 import { type About, aboutOf } from "./checks.ts";
 import { suppressionView } from "./views.ts";
-
-type OfApp = { tenantId: string; appId: string };
 
 export type AddDeps = {
   suppressions: Pick<Suppressions, "put">;

@@ -1,5 +1,6 @@
 import { checkContact, contactKey } from "#core/channels/addresses.ts";
-import type { Clock } from "#core/domain/clock.ts";
+import { type Clock, dateOf } from "#core/domain/clock.ts";
+import { defined } from "#core/domain/defined.ts";
 import { personKey } from "#core/domain/people/keys.ts";
 import { invalid } from "#core/errors.ts";
 import {
@@ -49,11 +50,5 @@ const aboutOf = ({ address, external_id: externalId }: SuppressionListQuery): st
   return contactKey(channel, checked.address);
 };
 
-const filterOf = ({ channel, reason, source, category, from, to }: SuppressionListQuery): SuppressionFilter => ({
-  ...(channel !== undefined && { channels: channel }),
-  ...(reason !== undefined && { reasons: reason }),
-  ...(source !== undefined && { sources: source }),
-  ...(category !== undefined && { category }),
-  ...(from !== undefined && { from: new Date(from) }),
-  ...(to !== undefined && { to: new Date(to) }),
-});
+const filterOf = ({ channel, reason, source, category, from, to }: SuppressionListQuery): SuppressionFilter =>
+  defined({ channels: channel, reasons: reason, sources: source, category, from: dateOf(from), to: dateOf(to) });

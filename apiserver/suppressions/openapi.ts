@@ -1,7 +1,8 @@
 import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events/refs.ts";
+import { showAs } from "#core/schema/json/show.ts";
 import {
   type CreateSuppression,
-  type Suppression,
+  Suppression,
   type SuppressionEntry,
   suppressionReasons,
   suppressionSources,
@@ -12,25 +13,20 @@ import { lastPage } from "../http/openapi/examples.ts";
 import { having } from "../http/openapi/narrow.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
 
-const suppression: Suppression = {
+const suppression = showAs(Suppression, {
   id: "sup_01JDKQ4WSM7Y2HDB9C4TNEQ0KF",
   app_id: exampleAppId,
   channel: "email",
   address: "anna@example.com",
-  external_id: null,
   user_id: refs.user_id,
   reason: "unsubscribe",
   source: "api",
   categories: ["news"],
-  message_id: null,
-  delivery_id: null,
-  provider_code: null,
   note: "asked by phone",
   removable: true,
-  expires_at: null,
   created_at: exampleTime,
   updated_at: exampleTime,
-};
+});
 
 const added = {
   created: 1,

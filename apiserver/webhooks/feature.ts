@@ -18,7 +18,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Caller } from "../access/caller.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
-import type { NewId } from "../http/once.ts";
+import type { NewId } from "../http/route.ts";
 import { type Located, routeOf } from "../http/route.ts";
 import { locateSetting, settingRoutes } from "../settings/routes.ts";
 import { webhookDeliveryRoutes } from "./deliveries/routes.ts";

@@ -1,8 +1,8 @@
 import { personKey } from "../domain/people/keys.ts";
-import type { Channel, ContactChannel, SendableChannel } from "../schema/vocabulary/channels.ts";
+import { type Channel, type ContactChannel, isContact, type SendableChannel } from "../schema/vocabulary/channels.ts";
 import { definitionOf, definitions } from "./all.ts";
 import type { Checked } from "./kit/channel.ts";
-import { checkPhone } from "./kit/phone.ts";
+import { checkPhone, maskPhone } from "./kit/phone.ts";
 
 /** The one spelling of an address under which its channel keeps it, or why it cannot be one. */
 export const checkAddress = (channel: SendableChannel, given: string): Checked =>
@@ -18,4 +18,4 @@ export const contactKey = (channel: ContactChannel, address: string): string =>
 
 /** An address as it may be shown: what recognises it, too little to use it. */
 export const maskAddress = (channel: Channel, address: string): string =>
-  definitionOf(channel)?.address.mask(address) ?? "•••";
+  definitionOf(channel)?.address.mask(address) ?? (isContact(channel) ? maskPhone(address) : "•••");

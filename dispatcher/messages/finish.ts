@@ -1,8 +1,9 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { Counts } from "#core/schema/messages/message.ts";
 import type { DeliveryRow, StatusCount } from "#core/storage/messages/deliveries.ts";
-import type { Counts, MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Usage } from "#core/storage/messages/usage.ts";
 import { messageEventData } from "#core/storage/messages/view.ts";
 import { countsOf, grouped } from "./counts.ts";

@@ -10,7 +10,7 @@ import type { Directory } from "#core/storage/directory.ts";
 import { audience } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { usage } from "#core/storage/messages/usage.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { invalidated } from "#core/storage/people/invalidated.ts";

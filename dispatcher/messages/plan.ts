@@ -3,7 +3,7 @@ import { dayMs, sweepMs } from "#core/domain/durations.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Directory } from "#core/storage/directory.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { Finish } from "./finish.ts";
 import { whileAllowed } from "./lease.ts";

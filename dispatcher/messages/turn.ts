@@ -3,7 +3,7 @@ import { derivedId } from "#core/domain/ids.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type ChunkRow, type Chunks, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { noWork, sweepAfter } from "#core/storage/work/due.ts";
 import type { Hints } from "../work/hints.ts";
 import type { Lease } from "../work/lease.ts";

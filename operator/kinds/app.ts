@@ -12,10 +12,10 @@ import { accountsOf } from "../policies/apps/credentials.ts";
 import { sealAccounts } from "../policies/apps/seal-accounts.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
+import { inTenant, noTenant, tenantOf } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
-import type { MayWrite } from "../records/record.ts";
+import type { MayWrite } from "../records/record-deps.ts";
 import { type InRoom, inRoom } from "../records/room.ts";
-import { inTenant, noTenant, tenantOf } from "../records/tenant-ref.ts";
 
 type App = Resource<AppSpec, { id?: string }>;
 type Deps = Tools<App, AppRow> & { inRoom: InRoom<TenantRow> };

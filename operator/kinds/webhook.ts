@@ -16,12 +16,12 @@ import { healthStatus } from "../policies/webhooks/health.ts";
 import { beginning, deciding, membersOf, resumption, stateOf } from "../policies/webhooks/row.ts";
 import { signingOf } from "../policies/webhooks/signing-secret.ts";
 import { disabled, statusOf } from "../policies/webhooks/status.ts";
-import { appIsGone, appLink, appOf, inApp } from "../records/app-ref.ts";
 import { type EndpointHints, endpointHints } from "../records/endpoints.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { ownSecret } from "../records/own-secret.ts";
+import { appIsGone, appLink, appOf, inApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
-import type { MayWrite } from "../records/record.ts";
+import type { MayWrite } from "../records/record-deps.ts";
 import { type InRoom, inRoom, planRoom } from "../records/room.ts";
 
 type Webhook = Resource<WebhookSpec, WebhookStatus>;

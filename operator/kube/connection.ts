@@ -14,15 +14,13 @@ import { ExecAuth } from "@kubernetes/client-node/dist/exec_auth.js";
 import { FileAuth } from "@kubernetes/client-node/dist/file_auth.js";
 import { parse } from "yaml";
 
-/** Where the Kubernetes API is, and with which credentials requests are sent. */
-export type Connection = {
-  server: URL;
-  /** Adds the certificates and the credentials that are valid now. */
-  authorize: (options: RequestOptions & { headers: Record<string, string> }) => Promise<void>;
-};
+export type Connection = ReturnType<typeof connection>;
 
-/** The connection of `KUBECONFIG`, else of the pod's service account, else of `~/.kube/config`. */
-export const connection = (env: NodeJS.ProcessEnv): Connection => {
+/**
+ * Where the Kubernetes API is, and with which credentials requests are sent: by `KUBECONFIG`, else by the pod's service account,
+ * else by `~/.kube/config`.
+ */
+export const connection = (env: NodeJS.ProcessEnv) => {
   const { cluster, user } = inKubeconfig(env) ?? inPod(env) ?? inHome();
   if (cluster.proxyUrl) throw unusable("proxy-url is not supported: reach the API server directly");
   const legacy = user.authProvider as { config?: { tokenFile?: string } } | undefined; // untyped in client-node
@@ -32,7 +30,8 @@ export const connection = (env: NodeJS.ProcessEnv): Connection => {
   const prove = credentialsOf(user);
   return {
     server,
-    authorize: async (options) => {
+    /** Adds the certificates and the credentials that are valid now. */
+    authorize: async (options: RequestOptions & { headers: Record<string, string> }): Promise<void> => {
       Object.assign(options, trust);
       if (user.impersonateUser) options.headers["Impersonate-User"] = user.impersonateUser;
       await prove(options);

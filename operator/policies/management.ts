@@ -179,4 +179,5 @@ const createOnly = ({ what }: Pick<Any, "what">): Finding => ({
 const byAge = ({ metadata: a }: Claimant, { metadata: b }: Claimant): number =>
   compare(a.creationTimestamp ?? "", b.creationTimestamp ?? "") || compare(a.uid, b.uid);
 
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+/** Orders texts as their code units are. */
+export const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -8,7 +8,8 @@ import type { Indexes, Store } from "../kube/store.ts";
 import type { Claimant } from "../policies/management.ts";
 import type { OwnSecret } from "./own-secret.ts";
 import type { Base, Platform } from "./platform.ts";
-import { type NamedRow, type Records, records } from "./record.ts";
+import { type Records, records } from "./record.ts";
+import { type NamedRow } from "./record-deps.ts";
 
 /**
  * All that the operator has to know of a kind. Its store, controller, permissions, sweep and documentation follow from

@@ -1,11 +1,8 @@
 import { refusal, type Verdict } from "../engine/handler.ts";
 import { type Claimant, claimOf, idOf, type Stand, standOf } from "../policies/management.ts";
 import { release } from "./drops.ts";
-import type { MayWrite, NamedRow, RecordDeps } from "./record.ts";
+import type { MayWrite, NamedRow, Place, RecordDeps } from "./record-deps.ts";
 import { differences, isWritten, othersIn } from "./writes.ts";
-
-/** Which records a resource may reach, and which other resources may ask for the same; by itself all of them. */
-export type Place<R, Row> = { isReachable?: (row: Row) => boolean; isPeer?: (other: R) => boolean };
 
 /** Gives the status of a record, and what the resource would have it be. */
 type Describe<Row> = (row: Row) => Described<Row> | Promise<Described<Row>>;

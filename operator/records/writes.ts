@@ -2,7 +2,7 @@ import { differingMembers, type Kept, type ManagedRow } from "#core/storage/sett
 import { refusal, type Verdict } from "../engine/handler.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { type Claimant, claimOf, idOf, isClaiming, nameOf, notConfirmed, olderThan } from "../policies/management.ts";
-import type { MayWrite, NamedRow, RecordDeps } from "./record.ts";
+import type { MayWrite, NamedRow, RecordDeps } from "./record-deps.ts";
 
 export type Wanted<Row> = {
   set: Partial<Row>;

@@ -7,3 +7,7 @@ export const checkPhone = (given: string): Checked => {
     ? good(number)
     : bad("must be a phone number as E.164, such as +4915112345678");
 };
+
+/** Three characters at both ends. Source: docs/reference/channels.md#addresses. */
+export const maskPhone = (number: string): string =>
+  number.length > 6 ? `${number.slice(0, 3)}•••${number.slice(-3)}` : "•••";

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { Unavailable } from "../../errors.ts";
 
 /** A secret at rest: AES-256-GCM under the key named by `kid`; `data` is base64 of nonce (12), ciphertext, tag (16). */
 export type Sealed = { kid: string; data: string };
@@ -20,6 +21,18 @@ export const ifOpenable = <T>(open: () => T): T | null => {
   } catch (error) {
     if (error instanceof KeyRingError) return null;
     throw error;
+  }
+};
+
+/**
+ * Opens what all replicas share. One that has not got the newest key of the key ring yet cannot: another can.
+ * @throws Unavailable, naming `what`
+ */
+export const openShared = (open: KeyRing["open"], sealed: Sealed, context: string, what: string): string => {
+  try {
+    return open(sealed, context);
+  } catch (cause) {
+    throw cause instanceof KeyRingError ? new Unavailable(what, { cause }) : cause;
   }
 };
 

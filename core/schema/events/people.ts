@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { Closed, DateTime, Nullable } from "../json/common.ts";
+import { showAs } from "../json/show.ts";
 import { Subscription } from "../people/subscription.ts";
 import { User } from "../people/user.ts";
 import { type EventType, eventData, exampleAppId, exampleRefs, examples, exampleTime } from "./refs.ts";
@@ -7,7 +8,7 @@ import { type EventType, eventData, exampleAppId, exampleRefs, examples, example
 const { Array: List, Enum, Integer, Number: Decimal, String: Text } = Type;
 
 /** A subscription as the REST interface shows it. */
-export const subscriptionExample = {
+export const subscriptionExample = showAs(Subscription, {
   id: examples.subscription_id,
   app_id: exampleAppId,
   user_id: examples.user_id,
@@ -15,15 +16,13 @@ export const subscriptionExample = {
   channel: examples.channel,
   token_masked: "•••9f3c01ab",
   status: "subscribed",
-  status_reason: null,
   language: "en",
   test_device: false,
   device: { model: "iPhone17,1" },
   last_active_at: exampleTime,
-  unsubscribed_at: null,
   created_at: exampleTime,
   updated_at: exampleTime,
-};
+});
 
 const subscription = (description: string, own: Record<string, unknown>): EventType => ({
   description,
@@ -97,7 +96,7 @@ export const userEvents = {
     example: { ...exampleRefs("user_id", "external_id"), merged_user_id: "usr_01JDKQ4WSM0Z6BXE7M4SVJ9QCW" },
   },
   "user.deleted": {
-    description: "A user and his subscriptions were deleted.",
+    description: "A user and their subscriptions were deleted.",
     emitted: true,
     subject: ["user_id"],
     data: eventData({ always: ["user_id"], maybe: ["external_id"] }),

@@ -1,92 +1,14 @@
 import { type Collection, type Db, type Document, type Filter, MongoBulkWriteError } from "mongodb";
+import { defined } from "../../domain/defined.ts";
 import { gather } from "../../runtime/batching/gather.ts";
-import type { OutboxEvent } from "../../schema/events/envelope.ts";
-import type { messageSources, messageStatuses } from "../../schema/messages/message.ts";
-import type { Content, Options, Target } from "../../schema/messages/notification.ts";
-import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
-import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex, sweepAfter } from "../work/due.ts";
+import { dueIndex, suspendedIndex, sweepAfter } from "../work/due.ts";
+import type { MessageRow, MessageSource, MessageStatus } from "./message-row.ts";
 import { removeMessages } from "./removal.ts";
-import type { Reserved } from "./usage.ts";
-
-export type MessageStatus = (typeof messageStatuses)[number];
-export type MessageSource = (typeof messageSources)[number];
-
-/** The counters of a message. Source: docs/reference/messages.md#counters. */
-export const countKeys = [
-  "targeted",
-  "suppressed",
-  "sent",
-  "delivered",
-  "failed",
-  "errored",
-  "expired",
-  "opened",
-  "clicked",
-  "converted",
-  "bounced",
-  "complained",
-  "unsubscribed",
-  "sms_segments",
-  "uncertain",
-] as const;
-export type Counts = Partial<Record<(typeof countKeys)[number], number>>;
-
-/**
- * A notification as accepted: one document, written once, then changed by the holder of its lease.
- * `due_at` is its timer (`send_after`) while queued and its safety net while processing; null when it has ended
- * and `outbox` is empty.
- */
-export type MessageRow = DueWork &
-  SuspendedWork & {
-    _id: string;
-    tenant_id: string;
-    app_id: string;
-    /** The tenant's plan when accepted: the stream that its hints go to. */
-    plan: string;
-    source: MessageSource;
-    status: MessageStatus;
-    /** Absent (not null) without a key, so that the unique index leaves the document out. */
-    idempotency_key?: string;
-    /** What its key is unique within, besides the app; absent for `POST /v1/notifications`. */
-    operation?: string;
-    /** SHA-256 of the canonical body, hex. */
-    fingerprint: string;
-    /** The reply of the accept, for replays. */
-    accepted: {
-      recipients_estimate: number;
-      external_id_missing: string[];
-      missing?: { subscription_ids: string[]; aliases: Record<string, string[]> };
-    };
-    name: string | null;
-    labels: string[];
-    category: string | null;
-    content: Content;
-    target: Target;
-    /** The channels it goes over, decided at accept: those asked for, else those that have content and an account. */
-    channels: SendableChannel[];
-    options: Options;
-    counts: Counts;
-    requested_by: { type: "api_key" | "account" | "system"; id?: string };
-    error: string | null;
-    /** Deliveries reserved at accept; null when nothing limits them. */
-    reserved: Reserved | null;
-    /** Whether the audience has been read to its end. */
-    planned: boolean;
-    scheduled_for: Date | null;
-    started_at: Date | null;
-    completed_at: Date | null;
-    created_at: Date;
-    updated_at: Date;
-    /** Events of this document that may not have been published yet. */
-    outbox: OutboxEvent[];
-    /** W3C trace context of the request that made it. */
-    traceparent: string | null;
-  };
 
 export const messageCollection: CollectionSpec = {
   name: "messages",
@@ -224,9 +146,5 @@ const conditions = (
   place: PagePlace,
 ): Filter<MessageRow> => ({
   _id: pageRange("message", times, place), // a message and its id are of the same instant
-  ...(source !== undefined && { source }),
-  ...(status !== undefined && { status }),
-  ...(label !== undefined && { labels: label }),
-  ...(category !== undefined && { category }),
-  ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+  ...defined({ source, status, labels: label, category, idempotency_key: idempotencyKey }),
 });

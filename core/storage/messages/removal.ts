@@ -4,7 +4,7 @@ import { findIds, type OnPage } from "../mongo/pages.ts";
 import { removePages } from "../work/removal-pages.ts";
 import { chunkCollection } from "./chunks.ts";
 import { deliveryCollection } from "./deliveries.ts";
-import type { MessageRow, MessageStatus } from "./messages.ts";
+import type { MessageRow, MessageStatus } from "./message-row.ts";
 import { usage } from "./usage.ts";
 
 const page = 500; // messages in one filter, as in retention.ts

@@ -1,9 +1,11 @@
 import type { Collection, Db } from "mongodb";
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
+import { type Counts, zeroCounts } from "../../schema/messages/message.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { sweepAfter } from "../work/due.ts";
 import { extendLease, type Leased, type LeaseTerm, settle, takeLease } from "../work/leases.ts";
-import { type Counts, countKeys, type MessageRow, messageCollection } from "./messages.ts";
+import { type MessageRow } from "./message-row.ts";
+import { messageCollection } from "./messages.ts";
 
 /** What a dispatcher does to messages; every write names the fence of the lease it was made under. */
 export const messageWork = (db: Db) => {
@@ -72,5 +74,3 @@ const ending = (rows: Rows) => ({
       push: { outbox: event },
     }),
 });
-
-const zeroCounts = (): Counts => Object.fromEntries(countKeys.map((key) => [key, 0]));

@@ -44,10 +44,11 @@ export type Erasure = { member: string } | { erase: Erase } | Kept;
 
 export type Erase = (db: Db, person: Person, onPage?: OnPage) => Promise<number>;
 
+/** Whose documents are meant: nothing of another app is ever found. */
+export type OfApp = { tenantId: string; appId: string };
+
 /** Somebody who is deleted. */
-export type Person = {
-  tenantId: string;
-  appId: string;
+export type Person = OfApp & {
   userId: string;
   /** By which they are found in events: see core/domain/people/keys.ts. */
   keys: ReadonlySet<string>;

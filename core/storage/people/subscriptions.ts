@@ -1,7 +1,7 @@
 import type { Collection, Db, UpdateFilter } from "mongodb";
 import { AppError } from "../../errors.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { collectionOf } from "../mongo/collection.ts";
+import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
 import { sweepAfter } from "../work/due.ts";
@@ -67,8 +67,6 @@ export const subscriptions = (db: Db) => {
     },
   };
 };
-
-type OfApp = { tenantId: string; appId: string };
 
 const pageTokens = 500; // in one $in: keeps each query's plan an index probe
 const owned = { token: 1, user_id: 1 };

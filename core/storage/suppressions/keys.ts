@@ -1,9 +1,8 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Db } from "mongodb";
 import type { Clock } from "../../domain/clock.ts";
-import { Unavailable } from "../../errors.ts";
-import { type KeyRing, KeyRingError, type Sealed } from "../../runtime/process/key-ring.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { type KeyRing, openShared, type Sealed } from "../../runtime/process/key-ring.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { cached } from "../settings/cached.ts";
 
@@ -38,21 +37,11 @@ export const suppressionKeys = (db: Db, { seal, open }: Pick<KeyRing, "seal" | "
     const row = { _id: appId, tenant_id: tenantId, app_id: appId, key: made };
     const kept = (await find()) ?? ((await insertNew(rows, row)) ? row : await find());
     if (kept === null) throw new Error(`the suppression key of ${appId} was removed as it was made`);
-    const key = Buffer.from(opened(open, kept), "base64");
+    const key = Buffer.from(openShared(open, kept.key, placeOf(appId), "the suppression list"), "base64");
     return (about) => createHmac("sha256", key).update(about).digest("base64url");
   };
   const known = cached({ load, clock, ...bounds });
-  return ({ tenantId, appId }: { tenantId: string; appId: string }): Promise<SubjectOf> =>
-    known.get(`${tenantId}/${appId}`);
-};
-
-/** A replica that has not got the newest key of the key ring yet cannot read it: another can. */
-const opened = (open: KeyRing["open"], { _id, key }: SuppressionKeyRow): string => {
-  try {
-    return open(key, placeOf(_id));
-  } catch (cause) {
-    throw cause instanceof KeyRingError ? new Unavailable("the suppression list", { cause }) : cause;
-  }
+  return ({ tenantId, appId }: OfApp): Promise<SubjectOf> => known.get(`${tenantId}/${appId}`);
 };
 
 const placeOf = (appId: string): string => `suppression_keys/${appId}`;

@@ -1,8 +1,9 @@
 import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
+import { defined } from "../../domain/defined.ts";
 import { raisedBy, type Suppressed } from "../../domain/suppressions/strength.ts";
 import { AppError } from "../../errors.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { type CollectionSpec, collectionOf, type Person } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, type OfApp, type Person } from "../mongo/collection.ts";
 import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
@@ -54,8 +55,6 @@ export type SuppressionFilter = {
   to?: Date;
 };
 
-type OfApp = { tenantId: string; appId: string };
-
 /** Entries that have ended are as good as gone: the store removes them within a minute. */
 export const suppressions = (db: Db) => {
   const rows = collectionOf<SuppressionRow>(db, suppressionCollection);
@@ -77,11 +76,8 @@ export const suppressions = (db: Db) => {
             tenant_id: tenantId,
             _id: pageRange("suppression", { from, to }, page),
             ...lasting(now),
-            ...(subject !== undefined && { subject }),
-            ...(channels !== undefined && { channel: { $in: [...channels] } }),
-            ...(reasons !== undefined && { reason: { $in: [...reasons] } }),
-            ...(sources !== undefined && { source: { $in: [...sources] } }),
-            ...(category !== undefined && { categories: category }),
+            ...defined({ subject, channel: anyOf(channels), reason: anyOf(reasons), source: anyOf(sources) }),
+            ...defined({ categories: category }),
           },
           { hint: subject === undefined ? "list" : "subject" },
         )
@@ -101,6 +97,8 @@ export const suppressions = (db: Db) => {
       (await rows.deleteOne({ _id, tenant_id, revision })).deletedCount === 1,
   };
 };
+
+const anyOf = <T>(values: readonly T[] | undefined) => values && { $in: [...values] };
 
 const lasting = (now: Date) => ({ expires_at: { $not: { $lte: now } } });
 

@@ -1,7 +1,7 @@
 import { derivedId } from "#core/domain/ids.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import type { Lease } from "../../../dispatcher/work/lease.ts";

@@ -1,4 +1,4 @@
-import type { EventBatchRow } from "#core/storage/events/batches.ts";
+import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
 import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { privateServers, testServers } from "../servers/servers.ts";
 import { type ReadEvents, readEvents } from "./events.ts";

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { startApns } from "../../../dev/simulators/apns.ts";

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
-import { type MessageRow, messages } from "#core/storage/messages/messages.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messages } from "#core/storage/messages/messages.ts";
 import { type UsageRow, usage } from "#core/storage/messages/usage.ts";
 import { quota } from "../../../../apiserver/limits/quota.ts";
 import { accept } from "../../../../apiserver/messages/accept.ts";

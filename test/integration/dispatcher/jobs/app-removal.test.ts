@@ -7,7 +7,7 @@ import { appRemoval } from "#core/storage/apps/removal.ts";
 import { allCollections } from "#core/storage/collections.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { UsageRow } from "#core/storage/messages/usage.ts";
 import { removals } from "#core/storage/work/removals.ts";
 import { removalJob } from "../../../../dispatcher/jobs/removals.ts";

@@ -60,7 +60,9 @@ describe("maskAddress", () => {
     { channel: "web_push", address: "https://push.example/secret12", shown: "•••secret12" },
     { channel: "email", address: "anna@example.com", shown: "a•••@example.com" },
     { channel: "email", address: "anna", shown: "•••" },
-    { channel: "sms", address: "+4915112345678", shown: "•••" },
+    { channel: "sms", address: "+4915112345678", shown: "+49•••678" },
+    { channel: "whatsapp", address: "+4915", shown: "•••" },
+    { channel: "hms_push", address: "ab".repeat(32), shown: "•••" },
   ];
   for (const { channel, address, shown } of cases)
     it(`shows ${shown} of ${channel} ${address.slice(0, 20)}`, () =>

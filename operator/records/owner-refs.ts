@@ -1,11 +1,12 @@
 import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { beside, link } from "../engine/links.ts";
 import { keyOf, type Resource } from "../kube/objects.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { idOf } from "../policies/management.ts";
-import type { Place } from "./looks.ts";
 import type { Platform } from "./platform.ts";
+import type { Place } from "./record-deps.ts";
 
 export type AppRefDeps = Pick<Platform, "owners" | "stores">;
 
@@ -62,4 +63,22 @@ export const inApp = <R extends Resource<{ appRef: string }>>(
 ): Place<R, { app_id: string }> => ({
   isReachable: (row) => row.app_id === app._id,
   isPeer: (other) => other.metadata.namespace === metadata.namespace && other.spec.appRef === spec.appRef,
+});
+
+/** The tenant that owns a resource's namespace. */
+export const tenantOf = async (
+  { owners }: Pick<Platform, "owners">,
+  { metadata: { namespace = "" } }: Resource,
+): Promise<TenantRow | undefined> => (await owners.tenants.withNamespaces([namespace]))[0];
+
+export const noTenant = ({ metadata }: Resource): Finding =>
+  refused("TenantNotFound", `no tenant owns the namespace ${metadata.namespace ?? ""}`);
+
+/**
+ * A resource in a tenant's namespace reaches the tenant's records only, and those in the tenant's namespaces are its
+ * peers.
+ */
+export const inTenant = <R extends Resource>({ _id, namespaces }: TenantRow): Place<R, { tenant_id: string }> => ({
+  isReachable: (row) => row.tenant_id === _id,
+  isPeer: ({ metadata }) => namespaces.includes(metadata.namespace ?? ""),
 });
