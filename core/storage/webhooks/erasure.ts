@@ -2,10 +2,19 @@ import type { AnyBulkWriteOperation, Collection } from "mongodb";
 import { erasedBody, erasedSubject } from "../../domain/people/erased.ts";
 import type { Person } from "../mongo/collection.ts";
 import { findIds, type OnPage } from "../mongo/pages.ts";
-import type { WebhookDeliveryRow } from "./deliveries.ts";
-import { peopleIn, storedPeople } from "./people.ts";
+import { peopleIn, type StoredPeople, storedPeople } from "./people.ts";
 
-type Deliveries = Collection<WebhookDeliveryRow>;
+/** What of a delivery says whom it is about. */
+type DeliveryRow = {
+  _id: string;
+  app_id: string;
+  payload: string;
+  people: StoredPeople;
+  subject_id: string | null;
+  event_type: string;
+  due_at: Date | null;
+};
+type Deliveries = Collection<DeliveryRow>;
 
 const pageRows = 100; // 6.4 MB of payloads at most
 const pageIds = 10_000;
@@ -38,7 +47,7 @@ const idsAfter = (rows: Deliveries, { appId, keys }: Person, after: string): Pro
 
 const members = { payload: 1, people: 1, subject_id: 1, event_type: 1, due_at: 1 } as const;
 
-type Read = Pick<WebhookDeliveryRow, "_id" | keyof typeof members>;
+type Read = Pick<DeliveryRow, "_id" | keyof typeof members>;
 
 /** How many of a page are of `user.deleted`, and wait to be sent. */
 const erasePage = async (rows: Deliveries, person: Person, ids: readonly string[]): Promise<number> => {
@@ -50,7 +59,7 @@ const erasePage = async (rows: Deliveries, person: Person, ids: readonly string[
 
 const isOfDeletion = ({ event_type, due_at }: Read): boolean => event_type === "user.deleted" && due_at !== null;
 
-const erasing = (row: Read, person: Person): AnyBulkWriteOperation<WebhookDeliveryRow>[] => {
+const erasing = (row: Read, person: Person): AnyBulkWriteOperation<DeliveryRow>[] => {
   const body = erasedBody({ text: row.payload, people: peopleIn(row.people) }, person);
   if (body === null) return [];
   const set = {
