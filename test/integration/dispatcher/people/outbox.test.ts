@@ -140,7 +140,7 @@ describe("the timers of users and subscriptions", function () {
       await until(async () => (await users(site.db).rows.findOne({ _id: damaged._id }))?.set_aside !== undefined);
       const row = await users(site.db).rows.findOne({ _id: damaged._id });
       expect(row?.set_aside).to.include({ failures: 1 });
-      expect(row?.set_aside?.reason).to.include("toISOString");
+      expect(row?.set_aside?.reason).to.include("first_seen_at is missing");
       expect(row?.changed).to.deep.equal(["language"]);
     });
 

@@ -24,4 +24,10 @@ describe("what a reply shows of a document", () => {
     expect(shown).to.include({ ended_at: "1970-01-01T00:00:00.000Z" });
     expect(shown.warnings).to.deep.equal(["w"]);
   });
+
+  it("fails for a damaged document, which lacks what a reply always shows", () => {
+    const { made_at: _, ...damaged } = row;
+    expect(() => showAs(Thing, damaged as typeof row)).to.throw(TypeError, "made_at is missing");
+    expect(() => showAs(Thing, { ...row, id: null as unknown as string })).to.throw(TypeError, "id is missing");
+  });
 });
