@@ -16,8 +16,8 @@ export type PeopleOutbox = ReturnType<typeof peopleOutbox>;
 const mostAtOnce = 2_000; // documents whose events are under way; beyond that the timers publish
 
 /**
- * Publishes the events of users and subscriptions right after they are written. No reply waits for it: what is not published now is due again in 10 s, and the
- * dispatchers publish it.
+ * Publishes the events of users and subscriptions right after they are written. No reply waits for it: what is not
+ * published now is due again in 10 s, and the dispatchers publish it.
  */
 export const peopleOutbox = ({ db, ...deps }: PeopleOutboxDeps) => {
   const events = gatheredEvents(deps.events);
