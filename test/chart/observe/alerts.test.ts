@@ -12,7 +12,7 @@ import { objectsIn, render, valuesFiles } from "../support/helm.ts";
 import { type AlertCase, alertCases, type History } from "./alert-cases.ts";
 
 describe("the chart's alerts", function () {
-  this.timeout(60_000);
+  this.timeout(240_000);
   let dir: string;
   let promtool: string;
 
