@@ -1,4 +1,3 @@
-import { expect } from "chai";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
