@@ -6,12 +6,14 @@ import { messages } from "./messages/feature.ts";
 import { people } from "./people/feature.ts";
 import type { Platform } from "./platform.ts";
 import { service } from "./service/feature.ts";
+import { suppressions } from "./suppressions/feature.ts";
 import { webhooks } from "./webhooks/feature.ts";
 
 /** Everything that the REST interface can do. */
 export const features: readonly Feature<Platform>[] = [
   messages,
   people,
+  suppressions,
   liveActivities,
   webhooks,
   events,

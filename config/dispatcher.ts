@@ -37,6 +37,13 @@ export const DispatcherConfig = Group(
       maximum: 64,
       description: "chunks (of at most 500 recipients) that this process sends at the same time",
     }),
+    openJobs: Integer({
+      env: "HERALD_DISPATCHER_OPEN_JOBS",
+      default: 8,
+      minimum: 1,
+      maximum: 64,
+      description: "jobs (removals and erasures) that this process runs at the same time",
+    }),
     apnsUrl: Text({
       env: "HERALD_APNS_URL",
       default: "https://api.push.apple.com",
@@ -63,7 +70,7 @@ export const DispatcherConfig = Group(
         maxLength: 2000,
         description:
           "mail server that tells owners of failing webhooks: smtps://user:password@mail.example.com:465, or smtp:// with " +
-          "STARTTLS (required when there is a password); without it nobody is told. It needs HERALD_MAIL_FROM",
+          "STARTTLS (required when there is a password); without it nobody is notified. It needs HERALD_MAIL_FROM",
       }),
     ),
     mailFrom: Optional(

@@ -46,7 +46,7 @@ export const OperatorConfig = Type.Object(
       default: 10,
       minimum: 1,
       maximum: 100,
-      description: "resources of one kind that are reconciled at the same time; their documents are read together",
+      description: "resources of one kind that are reconciled at the same time; their documents are read in one query",
     }),
     resyncSeconds: Integer({
       env: "HERALD_OPERATOR_RESYNC_SECONDS",

@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { rootDir } from "./paths.ts";
-import { attempt } from "./run-command.ts";
+import { rootDir } from "./files/paths.ts";
+import { attempt } from "./processes/run-command.ts";
 import { inPlaces } from "./suite/pool.ts";
 
 // `make check`: everything that needs no server. Runs all of it, shows the output of what failed, then a summary.

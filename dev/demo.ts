@@ -21,10 +21,10 @@ import { type Rest, RestError, restClient } from "./demo/rest.ts";
 import { type Evidence, sendTo } from "./demo/send.ts";
 import { type Addresses, addresses, keptSecrets, kubeconfigOf, programSettings } from "./demo/settings.ts";
 import { missing, table } from "./demo/table.ts";
-import { portBase as portBaseOf, stackDir } from "./paths.ts";
-import { withLock } from "./servers/lock.ts";
+import { portBase as portBaseOf, stackDir } from "./files/paths.ts";
+import { withLock } from "./processes/lock.ts";
 import { type Stack, startStack } from "./servers/stack.ts";
-import { keptCredentials } from "./simulators/credentials.ts";
+import { keptCredentials } from "./simulators/kit/credentials.ts";
 
 // `make demo`: the whole system on this machine, one message on each channel, a table of what became of them. Everything
 // goes on running. What it starts is recorded first thing and found again, so it can be killed and run again.

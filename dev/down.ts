@@ -1,4 +1,4 @@
-import { stackDir, testDir } from "./paths.ts";
+import { stackDir, testDir } from "./files/paths.ts";
 import { stopStack } from "./servers/stack.ts";
 
 // `make down`: ends what was started here, the demo's programs first. Data stays until `make clean`.

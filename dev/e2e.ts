@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Tally } from "../test/support/suite/reporter.ts";
 import { type Cluster, findCluster, needs } from "./e2e/clusters.ts";
-import { findTool } from "./find-tool.ts";
-import { buildImage, containerEngine } from "./image.ts";
+import { buildImage, containerEngine } from "./e2e/image.ts";
+import { findTool } from "./files/find-tool.ts";
+import { devDir, testPortBase } from "./files/paths.ts";
 import { command, say, step } from "./install/progress.ts";
-import { runMocha } from "./mocha.ts";
-import { devDir, testPortBase } from "./paths.ts";
-import { withLock } from "./servers/lock.ts";
+import { withLock } from "./processes/lock.ts";
 import { startStack, stopStack } from "./servers/stack.ts";
+import { runMocha } from "./suite/mocha.ts";
 
 // `make e2e`: the chart, with the image of the Dockerfile, on a cluster with real nodes. The stores run beside it, on
 // this machine. The last line says `N passed, N failed`; the code is 3 when there is nothing to run it on.
@@ -20,15 +20,15 @@ const nothingToRunOn = 3;
 const install = "test/e2e/install.test.ts"; // what it installs is used by the rest
 /** Those that wait most come first, since the chart's suite may run beside them; the last takes everything away. */
 const files = [
-  "partition",
-  "power",
+  "nodes/partition",
+  "nodes/power",
   "managed",
   "security",
   "network",
   "metrics",
   "upgrade",
   "leader",
-  "drain",
+  "nodes/drain",
   "scale",
   "delivery",
   "uninstall",

@@ -1,8 +1,8 @@
 import { join } from "node:path";
+import { binDir } from "./files/paths.ts";
 import { installChartTools } from "./install/chart-tools.ts";
 import { reportProgress, say } from "./install/progress.ts";
-import { binDir } from "./paths.ts";
-import { withLock } from "./servers/lock.ts";
+import { withLock } from "./processes/lock.ts";
 
 // `make install-chart-tools`: what `make chart` needs beside the servers. Safe to kill and run again.
 const stop = reportProgress();

@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { bin, binDir, devDir } from "./files/paths.ts";
 import { aptInstall, installPostgres, isPostgresInstalled } from "./install/debian.ts";
 import { areBuilt, build, ferretdb, type GoTools, kubernetes, nats } from "./install/go-tools.ts";
 import { reportProgress, say, step } from "./install/progress.ts";
-import { bin, binDir, devDir } from "./paths.ts";
-import { withLock } from "./servers/lock.ts";
+import { withLock } from "./processes/lock.ts";
 import { addressVariables, type ServerKind } from "./servers/stack.ts";
 
 // `make install`: gets the servers that no address is given for. At once when all is there; safe to kill and run again.
@@ -60,13 +60,13 @@ const whatIsLacking = ({ tools, postgres, redis }: Missing): string | null => {
 /** Two at a time: each is bound by processor time. */
 const buildAll = async (tools: readonly GoTools[]): Promise<void> => {
   const waiting = [...tools];
-  const lane = async () => {
+  const worker = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const tool = next;
       await step(`building ${Object.keys(tool.packages).join(", ")}`, () => build(tool));
     }
   };
-  await Promise.all([lane(), lane()]);
+  await Promise.all([worker(), worker()]);
 };
 
 const installPackages = async ({ postgres, redis }: Missing): Promise<void> => {

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { portBase, stackDir } from "./paths.ts";
+import { portBase, stackDir } from "./files/paths.ts";
 import { type Found, type ServerKind, startStack } from "./servers/stack.ts";
 import { describe } from "./servers/versions.ts";
 

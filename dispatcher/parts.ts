@@ -1,9 +1,12 @@
-import { type AnyTimerSource, timers } from "#core/queue/timers.ts";
+import { timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { storesPart } from "#core/storage/open.ts";
 import { cleanUpParts } from "./clean-up/parts.ts";
+import { allJobs } from "./jobs/all.ts";
+import { jobParts } from "./jobs/parts.ts";
 import { messageParts } from "./messages/parts.ts";
 import { peopleParts } from "./people/parts.ts";
-import { type Made, platform, stores } from "./platform.ts";
+import { type Made, platform } from "./platform.ts";
 import { webhookParts } from "./webhooks/parts.ts";
 import { streams } from "./work/streams.ts";
 import { unpublishedEvents } from "./work/unpublished-events.ts";
@@ -13,14 +16,15 @@ export const parts = (made: Made): Part[] => {
   const shared = platform(made);
   const rooms = [
     messageParts(shared),
-    one(unpublishedEvents(shared)),
+    unpublishedEvents(shared),
     peopleParts({ ...shared, metrics: shared.metrics.queue }),
     { parts: webhookParts(shared), timers: [] },
+    jobParts({ ...shared, jobs: allJobs(shared) }),
     cleanUpParts(shared),
   ];
   const sources = rooms.flatMap((room) => room.timers);
   return [
-    stores(made),
+    storesPart(made, made.nats),
     streams(made),
     shared.changes,
     shared.suspensions,
@@ -29,8 +33,3 @@ export const parts = (made: Made): Part[] => {
     { name: "halt", start: async () => undefined, stop: async (graceIsOver) => shared.halt(graceIsOver) },
   ];
 };
-
-/** What a room runs, and the documents whose time it watches. */
-type Room = { parts: readonly Part[]; timers: readonly AnyTimerSource[] };
-
-const one = ({ part, timer }: { part: Part; timer: AnyTimerSource }): Room => ({ parts: [part], timers: [timer] });

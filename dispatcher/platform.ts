@@ -14,7 +14,6 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { directory } from "#core/storage/directory.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
-import { openDatabase } from "#core/storage/open.ts";
 import { suspension } from "#core/storage/suspension.ts";
 import { guardedClient } from "./net/guarded/client.ts";
 import { http2Pool } from "./net/http2/pool.ts";
@@ -30,6 +29,7 @@ export type Settings = {
   healthPort: number;
   unsavedLimit: number;
   openChunks: number;
+  openJobs: number;
   apnsUrl: string;
   apnsSandboxUrl: string;
   fcmUrl: string;
@@ -105,13 +105,3 @@ export const health = (
   const checks = { ...stores, started };
   return healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry });
 };
-
-/** MongoDB and the link to NATS, open for the whole run: what the program needs of MongoDB is made before anything else. */
-export const stores = ({ mongo, nats, log }: Made): Part => ({
-  name: "stores",
-  start: (signal) => openDatabase(mongo, log, signal),
-  stop: async () => {
-    await nats.close();
-    await mongo.close();
-  },
-});

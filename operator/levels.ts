@@ -1,5 +1,6 @@
-import { Gauge, type Registry } from "prom-client";
+import type { Gauge, Registry } from "prom-client";
 import type { StreamLevel } from "#core/queue/jetstream/stream-levels.ts";
+import { metricsIn } from "#core/runtime/metrics/series.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
 import type { Stores } from "./engine/stores.ts";
 import type { Resource } from "./kube/objects.ts";
@@ -13,21 +14,18 @@ export const watchLevels = (registry: Registry, { stores, streams }: LevelsDeps)
   watchStreams(registry, streams);
 };
 
-const watchResources = (registry: Registry, { byKind }: LevelsDeps["stores"]): void => {
-  const resources: Gauge<"kind" | "ready"> = new Gauge({
-    name: "herald_resources",
-    help: "custom resources by kind and by their condition Ready (True, False: refused, Unknown: still trying)",
-    labelNames: ["kind", "ready"],
-    registers: [],
-    collect: (): void => {
+const watchResources = (registry: Registry, { byKind }: LevelsDeps["stores"]): void =>
+  metricsIn(registry).level(
+    "herald_resources",
+    "custom resources by kind and by their condition Ready (True, False: refused, Unknown: still trying)",
+    (into) => {
       for (const [name, store] of byKind) {
         const kind = name.toLowerCase(); // as controllers are called
-        for (const [ready, count] of Object.entries(tally(store.all()))) resources.set({ kind, ready }, count);
+        for (const [ready, count] of Object.entries(tally(store.all()))) into.set({ kind, ready }, count);
       }
     },
-  });
-  registry.registerMetric(resources);
-};
+    ["kind", "ready"],
+  );
 
 const tally = (objects: Iterable<Resource>): Record<Condition["status"], number> => {
   const counts = { True: 0, False: 0, Unknown: 0 };
@@ -36,27 +34,30 @@ const tally = (objects: Iterable<Resource>): Record<Condition["status"], number>
 };
 
 const watchStreams = (registry: Registry, streams: () => Promise<StreamLevel[]>): void => {
+  const { level } = metricsIn(registry);
   const read = shared(streams);
-  type Fill<L extends string> = (into: Gauge<L>, level: StreamLevel) => void;
-  const gauge = <L extends string>(name: string, help: string, labelNames: L[], fill: Fill<L>): void => {
-    const collect = async (): Promise<void> => {
-      made.reset(); // no series for a stream that is gone, and none while JetStream is away
-      for (const level of await read().catch(() => [])) fill(made, level);
-    };
-    const made: Gauge<L> = new Gauge({ name, help, labelNames, registers: [], collect });
-    registry.registerMetric(made);
-  };
-  gauge("herald_stream_messages", "messages in a JetStream stream", ["stream"], (into, { name, messages }) =>
+  type Fill<L extends string> = (into: Gauge<L>, stream: StreamLevel) => void;
+  const each = <L extends string>(name: string, help: string, labelNames: L[], fill: Fill<L>): void =>
+    level(
+      name,
+      help,
+      async (into) => {
+        into.reset(); // no series for a stream that is gone, and none while JetStream is away
+        for (const stream of await read().catch(() => [])) fill(into, stream);
+      },
+      labelNames,
+    );
+  each("herald_stream_messages", "messages in a JetStream stream", ["stream"], (into, { name, messages }) =>
     into.set({ stream: name }, messages),
   );
-  gauge("herald_stream_bytes", "bytes in a JetStream stream", ["stream"], (into, { name, bytes }) =>
+  each("herald_stream_bytes", "bytes in a JetStream stream", ["stream"], (into, { name, bytes }) =>
     into.set({ stream: name }, bytes),
   );
-  gauge("herald_stream_bytes_limit", "bytes a stream may hold", ["stream"], (into, { name, bytesLimit }) =>
+  each("herald_stream_bytes_limit", "bytes a stream may hold", ["stream"], (into, { name, bytesLimit }) =>
     into.set({ stream: name }, bytesLimit),
   );
   const pendingHelp = "messages of a stream that a consumer has not taken, or taken and not settled";
-  gauge("herald_consumer_pending", pendingHelp, ["stream", "consumer"], (into, { name: stream, pending }) => {
+  each("herald_consumer_pending", pendingHelp, ["stream", "consumer"], (into, { name: stream, pending }) => {
     for (const { consumer, messages } of pending) into.set({ stream, consumer }, messages);
   });
 };

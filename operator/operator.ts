@@ -1,4 +1,4 @@
-import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { once } from "node:events";
 import { type ControllersDeps, makeControllers } from "./controllers.ts";
 import type { Controller } from "./engine/controller.ts";
 import type { LeaderDeps } from "./engine/leadership/candidacy.ts";
@@ -13,18 +13,10 @@ export type OperatorDeps = ControllersDeps & {
   terms: Terms;
 };
 
-/** The operator as a part of the program, and what can be asked of it. */
-export type Operator = Part & {
-  /** Whether everything has been listed once. */
-  isSynced: () => boolean;
-  /** Who holds the Lease, as far as is known. */
-  leader: () => { isLeader: boolean; holder: string };
-  /** Whether this process leads and has decided about every resource: none waits, and none is to be tried again. */
-  isSettled: () => boolean;
-};
+export type Operator = ReturnType<typeof operator>;
 
 /** The operator. It always watches, so that it can take over at once, and writes only while it has the Lease. */
-export const operator = (deps: OperatorDeps): Operator => {
+export const operator = (deps: OperatorDeps) => {
   const { controllers, secrets } = makeControllers(deps);
   const sources = [...controllers, secrets];
   const watching = new AbortController();
@@ -44,9 +36,12 @@ export const operator = (deps: OperatorDeps): Operator => {
 
   return {
     name: "operator",
-    isSynced: () => isSynced,
-    leader: () => leader,
-    isSettled: () => controllers.every((one) => one.isSettled()),
+    /** Whether everything has been listed once. */
+    isSynced: (): boolean => isSynced,
+    /** Who holds the Lease, as far as is known. */
+    leader: (): { isLeader: boolean; holder: string } => leader,
+    /** Whether this process leads and has decided about every resource: none waits, and none is to be tried again. */
+    isSettled: (): boolean => controllers.every((one) => one.isSettled()),
     start: async () => {
       watches = Promise.all(sources.map(({ watch }) => watch(watching.signal)));
       led = leadWhen(sync(), { ...deps, controllers, onChange }, leading.signal);
@@ -65,7 +60,7 @@ type LeadDeps = OperatorDeps & { controllers: readonly Controller[]; onChange: L
 
 /** Begins to lead after everything has been listed once: what is not listed yet would look deleted. */
 const leadWhen = async (synced: Promise<void>, deps: LeadDeps, signal: AbortSignal): Promise<void> => {
-  await Promise.race([synced, aborted(signal)]);
+  await Promise.race([synced, signal.aborted || once(signal, "abort")]);
   const { highestEpoch } = deps.terms;
   await campaign({ ...deps, ...deps.lease, highestEpoch }, (term) => lead(deps, term), signal);
 };
@@ -109,11 +104,4 @@ const sweepOften = async (deps: LeadDeps, { epoch, stop }: Term, onOutdated: () 
       log.warn({ err }, "sweep.failed");
     }
   }
-};
-
-const aborted = (signal: AbortSignal): Promise<void> => {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) resolve();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise;
 };

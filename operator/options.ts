@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 
 const help = `Herald's operator: makes custom resources true in MongoDB and JetStream.
 
-  node operator/main.ts             runs until it is told to stop; one of several leads
+  node operator/main.ts             runs until it is stopped; one of several leads
   node operator/main.ts --once      reconciles every resource once and prints those that are not ready
 
       --timeout SECONDS             of --once: how long it may take, 1 to 3600 (300)

@@ -15,11 +15,11 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
-import { openDatabase } from "#core/storage/open.ts";
+import { storesPart } from "#core/storage/open.ts";
 import { fencedClient, termFence } from "./engine/leadership/fence.ts";
 import { holderName } from "./engine/leadership/leader.ts";
 import type { LeaseTiming } from "./engine/leadership/lease.ts";
-import { makeStores, type Stores } from "./engine/stores.ts";
+import { makeStores } from "./engine/stores.ts";
 import { allKinds } from "./kinds/all.ts";
 import { type KubeClient, kubeClient } from "./kube/client.ts";
 import { connection } from "./kube/connection.ts";
@@ -67,19 +67,10 @@ export const parts = (deps: PartsDeps): Part[] => {
   return [health(deps, checks), stores, announced, engine];
 };
 
-/** `checks` say whether JetStream answers, and whether all resources have been listed. */
-export type OperatorParts = {
-  stores: Part;
-  announced: Part;
-  engine: Operator;
-  resources: Stores;
-  checks: Record<"jetstream" | "kubernetes", Check>;
-};
-
 /** The health server. It starts before everything else. */
 export const health = (
   { config, mongo, metrics }: Pick<PartsDeps, "config" | "mongo" | "metrics">,
-  { jetstream, kubernetes, ...more }: OperatorParts["checks"] & { started?: Check },
+  { jetstream, kubernetes, ...more }: Record<"jetstream" | "kubernetes", Check> & { started?: Check },
 ): Part => {
   const dependencies = { mongodb: mongo.ping, jetstream, kubernetes };
   watchDependencies(metrics.registry, dependencies);
@@ -87,7 +78,8 @@ export const health = (
   return healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry });
 };
 
-export const makeParts = (deps: PartsDeps): OperatorParts => {
+/** `checks` say whether JetStream answers, and whether all resources have been listed. */
+export const makeParts = (deps: PartsDeps) => {
   const { config, mongo, nats, metrics, log, clock } = deps;
   const client = clientOf(deps);
   const fence = termFence();
@@ -135,7 +127,7 @@ export const makeParts = (deps: PartsDeps): OperatorParts => {
   });
   watchLevels(metrics.registry, { stores: platform.stores, streams: () => streamLevels(nats.jsm, config.natsPrefix) });
   return {
-    stores: storesPart(deps),
+    stores: storesPart(deps, nats),
     announced,
     engine,
     resources: platform.stores,
@@ -161,12 +153,3 @@ const listed =
   async (): Promise<void> => {
     if (!isSynced()) throw new Error("not everything has been listed yet");
   };
-
-const storesPart = ({ mongo, nats, log }: PartsDeps): Part => ({
-  name: "stores",
-  start: (signal) => openDatabase(mongo, log, signal),
-  stop: async () => {
-    await nats.close();
-    await mongo.close();
-  },
-});

@@ -5,20 +5,10 @@ import { type Managed, type ManagedRow, orphans, stampEpoch } from "#core/storag
 import { allKinds } from "./kinds/all.ts";
 import type { Announce } from "./records/platform.ts";
 
-/** What a leader's term does to all managed documents (docs/decisions/0051). */
-export type Terms = {
-  /** The highest epoch of any document; 0 when there is none. */
-  highestEpoch: () => Promise<number>;
-  /** Gives every managed document the epoch of this term. */
-  stamp: (epoch: number) => Promise<void>;
-  /**
-   * Undoes what a deposed leader wrote for a resource that is gone: removes what it inserted, releases what it took
-   * over. Logs other documents without a resource.
-   */
-  sweep: (epoch: number, isKnown: (uid: string) => boolean) => Promise<void>;
-};
+export type Terms = ReturnType<typeof terms>;
 
-export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: Log }): Terms => {
+/** What a leader's term does to all managed documents (docs/decisions/0051). */
+export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: Log }) => {
   const rowsOf = (spec: CollectionSpec) => collectionOf<ManagedRow>(db, spec);
 
   const highestOf = async (spec: CollectionSpec): Promise<number> => {
@@ -40,9 +30,16 @@ export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: 
   };
 
   return {
-    highestEpoch: async () => Math.max(...(await each(highestOf))),
-    stamp: async (epoch) => void (await each((spec) => stampEpoch(rowsOf(spec), epoch))),
-    sweep: async (epoch, isKnown) => void (await each((spec) => sweepOne(spec, epoch, isKnown))),
+    /** The highest epoch of any document; 0 when there is none. */
+    highestEpoch: async (): Promise<number> => Math.max(...(await each(highestOf))),
+    /** Gives every managed document the epoch of this term. */
+    stamp: async (epoch: number): Promise<void> => void (await each((spec) => stampEpoch(rowsOf(spec), epoch))),
+    /**
+     * Undoes what a deposed leader wrote for a resource that is gone: removes what it inserted, releases what it took
+     * over. Logs other documents without a resource.
+     */
+    sweep: async (epoch: number, isKnown: (uid: string) => boolean): Promise<void> =>
+      void (await each((spec) => sweepOne(spec, epoch, isKnown))),
   };
 };
 

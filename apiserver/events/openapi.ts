@@ -16,7 +16,7 @@ export const docs: Docs = {
         data: [
           {
             type: "user.deleted",
-            description: "A user and his subscriptions were deleted.",
+            description: "A user and their subscriptions were deleted.",
             emitted: true,
             schema: { type: "object", properties: { user_id: { type: "string" } } },
             example: { user_id: refs.user_id },

@@ -9,7 +9,7 @@ import {
   type PublishEvents,
 } from "#core/schema/events/custom.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { StoredEvent } from "#core/storage/events/batches.ts";
+import type { StoredEvent } from "#core/storage/events/batch-row.ts";
 import type { EventStore } from "../publishing/event-store.ts";
 
 export type PublishDeps = {
@@ -55,7 +55,7 @@ const problemsOf = (event: CustomEvent, index: number): FieldError[] => {
   const at = `events[${index}]`;
   const problems: FieldError[] = [];
   if (userId !== undefined && externalId !== undefined) {
-    problems.push({ field: `${at}.external_id`, message: "cannot be given together with user_id" });
+    problems.push({ field: `${at}.external_id`, message: "cannot be given beside user_id" });
   }
   if (properties !== undefined && isTooDeep(properties, customEventLimits.depth)) {
     const message = `must not nest deeper than ${customEventLimits.depth}`;

@@ -1,12 +1,11 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { derivedId, derivedIdAt } from "#core/domain/ids.ts";
-import { AppError, errorStatuses, Unavailable } from "#core/errors.ts";
-import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
-import { type IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
+import { AppError, errorStatuses } from "#core/errors.ts";
+import { type KeyRing, openShared } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { KeptReply, KeptRow, Replies, ReplyRow } from "#core/storage/service/replies.ts";
 import { inProgress, keyReused, repeatHeaders } from "./idempotency-key.ts";
-import type { Answer } from "./route.ts";
+import type { Answer, Attempt, NewId } from "./route.ts";
 
 export type OnceDeps = {
   replies: Replies;
@@ -20,12 +19,6 @@ export type OnceDeps = {
 /** A request with an idempotency key. `operation` names what is asked for, with the things that its path names. */
 export type Asked = { app: AppRow; operation: string; key: string; fingerprint: string };
 
-/** Makes the id of a new thing. */
-export type NewId = (kind: IdKind) => string;
-
-/** The same for each attempt at a request: its name, when it was begun first, and the ids of what it makes. */
-export type Attempt = { newId: NewId; once: { id: string; begunAt: Date } };
-
 export type Once = ReturnType<typeof once>;
 
 /** What answers a request. */
@@ -35,7 +28,7 @@ export type Run = {
   handle: (attempt: Attempt) => Promise<Answer<unknown>>;
   /** Finds what an attempt made that was cut short; null when it made nothing. Without it, going on is harmless. */
   made?: ((attempt: Attempt) => Promise<Answer<unknown> | null>) | undefined;
-  /** Shows the thing that the first reply showed, as it is now: for replies that are not kept. */
+  /** Shows the thing that the first reply showed, as it is now: replies that show a thing are not kept then. */
   show?: ((id: string) => Promise<unknown>) | undefined;
 };
 
@@ -102,26 +95,21 @@ const answerNow = async (
 /** After it, nothing has been changed; after any other error it may have been. */
 const isRefusal = (error: unknown): boolean => error instanceof AppError && errorStatuses[error.code] < 500;
 
-const keptOf = ({ seal }: OnceDeps, { _id }: ReplyRow, { body, status }: Answer<unknown>, run: Run): KeptReply => ({
-  status: status ?? run.status,
-  of: run.show === undefined ? null : String(Reflect.get(body as object, "id")), // sound: it shows a thing with an id
-  body: run.show === undefined ? seal(JSON.stringify(body), placeOf(_id)) : null,
-});
+const keptOf = ({ seal }: OnceDeps, { _id }: ReplyRow, { body, status }: Answer<unknown>, run: Run): KeptReply => {
+  const of = run.show === undefined ? null : thingIn(body);
+  return { status: status ?? run.status, of, body: of === null ? seal(JSON.stringify(body), placeOf(_id)) : null };
+};
+
+/** The id of the thing that a reply shows; null when it shows none, but says what was done. */
+const thingIn = (body: unknown): string | null =>
+  typeof body === "object" && body !== null && "id" in body ? String(body.id) : null;
 
 const placeOf = (id: string): string => `replies/${id}`;
 
 const repeat = async (deps: OnceDeps, asked: Asked, { _id, fingerprint, reply }: KeptRow, run: Run) => {
   const mismatch = fingerprint !== asked.fingerprint;
   if (mismatch && asked.app.idempotency_mismatch === "reject") throw keyReused("request", { key: asked.key });
-  const body = reply.body === null ? await run.show?.(reply.of ?? "") : opened(deps, reply.body, _id);
+  const kept = reply.body && openShared(deps.open, reply.body, placeOf(_id), "the reply that was given before");
+  const body = kept === null ? await run.show?.(reply.of ?? "") : JSON.parse(kept);
   return { body, status: reply.status, headers: repeatHeaders({ replayed: true, mismatch }) };
-};
-
-/** A replica that has not got the newest key of the key ring yet cannot read it: another can. */
-const opened = ({ open }: OnceDeps, body: NonNullable<KeptReply["body"]>, id: string): unknown => {
-  try {
-    return JSON.parse(open(body, placeOf(id)));
-  } catch (cause) {
-    throw cause instanceof KeyRingError ? new Unavailable("the reply that was given before", { cause }) : cause;
-  }
 };

@@ -1,10 +1,10 @@
 import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCode } from "#core/errors.ts";
 import { Closed } from "#core/schema/json/common.ts";
+import type { IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
 import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Caller } from "../access/caller.ts";
-import type { Attempt, NewId } from "./once.ts";
 import { parserOnDemand, queryParser } from "./query.ts";
 
 /** What is known before the resource is looked up: nothing of it is validated yet. */
@@ -20,6 +20,12 @@ export type Located<Use> = {
   findApp: (id: string) => Promise<AppRow>;
   signal: AbortSignal;
 };
+
+/** Makes the id of a new thing. */
+export type NewId = (kind: IdKind) => string;
+
+/** The same for each attempt at a request: its name, when it was begun first, and the ids of what it makes. */
+export type Attempt = { newId: NewId; once: { id: string; begunAt: Date } };
 
 /** What a handler gets: parsed, authorised, with the resource that the path names. */
 export type Request<Use, B, Q, R> = Omit<Located<Use>, "query" | "body" | "findApp"> & {

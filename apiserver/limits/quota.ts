@@ -1,4 +1,5 @@
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import { dayMs } from "#core/domain/durations.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { firstDay, monthOf, type Pending, type Reserved, type Usage } from "#core/storage/messages/usage.ts";
 import type { Caller } from "../access/caller.ts";
 import { quotaExceeded } from "./quota-exceeded.ts";
@@ -55,15 +56,15 @@ export const quota = (deps: QuotaDeps) => {
   };
 
   return {
-    /** Null when there is no limit. @throws AppError HS_QUOTA_EXCEEDED; then nothing is reserved */
+    /** What the message counts in; null when there is no limit. @throws AppError HS_QUOTA_EXCEEDED; then nothing is reserved */
     reserve: async (caller: Caller, wanted: Wanted, now: Date): Promise<Reserved | null> => {
-      if (wanted.count === 0) return null;
       const periods: string[] = [];
       for (const limit of limitsOf(caller, firstDayMessages, now)) {
-        await take(caller.tenant._id, wanted, limit, now).catch(async (error: unknown) => {
-          await withdraw(caller.tenant._id, wanted, periods);
-          throw error;
-        });
+        if (wanted.count > 0)
+          await take(caller.tenant._id, wanted, limit, now).catch(async (error: unknown) => {
+            await withdraw(caller.tenant._id, wanted, periods);
+            throw error;
+          });
         periods.push(limit.period);
       }
       return periods.length === 0 ? null : { periods, count: wanted.count };
@@ -80,13 +81,11 @@ export const quota = (deps: QuotaDeps) => {
     },
 
     /** Gives back all that a stored message has reserved. */
-    giveBack: async ({ tenant_id: tenantId, reserved }: MessageRow): Promise<void> => {
-      if (reserved !== null) await usage.giveBack(tenantId, reserved, reserved.count);
+    giveBack: async ({ tenant_id: tenantId, reserved }: MessageRow, now: Date): Promise<void> => {
+      if (reserved !== null) await usage.giveBack(tenantId, reserved, reserved.count, now);
     },
   };
 };
-
-const dayMs = 86_400_000;
 
 const limitsOf = ({ tenant, plan }: Caller, firstDayMessages: number, now: Date): Limit[] => {
   const { messages_per_month: ofMonth } = plan;

@@ -1,15 +1,19 @@
 import { exampleTime } from "#core/schema/events/refs.ts";
-import type { CreateLiveActivityType, UpdateLiveActivityType } from "#core/schema/live-activities/type.ts";
+import type {
+  CreateLiveActivityType,
+  LiveActivityType,
+  UpdateLiveActivityType,
+} from "#core/schema/live-activities/type.ts";
 import type { Docs } from "../http/feature.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
 
 const activityProperty = {
-  type: "string",
+  type: "string" as const,
   enum: ["packed", "shipped", "delivered"],
   description: "where the parcel is",
 };
 
-const activityType = {
+const activityType: LiveActivityType = {
   id: "lat_01JDKQ4WSM5Q8RDV2K7NXW0HTA",
   name: "OrderAttributes",
   description: "An order on its way",
@@ -20,15 +24,8 @@ const activityType = {
   updated_at: exampleTime,
 };
 
-const contentState = {
-  type: "object" as const,
-  properties: { status: { type: "string" as const, enum: ["packed", "shipped", "delivered"] } },
-  required: ["status"],
-};
-
-const activityTypes: CreateLiveActivityType[] = [
-  { name: "OrderAttributes", description: "An order on its way", content_state_schema: contentState },
-];
+const { name, content_state_schema } = activityType;
+const activityTypes: CreateLiveActivityType[] = [{ name, description: "An order", content_state_schema }];
 
 /** What the OpenAPI document says of live activities beside their operations. */
 export const docs: Docs = {

@@ -1,18 +1,17 @@
-import type { ActivitySchema, LiveActivityType } from "#core/schema/live-activities/type.ts";
+import { showAs } from "#core/schema/json/show.ts";
+import { type ActivitySchema, LiveActivityType } from "#core/schema/live-activities/type.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 
 /** A type as the REST interface shows it. */
-export const activityTypeView = (row: LiveActivityTypeRow): LiveActivityType => ({
-  id: row._id,
-  name: row.name,
-  description: row.description,
-  content_state_schema: row.content_state_schema as ActivitySchema, // sound: only what passed its schema is stored
-  attributes_schema: row.attributes_schema as ActivitySchema, // sound: as above
-  push_to_start_tokens: row.push_to_start_tokens ?? 0,
-  created_at: row.created_at.toISOString(),
-  updated_at: row.updated_at.toISOString(),
-  ...warningsOf(row),
-});
+export const activityTypeView = (row: LiveActivityTypeRow): LiveActivityType =>
+  showAs(LiveActivityType, {
+    ...row,
+    id: row._id,
+    content_state_schema: row.content_state_schema as ActivitySchema, // sound: only what passed its schema is stored
+    attributes_schema: row.attributes_schema as ActivitySchema, // sound: as above
+    push_to_start_tokens: row.push_to_start_tokens ?? 0,
+    ...warningsOf(row),
+  });
 
 /** By the name Apple finds the app's struct. Source: docs/reference/live-activities.md#names. */
 const warningsOf = ({ name }: LiveActivityTypeRow): Pick<LiveActivityType, "warnings"> =>

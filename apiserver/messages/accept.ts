@@ -1,21 +1,25 @@
-import { impossible, reachOf } from "#core/channels/content.ts";
+import { impossible } from "#core/channels/content.ts";
 import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import { newId } from "#core/domain/ids.ts";
-import { AppError, refuse } from "#core/errors.ts";
+import { refuse } from "#core/errors.ts";
 import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { MessageRow, Messages } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { Messages } from "#core/storage/messages/messages.ts";
 import { messageEventData } from "#core/storage/messages/view.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
+import { sweepAfter } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
 import { inProgress, keyReused } from "../http/idempotency-key.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { Quota } from "../limits/quota.ts";
+import { audienceOf, configuredOf, requireChannels } from "./audience.ts";
 import { type Draft, draftOf } from "./draft.ts";
-import type { Estimate } from "./estimate.ts";
+import { type Estimate, missingOf } from "./estimate.ts";
 
 export type AcceptDeps = {
   messages: Pick<Messages, "insert" | "findByKey" | "releaseKey">;
@@ -50,19 +54,13 @@ export type Accepted = { result: CreateNotificationResult; replayed: boolean; mi
 export const accept =
   (deps: AcceptDeps) =>
   async (request: AcceptRequest, signal: AbortSignal): Promise<Accepted> => {
-    const { caller, app, key } = request;
+    const { app, key } = request;
     const draft = draftOf(request.body, deps.clock.now());
-    const channels = draft.channels.filter((channel) => app.channels[channel] !== undefined);
+    const channels = configuredOf(app, draft);
     refuse(impossible(draft, channels));
-    const audience = {
-      tenantId: caller.tenant._id,
-      appId: app._id,
-      reach: reachOf(channels, draft.options),
-      testOnly: draft.target.test_devices_only === true,
-    };
     const [before, estimate] = await Promise.all([
       key === undefined ? null : remembered(deps, request, key, signal),
-      deps.estimate(audience, draft.target),
+      deps.estimate(audienceOf(app, draft, channels), draft.target),
     ]);
     if (before === null) requireChannels(draft, channels);
     const accepted =
@@ -71,7 +69,7 @@ export const accept =
     return accepted;
   };
 
-const memoryMs = 86_400_000; // 24 hours; docs/reference/requests.md#idempotency
+const memoryMs = dayMs; // docs/reference/requests.md#idempotency
 
 /** The message that used this key; one that is older than the memory gives the key away. */
 const remembered = async (
@@ -101,13 +99,6 @@ const resultOf = ({ _id, accepted }: MessageRow): CreateNotificationResult => ({
   ...accepted,
 });
 
-const requireChannels = (draft: Draft, configured: readonly SendableChannel[]): void => {
-  const wanted = draft.channelsAsked ?? (configured.length === 0 ? draft.channels : []);
-  const channel = wanted.find((one) => !configured.includes(one));
-  if (channel === undefined) return;
-  throw new AppError("HS_CHANNEL_NOT_CONFIGURED", `the app has no account for ${channel}`, { channel });
-};
-
 type Decided = { draft: Draft; channels: SendableChannel[]; estimate: Estimate };
 
 const keep = async (
@@ -132,8 +123,6 @@ const keep = async (
   throw inProgress();
 };
 
-const sweepMs = 10_000; // docs/decisions/0001
-
 type Begun = { id: string; reserved: MessageRow["reserved"]; now: Date };
 
 const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: Begun): MessageRow => {
@@ -148,7 +137,7 @@ const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: 
     status: "queued",
     ...(key !== undefined && { idempotency_key: key }),
     fingerprint: draft.fingerprint,
-    accepted: acceptedOf(estimate),
+    accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
     name: draft.name,
     labels: draft.labels,
     category: draft.category,
@@ -168,18 +157,12 @@ const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: 
     updated_at: now,
     outbox: [],
     traceparent,
-    due_at: draft.scheduledFor ?? new Date(now.getTime() + sweepMs),
+    due_at: draft.scheduledFor ?? sweepAfter(now),
     lease: null,
     fence: 0,
   };
   return { ...row, outbox: [queuedEvent(row)] };
 };
-
-const acceptedOf = ({ recipients, externalIdMissing, missing }: Estimate): MessageRow["accepted"] => ({
-  recipients_estimate: recipients,
-  external_id_missing: externalIdMissing,
-  ...((missing.subscription_ids.length > 0 || Object.keys(missing.aliases).length > 0) && { missing }),
-});
 
 const queuedEvent = (row: MessageRow) =>
   makeEvent({

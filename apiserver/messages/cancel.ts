@@ -1,11 +1,10 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError, NotFound } from "#core/errors.ts";
-import type { MessageRow, Messages } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { Messages } from "#core/storage/messages/messages.ts";
 import type { Quota } from "../limits/quota.ts";
 
 export type CancelDeps = { messages: Pick<Messages, "cancel" | "find">; quota: Pick<Quota, "giveBack">; clock: Clock };
-
-const sweepMs = 10_000; // docs/decisions/0001
 
 /** Cancels a message that nobody has begun. Source: docs/reference/messages.md#cancelling. */
 export const cancel =
@@ -13,10 +12,9 @@ export const cancel =
   async (message: MessageRow, signal: AbortSignal): Promise<MessageRow> => {
     if (message.status === "cancelled") return message;
     const now = clock.now();
-    const sweepAt = new Date(now.getTime() + sweepMs);
-    const cancelled = await messages.cancel(message.tenant_id, message._id, now, sweepAt);
+    const cancelled = await messages.cancel(message.tenant_id, message._id, now);
     if (cancelled !== null) {
-      await quota.giveBack(cancelled);
+      await quota.giveBack(cancelled, now);
       return cancelled;
     }
     const current = await messages.find(message.tenant_id, message._id, signal);

@@ -1,37 +1,23 @@
 import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#core/channels/content.ts";
 import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
-import { Content, type CreateNotification, Options } from "#core/schema/messages/notification.ts";
+import { Content, type CreateNotification, Options, type Target } from "#core/schema/messages/notification.ts";
 import { isSendable, type SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import { fingerprintOf } from "../http/idempotency-key.ts";
-import { unsupported } from "./unsupported.ts";
+import { unsupported, unsupportedTarget } from "./unsupported.ts";
 
 /** A notification that is sound in itself: what remains to be asked is whether it may be sent now. */
-export type Draft = {
-  content: Content;
-  options: Options;
-  target: CreateNotification["target"];
-  name: string | null;
-  labels: string[];
-  category: string | null;
-  /** Null: those that have content. */
-  channelsAsked: SendableChannel[] | null;
-  /** Of every channel that it may go over. */
-  channels: SendableChannel[];
-  /** Null: now. */
-  scheduledFor: Date | null;
-  fingerprint: string;
-};
+export type Draft = ReturnType<typeof draftOf>;
 
 /** Checks what a schema cannot say, and sorts the members into their groups. Names every failing member at once. */
-export const draftOf = (body: CreateNotification, now: Date): Draft => {
+export const draftOf = (body: CreateNotification, now: Date) => {
   const content: Content = pick(body, Object.keys(Content.properties));
   const options: Options = pick(body, Object.keys(Options.properties));
   const due = dueAtOf(options.send_after, now);
   const { channels, asked, errors } = channelsOf(body, content);
   const problems = [
     ...unsupported(body),
-    ...selectorErrors(body),
+    ...targetErrors(body.target),
     ...errors,
     ...("problem" in due ? [{ field: "send_after", message: due.problem }] : []),
   ];
@@ -43,8 +29,11 @@ export const draftOf = (body: CreateNotification, now: Date): Draft => {
     name: body.name ?? null,
     labels: body.labels ?? [],
     category: body.category ?? null,
+    /** Null: those that have content. */
     channelsAsked: asked,
+    /** Of every channel that it may go over. */
     channels,
+    /** Null: now. */
     scheduledFor: "at" in due ? due.at : null,
     fingerprint: fingerprintOf({ ...body, idempotency_key: undefined }),
   };
@@ -59,16 +48,23 @@ const pick = (body: CreateNotification, names: readonly string[]): Record<string
 /** Members of `target` that select somebody, besides `all`. */
 export const selectors = ["include_subscription_ids", "include_external_ids", "include_aliases"] as const;
 
-/** Someone has to be targeted. Source: docs/reference/messages.md#targets. */
-const selectorErrors = ({ target }: CreateNotification): FieldError[] => {
+/** What a schema cannot say of a target: someone has to be targeted. Source: docs/reference/messages.md#targets. */
+export const targetErrors = (target: Target): FieldError[] => {
   const isSelecting = target.all === true || selectors.some((selector) => target[selector] !== undefined);
-  return isSelecting ? [] : [{ field: "target", message: "must name whom to send to" }];
+  return [
+    ...unsupportedTarget(target),
+    ...(isSelecting ? [] : [{ field: "target", message: "must name whom to send to" }]),
+  ];
 };
+
+/** The channels that a target asks for; null when it asks for none. Those of later releases are refused by name. */
+export const sendableAsked = (target: Target): SendableChannel[] | null =>
+  channelsAsked(target)?.filter(isSendable) ?? null;
 
 type Channels = { channels: SendableChannel[]; asked: SendableChannel[] | null; errors: FieldError[] };
 
 const channelsOf = ({ target }: CreateNotification, content: Content): Channels => {
-  const asked = channelsAsked(target)?.filter(isSendable) ?? null; // the others are refused by name
+  const asked = sendableAsked(target);
   const channels = asked ?? channelsWithContent(content);
   const silent = asked?.find((channel) => !hasContent(channel, content));
   if (silent !== undefined) {

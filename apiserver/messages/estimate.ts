@@ -1,4 +1,5 @@
 import { invalid } from "#core/errors.ts";
+import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { Probed, Targets } from "#core/storage/messages/targets.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
@@ -13,8 +14,10 @@ export type EstimateDeps = {
 /** Deliveries expected now, and the ids that matched nothing. */
 export type Estimate = {
   recipients: number;
+  /** The same for each channel that reaches anybody. */
+  byChannel: Record<string, number>;
   externalIdMissing: string[];
-  missing: { subscription_ids: string[]; aliases: Record<string, string[]> };
+  missing: NonNullable<CreateNotificationResult["missing"]>;
 };
 
 /** Counts a target: exact for explicit ids. @throws ValidationError for an alias label that no user of the app has */
@@ -23,14 +26,16 @@ export const estimate =
   async (audience: Audience, target: Target): Promise<Estimate> => {
     const subscriptionIds = [...new Set(target.include_subscription_ids)];
     const [all, people, byId] = await Promise.all([
-      target.all === true ? deps.countAll(audience) : 0,
+      target.all === true ? countAll(deps, audience) : [],
       findPeople(deps, audience, target),
       deps.targets.probe(audience, subscriptionIds),
     ]);
     const byUser = target.all === true ? [] : await deps.targets.probeUsers(audience, people.ids);
+    const reached = target.all === true ? all : countReached([...byUser, ...byId], audience);
     const known = new Set(byId.map(({ _id }) => _id));
     return {
-      recipients: target.all === true ? all : countReached([...byUser, ...byId], audience),
+      recipients: reached.reduce((sum, [, count]) => sum + count, 0),
+      byChannel: Object.fromEntries(reached.filter(([, count]) => count > 0)),
       externalIdMissing: people.externalIdMissing,
       missing: {
         subscription_ids: subscriptionIds.filter((id) => !known.has(id)),
@@ -39,13 +44,29 @@ export const estimate =
     };
   };
 
-const countReached = (rows: readonly Probed[], { reach, testOnly }: Audience): number => {
+/** What of a target matched nothing, as replies name it. */
+export const missingOf = ({ externalIdMissing, missing }: Estimate) => ({
+  external_id_missing: externalIdMissing,
+  ...((missing.subscription_ids.length > 0 || Object.keys(missing.aliases).length > 0) && { missing }),
+});
+
+type ChannelCount = [channel: string, count: number];
+
+const countAll = (deps: EstimateDeps, audience: Audience): Promise<ChannelCount[]> =>
+  Promise.all(
+    [...Map.groupBy(audience.reach, ({ channel }) => channel)].map(
+      async ([channel, reach]): Promise<ChannelCount> => [channel, await deps.countAll({ ...audience, reach })],
+    ),
+  );
+
+const countReached = (rows: readonly Probed[], { reach, testOnly }: Audience): ChannelCount[] => {
   const reached = rows.filter(
     (row) =>
       (!testOnly || row.test_device) &&
       reach.some(({ channel, status }) => row.channel === channel && row.status === status),
   );
-  return new Set(reached.map(({ _id }) => _id)).size;
+  const channels = new Map(reached.map(({ _id, channel }) => [_id, channel])).values(); // each subscription once
+  return [...Map.groupBy(channels, (channel) => channel)].map(([channel, { length }]) => [channel, length]);
 };
 
 type People = { ids: string[]; externalIdMissing: string[]; missing: Record<string, string[]> };

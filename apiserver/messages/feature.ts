@@ -4,6 +4,7 @@ import { NotFound } from "#core/errors.ts";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { DeliveryListQuery, DeliveryPage } from "#core/schema/messages/delivery.ts";
+import { EstimateAudience, EstimateAudienceResult } from "#core/schema/messages/estimate.ts";
 import {
   CreateNotificationResult,
   Message,
@@ -13,7 +14,8 @@ import {
 } from "#core/schema/messages/message.ts";
 import { CreateNotification } from "#core/schema/messages/notification.ts";
 import { deliveryList } from "#core/storage/messages/delivery-list.ts";
-import { type MessageRow, messages as messageStore } from "#core/storage/messages/messages.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messages as messageStore } from "#core/storage/messages/messages.ts";
 import { targets } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
 import { messageView } from "#core/storage/messages/view.ts";
@@ -31,6 +33,7 @@ import { accept, notificationLimit } from "./accept.ts";
 import { audienceSize } from "./audience-size.ts";
 import { cancel } from "./cancel.ts";
 import { estimate } from "./estimate.ts";
+import { estimateAudience } from "./estimate-audience.ts";
 import { listDeliveries, listMessages } from "./list.ts";
 import { docs } from "./openapi.ts";
 
@@ -49,6 +52,7 @@ const make = ({ db, clock, log, metrics, cursors, limit, hints, settings }: Mess
   const messages = messageStore(db);
   const reservations = quota({ usage: usage(db), stored: messages.stored, ...settings });
   const countAll = recentCounts(audienceSize({ counts: subscriptionCounts(db), clock, log }), clock);
+  const counted = estimate({ targets: targets(db), countAll });
   return {
     find: messages.find,
     list: listMessages({ messages, cursors }),
@@ -56,12 +60,13 @@ const make = ({ db, clock, log, metrics, cursors, limit, hints, settings }: Mess
     limit: notificationLimit(limit),
     accept: accept({
       messages,
-      estimate: estimate({ targets: targets(db), countAll }),
+      estimate: counted,
       quota: reservations,
       publish: hints.message,
       count: (outcome) => metrics.accepted.inc({ outcome }),
       clock,
     }),
+    estimateAudience: estimateAudience({ estimate: counted, limit }),
     cancel: cancel({ messages, quota: reservations, clock }),
   };
 };
@@ -106,6 +111,18 @@ const routes = [
       const { result, replayed, mismatch } = await use.accept({ caller, app, body, key, traceparent }, signal);
       return { body: result, headers: repeatHeaders({ replayed, mismatch }) };
     },
+  }),
+
+  route({
+    id: "estimateAudience",
+    method: "POST",
+    path: "/v1/notifications/estimate",
+    summary: "Count whom a target would reach; nothing is sent",
+    errors: ["HS_CHANNEL_NOT_CONFIGURED"],
+    body: EstimateAudience,
+    reply: EstimateAudienceResult,
+    locate: appOfBody,
+    handle: async ({ use, body, resource }) => ({ body: await use.estimateAudience(requireApp(resource), body) }),
   }),
 
   route({

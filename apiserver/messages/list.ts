@@ -1,8 +1,11 @@
+import { dateOf } from "#core/domain/clock.ts";
+import { defined } from "#core/domain/defined.ts";
 import { type Delivery, type DeliveryListQuery, deliveryPaging } from "#core/schema/messages/delivery.ts";
 import { type Message, type MessageListQuery, messagePaging } from "#core/schema/messages/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type DeliveryList, deliveryView } from "#core/storage/messages/delivery-list.ts";
-import type { MessageFilter, MessageRow, Messages } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { MessageFilter, Messages } from "#core/storage/messages/messages.ts";
 import { messageView } from "#core/storage/messages/view.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
 
@@ -46,14 +49,6 @@ const filterOf = (query: MessageListQuery): MessageFilter | null => {
   const { source, kind, status, label, category, idempotency_key: idempotencyKey, from, to } = query;
   if (source !== undefined && kind !== undefined && source !== kind) return null;
   if (query.campaign_id !== undefined || query.template_id !== undefined) return null;
-  const wanted = source ?? kind;
-  return {
-    ...(wanted !== undefined && { source: wanted }),
-    ...(status !== undefined && { status }),
-    ...(label !== undefined && { label }),
-    ...(category !== undefined && { category }),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(from !== undefined && { from: new Date(from) }),
-    ...(to !== undefined && { to: new Date(to) }),
-  };
+  const times = { from: dateOf(from), to: dateOf(to) };
+  return defined({ source: source ?? kind, status, label, category, idempotencyKey, ...times });
 };

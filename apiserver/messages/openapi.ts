@@ -1,4 +1,7 @@
 import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events/refs.ts";
+import { showAs } from "#core/schema/json/show.ts";
+import { Delivery } from "#core/schema/messages/delivery.ts";
+import { Message } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import type { Docs, Json } from "../http/feature.ts";
 import { lastPage, nextPage } from "../http/openapi/examples.ts";
@@ -9,7 +12,7 @@ import { unsupportedMembers, unsupportedTargets } from "./unsupported.ts";
 
 const laterTime = "2026-11-21T12:00:02.345Z";
 
-const message = {
+const message = showAs(Message, {
   id: refs.message_id,
   app_id: exampleAppId,
   source: "api",
@@ -21,57 +24,32 @@ const message = {
   options: { ttl: 86_400 },
   labels: ["orders"],
   category: "transactional",
-  template_id: null,
-  campaign_id: null,
-  variants: null,
   counts: { targeted: 1, sent: 1 },
   requested_by: { type: "api_key", id: "key_01JDKQ4WSM8V5CRA2E9MHX3TNB" },
-  error: null,
-  scheduled_for: null,
   started_at: exampleTime,
   completed_at: laterTime,
   created_at: exampleTime,
   updated_at: laterTime,
-};
+});
 
-const delivery = {
+const delivery = showAs(Delivery, {
   id: refs.delivery_id,
   message_id: refs.message_id,
   app_id: exampleAppId,
-  campaign_id: null,
-  variant_id: null,
-  activity_id: null,
   subscription_id: refs.subscription_id,
   user_id: refs.user_id,
   external_id: refs.external_id,
   channel: "ios_push",
   address_masked: "•••9f3c01ab",
   status: "sent",
-  error_code: null,
-  error_message: null,
-  provider_code: null,
-  suppression_reason: null,
   provider: "apns",
   provider_message_id: "8B1A4F0E-6C3D-4E2B-9A57-0D1C2B3A4F5E",
   attempts: 1,
   uncertain: false,
-  sms_segments: null,
-  scheduled_for: null,
   sent_at: laterTime,
-  delivered_at: null,
-  opened_at: null,
-  clicked_at: null,
-  failed_at: null,
-  bounced_at: null,
-  complained_at: null,
-  unsubscribed_at: null,
-  converted_at: null,
-  expired_at: null,
-  clicked_url: null,
-  clicked_button_id: null,
   created_at: exampleTime,
   updated_at: laterTime,
-};
+});
 
 const notifications: CreateNotification[] = [
   {
@@ -118,6 +96,10 @@ export const docs: Docs = {
         missing: { subscription_ids: [], aliases: { crm: ["A-0816"] } },
       },
     ],
+    EstimateAudience: [{ app_id: exampleAppId, target: { all: true, channels: ["email"] } }],
+    EstimateAudienceResult: [
+      { recipients: 3, by_channel: { ios_push: 1, email: 2 }, new_contacts: 0, external_id_missing: [] },
+    ],
     Delivery: [delivery],
     DeliveryPage: [nextPage(delivery)],
     Message: [message],
@@ -138,6 +120,7 @@ export const docs: Docs = {
     uncertain: true,
   },
   narrowed: {
+    EstimateAudience: (schema) => changed(schema, { target }),
     CreateNotification: (schema) => ({
       ...changed(schema, { ...refused(unsupportedMembers), target }),
       anyOf: [...contents.map((name) => having(name)), having("email_subject", "email_body")],

@@ -1,5 +1,5 @@
 import type { FieldError } from "#core/errors.ts";
-import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import type { CreateNotification, Target } from "#core/schema/messages/notification.ts";
 import { isSendable } from "#core/schema/vocabulary/channels.ts";
 
 /**
@@ -41,15 +41,14 @@ export const unsupportedTargets = [
   "include_phone_numbers",
 ] as const satisfies readonly (keyof CreateNotification["target"])[];
 
-/** Every member of a body that would be without effect. */
-export const unsupported = (body: CreateNotification): FieldError[] => [
-  ...unsupportedMembers.filter((member) => body[member] !== undefined).map(refused),
-  ...unsupportedTargets
-    .filter((member) => body.target[member] !== undefined)
-    .map((member) => refused(`target.${member}`)),
-  ...(body.target.channels ?? []).flatMap((channel, i) =>
-    isSendable(channel) ? [] : [refused(`target.channels[${i}]`)],
-  ),
+/** Every member of a body that would be without effect, but for its target. */
+export const unsupported = (body: CreateNotification): FieldError[] =>
+  unsupportedMembers.filter((member) => body[member] !== undefined).map(refused);
+
+/** The same of `target`. */
+export const unsupportedTarget = (target: Target): FieldError[] => [
+  ...unsupportedTargets.filter((member) => target[member] !== undefined).map((member) => refused(`target.${member}`)),
+  ...(target.channels ?? []).flatMap((channel, i) => (isSendable(channel) ? [] : [refused(`target.channels[${i}]`)])),
 ];
 
 const refused = (field: string): FieldError => ({ field, message: "is not supported by this release" });

@@ -1,7 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { defined } from "#core/domain/defined.ts";
 import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
-import type { CreateSubscription } from "#core/schema/people/subscription.ts";
+import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import { userLimits } from "#core/schema/people/user.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Put, Subscriptions } from "#core/storage/people/subscriptions.ts";
@@ -82,12 +83,14 @@ const changeOf = (read: SubscriptionRow, { user, addressed, body, now }: Wanted)
   external_id: user.external_id,
   web: addressed.web,
   ...(body.status === undefined ? revived(read) : statusChange(read, body.status, now)),
-  ...(body.language !== undefined && { language: body.language }),
-  ...(body.test_device !== undefined && { test_device: body.test_device }),
-  ...(body.device !== undefined && { device: body.device }),
+  ...plainMembers(body),
   last_active_at: now,
   updated_at: now,
 });
+
+/** What a body sets as it is. */
+export const plainMembers = ({ language, test_device, device }: UpdateSubscription): Partial<SubscriptionRow> =>
+  defined({ language, test_device, device });
 
 type Status = Pick<SubscriptionRow, "status" | "status_reason" | "unsubscribed_at">;
 

@@ -6,7 +6,7 @@ import { isEnded, type Subscriptions } from "#core/storage/people/subscriptions.
 import type { Caller } from "../access/caller.ts";
 import type { RequireSubscribers } from "../limits/subscriber-quota.ts";
 import { writeAsIs } from "../settings/write-as-is.ts";
-import { revived, statusChange } from "./register-subscription.ts";
+import { plainMembers, revived, statusChange } from "./register-subscription.ts";
 import { changedAddress } from "./subscription-checks.ts";
 
 export type UpdateSubscriptionDeps = {
@@ -59,9 +59,7 @@ const changeOf = (read: SubscriptionRow, body: UpdateSubscription, now: Date): P
     ...address,
     ...(isRenewed && revived(read)),
     ...(body.status !== undefined && statusChange(read, body.status, now)),
-    ...(body.language !== undefined && { language: body.language }),
-    ...(body.test_device !== undefined && { test_device: body.test_device }),
-    ...(body.device !== undefined && { device: body.device }),
+    ...plainMembers(body),
     updated_at: now,
   };
 };

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { UpdateFilter } from "mongodb";
+import { defined } from "#core/domain/defined.ts";
 import { invalid } from "#core/errors.ts";
 import { type UpdateUser, userLimits } from "#core/schema/people/user.ts";
 import { aliasKey, type UserRow } from "#core/storage/people/users.ts";
@@ -17,9 +18,7 @@ export const changeOf = (user: UserRow, body: UpdateUser, now = user.updated_at)
     ...identityOf(user, body),
     ...(body.tags !== undefined && { tags: tagsOf(user, body.tags) }),
     ...(body.properties !== undefined && { properties: propertiesOf(user, body.properties) }),
-    ...(body.language !== undefined && { language: body.language }),
-    ...(body.timezone !== undefined && { time_zone: body.timezone }),
-    ...(body.country !== undefined && { country: body.country }),
+    ...defined({ language: body.language, time_zone: body.timezone, country: body.country }),
   };
   const reported = reportOf(user, namesOfChanged(user, whole), now);
   return { whole, update: { ...reported, $set: { ...whole, updated_at: now, ...reported.$set } } };
@@ -88,7 +87,7 @@ const bounded = <T extends object>(member: "tags" | "properties" | "aliases", ma
 const small = (properties: Record<string, unknown>): Record<string, unknown> => {
   const limit = userLimits.propertyCharacters;
   if (JSON.stringify(properties).length <= limit) return properties;
-  throw invalid("properties", `are at most ${limit} characters of JSON together`, { limit });
+  throw invalid("properties", `are at most ${limit} characters of JSON in all`, { limit });
 };
 
 const members = {

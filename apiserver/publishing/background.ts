@@ -1,6 +1,8 @@
+import { underWay } from "#core/runtime/batching/under-way.ts";
+
 /** Runs what no request waits for, up to a load of `most`. */
 export const background = ({ most }: { most: number }) => {
-  const underWay = new Set<Promise<void>>();
+  const tasks = underWay();
   let load = 0;
   return {
     /**
@@ -10,14 +12,10 @@ export const background = ({ most }: { most: number }) => {
     begin: (task: () => Promise<void>, weight = 1): void => {
       if (weight > 0 && load >= most) return;
       load += weight;
-      const running = task().finally(() => {
-        load -= weight;
-        underWay.delete(running);
-      });
-      underWay.add(running);
+      void tasks.add(task().finally(() => (load -= weight)));
     },
 
     /** Resolves when all that was begun has ended. */
-    ended: async (): Promise<void> => void (await Promise.all(underWay)),
+    ended: tasks.settled,
   };
 };

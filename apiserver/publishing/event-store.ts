@@ -3,10 +3,11 @@ import { newId } from "#core/domain/ids.ts";
 import { Unavailable } from "#core/errors.ts";
 import type { BatchOutbox } from "#core/queue/batch-outbox.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
-import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { EventBatches, EventBatchRow, StoredEvent } from "#core/storage/events/batches.ts";
+import type { EventBatchRow, StoredEvent } from "#core/storage/events/batch-row.ts";
+import type { EventBatches } from "#core/storage/events/batches.ts";
 import { unavailable } from "#core/storage/mongo/connect.ts";
+import { sweepAfter } from "#core/storage/work/due.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 import { background } from "./background.ts";
 
@@ -18,12 +19,7 @@ export type GivenEvents = {
   events: readonly StoredEvent[];
 };
 
-export type EventStore = Part & {
-  /** Resolves when events are stored, to how many of them had come before; they are published right after. */
-  keep: (given: GivenEvents) => Promise<number>;
-  /** Resolves when events are stored that will be true once a change is made. */
-  prepare: (given: GivenEvents, change: IntendedChange) => Promise<Prepared>;
-};
+export type EventStore = ReturnType<typeof eventStore>;
 
 /** Events of a change that is about to be made. Left alone, they are a dispatcher's, who looks whether it was made. */
 export type Prepared = {
@@ -42,7 +38,6 @@ export type EventStoreDeps = {
   log: Log;
 };
 
-const sweepMs = 10_000; // what is not published by then is published by a dispatcher
 const changeMs = 90_000; // a change is made, or never, by then: two attempts of 30 s (storage/mongo/connect.ts) at most
 const batch = { most: 200, inFlight: 1 }; // requests in one write; while one is stored the next is gathered
 const mostEvents = 1_000; // of one document
@@ -54,7 +49,7 @@ const mostUnderWay = 32_000_000; // characters being published; beyond that, Jet
  * Stores events, those of requests that come at the same time in one write. What a crash leaves of a batch is due, and a
  * dispatcher finishes it.
  */
-export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps): EventStore => {
+export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps) => {
   const publishing = background({ most: mostUnderWay });
   /** What fails is finished by the timer. */
   const logged = async (task: Promise<void>): Promise<void> => {
@@ -70,7 +65,8 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps): Eve
     for (const row of rows) publishing.begin(() => logged(outbox.publish(row, others)), sizeOf(row.events));
     return all.map(({ events }, i) => events.length - countOwn(fresh[i]?.events ?? [], others));
   };
-  const prepare: EventStore["prepare"] = async (given, change) => {
+  /** Resolves when events are stored that will be true once a change is made. */
+  const prepare = async (given: GivenEvents, change: IntendedChange): Promise<Prepared> => {
     const now = clock.now();
     const due_at = new Date(now.getTime() + changeMs);
     const row = { ...rowOf(given, [...given.events], now), change, due_at };
@@ -83,6 +79,7 @@ export const eventStore = ({ batches, outbox, clock, log }: EventStoreDeps): Eve
   };
   return {
     name: "event store",
+    /** Resolves when events are stored, to how many of them had come before; they are published right after. */
     keep: gather({ write, ...batch }),
     prepare,
     start: async () => undefined,
@@ -131,7 +128,7 @@ const rowOf = ({ tenantId, appId, traceparent }: GivenEvents, events: StoredEven
   app_id: appId,
   events,
   traceparent,
-  due_at: new Date(now.getTime() + sweepMs),
+  due_at: sweepAfter(now), // what is not published by then is published by a dispatcher
   lease: null,
   fence: 0,
   created_at: now,

@@ -3,7 +3,7 @@ import type { Publisher } from "#core/queue/jetstream/publish.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { background } from "./background.ts";
 
 export type MessageHintsDeps = {
@@ -36,7 +36,8 @@ export const messageHints = ({ publisher, subjects, flush, log }: MessageHintsDe
     ]);
     const failed = results.find((result) => result.status === "rejected");
     const err: unknown = failed?.reason;
-    if (failed !== undefined && !(err instanceof Unavailable)) log.error({ err, message: row._id }, "ring.failed");
+    if (failed !== undefined && !(err instanceof Unavailable))
+      log.error({ err, message: row._id }, "message_hint.failed");
     else if (failed !== undefined && !isAway) log.warn({ err }, "jetstream.away"); // once, until it is back
     isAway = failed !== undefined;
   };

@@ -2,7 +2,6 @@ import type { Db } from "mongodb";
 import { type EventPublisher, gatheredEvents } from "#core/queue/events.ts";
 import { type Outbox, type OutboxDeps, outbox, type WithOutbox } from "#core/queue/outbox.ts";
 import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
-import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
@@ -12,18 +11,15 @@ import { background } from "./background.ts";
 
 export type PeopleOutboxDeps = { db: Db; events: EventPublisher; log: Log; metrics: QueueMetrics };
 
-/** Publishes the events of users and subscriptions right after they are written. */
-export type PeopleOutbox = {
-  user: (row: UserRow) => void;
-  /** Only the last event of a subscription: the one that was just written. */
-  subscription: (row: SubscriptionRow) => void;
-  removal: (row: RemovalRow) => void;
-};
+export type PeopleOutbox = ReturnType<typeof peopleOutbox>;
 
 const mostAtOnce = 2_000; // documents whose events are under way; beyond that the timers publish
 
-/** No reply waits for it: what is not published now is due again in 10 s, and the dispatchers publish it. */
-export const peopleOutbox = ({ db, ...deps }: PeopleOutboxDeps): Part & PeopleOutbox => {
+/**
+ * Publishes the events of users and subscriptions right after they are written. No reply waits for it: what is not
+ * published now is due again in 10 s, and the dispatchers publish it.
+ */
+export const peopleOutbox = ({ db, ...deps }: PeopleOutboxDeps) => {
   const events = gatheredEvents(deps.events);
   const box = <Row extends WithOutbox>(of: Pick<OutboxDeps<Row>, "rows" | "done">) =>
     outbox<Row>({ ...deps, ...of, events });
@@ -43,10 +39,11 @@ export const peopleOutbox = ({ db, ...deps }: PeopleOutboxDeps): Part & PeopleOu
   return {
     name: "outbox of users and subscriptions",
     user: begin(ofUsers),
-    subscription: (row) => publishLast({ ...row, outbox: row.outbox.slice(-1) }), // those before are under way, or due
+    /** Only the last event of a subscription, which was just written: those before are under way, or due. */
+    subscription: (row: SubscriptionRow): void => publishLast({ ...row, outbox: row.outbox.slice(-1) }),
     removal: begin(ofRemovals),
     start: () => Promise.resolve(),
-    stop: async (signal) => {
+    stop: async (signal: AbortSignal): Promise<void> => {
       await publishing.ended();
       await Promise.all(boxes.map((one) => one.stop(signal)));
     },

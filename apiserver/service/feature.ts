@@ -6,6 +6,8 @@ import { routeOf } from "../http/route.ts";
 
 const route = routeOf<{ document: () => { openapi: string } }>({ tag: "Service", scopes: "public" });
 
+const about = { name: "herald", version: serviceVersion, documentation: "docs/api.md", openapi: "/v1/openapi.json" };
+
 const routes = [
   route({
     id: "getService",
@@ -13,9 +15,7 @@ const routes = [
     path: "/",
     summary: "What runs here",
     reply: ServiceReply,
-    handle: async () => ({
-      body: { name: "herald", version: serviceVersion, documentation: "docs/api.md", openapi: "/v1/openapi.json" },
-    }),
+    handle: async () => ({ body: about }),
   }),
 
   route({
@@ -44,6 +44,6 @@ export const service = (document: () => { openapi: string }): Feature<object> =>
     routes,
     examples: {
       Health: [{ status: "ok" }],
-      Service: [{ name: "herald", version: serviceVersion, documentation: "docs/api.md", openapi: "/v1/openapi.json" }],
+      Service: [about],
     },
   });

@@ -4,7 +4,7 @@ import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
 import { eventText } from "#core/queue/events.ts";
 import { noReferences } from "#core/schema/events/refs.ts";
-import type { StoredEvent } from "#core/storage/events/batches.ts";
+import type { StoredEvent } from "#core/storage/events/batch-row.ts";
 import type { IntendedChange } from "#core/storage/work/intended-changes.ts";
 import type { Caller } from "../access/caller.ts";
 import type { EventStore } from "../publishing/event-store.ts";

@@ -18,7 +18,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Caller } from "../access/caller.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
-import type { NewId } from "../http/once.ts";
+import type { NewId } from "../http/route.ts";
 import { type Located, routeOf } from "../http/route.ts";
 import { locateSetting, settingRoutes } from "../settings/routes.ts";
 import { webhookDeliveryRoutes } from "./deliveries/routes.ts";
@@ -41,7 +41,7 @@ const usual = settingRoutes<WebhookRow>()({
   schemas: { create: CreateWebhook, update: UpdateWebhook, view: Webhook, made: WebhookWithSecret, list: WebhookList },
   summaries: {
     list: "List the webhooks of an app",
-    create: "Make a webhook; its secret is told here only",
+    create: "Make a webhook; its secret is shown here only",
     get: "Show a webhook",
     update: "Change a webhook",
     remove: "Remove a webhook and what waits for it",

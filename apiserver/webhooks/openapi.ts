@@ -1,10 +1,15 @@
 import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events/refs.ts";
-import type {
-  CreateWebhook,
-  PreviewWebhook,
-  RecoverWebhook,
-  ReplayWebhook,
-  UpdateWebhook,
+import { showAs } from "#core/schema/json/show.ts";
+import type { WebhookFilters } from "#core/schema/webhooks/filters.ts";
+import {
+  type CreateWebhook,
+  type PreviewWebhook,
+  type RecoverWebhook,
+  Recovery,
+  type ReplayWebhook,
+  type UpdateWebhook,
+  Webhook,
+  WebhookDelivery,
 } from "#core/schema/webhooks/webhook.ts";
 import type { Docs } from "../http/feature.ts";
 import { lastPage } from "../http/openapi/examples.ts";
@@ -14,19 +19,18 @@ import { pathPart } from "../http/openapi/parameters.ts";
 const webhookId = "whk_01JDKQ4WSM8B2TNQ6Z9YFJ5RCE";
 const deliveryId = "whd_01JDKQ4WSM3V7XKC1H0EPB9GDS";
 
-const filters = { match: "all", conditions: [{ field: "data.channel", op: "eq", value: "ios_push" }] };
+const filters: WebhookFilters = { match: "all", conditions: [{ field: "data.channel", op: "eq", value: "ios_push" }] };
 
-const recovery = {
+const recovery = showAs(Recovery, {
   id: "rec_01JDKQ4WSM9C4YTB6W2HZE8GVN",
   status: "running",
   since: "2026-11-21T06:00:00.000Z",
   until: exampleTime,
   replayed: 120,
   requested_at: exampleTime,
-  completed_at: null,
-};
+});
 
-const webhook = {
+const webhook = showAs(Webhook, {
   id: webhookId,
   app_id: exampleAppId,
   url: "https://shop.example.com/hooks",
@@ -36,25 +40,26 @@ const webhook = {
   batch: false,
   status: "active",
   paused: false,
-  disabled_reason: null,
   failure_count: 0,
-  failing_since: null,
   last_success_at: exampleTime,
-  last_failure_at: null,
   header_names: ["X-Shop-Key"],
-  previous_secret_expires_at: null,
-  body_template: null,
   body_content_type: "application/json",
   filters,
-  rate_per_second: null,
   max_in_flight: 10,
   timeout_ms: 10_000,
-  recovery: null,
   created_at: exampleTime,
   updated_at: exampleTime,
+});
+
+const answer = {
+  response_status: 503,
+  response_body_excerpt: "try later",
+  error: "answered 503",
+  error_class: "server_error" as const,
+  duration_ms: 87,
 };
 
-const webhookDelivery = {
+const webhookDelivery = showAs(WebhookDelivery, {
   id: deliveryId,
   endpoint_id: webhookId,
   event_type: "delivery.failed",
@@ -62,16 +67,10 @@ const webhookDelivery = {
   subject_id: refs.delivery_id,
   attempt: 1,
   status: "failed",
-  response_status: 503,
-  response_body_excerpt: "try later",
-  error: "answered 503",
-  error_class: "server_error",
-  duration_ms: 87,
+  ...answer,
   next_retry_at: "2026-11-21T12:01:03.000Z",
-  delivered_at: null,
-  replay_of: null,
   created_at: exampleTime,
-};
+});
 
 const payload = {
   id: "evt_01JDKQ4WSM5H2TVC8P0NYA7KZD",
@@ -83,23 +82,8 @@ const payload = {
   data: { delivery_id: refs.delivery_id, error_code: "TOKEN_UNREGISTERED" },
 };
 
-const attempt = {
-  at: exampleTime,
-  response_status: 503,
-  duration_ms: 87,
-  error_class: "server_error",
-  error: "answered 503",
-  response_body_excerpt: "try later",
-};
-
-const webhooks: CreateWebhook[] = [
-  {
-    url: "https://shop.example.com/hooks",
-    events: ["delivery.failed", "event.received"],
-    event_filters: { event_names: ["order.paid"] },
-    headers: { "X-Shop-Key": "s3cret" },
-  },
-];
+const { url, events, event_filters } = webhook;
+const webhooks: CreateWebhook[] = [{ url, events, event_filters, headers: { "X-Shop-Key": "s3cret" } }];
 
 const previews: PreviewWebhook[] = [
   {
@@ -129,8 +113,8 @@ export const docs: Docs = {
     UpdateWebhook: [{ paused: true }] satisfies UpdateWebhook[],
     Recovery: [recovery],
     Webhook: [webhook],
-    WebhookAttempt: [attempt],
-    WebhookAttemptList: [{ data: [attempt] }],
+    WebhookAttempt: [{ at: exampleTime, ...answer }],
+    WebhookAttemptList: [{ data: [{ at: exampleTime, ...answer }] }],
     WebhookDelivery: [webhookDelivery],
     WebhookDeliveryDetail: [{ ...webhookDelivery, payload }],
     WebhookDeliveryPage: [lastPage(webhookDelivery)],

@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { sampleEvent } from "#core/domain/events/sample.ts";
-import { batchesOf, contentTypeOf, maxWebhookBytes, webhookText } from "#core/domain/webhooks/body.ts";
+import { maxEventBytes, textWithin } from "#core/domain/events/text.ts";
+import { batchesOf, contentTypeOf } from "#core/domain/webhooks/body.ts";
 import { failedConditions } from "#core/domain/webhooks/filter.ts";
 import { invalid } from "#core/errors.ts";
 import type { BodyTemplates } from "#core/runtime/templates/body-templates.ts";
@@ -42,8 +43,8 @@ export const previewWebhook =
 
 /** Filters look at every item of a list, here where other requests wait. */
 const checkData = (data: PreviewWebhook["data"]): void => {
-  if (data === undefined || Buffer.byteLength(JSON.stringify(data)) <= maxWebhookBytes) return;
-  throw invalid("data", `must be at most ${maxWebhookBytes} bytes of JSON`);
+  if (data === undefined || Buffer.byteLength(JSON.stringify(data)) <= maxEventBytes) return;
+  throw invalid("data", `must be at most ${maxEventBytes} bytes of JSON`);
 };
 
 const eventOf = (app: AppRow, { event_type: kind, data }: PreviewWebhook, now: Date): EventEnvelope => {
@@ -58,6 +59,6 @@ const sentOf = (
 ): { envelope: EventEnvelope | BatchEnvelope; text: string } => {
   const [only] = batch && event.type.startsWith("delivery.") ? batchesOf([event]) : [];
   if (only !== undefined) return only;
-  const text = webhookText(event);
+  const text = textWithin(event);
   return { envelope: JSON.parse(text) as EventEnvelope, text }; // sound: it was just written
 };

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
@@ -15,7 +16,7 @@ export const newSecret = (): string => `whsec_${randomBytes(32).toString("base64
 export const secretPlace = (id: string): string => `webhooks/${id}/secret`;
 
 /** How long the former secret signs, too. Source: docs/reference/webhooks.md#secrets. */
-const overlapMs = 86_400_000;
+const overlapMs = dayMs;
 
 const allowance = { calls: 10, seconds: 60 };
 

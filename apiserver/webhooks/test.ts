@@ -6,6 +6,7 @@ import { parser } from "#core/schema/json/parser.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookHistory } from "#core/storage/webhooks/history.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { existing } from "../http/locate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { LateNats } from "../publishing/late-nats.ts";
 
@@ -28,7 +29,7 @@ export const testWebhook =
     const reply = read(await nats.ask(subjects.webhookTests(), { endpoint_id: endpoint._id }, timeoutMs));
     switch (reply.outcome) {
       case "sent":
-        return found(await history.find(endpoint.tenant_id, endpoint.app_id, reply.delivery_id ?? ""));
+        return existing(await history.find(endpoint.tenant_id, endpoint.app_id, reply.delivery_id ?? ""), "webhook");
       case "busy":
         throw new Unavailable("a dispatcher");
       case "gone":
@@ -37,11 +38,6 @@ export const testWebhook =
         throw new AppError("HS_INTERNAL_ERROR", "the test could not be made");
     }
   };
-
-const found = (row: WebhookDeliveryRow | null): WebhookDeliveryRow => {
-  if (row === null) throw new NotFound("webhook");
-  return row;
-};
 
 const TestReply = Type.Object({
   outcome: Type.Enum(["sent", "busy", "gone", "failed"]),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Closed } from "../schema/json/common.ts";
-import { commonStatus, externalId, resourceSpec } from "../schema/kubernetes/common.ts";
+import { commonStatus, displayName, externalId, resourceSpec } from "../schema/kubernetes/common.ts";
 import { defineResource } from "../schema/kubernetes/definition.ts";
 import type { SaidAccounts } from "./accounts.ts";
 import { allDefinitions } from "./all.ts";
@@ -19,13 +19,7 @@ const Channels = Type.Unsafe<SaidAccounts>(
 );
 
 export const AppSpec = resourceSpec(externalId("app"), {
-  displayName: Optional(
-    Text({
-      minLength: 1,
-      maxLength: 128,
-      description: "name for people, unique in the tenant; absent = the resource's name",
-    }),
-  ),
+  displayName: displayName(", unique in the tenant"),
   timeZone: Text({
     default: "UTC",
     minLength: 1,
@@ -41,7 +35,7 @@ export const AppSpec = resourceSpec(externalId("app"), {
 });
 export type AppSpec = Static<typeof AppSpec>;
 
-export const AppStatus = Closed({
+const AppStatus = Closed({
   ...commonStatus,
   tenantId: Optional(Text({ maxLength: 128, description: "id of the tenant that owns the namespace" })),
   channels: Optional(Text({ maxLength: 128, description: "the channels that are configured, comma-separated" })),
@@ -49,7 +43,6 @@ export const AppStatus = Closed({
     Text({ maxLength: 128, description: "applicationServerKey for the site's pushManager.subscribe, base64url" }),
   ),
 });
-export type AppStatus = Static<typeof AppStatus>;
 
 export const appResource = defineResource({
   kind: "App",
@@ -60,6 +53,5 @@ export const appResource = defineResource({
   description: "An app of the tenant that owns the namespace, with the provider accounts of its channels.",
   spec: AppSpec,
   status: AppStatus,
-  rules: [],
   columns: [{ name: "Channels", type: "string", jsonPath: ".status.channels" }],
 });

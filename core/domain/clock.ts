@@ -3,5 +3,5 @@ export type Clock = { now: () => Date };
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** An instant as the REST interface writes it. */
-export const timeOf = (at: Date | null | undefined): string | null => at?.toISOString() ?? null;
+/** An instant that the REST interface was given, checked by its schema. */
+export const dateOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));

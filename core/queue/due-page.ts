@@ -1,25 +1,19 @@
-import type { AnyBulkWriteOperation, Collection } from "mongodb";
+import type { Collection } from "mongodb";
 import type { Clock } from "../domain/clock.ts";
-import { sweepMs } from "../domain/durations.ts";
 import type { QueueMetrics } from "../runtime/metrics/queue.ts";
-import type { Log } from "../runtime/process/log.ts";
 import { longAgo } from "../storage/mongo/collection.ts";
 import { sweepAfter } from "../storage/work/due.ts";
 import type { Leasable } from "../storage/work/leases.ts";
 import { isPassing } from "./jetstream/passing.ts";
+import { type AsideDeps, type Fault, putAside } from "./set-aside.ts";
 
-export type HandleDeps = {
-  clock: Clock;
-  log: Log;
-  metrics: QueueMetrics;
-  /** Counts documents that could not be handled. */
-  setAside: (times: number) => void;
-};
+export type HandleDeps = AsideDeps & { metrics: QueueMetrics };
 
 export type DueSource<Row extends Leasable> = {
   name: string;
   collection: Collection<Row>;
   handle: (row: Row, signal?: AbortSignal) => Promise<unknown>;
+  leavesAside?: true;
   atOnce?: number;
 };
 
@@ -42,18 +36,15 @@ export const handlePage = async <Row extends Leasable>(
   const rows = source.collection as unknown as Rows; // the driver's types cannot see that Row has the members of Leasable
   const isThere = handled.length > 0; // then a store that seems to be away may be so for that document alone
   await moveOn(rows, isThere ? [...handled, ...away.map(({ row }) => row)] : [], deps.clock);
-  await clear(rows, handled);
+  if (source.leavesAside !== true) await clear(rows, handled);
   await putAside(rows, faults, name, deps);
   if (away[0] !== undefined) throw away[0].error;
 };
 
 const inFlight = 64; // hints being published
-const mostAsideMs = 600_000;
-const reasonCharacters = 500;
 
 type Rows = Collection<Leasable>;
-type Failed<Row = Leasable> = { row: Row; error: unknown };
-type Handled<Row> = { handled: Row[]; faults: Failed<Row>[]; away: Failed<Row>[] };
+type Handled<Row> = { handled: Row[]; faults: Fault<Row>[]; away: Fault<Row>[] };
 
 /** Begins no more once a store is away, or the program stops. Never rejects. */
 const handleEach = async <Row extends Leasable>(
@@ -91,39 +82,6 @@ const clear = async (rows: Rows, handled: readonly Leasable[]): Promise<void> =>
   const healed = handled.filter(({ set_aside: aside }) => aside !== undefined);
   if (healed.length > 0) await rows.updateMany(these(healed), { $unset: { set_aside: "" } });
 };
-
-const putAside = async (
-  rows: Rows,
-  faults: readonly Failed[],
-  source: string,
-  { clock, log, setAside }: HandleDeps,
-): Promise<void> => {
-  if (faults.length === 0) return;
-  const now = clock.now();
-  for (const { row, error: err } of faults)
-    log.error({ source, document: row._id, failures: failuresOf(row), err }, "document.set_aside");
-  setAside(faults.length);
-  await rows.bulkWrite(
-    faults.flatMap((fault) => asides(fault, now)),
-    { ordered: false },
-  );
-};
-
-/** It says why, and is due after 10 s, doubling to 10 minutes; the holder of a lease decides when it is due. */
-const asides = ({ row, error }: Failed, now: Date): AnyBulkWriteOperation<Leasable>[] => {
-  const failures = failuresOf(row);
-  const at = new Date(now.getTime() + Math.min(sweepMs * 2 ** (failures - 1), mostAsideMs));
-  const reason = String(error).slice(0, reasonCharacters);
-  const aside = { reason, failures, since: row.set_aside?.since ?? now };
-  const isFree = { $or: [{ lease: null }, { "lease.until": { $lte: now } }] };
-  const due = { _id: row._id, due_at: { $gt: longAgo, $lt: at }, ...isFree };
-  return [
-    { updateOne: { filter: { _id: row._id }, update: { $set: { set_aside: aside } } } },
-    { updateOne: { filter: due, update: { $set: { due_at: at } } } },
-  ];
-};
-
-const failuresOf = ({ set_aside: aside }: Leasable): number => (aside?.failures ?? 0) + 1;
 
 const these = (rows: readonly Leasable[]) => ({ _id: { $in: rows.map((row) => row._id) } });
 

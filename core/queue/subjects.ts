@@ -3,6 +3,7 @@
  * - `<prefix>.plan.<plan>.<tenant>`: a message waits to be planned.
  * - `<prefix>.deliver.<plan>.<tenant>`: a chunk waits to be sent.
  * - `<prefix>.events.<tenant>`: events happened (a batch of one tenant's).
+ * - `<prefix>.jobs.<type>.<id>`: a job is due.
  * - `<prefix>.webhook-tests`: a request that an endpoint be tested now (core NATS, answered by a dispatcher).
  * - `<prefix>.webhook-shares`: the table says anew which dispatcher owns which endpoints (core NATS).
  * - `<prefix>.webhook-notices`: deliveries were stored for this endpoint (core NATS, for its owner).
@@ -13,6 +14,7 @@ export const subjects = (prefix: string) => ({
   plan: (plan: string, tenantId: string): string => `${prefix}.plan.${plan}.${tenantId}`,
   deliver: (plan: string, tenantId: string): string => `${prefix}.deliver.${plan}.${tenantId}`,
   events: (tenantId: string): string => `${prefix}.events.${tenantId}`,
+  job: (type: string, id: string): string => `${prefix}.jobs.${type}.${id}`,
   webhookTests: (): string => `${prefix}.webhook-tests`,
   webhookShares: (): string => `${prefix}.webhook-shares`,
   webhookNotices: (): string => `${prefix}.webhook-notices`,

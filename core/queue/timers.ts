@@ -20,6 +20,8 @@ export type TimerSource<Row extends Leasable> = {
    * document is due again in 10 s. One that throws although the stores answer is set aside.
    */
   handle: (row: Row, signal?: AbortSignal) => Promise<unknown>;
+  /** Leaves it to whoever is called to say that a document which was set aside works again. */
+  leavesAside?: true;
   /** Documents that are handled at a time; 64 when left out. For those of which `handle` reads more. */
   atOnce?: number;
 };

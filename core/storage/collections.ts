@@ -15,6 +15,8 @@ import { userCollection } from "./people/users.ts";
 import { planCollection } from "./plans/plans.ts";
 import { cursorSecretCollection } from "./service/cursor-secret.ts";
 import { replyCollection } from "./service/replies.ts";
+import { suppressionKeyCollection } from "./suppressions/keys.ts";
+import { suppressionCollection } from "./suppressions/suppressions.ts";
 import { tenantCollection } from "./tenants/tenants.ts";
 import { webhookDeliveryCollection } from "./webhooks/deliveries.ts";
 import { webhookShareCollection } from "./webhooks/shares.ts";
@@ -39,6 +41,8 @@ export const allCollections: readonly CollectionSpec[] = [
   replyCollection,
   revokedTokenCollection,
   subscriptionCollection,
+  suppressionCollection,
+  suppressionKeyCollection,
   tenantCollection,
   usageCollection,
   userCollection,

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { allCollections } from "./collections.ts";
 import { collectionOf, type Person } from "./mongo/collection.ts";
+import type { OnPage } from "./mongo/pages.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "./webhooks/deliveries.ts";
 import { removePages } from "./work/removal-pages.ts";
 
@@ -10,24 +11,24 @@ export type StoredData = ReturnType<typeof storedData>;
 export const storedData = (db: Db, specs = allCollections) => ({
   /**
    * Removes the documents of an app whose own document is gone; how many must wait for a later call.
-   * @throws the reason of `signal` when it aborts, between pages
+   * @throws what `onPage` throws
    */
-  removeApp: async (appId: string, now: Date, signal?: AbortSignal): Promise<number> => {
+  removeApp: async (appId: string, now: Date, onPage?: OnPage): Promise<number> => {
     for (const { name, appRemoval } of specs) {
       if (!("index" in appRemoval)) continue;
       const rows = db.collection<{ _id: string; app_id: string }>(name);
-      await removePages(rows, { filter: { app_id: appId }, hint: appRemoval.index, pages: Infinity, signal });
+      await removePages(rows, { filter: { app_id: appId }, hint: appRemoval.index, pages: Infinity, onPage });
     }
     let waiting = 0; // last: what needs a function of its own may take many calls
     for (const { appRemoval } of specs)
-      if ("remove" in appRemoval) waiting += await appRemoval.remove(db, { appId, now }, signal);
+      if ("remove" in appRemoval) waiting += await appRemoval.remove(db, { appId, now }, onPage);
     return waiting;
   },
 
   /** Removes what was sent to an endpoint whose own document is gone. @throws as removeApp */
-  removeWebhook: async (endpointId: string, signal?: AbortSignal): Promise<void> => {
+  removeWebhook: async (endpointId: string, onPage?: OnPage): Promise<void> => {
     const rows = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
-    await removePages(rows, { filter: { endpoint_id: endpointId }, hint: "list", pages: Infinity, signal });
+    await removePages(rows, { filter: { endpoint_id: endpointId }, hint: "list", pages: Infinity, onPage });
   },
 
   /** Removes the documents that are a person's own. */
@@ -39,11 +40,11 @@ export const storedData = (db: Db, specs = allCollections) => ({
 
   /**
    * Erases a person from documents in which they are named; how many must wait for a later call.
-   * @throws the reason of `signal` when it aborts, between pages
+   * @throws what `onPage` throws
    */
-  erasePerson: async (person: Person, signal?: AbortSignal): Promise<number> => {
+  erasePerson: async (person: Person, onPage?: OnPage): Promise<number> => {
     let waiting = 0;
-    for (const { erasure } of specs) if ("erase" in erasure) waiting += await erasure.erase(db, person, signal);
+    for (const { erasure } of specs) if ("erase" in erasure) waiting += await erasure.erase(db, person, onPage);
     return waiting;
   },
 });

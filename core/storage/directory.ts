@@ -7,20 +7,13 @@ import { cached } from "./settings/cached.ts";
 import { type TenantRow, tenantCollection } from "./tenants/tenants.ts";
 import { type WebhookRow, webhookCollection } from "./webhooks/webhooks.ts";
 
-/** Configuration for the data path: at most 60 s old, and dropped in well under a second by an announcement. */
-export type Directory = {
-  app: (id: string) => Promise<AppRow | null>;
-  tenant: (id: string) => Promise<TenantRow | null>;
-  plan: (name: string) => Promise<PlanRow | null>;
-  /** Endpoints of an app, disabled ones too: what they miss is kept for `recover`. */
-  webhooksOf: (appId: string) => Promise<WebhookRow[]>;
-};
+export type Directory = ReturnType<typeof directory>;
 
 /** Announces that a document changed, and of which app, where that is known; `*` stands for any collection or id. */
 export type Changes = { on: (listener: (collection: string, id: string, appId?: string) => void) => void };
 
-/** Makes the read access of one process. */
-export const directory = ({ db, changes, clock }: { db: Db; changes: Changes; clock: Clock }): Directory => {
+/** Configuration for the data path: at most 60 s old, and dropped in well under a second by an announcement. */
+export const directory = ({ db, changes, clock }: { db: Db; changes: Changes; clock: Clock }) => {
   const byId = <Row extends { _id: string }>(spec: CollectionSpec) => {
     const rows = collectionOf<Row>(db, spec);
     return cached({ load: (id) => rows.findOne({ _id: id } as object) as Promise<Row | null>, ...bounds, clock });
@@ -49,6 +42,7 @@ export const directory = ({ db, changes, clock }: { db: Db; changes: Changes; cl
       endpoints.clear(); // an endpoint that is named alone may be any app's
     else endpoints.drop(appId);
   });
+  /** `webhooksOf` has disabled ones too: what they miss is kept for `recover`. */
   return { app: apps.get, tenant: tenants.get, plan: plans.get, webhooksOf: endpoints.get };
 };
 

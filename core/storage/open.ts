@@ -1,4 +1,5 @@
 import { untilReached } from "../runtime/process/awaited.ts";
+import type { Part } from "../runtime/process/lifecycle.ts";
 import type { Log } from "../runtime/process/log.ts";
 import { ensureIndexes } from "./collections.ts";
 import { isUnreachable, type Mongo } from "./mongo/connect.ts";
@@ -11,3 +12,13 @@ export const openDatabase = (mongo: Mongo, log: Log, signal: AbortSignal): Promi
   };
   return untilReached(open, { store: "mongodb", isAway: isUnreachable, log }, signal);
 };
+
+/** MongoDB, ready for use, and what else is open for the whole run: that is closed first. */
+export const storesPart = ({ mongo, log }: { mongo: Mongo; log: Log }, link: { close: () => Promise<void> }): Part => ({
+  name: "stores",
+  start: (signal) => openDatabase(mongo, log, signal),
+  stop: async () => {
+    await link.close();
+    await mongo.close();
+  },
+});

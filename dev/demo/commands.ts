@@ -1,5 +1,5 @@
 import { isAbsolute, join, relative } from "node:path";
-import { binDir, rootDir } from "../paths.ts";
+import { binDir, rootDir } from "../files/paths.ts";
 import { namespace } from "./resources.ts";
 import type { Addresses } from "./settings.ts";
 

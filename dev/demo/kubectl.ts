@@ -1,5 +1,5 @@
-import { bin } from "../paths.ts";
-import { command } from "../run-command.ts";
+import { bin } from "../files/paths.ts";
+import { command } from "../processes/run-command.ts";
 
 /** Runs kubectl with arguments and standard input; answers what it prints. Throws what it complains about. */
 export type Kubectl = (args: readonly string[], input?: string) => Promise<string>;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CreateSubscription, Subscription } from "#core/schema/people/subscription.ts";
-import type { BrowserSubscription } from "../simulators/web-push-keys.ts";
+import type { BrowserSubscription } from "../simulators/kit/web-push-keys.ts";
 import type { Rest } from "./rest.ts";
 import type { Addresses } from "./settings.ts";
 
@@ -47,7 +47,7 @@ const browser = async (dir: string, at: Addresses): Promise<BrowserSubscription>
   const kept = readKept(file);
   if (kept?.endpoint.startsWith(at.webPush)) return kept;
   const reply = await fetch(`${at.control}/subscriptions?channel=web_push`, { method: "POST" });
-  const [given] = (await reply.json()) as BrowserSubscription[]; // dev/simulators/control.ts
+  const [given] = (await reply.json()) as BrowserSubscription[]; // dev/simulators/kit/control.ts
   if (given === undefined) throw new Error("the push service gave out no subscription");
   writeFileSync(`${file}.new`, JSON.stringify(given));
   renameSync(`${file}.new`, file);

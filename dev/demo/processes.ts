@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { rootDir } from "../paths.ts";
-import { type ProgramName, startProgram } from "../programs.ts";
-import { answersHttp, launch } from "../servers/process.ts";
-import { endRecorded, isRunning, readRecord } from "../servers/records.ts";
+import { rootDir } from "../files/paths.ts";
+import { answersHttp, launch } from "../processes/process.ts";
+import { type ProgramName, startProgram } from "../processes/programs.ts";
+import { endRecorded, isRunning, readRecord } from "../processes/records.ts";
 import { type Addresses, certificateOf } from "./settings.ts";
 
 /** A process of the demo. It outlives the demo; `make down` ends it. */
@@ -47,7 +47,7 @@ export const simulatorProcesses = (dir: string, portBase: number, at: Addresses)
     nodeProcess({
       dir,
       name: "receiver",
-      file: "dev/receiver.ts",
+      file: "dev/simulators/receiver.ts",
       args: [new URL(at.receiver).port],
       url: at.receiver,
       path: "/received",
@@ -73,7 +73,7 @@ type NodeProcess = { dir: string; name: string; file: string; args: string[]; ur
 
 const nodeProcess = ({ dir, name, file, args, url, path }: NodeProcess): DemoProcess => ({
   name,
-  source: ["dev/simulators", "dev/receiver.ts", "package-lock.json"],
+  source: ["dev/simulators", "dev/simulators/receiver.ts", "package-lock.json"],
   env: { args: args.join(" ") },
   readyUrl: url + path,
   start: () =>

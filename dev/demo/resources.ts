@@ -1,7 +1,7 @@
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { rootDir, portBase as standardPortBase } from "../paths.ts";
-import type { Credentials } from "../simulators/credentials.ts";
+import { rootDir, portBase as standardPortBase } from "../files/paths.ts";
+import type { Credentials } from "../simulators/kit/credentials.ts";
 import { eventually } from "./eventually.ts";
 import type { Kubectl } from "./kubectl.ts";
 import type { Note } from "./phase.ts";

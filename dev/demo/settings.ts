@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { delimiter, join, resolve } from "node:path";
-import { keptFile } from "../kept-file.ts";
-import type { ProgramName } from "../programs.ts";
+import { keptFile } from "../files/kept-file.ts";
+import type { ProgramName } from "../processes/programs.ts";
 import type { Found, ServerKind } from "../servers/stack.ts";
 import { simulatorOffsets } from "../simulators/start.ts";
 

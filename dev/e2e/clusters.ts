@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { findTool } from "../find-tool.ts";
+import { findTool } from "../files/find-tool.ts";
 import { command } from "../install/progress.ts";
 
 const run = promisify(execFile);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { resourceGroup } from "#core/schema/kubernetes/definition.ts";
 import { allResources } from "../../operator/kinds/all.ts";
-import { rootDir } from "../paths.ts";
+import { rootDir } from "../files/paths.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 
 const script = "deploy/argocd/health/herald.lua";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type ResourceDefinition, resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
 import { planResource } from "#core/schema/plans/resource.ts";
 import { allResources } from "../../operator/kinds/all.ts";
-import { rootDir } from "../paths.ts";
+import { rootDir } from "../files/paths.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 
 const path = "deploy/flux/tenants.yaml";

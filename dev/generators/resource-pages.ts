@@ -23,7 +23,7 @@ ${table(structural(kind.spec))}
 ## status
 
 ${table(structural(kind.status))}
-${kind.rules.length === 0 ? "" : `\n## Rules\n\n${kind.rules.map(({ message }) => `- ${message}`).join("\n")}\n`}`;
+${kind.rules === undefined ? "" : `\n## Rules\n\n${kind.rules.map(({ message }) => `- ${message}`).join("\n")}\n`}`;
 
 const table = (schema: StructuralSchema): string =>
   ["| Member | Type | Default | Bounds | Meaning |", "|---|---|---|---|---|", ...rows(schema, "")].join("\n");

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { findTool } from "../find-tool.ts";
-import { binDir } from "../paths.ts";
+import { findTool } from "../files/find-tool.ts";
+import { binDir } from "../files/paths.ts";
 import { pinned } from "../servers/versions.ts";
 import { areBuilt, build, type GoTools } from "./go-tools.ts";
 import { command, say, step } from "./progress.ts";
@@ -21,7 +21,7 @@ export const missingChartTools = (): string[] =>
     (name) => findTool(name) === null,
   );
 
-/** Debian's own: to build them takes longer than all else together. */
+/** Debian's own: to build them takes longer than everything else. */
 const prometheus = ["prometheus", "promtool"] as const;
 
 /** Takes the programs out of the package; installing it would start a service. */

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, lstatSync, readFileSync, readlinkSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { debianDir } from "../paths.ts";
+import { debianDir } from "../files/paths.ts";
 import { inDebian } from "../servers/debian.ts";
 import { settings } from "../servers/postgres.ts";
 import { command } from "./progress.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bin, binDir, rootDir } from "../paths.ts";
+import { bin, binDir, rootDir } from "../files/paths.ts";
 import { pinned } from "../servers/versions.ts";
 import { command } from "./progress.ts";
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { devDir, rootDir } from "../paths.ts";
+import { devDir, rootDir } from "../files/paths.ts";
 
 const reportEveryMs = 10_000;
 const running = new Map<string, number>();

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { chown, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { freePorts } from "../processes/free-ports.ts";
 import { inDebian, postgresIds } from "../servers/debian.ts";
-import { freePorts } from "../servers/free-ports.ts";
 import { programs, startPostgres, templateDir } from "../servers/postgres.ts";
 
 const run = promisify(execFile);

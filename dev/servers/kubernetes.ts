@@ -3,9 +3,9 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { keptFile } from "../kept-file.ts";
-import { bin } from "../paths.ts";
-import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "./process.ts";
+import { keptFile } from "../files/kept-file.ts";
+import { bin } from "../files/paths.ts";
+import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "../processes/process.ts";
 
 const run = promisify(execFile);
 
@@ -32,7 +32,7 @@ export const startKubernetes = async (options: ServerOptions & KubernetesPorts):
     await etcd.stop();
     throw error;
   });
-  return { ...together(apiserver, etcd), url, kubeconfig: files.kubeconfig };
+  return { ...asOneServer(apiserver, etcd), url, kubeconfig: files.kubeconfig };
 };
 
 /** Asks the API server behind a kubeconfig for its readiness. */
@@ -130,7 +130,7 @@ const writeKubeconfig = ({ dir, token, kubeconfig }: Files, port: number): boole
   return true;
 };
 
-const together = (apiserver: ServerProcess, etcd: ServerProcess): Omit<Server, "url"> => ({
+const asOneServer = (apiserver: ServerProcess, etcd: ServerProcess): Omit<Server, "url"> => ({
   pids: [apiserver.pid, etcd.pid],
   stop: async () => {
     await apiserver.stop();

@@ -1,15 +1,15 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { bin } from "../paths.ts";
+import { bin } from "../files/paths.ts";
+import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "../processes/process.ts";
 import { startPostgres } from "./postgres.ts";
-import { answersHttp, launch, type Server, type ServerOptions, type ServerProcess } from "./process.ts";
 
 /** Ports of the two servers behind the MongoDB address. */
 export type MongodbPorts = { port: number; postgresPort: number; debugPort: number };
 
 /**
- * Starts a server that speaks MongoDB's protocol: FerretDB over PostgreSQL with DocumentDB. Stopped and killed
- * together; paused, FerretDB alone stands still, which is what a client sees of it.
+ * Starts a server that speaks MongoDB's protocol: FerretDB over PostgreSQL with DocumentDB. Both are stopped and killed
+ * at the same time; paused, FerretDB alone stands still, which is what a client sees of it.
  */
 export const startMongodb = async (options: ServerOptions & MongodbPorts): Promise<Server> => {
   const { dir, port, postgresPort, debugPort, name = "mongodb", detached = false, throwaway = false } = options;
@@ -20,7 +20,7 @@ export const startMongodb = async (options: ServerOptions & MongodbPorts): Promi
       throw error;
     },
   );
-  return { ...together(ferretdb, postgres), url: `mongodb://127.0.0.1:${port}/?directConnection=true` };
+  return { ...asOneServer(ferretdb, postgres), url: `mongodb://127.0.0.1:${port}/?directConnection=true` };
 };
 
 type Started = Required<Pick<ServerOptions, "dir" | "name" | "detached">>;
@@ -42,7 +42,7 @@ const startFerretdb = (options: Started, ports: MongodbPorts): Promise<ServerPro
   });
 };
 
-const together = (ferretdb: ServerProcess, postgres: ServerProcess): Omit<Server, "url"> => ({
+const asOneServer = (ferretdb: ServerProcess, postgres: ServerProcess): Omit<Server, "url"> => ({
   pids: [ferretdb.pid, postgres.pid],
   stop: async () => {
     await ferretdb.stop();

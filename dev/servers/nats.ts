@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { bin } from "../paths.ts";
-import { answersHttp, launch, type Server, type ServerOptions } from "./process.ts";
+import { bin } from "../files/paths.ts";
+import { answersHttp, launch, type Server, type ServerOptions } from "../processes/process.ts";
 
 /** Makes a server one of several: where the others reach it, and where it reaches them (not itself: it would count as one more). */
 export type NatsCluster = { port: number; routes: readonly number[] };

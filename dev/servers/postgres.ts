@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { chown, mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { debianDir } from "../paths.ts";
+import { debianDir } from "../files/paths.ts";
+import { launch, type ServerOptions, type ServerProcess } from "../processes/process.ts";
 import { inDebian, postgresIds } from "./debian.ts";
-import { launch, type ServerOptions, type ServerProcess } from "./process.ts";
 
 const run = promisify(execFile);
 

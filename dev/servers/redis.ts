@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { bin } from "../paths.ts";
-import { launch, type Server, type ServerOptions } from "./process.ts";
+import { bin } from "../files/paths.ts";
+import { launch, type Server, type ServerOptions } from "../processes/process.ts";
 
 /** Starts Redis with its default settings, on loopback. */
 export const startRedis = async (options: ServerOptions & { port: number }): Promise<Server> => {

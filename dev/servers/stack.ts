@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { portOffsets } from "../paths.ts";
+import { portOffsets } from "../files/paths.ts";
+import { withLock } from "../processes/lock.ts";
+import { endRecorded, isRunning, readRecord, recordedNames } from "../processes/records.ts";
 import { startKubernetes } from "./kubernetes.ts";
-import { withLock } from "./lock.ts";
 import { startMongodb } from "./mongodb.ts";
 import { startNats } from "./nats.ts";
-import { endRecorded, isRunning, readRecord, recordedNames } from "./records.ts";
 import { startRedis } from "./redis.ts";
 
 /** The servers that Herald needs. */

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { rootDir } from "../paths.ts";
+import { rootDir } from "../files/paths.ts";
 import { documentdbVersion } from "./postgres.ts";
 import type { ServerKind } from "./stack.ts";
 

@@ -1,11 +1,11 @@
 import type { KeyObject } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http2";
-import type { Simulator } from "./control.ts";
-import type { Credentials } from "./credentials.ts";
-import { type SimulatedAnswer, type SimulatedRequest, startHttp2Server } from "./http2-server.ts";
-import { checkJwt, publicKey } from "./jwt-check.ts";
-import { receivedLog } from "./received.ts";
-import { scripted } from "./script.ts";
+import type { Simulator } from "./kit/control.ts";
+import type { Credentials } from "./kit/credentials.ts";
+import { type SimulatedAnswer, type SimulatedRequest, startHttp2Server } from "./kit/http2-server.ts";
+import { checkJwt, publicKey } from "./kit/jwt-check.ts";
+import { receivedLog } from "./kit/received.ts";
+import { scripted } from "./kit/script.ts";
 
 export type ApnsSimulatorOptions = {
   port: number;

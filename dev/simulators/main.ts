@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { portBase, stackDir } from "../paths.ts";
+import { portBase, stackDir } from "../files/paths.ts";
 import { startSimulators } from "./start.ts";
 
 // All provider simulators in one process: node dev/simulators/main.ts [first port of the stack] [folder for accounts]

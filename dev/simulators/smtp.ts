@@ -2,11 +2,11 @@ import type { AddressInfo, Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { type ParsedMail, simpleParser } from "mailparser";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
-import type { Certificate } from "./certificate.ts";
-import type { Simulator } from "./control.ts";
-import { checkDkim, type DkimKeys } from "./dkim-check.ts";
-import { receivedLog } from "./received.ts";
-import { type Script, type ScriptedAnswer, scripted } from "./script.ts";
+import type { Certificate } from "./kit/certificate.ts";
+import type { Simulator } from "./kit/control.ts";
+import { checkDkim, type DkimKeys } from "./kit/dkim-check.ts";
+import { receivedLog } from "./kit/received.ts";
+import { type Script, type ScriptedAnswer, scripted } from "./kit/script.ts";
 
 export type SmtpSimulatorOptions = {
   port: number;

@@ -1,7 +1,7 @@
 import { startApns } from "./apns.ts";
-import { type Control, type Simulator, startControl } from "./control.ts";
-import { type Credentials, keptCredentials } from "./credentials.ts";
 import { startFcm } from "./fcm.ts";
+import { type Control, type Simulator, startControl } from "./kit/control.ts";
+import { type Credentials, keptCredentials } from "./kit/credentials.ts";
 import { startSmtp } from "./smtp.ts";
 import { startWebPush } from "./web-push.ts";
 

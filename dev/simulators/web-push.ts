@@ -1,12 +1,12 @@
 import { createPublicKey, type KeyObject, randomUUID } from "node:crypto";
-import type { Simulator } from "./control.ts";
-import type { Credentials } from "./credentials.ts";
-import type { SimulatedAnswer } from "./http2-server.ts";
-import { type HttpsRequest, startHttpsServer } from "./https-server.ts";
-import { checkJwt } from "./jwt-check.ts";
-import { receivedLog } from "./received.ts";
-import { scripted } from "./script.ts";
-import { type BrowserSubscription, browserKeys } from "./web-push-keys.ts";
+import type { Simulator } from "./kit/control.ts";
+import type { Credentials } from "./kit/credentials.ts";
+import type { SimulatedAnswer } from "./kit/http2-server.ts";
+import { type HttpsRequest, startHttpsServer } from "./kit/https-server.ts";
+import { checkJwt } from "./kit/jwt-check.ts";
+import { receivedLog } from "./kit/received.ts";
+import { scripted } from "./kit/script.ts";
+import { type BrowserSubscription, browserKeys } from "./kit/web-push-keys.ts";
 
 export type WebPushSimulatorOptions = { port: number; tls: Credentials["tls"]; now?: () => Date };
 

@@ -2,7 +2,7 @@
 export const alone: readonly string[] = ["test/integration/operator/engine/within-a-second.test.ts"];
 
 /** Files that cannot run side by side, and why: they share a process. */
-export const together: readonly { files: readonly string[]; because: string }[] = [
+export const sharingOneProcess: readonly { files: readonly string[]; because: string }[] = [
   {
     files: [
       "test/integration/operator/resources/gitops.test.ts",

@@ -1,5 +1,5 @@
 import type { Report } from "../../test/support/suite/reporter.ts";
-import { portsVariable } from "../servers/free-ports.ts";
+import { portsVariable } from "../processes/free-ports.ts";
 import { inPlaces } from "./pool.ts";
 import type { Run } from "./runs.ts";
 import { startWorker, type Worker } from "./worker.ts";

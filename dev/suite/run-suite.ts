@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { testVariables } from "../../test/support/servers/servers.ts";
 import type { Tally } from "../../test/support/suite/reporter.ts";
-import { runMocha } from "../mocha.ts";
-import { devDir, testDir, testPortBase } from "../paths.ts";
-import { withLock } from "../servers/lock.ts";
+import { devDir, testDir, testPortBase } from "../files/paths.ts";
+import { withLock } from "../processes/lock.ts";
 import { isStackRunning, serverKinds, startStack } from "../servers/stack.ts";
+import { runMocha } from "./mocha.ts";
 import { type Ended, runAll } from "./run-all.ts";
 import { keepTimes, runsOf } from "./runs.ts";
 import { summaryOf } from "./summary.ts";
@@ -44,7 +44,7 @@ const run = async (wholeSuite: () => string[]): Promise<Tally> => {
     if (filter) return runMocha(["--grep", filter, ...files], env);
     if (files.length === 1) return runMocha(files, env);
     const runs = runsOf(files);
-    const ended = await runAll(runs, { jobs, env }, toldToEnd());
+    const ended = await runAll(runs, { jobs, env }, endSignal());
     console.log(summaryOf(ended));
     if (isKept) keepTimes(Object.fromEntries(ended.map(({ run: { name }, tookMs }) => [name, tookMs])));
     const { passed, failed } = tallyOf(ended);
@@ -64,10 +64,10 @@ const withServers = async <T>(work: (env: NodeJS.ProcessEnv) => Promise<T>): Pro
 };
 
 /** Aborts at the first signal, so that the servers are stopped all the same. */
-const toldToEnd = (): AbortSignal => {
-  const told = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => told.abort());
-  return told.signal;
+const endSignal = (): AbortSignal => {
+  const ending = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
+  return ending.signal;
 };
 
 const tallyOf = (ended: readonly Ended[]): Tally => ({

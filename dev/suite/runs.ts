@@ -1,7 +1,7 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { rootDir } from "../paths.ts";
-import { alone, together } from "./neighbours.ts";
+import { rootDir } from "../files/paths.ts";
+import { alone, sharingOneProcess } from "./neighbours.ts";
 
 /** Test files that run in one process, one after the other. */
 export type Run = {
@@ -19,7 +19,7 @@ const timesPath = join(rootDir, "test/times.json");
 export const filesIn = (folder: string): string[] =>
   globSync(`test/${folder}/**/*.test.ts`, { cwd: rootDir }).toSorted();
 
-/** Each file by itself; unit tests by their folder, and those together that must be. Longest first. */
+/** Each file by itself; unit tests by their folder, and those in one process that share it. Longest first. */
 export const runsOf = (files: readonly string[]): Run[] => {
   const times = readTimes();
   const runs = [...Map.groupBy(files, nameOf)].map(([name, group]) => ({
@@ -38,7 +38,7 @@ export const keepTimes = (times: Readonly<Record<string, number>>): void => {
 };
 
 const nameOf = (file: string): string => {
-  const [first = file] = together.find(({ files }) => files.includes(file))?.files ?? [];
+  const [first = file] = sharingOneProcess.find(({ files }) => files.includes(file))?.files ?? [];
   if (first !== file) return nameOf(first);
   const [, unit] = /^test\/(unit\/[^/]+)\//.exec(file) ?? [];
   return unit ?? file.replace(/^test\//, "").replace(/\.test\.ts$/, "");

@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path";
 import type { Report } from "../../test/support/suite/reporter.ts";
 import type { Order } from "../../test/support/suite/worker.ts";
-import { devDir, rootDir } from "../paths.ts";
+import { devDir, rootDir } from "../files/paths.ts";
 
 /** A process that runs sets of test files, one after another. */
 export type Worker = {

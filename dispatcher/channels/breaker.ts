@@ -1,5 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
-import { type Fault, faultOf, type Outcome } from "#core/domain/messages/outcome.ts";
+import { type Fault, faultOf, type Outcome, unreached } from "#core/domain/messages/outcome.ts";
 
 /** Faults in a row that open the breaker of one that has worked. */
 const threshold = 20;
@@ -9,13 +9,7 @@ const tries = 2;
 const firstPauseMs = 1_000;
 const capPauseMs = 60_000;
 
-export type Breaker = {
-  /** Makes a call, or answers in its place while the breaker is open. */
-  run: (call: () => Promise<Outcome>) => Promise<Outcome>;
-  isOpen: () => boolean;
-  /** Whether calls are expected to succeed. */
-  isTrusted: () => boolean;
-};
+export type Breaker = ReturnType<typeof breaker>;
 
 /** Places for calls to origins that failed last; several breakers share them. */
 export type Spare = { take: () => boolean; give: () => void };
@@ -34,7 +28,7 @@ export type BreakerOptions = {
  * recipients get the last failure at once: a later instant when it can be tried again, else the reason. After a pause two
  * calls may try; the others wait for them, and go on when one of them succeeds.
  */
-export const breaker = ({ clock, counts, isKnown, spare = unlimited }: BreakerOptions): Breaker => {
+export const breaker = ({ clock, counts, isKnown, spare = unlimited }: BreakerOptions) => {
   let hasWorked = isKnown;
   let faults = 0;
   let pauseMs = firstPauseMs;
@@ -42,6 +36,7 @@ export const breaker = ({ clock, counts, isKnown, spare = unlimited }: BreakerOp
   let trying = 0;
   let tried = Promise.withResolvers<void>();
 
+  /** Whether calls are expected to succeed. */
   const isTrusted = (): boolean => hasWorked && open === null;
   const close = (): void => {
     hasWorked = true;
@@ -77,14 +72,15 @@ export const breaker = ({ clock, counts, isKnown, spare = unlimited }: BreakerOp
       tried = Promise.withResolvers();
     }
   };
-  const run: Breaker["run"] = async (call) => {
+  /** Makes a call, or answers in its place while the breaker is open. */
+  const run = async (call: () => Promise<Outcome>): Promise<Outcome> => {
     if (isTrusted()) return observed(call);
     if (open !== null && clock.now() < open.until) return refusal(open.last, counts, open.until);
     if (trying < tries) return tryOut(call);
     await tried.promise;
     return run(call);
   };
-  return { run, isOpen: () => open !== null, isTrusted };
+  return { run, isOpen: (): boolean => open !== null, isTrusted };
 };
 
 const unlimited: Spare = { take: () => true, give: () => {} };
@@ -95,5 +91,5 @@ const after = (now: Date, ms: number): Date => new Date(now.getTime() + ms);
 const refusal = (last: Outcome, fault: Fault, at: Date): Outcome => {
   if (last.kind === "config_error") return last;
   const reason = last.kind === "retry_at" || last.kind === "uncertain" ? last.reason : "the provider does not answer";
-  return { kind: "retry_at", at, code: "PROVIDER_UNAVAILABLE", providerCode: null, reason, fault };
+  return unreached(reason, at, fault);
 };

@@ -1,23 +1,16 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "#core/domain/clock.ts";
+import { unusable } from "#core/domain/messages/outcome.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type SendableChannel, sendableChannels } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
 import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
-import { unusable } from "./kit/outcomes.ts";
 import type { Account, Send } from "./kit/provider.ts";
 
-/** An account of one app and channel, behind its breakers and ready to send. */
-export type Sender = {
-  name: string;
-  /** The content rendered for one language, with what is left of its ttl; returns the call that sends it. */
-  prepare: (message: MessageRow, language: string | null, ttlSeconds: number) => Send;
-  hasReached: AccountBreakers["hasReached"];
-  believes: InvalidationGuard["believes"];
-};
+export type Sender = ReturnType<typeof guarded>;
 
 export type SendersDeps = {
   /** Opens an app's account; null when it has none on this channel. Throws when its credentials cannot be used. */
@@ -27,15 +20,7 @@ export type SendersDeps = {
   log: Log;
 };
 
-export type Senders = {
-  of: (app: AppRow, channel: SendableChannel) => Promise<Sender>;
-  /** Closes accounts over which nothing was sent for a while. */
-  closeIdle: () => void;
-  /** Closes them all, and waits for those that are being closed already. */
-  close: () => Promise<void>;
-  /** Accounts whose provider is cut off, by channel. */
-  openBreakers: () => Record<string, number>;
-};
+export type Senders = ReturnType<typeof senders>;
 
 type Opened = {
   account: Account;
@@ -50,8 +35,11 @@ const mostAccounts = 500; // each has a few connections; as many may be closing,
 const mostGuards = 10_000; // they outlive their accounts: what they know is small and takes days to learn
 const idleMs = 600_000;
 
-/** The open provider accounts of this process, one for each (app, channel), each behind its breakers. */
-export const senders = (deps: SendersDeps): Senders => {
+/**
+ * The open provider accounts of this process, one for each (app, channel), each behind its breakers. `close` also waits
+ * for those that are being closed already; `openBreakers` counts those whose provider is cut off, by channel.
+ */
+export const senders = (deps: SendersDeps) => {
   const opened = new Map<string, Opened>();
   const guards = new LRUCache<string, InvalidationGuard>({ max: mostGuards, memoMethod: invalidationGuard });
   const closing = new Set<Promise<void>>();
@@ -94,18 +82,18 @@ export const senders = (deps: SendersDeps): Senders => {
   };
 
   return {
-    of: async (app, channel) => {
+    of: async (app: AppRow, channel: SendableChannel): Promise<Sender> => {
       const one = use(`${app._id}/${channel}`, app, channel);
       one.usedAtMs = nowMs();
       await makeRoom();
       return guarded(one, deps);
     },
-    closeIdle: () => closeAll(({ usedAtMs }) => nowMs() - usedAtMs > idleMs),
-    close: async () => {
+    closeIdle: (): void => closeAll(({ usedAtMs }) => nowMs() - usedAtMs > idleMs),
+    close: async (): Promise<void> => {
       closeAll(() => true);
       await Promise.all(closing);
     },
-    openBreakers: () => {
+    openBreakers: (): Record<string, number> => {
       const cutOff = [...opened.values()].filter(({ breakers }) => breakers.isOpen());
       return Object.fromEntries(sendableChannels.map((of) => [of, cutOff.filter((one) => one.channel === of).length]));
     },
@@ -113,20 +101,17 @@ export const senders = (deps: SendersDeps): Senders => {
 };
 
 /** The account behind its breakers, every call measured. */
-const guarded = (one: Opened, deps: SendersDeps): Sender => {
-  const {
-    account: { name, prepare },
-    breakers,
-    guard,
-    channel,
-  } = one;
+const guarded = (one: Opened, deps: SendersDeps) => {
+  const { account, breakers, guard, channel } = one;
+  const { name } = account;
   return {
     name,
     hasReached: breakers.hasReached,
     believes: guard.believes,
-    prepare: (message, language, ttlSeconds) => {
+    /** The content rendered for one language, with what is left of its ttl; returns the call that sends it. */
+    prepare: (message: MessageRow, language: string | null, ttlSeconds: number): Send => {
       const { _id: messageId, content, options } = message;
-      const send = prepare({ messageId, content, options, language, ttlSeconds });
+      const send = account.prepare({ messageId, content, options, language, ttlSeconds });
       return async (...given) => {
         one.usedAtMs = deps.clock.now().getTime();
         const startedMs = performance.now();

@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
 import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
+import { passes } from "../work/passes.ts";
 
 export type PurgeDeps = {
   plans: () => Promise<Pick<PlanRow, "_id" | "retention_days">[]>;
@@ -18,32 +19,15 @@ export type PurgeDeps = {
   log: Log;
 };
 
-const everyMs = 3_600_000;
-const failedMs = 600_000; // then a failed pass is tried again
-const dayMs = 86_400_000;
-
 /** Removes messages and their deliveries once their plan keeps them no longer: a pass each hour, in one process. */
-export const purge = (deps: PurgeDeps): Part => {
-  const stopping = new AbortController();
-  let loop: Promise<void> = Promise.resolve();
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      const isDone = await pass(deps, stopping.signal).catch((err: unknown) => deps.log.warn({ err }, "purge.failed"));
-      const pauseMs = isDone === true ? everyMs : failedMs;
-      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
-    }
-  };
-  return {
+export const purge = (deps: PurgeDeps): Part =>
+  passes({
     name: "purge",
-    start: async () => {
-      loop = run();
-    },
-    stop: async () => {
-      stopping.abort();
-      await loop;
-    },
-  };
-};
+    everyMs: 3_600_000,
+    failedMs: 600_000,
+    pass: (stop) => pass(deps, stop),
+    onError: (err) => deps.log.warn({ err }, "purge.failed"),
+  });
 
 /**
  * One pass over every plan; stops between pages when the program does. The others go on when a plan fails; false

@@ -1,31 +1,30 @@
+import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
+import type { EventPublisher } from "#core/queue/events.ts";
+import { outbox } from "#core/queue/outbox.ts";
+import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import type { Apps } from "#core/storage/apps/apps.ts";
-import type { StoredData } from "#core/storage/data.ts";
-import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
-import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
-import type { RemovalRow, Removals } from "#core/storage/work/removals.ts";
+import { type Apps, apps } from "#core/storage/apps/apps.ts";
+import { type StoredData, storedData } from "#core/storage/data.ts";
+import { type Subscriptions, subscriptions } from "#core/storage/people/subscriptions.ts";
+import { type WebhookWork, webhookWork } from "#core/storage/webhooks/webhooks.ts";
+import { type RemovalRow, type Removals, removals } from "#core/storage/work/removals.ts";
+import type { Job, JobResult, Progress } from "./job.ts";
+import { job } from "./run.ts";
 
-export type RemoveDeps = {
-  removals: Pick<Removals, "take" | "extend" | "rest" | "end">;
-  subscriptions: Pick<Subscriptions, "remove">;
-  /** Whether an app, or an endpoint, is really gone. */
-  apps: Pick<Apps, "find">;
-  webhooks: Pick<WebhookWork, "find">;
-  data: StoredData;
-  /** Publishes the events of a removal; false when that must wait. */
-  flush: (row: RemovalRow) => Promise<boolean>;
-  /** How long an app is removed at a time; 20 s when left out. */
-  turnMs?: number;
-  /** Unique to this process. */
-  holder: string;
+export type RemovalJobDeps = {
+  db: Db;
+  events: EventPublisher;
   clock: Clock;
   log: Log;
+  metrics: Pick<Metrics<"dispatcher">, "queue">;
+  /** Another length of the turn of an app or endpoint, for tests. */
+  turnMs?: number;
 };
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
-const dayMs = 86_400_000;
 
 /**
  * When the history is gone through, after the removal: at once, and again for events that were still on their way, or
@@ -38,85 +37,93 @@ const passesAfterMs: Record<RemovalRow["kind"], readonly number[]> = {
   subscription: [0],
 };
 
-const leaseMs = 600_000; // longer than a pass takes
 const soonMs = 10_000; // until JetStream, or an app's document, is asked again
 const keptMs = hourMs; // the operator asks anew, more often than that, for as long as the app is to go
+const usualTurnMs = 20_000; // an app or endpoint may take hours, and what is gone by then stays gone
 
-/** Does what is due of a removal, and says when more is. Safe to run twice, and to be killed. */
-export const finishRemoval =
-  (deps: RemoveDeps) =>
-  async (id: string, signal?: AbortSignal): Promise<void> => {
-    const now = deps.clock.now();
-    const row = await deps.removals.take(id, { holder: deps.holder, now, leaseMs });
-    if (row === null) return;
-    const turn = row.kind === "app" || row.kind === "webhook" ? AbortSignal.timeout(deps.turnMs ?? turnMs) : undefined;
-    const halt = [signal, turn].filter((one) => one !== undefined);
-    try {
-      if (await isThere(deps, row)) await askAgain(deps, row);
-      else await settle(deps, row, await pass(deps, row, AbortSignal.any(halt)));
-    } catch (error) {
-      const isHalted = halt.some(({ aborted }) => aborted);
-      const inMs = isHalted ? 0 : soonMs;
-      await deps.removals.rest(row, new Date(deps.clock.now().getTime() + inMs)).catch(() => undefined); // else it waits for the lease's end
-      if (!isHalted) throw error;
-    }
-  };
+/** Removals: docs/decisions/0042. That of a person does not give way to others, because erasing begins anew in each run. */
+export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): Job => {
+  const { rows, end } = removals(deps.db);
+  const never = { due_at: null }; // the job says itself when it is due
+  const box = outbox<RemovalRow>({ ...deps, rows, done: never, metrics: deps.metrics.queue });
+  const stores = { end, subscriptions: subscriptions(deps.db), data: storedData(deps.db) };
+  const owners = { apps: apps(deps.db), webhooks: webhookWork(deps.db) };
+  const joined = { ...deps, ...stores, ...owners, flush: box.flush };
+  return job<RemovalRow>({
+    name: "removals",
+    rows,
+    run: async (row, progress) =>
+      (await isThere(joined, row)) ? askAgain(joined, row) : resultOf(joined, row, await pass(joined, row, progress)),
+    turnMs: ({ kind }) => (kind === "app" || kind === "webhook" ? turnMs : Number.POSITIVE_INFINITY),
+    parts: [box],
+  });
+};
 
-/** An app or endpoint is removed for so long at a time, because other removals wait. What is gone by then stays gone. */
-const turnMs = 20_000;
+type RemoveDeps = Pick<Removals, "end"> & {
+  subscriptions: Pick<Subscriptions, "remove">;
+  /** Whether an app, or an endpoint, is really gone. */
+  apps: Pick<Apps, "find">;
+  webhooks: Pick<WebhookWork, "find">;
+  data: StoredData;
+  /** Publishes the events of a removal; false when that must wait. */
+  flush: (row: RemovalRow) => Promise<boolean>;
+  clock: Clock;
+};
 
 /** Data of an app or endpoint goes after its document: until then somebody may still decide to keep it. */
-const isThere = async ({ apps, webhooks }: RemoveDeps, { kind, _id }: RemovalRow): Promise<boolean> =>
-  (kind === "app" && (await apps.find(_id)) !== null) || (kind === "webhook" && (await webhooks.find(_id)) !== null);
+const isThere = async (deps: RemoveDeps, { kind, _id }: RemovalRow): Promise<boolean> =>
+  (kind === "app" && (await deps.apps.find(_id)) !== null) ||
+  (kind === "webhook" && (await deps.webhooks.find(_id)) !== null);
 
 /** The app or endpoint is about to go, or was kept after all: nothing of it is removed now. */
-const askAgain = async ({ removals, clock, log }: RemoveDeps, row: RemovalRow): Promise<void> => {
+const askAgain = async ({ end, clock }: RemoveDeps, row: RemovalRow): Promise<JobResult<RemovalRow>> => {
   const now = clock.now().getTime();
-  if (now - row.removed_at.getTime() < keptMs) return void (await removals.rest(row, new Date(now + soonMs)));
-  log.info({ app: row.app_id, removed: row._id }, "removal.dropped");
-  await removals.end(row);
+  if (now - row.removed_at.getTime() < keptMs) return { end: { dueAt: new Date(now + soonMs) } };
+  await end(row);
+  return { end: null, facts: { isKept: true } };
 };
 
 type Passed = { isPublished: boolean; waiting: number };
 
-const pass = async (deps: RemoveDeps, row: RemovalRow, signal: AbortSignal): Promise<Passed> => {
+const pass = async (deps: RemoveDeps, row: RemovalRow, progress: Progress): Promise<Passed> => {
   await removeRest(deps, row);
   const [published] = await Promise.allSettled([deps.flush(row)]);
-  const waiting = await forget(deps, row, signal); // also when its events cannot be published
+  const waiting = await forget(deps, row, progress); // also when its events cannot be published
   if (published.status === "rejected") throw published.reason;
-  const isPublished = published.value;
-  deps.log.info({ app: row.app_id, removed: row._id, pass: row.passes, waiting, isPublished }, "removal.passed");
-  return { isPublished, waiting };
+  return { isPublished: published.value, waiting };
 };
 
 /** Removes what a kill left, and what was registered meanwhile. */
-const removeRest = async (
-  { subscriptions, data }: RemoveDeps,
-  { kind, _id, tenant_id, app_id }: RemovalRow,
-): Promise<void> => {
-  if (kind === "subscription") await subscriptions.remove(tenant_id, _id);
-  if (kind === "user") await data.removePerson({ tenantId: tenant_id, appId: app_id, userId: _id });
+const removeRest = async (deps: RemoveDeps, { kind, _id, tenant_id, app_id }: RemovalRow): Promise<void> => {
+  if (kind === "subscription") await deps.subscriptions.remove(tenant_id, _id);
+  if (kind === "user") await deps.data.removePerson({ tenantId: tenant_id, appId: app_id, userId: _id });
 };
 
 /** How many deliveries, or messages of an app, must wait for a later pass. */
-const forget = async ({ data, clock }: RemoveDeps, row: RemovalRow, signal: AbortSignal): Promise<number> => {
-  if (row.kind === "app") return data.removeApp(row.app_id, clock.now(), signal);
-  if (row.kind === "webhook") await data.removeWebhook(row._id, signal);
+const forget = async ({ data, clock }: RemoveDeps, row: RemovalRow, progress: Progress): Promise<number> => {
+  if (row.kind === "app") return data.removeApp(row.app_id, clock.now(), progress);
+  if (row.kind === "webhook") await data.removeWebhook(row._id, progress);
   if (row.kind !== "user") return 0;
   const { tenant_id: tenantId, app_id: appId, _id: userId, removed_at: at, passes } = row;
-  return data.erasePerson({ tenantId, appId, userId, keys: new Set(row.keys), at, isLast: passes > 0 }, signal);
+  return data.erasePerson({ tenantId, appId, userId, keys: new Set(row.keys), at, isLast: passes > 0 }, progress);
 };
 
-const settle = async ({ removals, clock }: RemoveDeps, row: RemovalRow, passed: Passed): Promise<void> => {
+const resultOf = async (
+  { end, clock }: RemoveDeps,
+  row: RemovalRow,
+  { isPublished, waiting }: Passed,
+): Promise<JobResult<RemovalRow>> => {
+  const facts = { kind: row.kind, pass: row.passes, waiting, isPublished };
   const now = clock.now().getTime();
-  if (!passed.isPublished) return void (await removals.rest(row, new Date(now + soonMs)));
+  if (!isPublished) return { end: { dueAt: new Date(now + soonMs) }, facts };
   const passes = row.passes + 1;
   const afterMs = passesAfterMs[row.kind][passes];
   if (afterMs !== undefined) {
-    const at = new Date(Math.max(row.removed_at.getTime() + afterMs, now + minuteMs));
-    return void (await removals.rest({ ...row, passes }, at));
+    const dueAt = new Date(Math.max(row.removed_at.getTime() + afterMs, now + minuteMs));
+    return { end: { dueAt, set: { passes } }, facts };
   }
   // A delivery that waits ends some day, or is removed with the history of 30 days.
-  if (passed.waiting > 0) return void (await removals.rest({ ...row, passes }, new Date(now + dayMs)));
-  await removals.end(row);
+  if (waiting > 0) return { end: { dueAt: new Date(now + dayMs), set: { passes } }, facts };
+  await end(row);
+  return { end: null, facts };
 };

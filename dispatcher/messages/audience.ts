@@ -3,7 +3,7 @@ import type { Target } from "#core/schema/messages/notification.ts";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached, Wanted } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type Stretch } from "#core/storage/people/subscription-counts.ts";
 
 /** A part of the audience that is not a chunk yet: recipients of one channel, and where the scan stands after them. */

@@ -2,7 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Hints } from "../work/hints.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { whileAllowed } from "./lease.ts";

@@ -1,5 +1,5 @@
+import { type Counts, zeroCounts } from "#core/schema/messages/message.ts";
 import type { DeliveryRow, StatusCount } from "#core/storage/messages/deliveries.ts";
-import { type Counts, countKeys } from "#core/storage/messages/messages.ts";
 
 /** How many of these deliveries ended how. */
 export const grouped = (rows: readonly DeliveryRow[]): StatusCount[] =>
@@ -14,7 +14,7 @@ export const grouped = (rows: readonly DeliveryRow[]): StatusCount[] =>
 
 /** All counters of a message. Whatever was accepted by a provider counts as sent, however far it got. */
 export const countsOf = (groups: readonly StatusCount[]): Required<Counts> => {
-  const counts = Object.fromEntries(countKeys.map((key) => [key, 0])) as Required<Counts>; // every key is set
+  const counts = zeroCounts();
   for (const { status, count, uncertain } of groups) {
     counts.targeted += count;
     counts.uncertain += uncertain;

@@ -1,8 +1,9 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { Counts } from "#core/schema/messages/message.ts";
 import type { DeliveryRow, StatusCount } from "#core/storage/messages/deliveries.ts";
-import type { Counts, MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Usage } from "#core/storage/messages/usage.ts";
 import { messageEventData } from "#core/storage/messages/view.ts";
 import { countsOf, grouped } from "./counts.ts";
@@ -13,29 +14,25 @@ export type FinishDeps = {
   deliveries: { tally: (messageId: string) => Promise<StatusCount[]> };
   messages: {
     /** False when another has taken over. */
-    finish: (message: MessageRow, end: End & { at: Date; event: EventEnvelope; dueAt: Date }) => Promise<boolean>;
+    finish: (message: MessageRow, end: End & { at: Date; event: EventEnvelope }) => Promise<boolean>;
   };
-  /** Publishes the message's events now; what fails here is published when `dueAt` passes. */
+  /** Publishes the message's events now; what fails here is published by the timer. */
   outbox: { flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown> };
   quota: Pick<Usage, "giveBack">;
   clock: Clock;
 };
 
-export type Finish = {
+export type Finish = ReturnType<typeof finish>;
+
+export const finish = (deps: FinishDeps) => ({
   /** Ends a message whose every delivery is stored: its counters are made anew from them, or from `all` of them. */
-  complete: (message: MessageRow, all?: readonly DeliveryRow[]) => Promise<void>;
-  /** Ends a message that could not be sent at all. */
-  fail: (message: MessageRow, error: string) => Promise<void>;
-};
-
-const sweepMs = 10_000;
-
-export const finish = (deps: FinishDeps): Finish => ({
-  complete: async (message, all) => {
+  complete: async (message: MessageRow, all?: readonly DeliveryRow[]): Promise<void> => {
     const groups = all === undefined ? await deps.deliveries.tally(message._id) : grouped(all);
     await end(deps, message, { ...verdict(groups), counts: countsOf(groups) });
   },
-  fail: (message, error) => end(deps, message, { status: "failed", error, counts: countsOf([]) }),
+  /** Ends a message that could not be sent at all. */
+  fail: (message: MessageRow, error: string): Promise<void> =>
+    end(deps, message, { status: "failed", error, counts: countsOf([]) }),
 });
 
 const end = async (deps: FinishDeps, message: MessageRow, how: End): Promise<void> => {
@@ -49,19 +46,18 @@ const end = async (deps: FinishDeps, message: MessageRow, how: End): Promise<voi
     from: [message._id],
     data: messageEventData(ended),
   });
-  const dueAt = new Date(at.getTime() + sweepMs);
-  if (!(await deps.messages.finish(message, { ...how, at, event, dueAt }))) return;
+  if (!(await deps.messages.finish(message, { ...how, at, event }))) return;
   await giveBackQuota(deps, message, how.counts.sent ?? 0);
   await deps.outbox.flush({ ...message, outbox: [event] });
 };
 
 /** What was reserved when the message was accepted, and was not sent. */
 const giveBackQuota = async (
-  { quota }: FinishDeps,
+  { quota, clock }: FinishDeps,
   { tenant_id, reserved }: MessageRow,
   sent: number,
 ): Promise<void> => {
-  if (reserved !== null) await quota.giveBack(tenant_id, reserved, reserved.count - sent);
+  if (reserved !== null) await quota.giveBack(tenant_id, reserved, reserved.count - sent, clock.now());
 };
 
 /** Failed only when someone was to be reached and nobody was. Source: docs/reference/messages.md#message-status. */

@@ -2,6 +2,8 @@ import type { Clock } from "#core/domain/clock.ts";
 import { makeEvent } from "#core/domain/events/make.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { deliveryEvents } from "#core/schema/events/messages.ts";
+import { showAs } from "#core/schema/json/show.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Gone } from "#core/storage/people/invalidated.ts";
@@ -36,55 +38,20 @@ export const followUp =
 
 /** Source: docs/reference/events.md#kinds. */
 const eventOf = (row: DeliveryRow): EventEnvelope[] => {
-  if (row.status === "sent") return [deliveryEvent(row, "delivery.sent", sentData(row))];
+  if (row.status === "sent") return [deliveryEvent(row, "delivery.sent")];
   const isFailed = row.status === "failed" || row.status === "errored";
   return [
-    ...(isFailed ? [deliveryEvent(row, "delivery.failed", failedData(row))] : []),
-    ...(row.bounce_type === undefined ? [] : [deliveryEvent(row, "delivery.bounced", bouncedData(row))]),
+    ...(isFailed ? [deliveryEvent(row, "delivery.failed")] : []),
+    ...(row.bounce_type === undefined ? [] : [deliveryEvent(row, "delivery.bounced")]),
   ];
 };
 
-const deliveryEvent = (
-  row: DeliveryRow,
-  kind: "delivery.sent" | "delivery.failed" | "delivery.bounced",
-  data: Record<string, unknown>,
-): EventEnvelope =>
+const deliveryEvent = (row: DeliveryRow, kind: keyof typeof deliveryEvents): EventEnvelope =>
   makeEvent({
     kind,
     appId: row.app_id,
     subjectId: row._id,
     at: row.created_at,
     from: [row._id],
-    data: { ...refs(row), ...data },
+    data: showAs(deliveryEvents[kind].data, { ...row, delivery_id: row._id, retryable: false }),
   });
-
-const refs = (row: DeliveryRow) => ({
-  message_id: row.message_id,
-  campaign_id: null,
-  journey_id: null,
-  delivery_id: row._id,
-  subscription_id: row.subscription_id,
-  user_id: row.user_id,
-  external_id: row.external_id ?? null,
-  channel: row.channel,
-});
-
-const sentData = (row: DeliveryRow) => ({
-  provider: row.provider ?? null,
-  provider_message_id: row.provider_message_id ?? null,
-  variant_id: null,
-  sms_segments: null,
-  ...(row.uncertain === true ? { uncertain: true } : {}),
-});
-
-const failedData = (row: DeliveryRow) => ({
-  error_code: row.error_code ?? null,
-  error_message: row.error_message ?? null,
-  provider_code: row.provider_code ?? null,
-  retryable: false,
-});
-
-const bouncedData = (row: DeliveryRow) => ({
-  bounce_type: row.bounce_type ?? null,
-  provider_code: row.provider_code ?? null,
-});

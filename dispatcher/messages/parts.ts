@@ -11,7 +11,8 @@ import { watchLevels } from "#core/runtime/metrics/dispatcher.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Changes } from "#core/storage/directory.ts";
-import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { type AccountsDeps, accountOpener } from "../channels/accounts.ts";
@@ -122,6 +123,6 @@ const workers = ({ config, db, nats, log, metrics, changes }: MessagePartsDeps, 
     open,
     onChange: changes.on,
     everyMs: readPlansEveryMs,
-    onError: (err) => log.warn({ err }, "lanes.not_read"),
+    onError: (err) => log.warn({ err }, "plans.not_read"),
   });
 };

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { Unavailable } from "#core/errors.ts";
+import { falseWhenAway } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
@@ -10,7 +10,7 @@ import type { Directory } from "#core/storage/directory.ts";
 import { audience } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { usage } from "#core/storage/messages/usage.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { invalidated } from "#core/storage/people/invalidated.ts";
@@ -77,14 +77,14 @@ const stores = ({ db, holder }: PipelineDeps) => {
       take: (id: string, now: Date) => messages.take(id, lease(now)),
       extend: (message: MessageRow, now: Date) => messages.extend(message, now, leaseMs),
       rest: repeated(messages.rest),
-      defer: repeated(messages.suspend),
+      defer: repeated(messages.defer),
     },
     chunks: {
       ...parts,
       take: (id: string, now: Date) => parts.take(id, lease(now)),
       extend: (chunk: ChunkRow, now: Date) => parts.extend(chunk, now, leaseMs),
       giveBack: repeated(parts.giveBack),
-      defer: repeated(parts.suspend),
+      defer: repeated(parts.defer),
     },
   };
 };
@@ -102,11 +102,6 @@ const quiet = (hints: Hints): Hints => ({
   message: async (...given) => void (await hints.message(...given).catch(falseWhenAway)),
   chunk: async (...given) => void (await hints.chunk(...given).catch(falseWhenAway)),
 });
-
-const falseWhenAway = (error: unknown): false => {
-  if (error instanceof Unavailable) return false;
-  throw error;
-};
 
 /** Sending: the same for a queued chunk and for a small message in its first turn. */
 const sending = (deps: Joined): Send => {

@@ -1,8 +1,9 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { dayMs, sweepMs } from "#core/domain/durations.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Directory } from "#core/storage/directory.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { Finish } from "./finish.ts";
 import { whileAllowed } from "./lease.ts";
@@ -25,18 +26,10 @@ export type PlanDeps = {
   clock: Clock;
 };
 
-/** A message whose chunks are under way is looked at this often, in case a chunk's hint was lost. */
-const lookAgainMs = 10_000;
 /** Another turn has the message: what this hint came for may have happened after that turn looked. */
 const turnTakenMs = { first: 50, most: 2_000 }; // doubling: the holder of the lease may have been killed
 /** Then a turn is tried again that failed, or whose events JetStream did not take. */
 const soonMs = 5_000;
-/**
- * A message that is later than its schedule by more than this fails: nobody expects it any more.
- * Source: docs/reference/messages.md#scheduling.
- */
-const missedScheduleMs = 86_400_000;
-
 const done: Settlement = { kind: "done" };
 
 /** Plans a message: gives it one turn, which sends it, lets its next chunks into the queue, or finds it complete. */
@@ -76,7 +69,7 @@ const giveTurn = async (deps: PlanDeps, message: MessageRow, app: AppRow): Promi
     case "complete":
       return deps.finish.complete(message, result.all);
     case "under_way":
-      return void (await rest(deps, message, { planned: result.planned, inMs: lookAgainMs }));
+      return void (await rest(deps, message, { planned: result.planned, inMs: sweepMs }));
     case "halted":
       if (deps.suspensions.has(message.tenant_id)) return defer(deps, message, false);
       await rest(deps, message, { planned: false, inMs: deps.stopping.aborted ? 0 : soonMs });
@@ -93,7 +86,8 @@ const rest = (
   { planned, inMs }: { planned: boolean; inMs: number },
 ): Promise<boolean> => messages.rest(message, new Date(clock.now().getTime() + inMs), planned);
 
+/** A message that is a day later than its schedule fails. Source: docs/reference/messages.md#scheduling. */
 const isMissedSchedule = ({ scheduled_for, planned, started_at }: MessageRow, now: Date): boolean => {
   const isFirstTurn = !planned && started_at !== null && started_at >= now;
-  return isFirstTurn && scheduled_for !== null && now.getTime() - scheduled_for.getTime() > missedScheduleMs;
+  return isFirstTurn && scheduled_for !== null && now.getTime() - scheduled_for.getTime() > dayMs;
 };

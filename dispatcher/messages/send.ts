@@ -1,9 +1,10 @@
 import type { Clock } from "#core/domain/clock.ts";
+import type { Counts } from "#core/schema/messages/message.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { Counts, MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Lease } from "../work/lease.ts";
 import { changesOf } from "./counts.ts";
 import type { Delivered, Work } from "./delivery/deliver.ts";

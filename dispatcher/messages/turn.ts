@@ -3,8 +3,8 @@ import { derivedId } from "#core/domain/ids.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type ChunkRow, type Chunks, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
-import { noWork } from "#core/storage/work/due.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { noWork, sweepAfter } from "#core/storage/work/due.ts";
 import type { Hints } from "../work/hints.ts";
 import type { Lease } from "../work/lease.ts";
 import { type AudienceDeps, isScanned, nextPiece, type Piece, resolvePieces } from "./audience.ts";
@@ -30,8 +30,6 @@ export type TurnDeps = {
   openChunks: number;
   clock: Clock;
 };
-
-const sweepMs = 10_000; // a chunk whose hint was lost gets another after this long
 
 /** Moves a message on, as far as its share of the queue allows. */
 export const turn =
@@ -103,7 +101,7 @@ type Opened = { count: number; planned: boolean };
 const openWaiting = async (deps: TurnDeps, message: MessageRow, room: number): Promise<Opened> => {
   const next = room > 0 ? await deps.chunks.waiting(message._id, room) : [];
   const ids = next.map(({ _id }) => _id);
-  if (ids.length > 0) await deps.chunks.open(ids, sweepAt(deps.clock.now()));
+  if (ids.length > 0) await deps.chunks.open(ids, sweepAfter(deps.clock.now()));
   await publishHints(deps, message, next);
   return { count: next.length, planned: true };
 };
@@ -118,7 +116,7 @@ const cutNext = async (deps: TurnDeps, message: MessageRow, last: ChunkRow | nul
     if (piece === null) break;
     const now = deps.clock.now();
     const made = chunkOf(message, piece, first + cut.length, now);
-    cut.push({ ...made, may_overlap: overlap, status: "open", due_at: sweepAt(now) });
+    cut.push({ ...made, may_overlap: overlap, status: "open", due_at: sweepAfter(now) });
     scanned = piece.scanned;
   }
   await deps.chunks.keep(cut);
@@ -154,5 +152,3 @@ const chunkOf = (message: MessageRow, piece: Piece, position: number, now: Date)
 });
 
 const sizeOf = (pieces: readonly Piece[]): number => pieces.reduce((sum, piece) => sum + piece.recipients.length, 0);
-
-const sweepAt = (now: Date): Date => new Date(now.getTime() + sweepMs);

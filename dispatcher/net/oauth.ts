@@ -1,20 +1,11 @@
 import type { Clock } from "#core/domain/clock.ts";
-import type { Outcome } from "#core/domain/messages/outcome.ts";
+import { type Outcome, unusable } from "#core/domain/messages/outcome.ts";
 import { type JwtKey, jwtKey, signJwt } from "./jwt.ts";
 import { notAnswered, type Transport, type TransportResult } from "./transport.ts";
 
 export type ServiceAccount = { clientEmail: string; tokenUri: string; privateKeyPem: string };
 
 export type GoogleTokenDeps = { account: ServiceAccount; transport: Transport; clock: Clock };
-
-export type GoogleToken = {
-  /** The access token, when there is one that can be used. */
-  known: () => Granted | null;
-  /** The access token to send with, or why there is none. Calls at the same time share one request. */
-  current: () => Promise<Granted | Outcome>;
-  /** Forgets this token when it is still the current one. */
-  refused: (value: string) => void;
-};
 
 const scope = "https://www.googleapis.com/auth/firebase.messaging";
 const grant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -23,12 +14,12 @@ const renewBeforeMs = 300_000;
 const timeoutMs = 10_000;
 
 /** Access tokens of a service account. Source: Google, "Using OAuth 2.0 for server to server applications"; RFC 7523. */
-export const googleToken = ({ account, transport, clock }: GoogleTokenDeps): GoogleToken => {
+export const googleToken = ({ account, transport, clock }: GoogleTokenDeps) => {
   const key = jwtKey(account.privateKeyPem, "RS256");
   let known: Granted | null = null;
   let asking: Promise<Granted | Outcome> | null = null;
   const ask = async (): Promise<Granted | Outcome> => {
-    if (key === null) return authFailed("the private key is not an RSA key in PEM form");
+    if (key === null) return unusable("the private key is not an RSA key in PEM form");
     const result = await transport.request(grantRequest(account, key, clock.now()));
     const granted = read(result, clock.now());
     if (granted.kind === "token") known = granted;
@@ -36,8 +27,10 @@ export const googleToken = ({ account, transport, clock }: GoogleTokenDeps): Goo
   };
   const usable = (): Granted | null => (known !== null && clock.now().getTime() < known.renewAtMs ? known : null);
   return {
+    /** The access token, when there is one that can be used. */
     known: usable,
-    current: () => {
+    /** The access token to send with, or why there is none. Calls at the same time share one request. */
+    current: (): Promise<Granted | Outcome> => {
       const granted = usable();
       if (granted !== null) return Promise.resolve(granted);
       asking ??= ask().finally(() => {
@@ -45,7 +38,8 @@ export const googleToken = ({ account, transport, clock }: GoogleTokenDeps): Goo
       });
       return asking;
     },
-    refused: (value) => {
+    /** Forgets this token when it is still the current one. */
+    refused: (value: string): void => {
       if (known?.value === value) known = null;
     },
   };
@@ -73,7 +67,7 @@ const read = (result: TransportResult, now: Date): Granted | Outcome => {
     return notAnswered({ kind: "not_sent", reason: `access token: answered with ${result.status}` }, now);
   const { access_token, expires_in } = parse(result.body);
   if (result.status !== 200 || typeof access_token !== "string" || typeof expires_in !== "number")
-    return authFailed(`the service account was refused an access token with status ${result.status}`);
+    return unusable(`the service account was refused an access token with status ${result.status}`);
   const lifeMs = expires_in * 1000;
   return {
     kind: "token",
@@ -81,14 +75,6 @@ const read = (result: TransportResult, now: Date): Granted | Outcome => {
     renewAtMs: now.getTime() + Math.max(lifeMs - renewBeforeMs, lifeMs / 2),
   };
 };
-
-const authFailed = (reason: string): Outcome => ({
-  kind: "config_error",
-  code: "PROVIDER_AUTH",
-  providerCode: null,
-  reason,
-  fault: "provider",
-});
 
 const parse = (body: string): { access_token?: unknown; expires_in?: unknown } => {
   try {

@@ -1,4 +1,5 @@
-import type { Outcome } from "#core/domain/messages/outcome.ts";
+import { type Outcome, unreached } from "#core/domain/messages/outcome.ts";
+import { isSecure } from "#core/schema/json/secure-address.ts";
 import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 
 /** One POST to a provider. `timeoutMs` counts from the call, waiting for a free stream included. */
@@ -46,10 +47,8 @@ export const notAnswered = (result: Exclude<TransportResult, { kind: "answer" }>
       return { kind: "uncertain", reason, fault: "provider" };
     case "impossible":
       return { kind: "payload_error", code: result.code, providerCode: null, reason };
-    case "not_sent": {
-      const at = new Date(now.getTime() + pauseMs);
-      return { kind: "retry_at", at, code: "PROVIDER_UNAVAILABLE", providerCode: null, reason, fault: "provider" };
-    }
+    case "not_sent":
+      return unreached(reason, new Date(now.getTime() + pauseMs), "provider");
   }
 };
 
@@ -64,11 +63,9 @@ export type Exchange = {
   giveUp: () => void;
 };
 
-const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"]);
-
 /** Origin of a provider's base address. Throws when it is not https, unless the host is loopback. */
 export const providerOrigin = (baseUrl: string): string => {
-  const { protocol, hostname, origin } = new URL(baseUrl);
-  if (protocol === "https:" || (protocol === "http:" && loopbackHosts.has(hostname))) return origin;
-  throw new Error(`a provider's address must be https unless it is loopback: ${origin}`);
+  const url = new URL(baseUrl);
+  if (isSecure(url)) return url.origin;
+  throw new Error(`a provider's address must be https unless it is loopback: ${url.origin}`);
 };

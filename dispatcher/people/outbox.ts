@@ -1,4 +1,4 @@
-import { Unavailable } from "#core/errors.ts";
+import { falseWhenAway } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import { isOfOne } from "#core/queue/jetstream/passing.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
@@ -58,9 +58,4 @@ const nameOwners = async (
 ): Promise<void> => {
   const renamed = changed.filter((user) => user.changed.includes("external_id"));
   await mapBounded(renamed, namedAtOnce, (user) => nameOwner(user.tenant_id, user.app_id, user._id, user.external_id));
-};
-
-const falseWhenAway = (error: unknown): false => {
-  if (error instanceof Unavailable) return false;
-  throw error;
 };

@@ -4,6 +4,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { longestTestMs } from "#core/domain/webhooks/test.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
+import { underWay } from "#core/runtime/batching/under-way.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
@@ -37,13 +38,12 @@ const mostAtOnce = 32; // so many endpoints may hang without delaying other test
  * neither changes the endpoint's health nor depends on its state.
  */
 export const testRequests = (deps: TestRequestsDeps): Part => {
-  const underWay = new Set<Promise<void>>();
+  const tests = underWay();
   let subscription: Subscription | undefined;
   const onRequest = (failure: Error | null, message: Msg): void => {
     if (failure !== null) return;
-    if (underWay.size >= mostAtOnce) return void message.respond(JSON.stringify({ outcome: "busy" }));
-    const answering = answer(deps, message).finally(() => underWay.delete(answering));
-    underWay.add(answering);
+    if (tests.count() >= mostAtOnce) return void message.respond(JSON.stringify({ outcome: "busy" }));
+    void tests.add(answer(deps, message));
   };
   return {
     name: "webhook tests",
@@ -53,7 +53,7 @@ export const testRequests = (deps: TestRequestsDeps): Part => {
     },
     stop: async () => {
       subscription?.unsubscribe();
-      await Promise.all(underWay);
+      await tests.settled();
     },
   };
 };

@@ -1,9 +1,8 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { DueWork } from "#core/storage/work/due.ts";
 
-/** How long a lease on a message or a chunk lasts, and how often it is extended while the work goes on. */
+/** How long a lease on a message, a chunk or a job lasts; after a third of that it is extended. */
 export const leaseMs = 30_000;
-const extendEveryMs = 10_000;
 
 /** A lease as the work under it sees it. Both ask the clock: after a standstill a timer would fire too late. */
 export type Lease = {
@@ -16,11 +15,13 @@ export type Lease = {
 export type LeaseDeps = {
   /** The document as it was taken. */
   taken: Pick<DueWork, "lease">;
-  /** Extends the lease to `leaseMs` after `now`; false when another holder has taken over. */
+  /** Extends the lease to its full length after `now`; false when another holder has taken over. */
   extend: (now: Date) => Promise<boolean>;
   /** Each aborts when the work is to stop. */
   stops: readonly AbortSignal[];
   clock: Clock;
+  /** Another length of the lease, for tests. */
+  termMs?: number;
 };
 
 /**
@@ -28,7 +29,8 @@ export type LeaseDeps = {
  * it, so that a process that stood still, or whose MongoDB is away, finds out by the clock that it has run out.
  */
 export const underLease = async <T>(deps: LeaseDeps, work: (lease: Lease) => Promise<T>): Promise<T> => {
-  const { extend, stops, clock } = deps;
+  const { extend, stops, clock, termMs = leaseMs } = deps;
+  const extendEveryMs = termMs / 3;
   let untilMs = deps.taken.lease?.until.getTime() ?? 0;
   let isTaken = false;
   let isExtending = false;
@@ -38,7 +40,7 @@ export const underLease = async <T>(deps: LeaseDeps, work: (lease: Lease) => Pro
     isExtending = true;
     const now = clock.now();
     try {
-      if (await extend(now)) untilMs = now.getTime() + leaseMs;
+      if (await extend(now)) untilMs = now.getTime() + termMs;
       else isTaken = true;
     } catch {
       // the store is unreachable: the lease is ours until it has run out
@@ -49,7 +51,7 @@ export const underLease = async <T>(deps: LeaseDeps, work: (lease: Lease) => Pro
   const isLost = (): boolean => isTaken || clock.now().getTime() >= untilMs;
   const isOver = (): boolean => isLost() || stops.some(({ aborted }) => aborted);
 
-  if (untilMs - clock.now().getTime() < leaseMs - extendEveryMs) void extendNow(); // much of it is gone already
+  if (untilMs - clock.now().getTime() < termMs - extendEveryMs) void extendNow(); // much of it is gone already
   const timer = setInterval(() => void extendNow(), extendEveryMs);
   try {
     return await work({ isLost, isOver });

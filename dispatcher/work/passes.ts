@@ -5,20 +5,25 @@ export type PassesDeps = {
   name: string;
   /** Pause after each pass. */
   everyMs: number;
-  /** Stops early when `stop` aborts. */
-  pass: (stop: AbortSignal) => Promise<void>;
+  /** Pause after one that failed; as after each when left out. */
+  failedMs?: number;
+  /** Stops early when `stop` aborts. False: a part of it failed. */
+  pass: (stop: AbortSignal) => Promise<unknown>;
   onError: (error: unknown) => void;
 };
 
 /** Runs one pass after another until the program stops, which waits for the pass under way. */
-export const passes = ({ name, everyMs, pass, onError }: PassesDeps): Part => {
+export const passes = ({ name, everyMs, failedMs = everyMs, pass, onError }: PassesDeps): Part => {
   const stopping = new AbortController();
   const { signal } = stopping;
   let loop: Promise<void> = Promise.resolve();
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      await pass(signal).catch(onError);
-      await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+      const isDone = await pass(signal).catch((error: unknown) => {
+        onError(error);
+        return false;
+      });
+      await sleep(isDone === false ? failedMs : everyMs, undefined, { signal }).catch(() => undefined);
     }
   };
   return {

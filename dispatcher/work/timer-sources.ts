@@ -1,7 +1,8 @@
 import type { Db } from "mongodb";
 import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
 import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts";
-import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import type { Hints } from "./hints.ts";
 

@@ -11,5 +11,5 @@ export type UnpublishedEventsDeps = EventPublisherDeps & { db: Db; log: Log; met
 export const unpublishedEvents = ({ db, log, metrics, ...queue }: UnpublishedEventsDeps) => {
   const batches = eventBatches(db);
   const part = batchOutbox({ batches, events: eventPublisher(queue), log, metrics: metrics.queue });
-  return { part, timer: eventBatchTimer(batches, part) };
+  return { parts: [part], timers: [eventBatchTimer(batches, part)] };
 };

@@ -14,7 +14,7 @@ import type { ControllerMetrics } from "./metrics.ts";
 import { firstPriority, isNews, priorityOf } from "./priority.ts";
 import { reconcileOnce } from "./reconcile.ts";
 import { vanished } from "./vanished.ts";
-import { type Priority, type Work, type WorkQueue, workQueue } from "./work-queue.ts";
+import { type Work, type WorkQueue, workQueue } from "./work-queue.ts";
 import { workOn } from "./worker.ts";
 
 export type ControllerDeps<R extends Resource> = {
@@ -37,20 +37,15 @@ export type ControllerDeps<R extends Resource> = {
   metrics: ControllerMetrics;
 };
 
-/** The controller of one kind: `watch` keeps its store up to date, `lead` works through its queue for a term. */
-export type Controller = {
-  watch: (signal: AbortSignal) => Promise<void>;
-  synced: Promise<void>;
-  lead: (term: Term) => Promise<void>;
-  /** Has an object looked at again. */
-  requeue: (key: string, priority: Priority) => void;
-  /** Whether this process leads, no object waits, and every object's last pass succeeded and asked for no other. */
-  isSettled: () => boolean;
-};
+export type Controller = ReturnType<typeof controller>;
 
 const lateMs = 100; // after so long it is looked again whether a late Lease was renewed, or is lost
 
-export const controller = <R extends Resource>(deps: ControllerDeps<R>): Controller => {
+/**
+ * The controller of one kind: `watch` keeps its store up to date, `lead` works through its queue for a term. It is settled
+ * when this process leads, no object waits, and every object's last pass succeeded and asked for no other.
+ */
+export const controller = <R extends Resource>(deps: ControllerDeps<R>) => {
   const { definition, store, metrics } = deps;
   const log = deps.log.child({ kind: definition.kind });
   const queue: WorkQueue = workQueue(metrics.queueHooks(() => queue));

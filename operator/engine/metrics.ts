@@ -1,24 +1,15 @@
 import type { OperatorMetrics } from "#core/runtime/metrics/operator.ts";
 import type { QueueHooks, WorkQueue } from "./work-queue.ts";
 
-export type ControllerMetrics = {
-  queueHooks: (queue: () => WorkQueue) => QueueHooks;
-  /** Counts a pass; `failure` is what it rejected with. */
-  reconciled: (pass: { result: "done" | "again" | "failed"; seconds: number; failure?: unknown }) => void;
-  refused: () => void;
-  repaired: () => void;
-  restarted: (reason: "end" | "gone" | "error") => void;
-  /** Sets what only time changes; call it every few seconds. */
-  tick: (queue: WorkQueue) => void;
-};
+export type ControllerMetrics = ReturnType<typeof controllerMetrics>;
 
 /** The measures of one kind's controller and queue. */
-export const controllerMetrics = (metrics: OperatorMetrics, controller: string, workers: number): ControllerMetrics => {
+export const controllerMetrics = (metrics: OperatorMetrics, controller: string, workers: number) => {
   const queueLabels = { name: controller, controller };
   metrics.maxReconciles.set({ controller }, workers);
   beginAtZero(metrics, controller, queueLabels);
   return {
-    queueHooks: (queue) => ({
+    queueHooks: (queue: () => WorkQueue): QueueHooks => ({
       onAdd: () => {
         metrics.queueAdds.inc(queueLabels);
         metrics.queueDepth.set(queueLabels, queue().size());
@@ -34,16 +25,18 @@ export const controllerMetrics = (metrics: OperatorMetrics, controller: string, 
         metrics.activeWorkers.dec({ controller });
       },
     }),
-    reconciled: ({ result, seconds, failure }) => {
+    /** Counts a pass; `failure` is what it rejected with. */
+    reconciled: ({ result, seconds, failure }: Pass): void => {
       metrics.reconciles.inc({ controller, result: results[result] });
       metrics.reconcileSeconds.observe({ controller }, seconds);
       if (result === "failed") metrics.reconcileErrors.inc({ controller });
       if (isPanic(failure)) metrics.reconcilePanics.inc({ controller });
     },
-    refused: () => metrics.terminalErrors.inc({ controller }),
-    repaired: () => metrics.driftRepairs.inc({ kind: controller }),
-    restarted: (reason) => metrics.watchRestarts.inc({ kind: controller, reason }),
-    tick: (queue) => {
+    refused: (): void => metrics.terminalErrors.inc({ controller }),
+    repaired: (): void => metrics.driftRepairs.inc({ kind: controller }),
+    restarted: (reason: "end" | "gone" | "error"): void => metrics.watchRestarts.inc({ kind: controller, reason }),
+    /** Sets what only time changes; call it every few seconds. */
+    tick: (queue: WorkQueue): void => {
       const ages = [...queue.running()].map((startedAt) => (Date.now() - startedAt) / 1000);
       metrics.queueDepth.set(queueLabels, queue.size());
       metrics.unfinishedSeconds.set(
@@ -75,6 +68,7 @@ export const restartsAtZero = ({ watchRestarts }: Pick<OperatorMetrics, "watchRe
   for (const reason of ["end", "gone", "error"]) watchRestarts.inc({ kind, reason }, 0);
 };
 
+type Pass = { result: keyof typeof results; seconds: number; failure?: unknown };
 type QueueLabels = { name: string; controller: string };
 
 const results = { done: "success", again: "requeue_after", failed: "error" } as const;

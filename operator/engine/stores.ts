@@ -4,23 +4,14 @@ import type { KubeObject, Resource } from "../kube/objects.ts";
 import { type Indexes, objectStore, type Store } from "../kube/store.ts";
 import type { Claimant } from "../policies/management.ts";
 
-/** What the operator has seen of each kind, and the metadata of every Secret. */
-export type Stores = {
-  /** The store of a kind, typed by its definition. */
-  of: <D extends ResourceDefinition>(definition: D) => Store<ResourceOf<D>>;
-  ofKind: (kind: string) => Store<Claimant>;
-  /** All of them, owners before what they own. */
-  byKind: ReadonlyMap<string, Store<Claimant>>;
-  secrets: Store<KubeObject>;
-};
+export type Stores = ReturnType<typeof makeStores>;
 
 /** A resource of the kind that is so defined. */
 export type ResourceOf<D> =
   D extends ResourceDefinition<infer Spec, infer Status> ? Resource<Static<Spec>, Static<Status>> : never;
 
-export const makeStores = (
-  kinds: readonly { definition: ResourceDefinition; indexes: Indexes<Claimant> }[],
-): Stores => {
+/** What the operator has seen of each kind, and the metadata of every Secret. */
+export const makeStores = (kinds: readonly { definition: ResourceDefinition; indexes: Indexes<Claimant> }[]) => {
   const byKind = new Map(kinds.map(({ definition, indexes }) => [definition.kind, objectStore(indexes)]));
   const ofKind = (kind: string): Store<Claimant> => {
     const store = byKind.get(kind);
@@ -28,10 +19,12 @@ export const makeStores = (
     return store;
   };
   return {
-    // sound: it has objects of this kind alone
-    of: <D extends ResourceDefinition>({ kind }: D) => ofKind(kind) as unknown as Store<ResourceOf<D>>,
+    /** The store of a kind, typed by its definition. */
+    of: <D extends ResourceDefinition>({ kind }: D): Store<ResourceOf<D>> =>
+      ofKind(kind) as unknown as Store<ResourceOf<D>>, // sound: it has objects of this kind alone
     ofKind,
-    byKind,
-    secrets: objectStore(),
+    /** All of them, owners before what they own. */
+    byKind: byKind as ReadonlyMap<string, Store<Claimant>>,
+    secrets: objectStore<KubeObject>(),
   };
 };

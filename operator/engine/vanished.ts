@@ -2,21 +2,7 @@ import { keyOf, type Resource } from "../kube/objects.ts";
 import type { StoreEvent } from "../kube/store.ts";
 import { hasFinalizer } from "./object-writer.ts";
 
-/**
- * Objects that were deleted in spite of our finalizer, so that the operator was not asked to remove what it made for
- * them. The API server reads the finalizers of an object once when it deletes it: one that is written a moment later
- * does not delay the deletion (kubernetes/kubernetes#77988, open in November 2026).
- */
-export type Vanished<R extends Resource> = {
-  /** Takes note that our finalizer is about to be written. */
-  guard: (resource: R) => void;
-  /** Takes note of an event; true when it is about such an object, which is then kept until `forget`. */
-  note: (event: StoreEvent<R>) => boolean;
-  all: () => Iterable<R>;
-  /** Those that had this key. There may be another object of the same name by now. */
-  of: (key: string) => R[];
-  forget: (resource: R) => void;
-};
+export type Vanished<R extends Resource> = ReturnType<typeof vanished<R>>;
 
 /**
  * For how long after our finalizer was written such a deletion may still be reported: a request lasts 60 s at most, and
@@ -25,7 +11,12 @@ export type Vanished<R extends Resource> = {
  */
 const lateMs = 120_000;
 
-export const vanished = <R extends Resource>(nowMs: () => number = () => performance.now()): Vanished<R> => {
+/**
+ * Objects that were deleted in spite of our finalizer, so that the operator was not asked to remove what it made for
+ * them. The API server reads the finalizers of an object once when it deletes it: one that is written a moment later
+ * does not delay the deletion (kubernetes/kubernetes#77988, open in November 2026).
+ */
+export const vanished = <R extends Resource>(nowMs: () => number = () => performance.now()) => {
   const guardedAt = new Map<string, number>(); // by uid, the oldest first
   const found = new Map<string, R>(); // by uid
 
@@ -36,12 +27,14 @@ export const vanished = <R extends Resource>(nowMs: () => number = () => perform
     }
   };
   return {
-    guard: ({ metadata: { uid } }) => {
+    /** Takes note that our finalizer is about to be written. */
+    guard: ({ metadata: { uid } }: R): void => {
       forgetOld();
       guardedAt.delete(uid);
       guardedAt.set(uid, nowMs());
     },
-    note: ({ kind, object }) => {
+    /** Takes note of an event; true when it is about such an object, which is then kept until `forget`. */
+    note: ({ kind, object }: StoreEvent<R>): boolean => {
       if (kind !== "deleted") return false;
       forgetOld();
       const { uid, deletionTimestamp } = object.metadata;
@@ -50,8 +43,9 @@ export const vanished = <R extends Resource>(nowMs: () => number = () => perform
       if (isOne) found.set(uid, object);
       return isOne;
     },
-    all: () => found.values(),
-    of: (key) => [...found.values()].filter((object) => keyOf(object) === key),
-    forget: ({ metadata }) => void found.delete(metadata.uid),
+    all: (): Iterable<R> => found.values(),
+    /** Those that had this key. There may be another object of the same name by now. */
+    of: (key: string): R[] => [...found.values()].filter((object) => keyOf(object) === key),
+    forget: ({ metadata }: R): void => void found.delete(metadata.uid),
   };
 };

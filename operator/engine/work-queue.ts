@@ -5,27 +5,7 @@
 export const priorities = ["new", "changed", "deleted", "again", "resync"] as const;
 export type Priority = (typeof priorities)[number];
 
-/**
- * Keys that wait to be worked on. A key waits once, however often it is added. No key is worked on twice at a time:
- * when it is added meanwhile it waits until `done`. A closed queue takes nothing; it is closed at first.
- */
-export type WorkQueue = {
-  open: () => void;
-  /** Forgets everything that waits, and all timers. */
-  close: () => void;
-  add: (key: string, priority: Priority) => void;
-  /** Adds a key after a delay, unless it is to be added sooner already. */
-  addAfter: (key: string, delayMs: number) => void;
-  /** Adds a key after its own back-off, which doubles with each call until `forget`. */
-  addFailed: (key: string) => void;
-  forget: (key: string) => void;
-  /** The next key and its priority, or null when `signal` aborts first. */
-  next: (signal: AbortSignal) => Promise<Work | null>;
-  done: (key: string) => void;
-  size: () => number;
-  /** Start times (ms since the epoch) of what is being worked on. */
-  running: () => Iterable<number>;
-};
+export type WorkQueue = ReturnType<typeof workQueue>;
 
 /** `since`: when it was added, ms. */
 export type Work = { key: string; priority: Priority; since: number };
@@ -40,7 +20,13 @@ export type QueueHooks = {
 /** Back-off of client-go: 5 ms, doubling, at most 1000 s. */
 export const retryDelayMs = (failures: number): number => Math.min(1_000_000, 5 * 2 ** Math.min(failures - 1, 30));
 
-export const workQueue = (hooks: QueueHooks = {}): WorkQueue => {
+/**
+ * Keys that wait to be worked on. A key waits once, however often it is added. No key is worked on twice at a time:
+ * when it is added meanwhile it waits until `done`. A closed queue takes nothing; it is closed at first, and forgets
+ * everything as it is closed. `next` gives null when its signal aborts first; `running` gives start times, ms since the
+ * epoch.
+ */
+export const workQueue = (hooks: QueueHooks = {}) => {
   const waiting = waitingKeys();
   const running = new Map<string, number>();
   const again = new Map<string, Priority>(); // added while running
@@ -82,8 +68,9 @@ export const workQueue = (hooks: QueueHooks = {}): WorkQueue => {
   };
 
   const addAfter = (key: string, delayMs: number): void => {
-    if (isOpen) timers.set(key, delayMs);
+    if (isOpen) timers.set(key, delayMs); // unless it is to be added sooner already
   };
+  /** Adds a key after its own back-off, which doubles with each call until `forget`. */
   const addFailed = (key: string): void => {
     hooks.onRetry?.();
     addAfter(key, failures.next(key));
@@ -97,7 +84,7 @@ export const workQueue = (hooks: QueueHooks = {}): WorkQueue => {
   };
 
   const adds = { add, addAfter, addFailed, forget: failures.forget };
-  return { ...adds, open, close, next, done, size: waiting.size, running: () => running.values() };
+  return { ...adds, open, close, next, done, size: waiting.size, running: (): Iterable<number> => running.values() };
 };
 
 /** How often each key has failed in a row. */

@@ -16,11 +16,10 @@ import { expiry, statusOf } from "../policies/api-keys/status.ts";
 import { isTokenOf, keyTokensOf } from "../policies/api-keys/token.ts";
 import type { Finding } from "../policies/conditions.ts";
 import { retaken, rotateAnnotation } from "../policies/own-secret.ts";
-import { appLink, appOf, appOfTenant } from "../records/app-ref.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { ownSecret } from "../records/own-secret.ts";
-import type { MayWrite } from "../records/record.ts";
-import { inTenant, noTenant, tenantOf } from "../records/tenant-ref.ts";
+import { appLink, appOf, appOfTenant, inTenant, noTenant, tenantOf } from "../records/owner-refs.ts";
+import type { MayWrite } from "../records/record-deps.ts";
 import type { Wanted } from "../records/writes.ts";
 
 /** `tenantId` is written last: it says that the Secret's token is this tenant's. */
@@ -44,7 +43,6 @@ export const apiKey = defineKind<ApiKey, ApiKeyRow>({
   collection: apiKeyCollection,
   rows: ({ db, fence, clock }) =>
     rememberingRows(managedRows(collectionOf<ApiKeyRow>(db, apiKeyCollection), fence), revokedTokens(db), clock.now),
-  owner: "tenant",
   goesWithOwner: {
     index: "tenant",
     before: async ({ db, clock }, ids) => revokedTokens(db).add(await apiKeys(db).findAll(ids), clock.now()),

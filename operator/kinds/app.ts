@@ -12,10 +12,10 @@ import { accountsOf } from "../policies/apps/credentials.ts";
 import { sealAccounts } from "../policies/apps/seal-accounts.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
+import { inTenant, noTenant, tenantOf } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
-import type { MayWrite } from "../records/record.ts";
+import type { MayWrite } from "../records/record-deps.ts";
 import { type InRoom, inRoom } from "../records/room.ts";
-import { inTenant, noTenant, tenantOf } from "../records/tenant-ref.ts";
 
 type App = Resource<AppSpec, { id?: string }>;
 type Deps = Tools<App, AppRow> & { inRoom: InRoom<TenantRow> };
@@ -27,7 +27,6 @@ export const app = defineKind<App, AppRow>({
   collection: appCollection,
   rows: ({ owners }) => owners.apps,
   called: ({ owners }, { tenant_id = "", name = "" }) => owners.apps.called(tenant_id, name),
-  owner: "tenant",
   indexes: { name: (resource) => [nameIn(resource.metadata.namespace, resource)], namespace: namespaceOf },
   links: [
     link(tenantResource, "namespace", ({ spec }) => spec.namespaces),

@@ -11,8 +11,8 @@ import { type Handler, refusal } from "../engine/handler.ts";
 import { beside } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
-import { appIsGone, appLink, appOf, inApp } from "../records/app-ref.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
+import { appIsGone, appLink, appOf, inApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
 import { type InRoom, inRoom, planRoom } from "../records/room.ts";
 
@@ -25,7 +25,6 @@ export const liveActivityType = defineKind<ActivityType, LiveActivityTypeRow>({
   what: "live activity type",
   collection: liveActivityTypeCollection,
   called: ({ db }, { app_id = "", name = "" }) => liveActivityTypes(db).called(app_id, name),
-  owner: "app",
   goesWithOwner: { index: "name" },
   indexes: { name: (type) => [nameOf(type)], app: (type) => [beside(type, type.spec.appRef)] },
   links: [appLink],

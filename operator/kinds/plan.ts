@@ -17,7 +17,6 @@ export const plan = defineKind<Plan, PlanRow>({
   what: "plan",
   collection: planCollection,
   rows: ({ owners }) => owners.plans,
-  owner: null,
   links: [link(tenantResource, "external", ({ spec }) => [spec.plan], "deleted")],
   handler: (tools) => handler({ ...tools, streams: planStreams(tools) }),
 });

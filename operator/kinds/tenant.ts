@@ -20,7 +20,6 @@ export const tenant = defineKind<Tenant, TenantRow>({
   collection: tenantCollection,
   rows: ({ owners }) => owners.tenants,
   called: ({ owners }, { name = "" }) => owners.tenants.called(name),
-  owner: null,
   indexes: {
     name: (resource) => [nameOf(resource)],
     plan: ({ spec }) => [spec.plan],

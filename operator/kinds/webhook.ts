@@ -10,18 +10,18 @@ import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
 import { beside } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
 import { type FoundSecret, secretValues } from "../kube/secrets.ts";
-import { type Finding, firstFinding, refused } from "../policies/conditions.ts";
+import { type Finding, refused } from "../policies/conditions.ts";
 import { addressProblem } from "../policies/webhooks/address.ts";
 import { headerSecretsOf, headersOf, sealHeaders } from "../policies/webhooks/headers.ts";
 import { healthStatus } from "../policies/webhooks/health.ts";
 import { beginning, deciding, membersOf, stateOf } from "../policies/webhooks/row.ts";
 import { signingOf } from "../policies/webhooks/signing-secret.ts";
 import { disabled, statusOf } from "../policies/webhooks/status.ts";
-import { appIsGone, appLink, appOf, inApp } from "../records/app-ref.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 import { ownSecret } from "../records/own-secret.ts";
+import { appIsGone, appLink, appOf, inApp } from "../records/owner-refs.ts";
 import type { Platform } from "../records/platform.ts";
-import type { MayWrite } from "../records/record.ts";
+import type { MayWrite } from "../records/record-deps.ts";
 import { type InRoom, inRoom, planRoom } from "../records/room.ts";
 
 type Webhook = Resource<WebhookSpec, WebhookStatus>;
@@ -41,7 +41,6 @@ export const webhook = defineKind<Webhook, WebhookRow>({
   definition: webhookResource,
   what: "webhook",
   collection: webhookCollection,
-  owner: "app",
   goesWithOwner: { index: "app" },
   ownSecret: signingSecret,
   readsSecrets: ({ spec }) => headerSecretsOf(spec),
@@ -112,7 +111,7 @@ const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Ver
   const address = resource.spec.url;
   const unreachable = await addressProblem(network, { address, isTaken: row?.url === address }, signal);
   if (unreachable !== null) return refusal(unreachable.finding, unreachable.retryMs);
-  const finding = firstFinding(policies, resource.spec);
+  const finding = badTemplate(resource.spec) ?? badFilters(resource.spec);
   if (finding !== null) return refusal(finding);
   const read = await gather(deps, input, signal);
   if ("finding" in read) return refusal(read.finding);
@@ -127,17 +126,15 @@ const apply = async (deps: Deps, input: Input, signal: AbortSignal): Promise<Ver
   return { ...verdict, ...disabled(after), isChanged: verdict.isChanged || isSecretWritten };
 };
 
-/** Checks of a spec that no rule of the CRD can make. */
-const policies: ((spec: WebhookSpec) => Finding | null)[] = [
-  ({ bodyTemplate }) => {
-    const problem = bodyTemplate === undefined ? null : templateProblem(bodyTemplate);
-    return problem === null ? null : refused("TemplateInvalid", `spec.bodyTemplate: ${problem}`);
-  },
-  ({ filters }) => {
-    const [problem] = filters === undefined ? [] : filterProblems(filters, "spec.filters");
-    return problem === undefined ? null : refused("FilterInvalid", `${problem.field}: ${problem.message}`);
-  },
-];
+// no rule of the CRD can check these
+const badTemplate = ({ bodyTemplate }: WebhookSpec): Finding | null => {
+  const problem = bodyTemplate === undefined ? null : templateProblem(bodyTemplate);
+  return problem === null ? null : refused("TemplateInvalid", `spec.bodyTemplate: ${problem}`);
+};
+const badFilters = ({ filters }: WebhookSpec): Finding | null => {
+  const [problem] = filters === undefined ? [] : filterProblems(filters, "spec.filters");
+  return problem === undefined ? null : refused("FilterInvalid", `${problem.field}: ${problem.message}`);
+};
 
 type Read = { now: Date; members: Partial<WebhookRow>; found: FoundSecret };
 

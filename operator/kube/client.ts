@@ -15,19 +15,7 @@ export type KubeRequest = {
   isUrgent?: boolean;
 };
 
-/** Talks to the Kubernetes API. Every failure is a {@link KubeError}, except the abort of `signal`. */
-export type KubeClient = {
-  /** One call, answered within 10 s. */
-  call: <T>(request: KubeRequest, signal: AbortSignal) => Promise<T>;
-  /** A call whose answer is read as it comes, e.g. a watch; resolves when its head has come, within 10 s. */
-  open: (request: KubeRequest, signal: AbortSignal) => Promise<IncomingMessage>;
-  /**
-   * Says that the network may have cut connections without a word. Idle connections are closed, so that the next call
-   * makes a new one; with `watches too`, answers that are still being read are cut off.
-   */
-  doubt: (what: "idle" | "watches too") => void;
-  close: () => void;
-};
+export type KubeClient = ReturnType<typeof kubeClient>;
 
 export type KubeClientDeps = {
   connection: Connection;
@@ -38,8 +26,11 @@ export type KubeClientDeps = {
 const headDeadlineMs = 10_000;
 const maxAnswerBytes = 64 * 1024 * 1024; // a page of 500 objects of the largest size that etcd takes is far below
 
-/** Connections are kept and shared; client-node would open a new one for every call. */
-export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps): KubeClient => {
+/**
+ * Talks to the Kubernetes API. Every failure is a {@link KubeError}, except the abort of `signal`. Connections are kept
+ * and shared; client-node would open a new one for every call.
+ */
+export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps) => {
   const agents = { shared: agentOf(connection, 64), urgent: agentOf(connection, 4) };
   const send = { shared: sender(connection, agents.shared), urgent: sender(connection, agents.urgent) };
   const streams = new Set<IncomingMessage>();
@@ -64,6 +55,7 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
     throw new KubeError(what, { status: statusCode, ...(await refusal(answer)) });
   };
 
+  /** One call, answered within 10 s. */
   const call = async <T>(request: KubeRequest, signal: AbortSignal): Promise<T> => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(headDeadlineMs)]);
     const answer = await begin(request, deadline);
@@ -74,6 +66,7 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
     return JSON.parse(text) as T; // sound: the Kubernetes API answers with the type that its path names
   };
 
+  /** A call whose answer is read as it comes, e.g. a watch; resolves when its head has come, within 10 s. */
   const open = async (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
     const answer = await begin(request, signal);
     streams.add(answer);
@@ -81,7 +74,11 @@ export const kubeClient = ({ connection, onAnswer = () => {} }: KubeClientDeps):
     return answer;
   };
 
-  const doubt: KubeClient["doubt"] = (what) => {
+  /**
+   * Says that the network may have cut connections without a word. Idle connections are closed, so that the next call
+   * makes a new one; with `watches too`, answers that are still being read are cut off.
+   */
+  const doubt = (what: "idle" | "watches too"): void => {
     dropIdle(agents);
     if (what === "watches too") for (const answer of streams) answer.destroy(new Error("the link is in doubt"));
   };

@@ -14,25 +14,24 @@ import { ExecAuth } from "@kubernetes/client-node/dist/exec_auth.js";
 import { FileAuth } from "@kubernetes/client-node/dist/file_auth.js";
 import { parse } from "yaml";
 
-/** Where the Kubernetes API is, and with which credentials requests are sent. */
-export type Connection = {
-  server: URL;
-  /** Adds the certificates and the credentials that are valid now. */
-  authorize: (options: RequestOptions & { headers: Record<string, string> }) => Promise<void>;
-};
+export type Connection = ReturnType<typeof connection>;
 
-/** The connection of `KUBECONFIG`, else of the pod's service account, else of `~/.kube/config`. */
-export const connection = (env: NodeJS.ProcessEnv): Connection => {
+/**
+ * Where the Kubernetes API is, and with which credentials requests are sent: by `KUBECONFIG`, else by the pod's service account,
+ * else by `~/.kube/config`.
+ */
+export const connection = (env: NodeJS.ProcessEnv) => {
   const { cluster, user } = inKubeconfig(env) ?? inPod(env) ?? inHome();
-  if (cluster.proxyUrl) throw new KubeconfigError("proxy-url is not supported: reach the API server directly");
+  if (cluster.proxyUrl) throw unusable("proxy-url is not supported: reach the API server directly");
   const legacy = user.authProvider as { config?: { tokenFile?: string } } | undefined; // untyped in client-node
-  if (legacy && !legacy.config?.tokenFile) throw new KubeconfigError("auth-provider is not supported: use exec");
+  if (legacy && !legacy.config?.tokenFile) throw unusable("auth-provider is not supported: use exec");
   const server = new URL(cluster.server);
   const trust = trustOf(cluster);
   const prove = credentialsOf(user);
   return {
     server,
-    authorize: async (options) => {
+    /** Adds the certificates and the credentials that are valid now. */
+    authorize: async (options: RequestOptions & { headers: Record<string, string> }): Promise<void> => {
       Object.assign(options, trust);
       if (user.impersonateUser) options.headers["Impersonate-User"] = user.impersonateUser;
       await prove(options);
@@ -40,19 +39,13 @@ export const connection = (env: NodeJS.ProcessEnv): Connection => {
   };
 };
 
-/** A kubeconfig that cannot be used. */
-export class KubeconfigError extends Error {
-  constructor(message: string) {
-    super(`kubeconfig: ${message}`);
-    this.name = "KubeconfigError";
-  }
-}
+const unusable = (why: string): Error => new Error(`kubeconfig: ${why}`);
 
 type Access = { cluster: Cluster; user: User };
 
 const inKubeconfig = ({ KUBECONFIG }: NodeJS.ProcessEnv): Access | null => {
   const files = (KUBECONFIG ?? "").split(delimiter).filter((file) => file !== "" && existsSync(file));
-  if (KUBECONFIG && files.length === 0) throw new KubeconfigError(`no such file: ${KUBECONFIG}`);
+  if (KUBECONFIG && files.length === 0) throw unusable(`no such file: ${KUBECONFIG}`);
   return files.length === 0 ? null : accessIn(files);
 };
 
@@ -74,7 +67,7 @@ const inPod = ({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port }:
 
 const inHome = (): Access => {
   const file = join(homedir(), ".kube", "config");
-  if (!existsSync(file)) throw new KubeconfigError("none given: set KUBECONFIG");
+  if (!existsSync(file)) throw unusable("none given: set KUBECONFIG");
   return accessIn([file]);
 };
 
@@ -83,10 +76,10 @@ const accessIn = (files: readonly string[]): Access => {
   const parts = files.map((file) => readFile(file));
   const contextName = parts.find(({ current }) => current !== "")?.current;
   const context = parts.flatMap(({ contexts }) => contexts).find(({ name }) => name === contextName);
-  if (context === undefined) throw new KubeconfigError("current-context names no context");
+  if (context === undefined) throw unusable("current-context names no context");
   const cluster = parts.flatMap(({ clusters }) => clusters).find(({ name }) => name === context.cluster);
   const user = parts.flatMap(({ users }) => users).find(({ name }) => name === context.user);
-  if (cluster === undefined) throw new KubeconfigError(`context ${context.name} names no cluster`);
+  if (cluster === undefined) throw unusable(`context ${context.name} names no cluster`);
   return { cluster, user: user ?? { name: "nobody" } };
 };
 

@@ -20,6 +20,8 @@ export class KubeError extends Error {
 
 const hasStatus = (error: unknown, status: number): boolean => error instanceof KubeError && error.status === status;
 
+/** Nobody knows whether the request was carried out. */
+export const isUnanswered = (error: unknown): boolean => hasStatus(error, 0);
 export const isNotFound = (error: unknown): boolean => hasStatus(error, 404);
 /** Somebody else wrote the object in between, or it exists already. */
 export const isConflict = (error: unknown): boolean => hasStatus(error, 409);

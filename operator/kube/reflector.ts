@@ -3,7 +3,7 @@ import type { KubeClient } from "./client.ts";
 import { isGone, KubeError } from "./errors.ts";
 import { type KubeObject, trimmed } from "./objects.ts";
 import type { Store, StoreEvent } from "./store.ts";
-import { pause, watch } from "./watch.ts";
+import { jittered, pause, watch } from "./watch.ts";
 
 /** Both are stretched by up to a half, so that many reflectors do not move in step. */
 export type ReflectorTiming = {
@@ -36,14 +36,9 @@ export type ReflectorDeps<T extends KubeObject> = {
 
 /**
  * Keeps a store like a collection of the Kubernetes API, by a list and then a watch, for as long as `signal` lets it.
+ * `synced` resolves after the first whole list.
  */
-export type Reflector = {
-  run: (signal: AbortSignal) => Promise<void>;
-  /** Resolves after the first whole list. */
-  synced: Promise<void>;
-};
-
-export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflector => {
+export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>) => {
   const { client, path, store, timing, log, trim = trimmed, accept = wholeObjects, pageSize = fewPages } = deps;
   const source: Source = { client, path, accept, pageSize, filter: filterOf(deps.labelSelector) };
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
@@ -55,7 +50,7 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
     const { version, items } = await listAll(source, trim, signal);
     deps.onEvents(store.replace(items));
     position = version;
-    relistAt = performance.now() + jittered(timing.relistMs);
+    relistAt = performance.now() + jittered(timing.relistMs, 1 / 2);
     failures = 0;
     markSynced();
   };
@@ -63,7 +58,7 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>): Reflect
   const follow = async (from: string, signal: AbortSignal): Promise<void> => {
     const openedAt = performance.now();
     const endsInMs = Math.max(1, relistAt - openedAt);
-    const options = { ...source, accept: accept.watch, from, idleMs: jittered(timing.idleMs), endsInMs };
+    const options = { ...source, accept: accept.watch, from, idleMs: jittered(timing.idleMs, 1 / 2), endsInMs };
     for await (const { type, object } of watch<T>(options, signal)) {
       if (type === "DELETED") deps.onEvents(store.remove(trim(object)));
       else if (type !== "BOOKMARK") deps.onEvents(store.put(trim(object)));
@@ -130,8 +125,7 @@ const listAll = async <T>(
 };
 
 /** 100 ms doubling to 15 s, with jitter: at most 30 s. */
-const backoffMs = (failures: number): number => jittered(Math.min(15_000, 100 * 2 ** Math.min(failures - 1, 10)));
-
-const jittered = (ms: number): number => Math.round(ms * (1 + Math.random() / 2));
+const backoffMs = (failures: number): number =>
+  jittered(Math.min(15_000, 100 * 2 ** Math.min(failures - 1, 10)), 1 / 2);
 
 const retryAfterMs = (error: unknown): number => (error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0);

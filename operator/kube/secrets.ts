@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "./client.ts";
-import { isNotFound } from "./errors.ts";
+import { isNotFound, isUnanswered } from "./errors.ts";
 import type { Note, Report } from "./events.ts";
 import type { KubeObject, Resource, Secret } from "./objects.ts";
 
@@ -28,17 +29,7 @@ export type OwnSecret = { kind: "absent" | "foreign" } | (Content & { kind: "own
 export type FoundSecret = { kind: "absent" | "foreign" } | (Content & { kind: "own" | "left" });
 type Content = { secret: Secret; values: Record<string, string>; rotatedFor: string | null };
 
-export type Secrets = {
-  /** Values as text, or null when there is no such Secret. */
-  read: (namespace: string, name: string, signal: AbortSignal) => Promise<Record<string, string> | null>;
-  readOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<FoundSecret>;
-  /** Creates or replaces the owner's Secret; fails with 409 when it changed since `before` was read. */
-  writeOwn: (owner: Owner, name: string, content: OwnContent, signal: AbortSignal) => Promise<void>;
-  /** Removes the owner's Secret, if there is one. */
-  removeOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<void>;
-  /** Takes the owner off the Secret, so that it stays when the owner is deleted. */
-  releaseOwn: (owner: Owner, name: string, signal: AbortSignal) => Promise<void>;
-};
+export type Secrets = ReturnType<typeof secrets>;
 
 export type Owner = { apiVersion: string; kind: string; resource: Resource };
 export type OwnContent = {
@@ -50,25 +41,20 @@ export type OwnContent = {
 };
 
 /** `report` is called when a Secret of ours has got another credential. */
-export const secrets = (client: KubeClient, report: Report): Secrets => {
-  const find = async (namespace: string, name: string, signal: AbortSignal): Promise<Secret | null> => {
-    try {
-      return await client.call<Secret>({ method: "GET", path: pathOf(namespace, name) }, signal);
-    } catch (error) {
-      if (isNotFound(error)) return null;
-      throw error;
-    }
-  };
+export const secrets = (client: KubeClient, report: Report) => {
+  const find = (namespace: string, name: string, signal: AbortSignal): Promise<Secret | null> =>
+    client.call<Secret>({ method: "GET", path: pathOf(namespace, name) }, signal).catch(nullWhenNotFound);
   const findOwn = async ({ resource }: Owner, name: string, signal: AbortSignal): Promise<Secret | null> => {
     const secret = await find(namespaceOf(resource), name, signal);
     return secret !== null && isOwnedBy(secret, resource) ? secret : null;
   };
   return {
-    read: async (namespace, name, signal) => {
+    /** Values as text, or null when there is no such Secret. */
+    read: async (namespace: string, name: string, signal: AbortSignal): Promise<Record<string, string> | null> => {
       const secret = await find(namespace, name, signal);
       return secret === null ? null : valuesOf(secret);
     },
-    readOwn: async ({ resource }, name, signal) => {
+    readOwn: async ({ resource }: Owner, name: string, signal: AbortSignal): Promise<FoundSecret> => {
       const secret = await find(namespaceOf(resource), name, signal);
       if (secret === null) return { kind: "absent" };
       const kind = isOwnedBy(secret, resource) ? "own" : isLeft(secret) ? "left" : "foreign";
@@ -76,21 +62,32 @@ export const secrets = (client: KubeClient, report: Report): Secrets => {
       const rotatedFor = secret.metadata.annotations?.[rotatedForAnnotation] ?? null;
       return { kind, secret, values: valuesOf(secret), rotatedFor };
     },
-    writeOwn: async (owner, name, content, signal) => {
+    /**
+     * Creates or replaces the owner's Secret; fails with 409 when it changed since `before` was read. When the answer is
+     * lost it looks whether the Secret was written: the next pass could no longer say that a credential was replaced.
+     */
+    writeOwn: async (owner: Owner, name: string, content: OwnContent, signal: AbortSignal): Promise<void> => {
       const namespace = namespaceOf(owner.resource);
       const isNew = content.before.kind !== "own";
       const path = isNew ? `/api/v1/namespaces/${namespace}/secrets` : pathOf(namespace, name);
-      await client.call({ method: isNew ? "POST" : "PUT", path, body: bodyOf(owner, name, content) }, signal);
+      const request = { method: isNew ? "POST" : "PUT", path, body: bodyOf(owner, name, content) } as const;
+      await client.call(request, signal).catch(async (error: unknown) => {
+        if (!isUnanswered(error)) throw error;
+        const there = await findOwn(owner, name, signal);
+        if (there === null || !isDeepStrictEqual(valuesOf(there), content.values)) throw error;
+      });
       if (content.replaced !== null) report(owner.kind, owner.resource, rotated(name, content.replaced, isNew));
     },
-    removeOwn: async (owner, name, signal) => {
+    /** Removes the owner's Secret, if there is one. */
+    removeOwn: async (owner: Owner, name: string, signal: AbortSignal): Promise<void> => {
       const secret = await findOwn(owner, name, signal);
       if (secret === null) return;
       const { uid, resourceVersion, namespace = "" } = secret.metadata;
       const body = { preconditions: { uid, resourceVersion } };
-      await client.call({ method: "DELETE", path: pathOf(namespace, name), body }, signal).catch(ignoreNotFound);
+      await client.call({ method: "DELETE", path: pathOf(namespace, name), body }, signal).catch(nullWhenNotFound);
     },
-    releaseOwn: async (owner, name, signal) => {
+    /** Takes the owner off the Secret, so that it stays when the owner is deleted. */
+    releaseOwn: async (owner: Owner, name: string, signal: AbortSignal): Promise<void> => {
       const secret = await findOwn(owner, name, signal);
       if (secret === null) return;
       const { uid, resourceVersion, namespace = "", ownerReferences = [] } = secret.metadata;
@@ -162,6 +159,7 @@ const bodyOf = ({ apiVersion, kind, resource }: Owner, name: string, content: Ow
   };
 };
 
-const ignoreNotFound = (error: unknown): void => {
-  if (!isNotFound(error)) throw error;
+const nullWhenNotFound = (error: unknown): null => {
+  if (isNotFound(error)) return null;
+  throw error;
 };

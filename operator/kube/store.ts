@@ -7,30 +7,16 @@ export type StoreEvent<T> =
   | { kind: "changed"; object: T; before: T }
   | { kind: "deleted"; object: T };
 
-/** The objects of one kind as last seen, by key and by index. */
-export type Store<T extends KubeObject> = {
-  get: (key: string) => T | undefined;
-  all: () => Iterable<T>;
-  size: () => number;
-  /** Objects for which the index function gave this value. */
-  by: (index: string, value: string) => T[];
-  /** Other objects that share a value of the index with this one; none when there is no such index. */
-  sharing: (index: string, object: T) => T[];
-  /**
-   * Stores an object that a watch, or a write of the operator, gave; a version older than the stored one is dropped.
-   */
-  put: (object: T) => StoreEvent<T>[];
-  remove: (object: T) => StoreEvent<T>[];
-  /** Stores the result of a whole list; objects that are no longer in it count as deleted. */
-  replace: (objects: readonly T[]) => StoreEvent<T>[];
-};
+export type Store<T extends KubeObject> = ReturnType<typeof objectStore<T>>;
 
 export type Indexes<T> = Record<string, (object: T) => readonly string[]>;
 
-export const objectStore = <T extends KubeObject>(indexes: Indexes<T> = {}): Store<T> => {
+/** The objects of one kind as last seen, by key and by index. */
+export const objectStore = <T extends KubeObject>(indexes: Indexes<T> = {}) => {
   const objects = new Map<string, T>();
   const index = indexer(indexes);
 
+  /** Stores an object that a watch, or a write of the operator, gave; a version older than the stored one is dropped. */
   const put = (object: T): StoreEvent<T>[] => {
     const key = keyOf(object);
     const before = objects.get(key);
@@ -48,6 +34,7 @@ export const objectStore = <T extends KubeObject>(indexes: Indexes<T> = {}): Sto
     index.remove(key, before);
     return [{ kind: "deleted", object }];
   };
+  /** Stores the result of a whole list; objects that are no longer in it count as deleted. */
   const replace = (listed: readonly T[]): StoreEvent<T>[] => {
     const present = new Set(listed.map(keyOf));
     const gone = [...objects.values()].filter((object) => !present.has(keyOf(object)));
@@ -60,14 +47,16 @@ export const objectStore = <T extends KubeObject>(indexes: Indexes<T> = {}): Sto
     if (isOther) objects.set(keyOf(object), object);
     return object;
   };
+  /** Objects for which the index function gave this value. */
   const by = (name: string, value: string): T[] => index.keys(name, value).flatMap((key) => objects.get(key) ?? []);
+  /** Other objects that share a value of the index with this one; none when there is no such index. */
   const sharing = (name: string, object: T): T[] =>
     (indexes[name]?.(object) ?? []).flatMap((value) => by(name, value)).filter((one) => keyOf(one) !== keyOf(object));
 
   return {
-    get: (key) => objects.get(key),
-    all: () => objects.values(),
-    size: () => objects.size,
+    get: (key: string): T | undefined => objects.get(key),
+    all: (): Iterable<T> => objects.values(),
+    size: (): number => objects.size,
     by,
     sharing,
     put,

@@ -89,6 +89,9 @@ const idleGuard = (answer: IncomingMessage, idleMs: number, endsInMs: number) =>
   };
 };
 
+/** A time stretched at random by up to a `share` of it, so that many do not move in step. */
+export const jittered = (ms: number, share: number): number => Math.round(ms * (1 + Math.random() * share));
+
 /** Waits, or returns early when `signal` aborts. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal }).catch(() => {});

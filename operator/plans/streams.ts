@@ -4,19 +4,13 @@ import { type Ensured, ensureStream } from "#core/queue/jetstream/streams.ts";
 import { planStream, type StreamSpec } from "#core/queue/jetstream/topology.ts";
 import type { Platform } from "../records/platform.ts";
 
-/** The streams through which the work of plans' tenants flows. */
-export type PlanStreams = {
-  nameOf: (plan: string) => string;
-  /** Makes a plan's stream, or gives it another limit. @throws Unavailable when JetStream does not answer */
-  ensure: (plan: string, backlogPerTenant: number) => Promise<Ensured>;
-  /** Does nothing when there is no such stream. @throws Unavailable */
-  remove: (plan: string) => Promise<void>;
-};
+export type PlanStreams = ReturnType<typeof planStreams>;
 
+/** The streams through which the work of plans' tenants flows. */
 export const planStreams = ({
   fence,
   jetstream: { nats, prefix, replicas },
-}: Pick<Platform, "fence" | "jetstream">): PlanStreams => {
+}: Pick<Platform, "fence" | "jetstream">) => {
   const specOf = (name: string, backlogPerTenant: number): StreamSpec => planStream(prefix, { name, backlogPerTenant });
   const nameOf = (plan: string): string => specOf(plan, 1).stream.name;
   /** Without a connection a call would only wait for its deadline. */
@@ -27,9 +21,11 @@ export const planStreams = ({
   };
   return {
     nameOf,
-    ensure: (plan, backlogPerTenant) =>
+    /** Makes a plan's stream, or gives it another limit. @throws Unavailable when JetStream does not answer */
+    ensure: (plan: string, backlogPerTenant: number): Promise<Ensured> =>
       whenConnected(() => ensureStream(nats.jsm, specOf(plan, backlogPerTenant), replicas)),
-    remove: (plan) =>
+    /** Does nothing when there is no such stream. @throws Unavailable */
+    remove: (plan: string): Promise<void> =>
       whenConnected(async () => {
         await nats.jsm.streams.delete(nameOf(plan)).catch(ignoreMissing);
       }),

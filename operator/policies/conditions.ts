@@ -59,15 +59,3 @@ const canonical = (value: unknown): string =>
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   ) ?? "";
-
-/** The first finding of a chain of policies, in order. */
-export const firstFinding = <Input>(
-  policies: readonly ((input: Input) => Finding | null)[],
-  input: Input,
-): Finding | null => {
-  for (const policy of policies) {
-    const finding = policy(input);
-    if (finding !== null) return finding;
-  }
-  return null;
-};

@@ -1,5 +1,6 @@
 import { derivedId } from "#core/domain/ids.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
+import type { CollectionSpec } from "#core/storage/mongo/collection.ts";
 import type { Managed, ManagedRow } from "#core/storage/settings/managed.ts";
 import type { Resource } from "../kube/objects.ts";
 import { type Finding, ready, refused } from "./conditions.ts";
@@ -46,8 +47,8 @@ export type Situation<Row extends ManagedRow> = {
   row: Row | null;
   /** Whether the record is of the tenant, or app, that the resource is of. */
   isReachable: boolean;
-  /** What the record is part of; null: of the installation, where everybody reaches it. */
-  owner: "tenant" | "app" | null;
+  /** What the record is part of. */
+  owner: CollectionSpec["owner"]["kind"];
   /** Other resources of the same tenant that name the record. */
   rivals: readonly Claimant[];
 };
@@ -178,4 +179,5 @@ const createOnly = ({ what }: Pick<Any, "what">): Finding => ({
 const byAge = ({ metadata: a }: Claimant, { metadata: b }: Claimant): number =>
   compare(a.creationTimestamp ?? "", b.creationTimestamp ?? "") || compare(a.uid, b.uid);
 
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+/** Orders texts as their code units are. */
+export const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -4,19 +4,19 @@ import { type Finding, refused } from "./conditions.ts";
 /** The values of the Secrets that a resource names, by the Secret's name; null for a Secret that is not there. */
 export type SecretValues = ReadonlyMap<string, Record<string, string> | null>;
 
-export type Fault = { reason: "SecretNotFound" | "SecretKeyMissing" | "SecretInvalid"; message: string };
+/** Reads one key of a Secret and parses it. After a fault what it gives is never used. */
+type Read = (ref: { name: string }, key: string, parse: (text: string) => string) => string;
 
-/** Reads one key of a Secret and parses it; a fault is noted and answered with `instead`, which is then never used. */
-export type Read = <T>(ref: { name: string }, key: string, parse: (text: string) => T, instead: T) => T;
+type Fault = "SecretNotFound" | "SecretKeyMissing" | "SecretInvalid";
 
-/** A reader that notes every fault in `faults`. */
-export const reader =
-  (secrets: SecretValues, faults: Fault[]): Read =>
-  (ref, key, parse, instead) => {
-    const note = (reason: Fault["reason"], message: string): typeof instead => {
-      if (!faults.some((fault) => fault.message === message)) faults.push({ reason, message });
-      return instead;
-    };
+/** What is made of Secrets, or a finding that names every fault of theirs. No message quotes a value. */
+export const fromSecrets = <T>(secrets: SecretValues, make: (read: Read) => T): T | { finding: Finding } => {
+  const faults = new Map<string, Fault>(); // by their message
+  const note = (reason: Fault, message: string): string => {
+    if (!faults.has(message)) faults.set(message, reason);
+    return "";
+  };
+  const made = make((ref, key, parse) => {
     const values = secrets.get(ref.name) ?? null;
     if (values === null) return note("SecretNotFound", `Secret ${ref.name} does not exist`);
     const text = values[key]?.trim() ?? "";
@@ -27,10 +27,7 @@ export const reader =
       if (!(error instanceof BadSecret)) throw error;
       return note("SecretInvalid", `Secret ${ref.name}, ${key}: ${error.message}`);
     }
-  };
-
-/** The finding about all faults; null when there are none. */
-export const faultFinding = (faults: readonly Fault[]): Finding | null => {
-  const [first] = faults;
-  return first === undefined ? null : refused(first.reason, faults.map(({ message }) => message).join("; "));
+  });
+  const [first] = faults.values();
+  return first === undefined ? made : { finding: refused(first, [...faults.keys()].join("; ")) };
 };

@@ -5,7 +5,7 @@ import { removals } from "#core/storage/work/removals.ts";
 import type { Kind } from "./kind.ts";
 import type { Base, Cascade } from "./platform.ts";
 
-type Owned = Pick<Kind, "collection" | "owner" | "goesWithOwner">;
+type Owned = Pick<Kind, "collection" | "goesWithOwner">;
 
 /**
  * Removes the records of kinds that go with their owner. No epoch protects these deletions, so the fence is asked
@@ -14,7 +14,7 @@ type Owned = Pick<Kind, "collection" | "owner" | "goesWithOwner">;
 export const cascade = (platform: Base, kinds: readonly Owned[]): Cascade => {
   const { db, fence, clock } = platform;
   const removeOwned = async (owner: "tenant" | "app", id: string): Promise<void> => {
-    for (const kind of kinds) if (kind.owner === owner) await removeFrom(platform, kind, id);
+    for (const kind of kinds) if (kind.collection.owner.kind === owner) await removeFrom(platform, kind, id);
   };
   return {
     ofTenant: (tenantId) => removeOwned("tenant", tenantId),
@@ -33,11 +33,12 @@ const pageSize = 500;
 
 /** Removes the records of one kind that an owner has, by pages. */
 const removeFrom = async (platform: Base, kind: Owned, ownerId: string): Promise<void> => {
-  const { collection, owner, goesWithOwner } = kind;
-  if (goesWithOwner === undefined) return;
+  const { collection, goesWithOwner } = kind;
+  const { owner } = collection;
+  if (goesWithOwner === undefined || owner.kind === "installation") return;
   const { index, before } = goesWithOwner;
   const rows = collectionOf<{ _id: string }>(platform.db, collection);
-  const isOwned = { [`${owner}_id`]: ownerId };
+  const isOwned = { [owner.member]: ownerId };
   const found = () =>
     rows
       .find(isOwned, { projection: { _id: 1 }, hint: index })
@@ -48,6 +49,6 @@ const removeFrom = async (platform: Base, kind: Owned, ownerId: string): Promise
     await before?.(platform, ids);
     platform.fence.check();
     await rows.deleteMany({ ...isOwned, _id: { $in: ids } });
-    for (const id of ids) platform.announce(collection.name, id, owner === "app" ? ownerId : undefined);
+    for (const id of ids) platform.announce(collection.name, id, owner.kind === "app" ? ownerId : undefined);
   }
 };

@@ -1,7 +1,7 @@
 import type { Finding } from "../policies/conditions.ts";
 import { type Claimant, idOf, isRetained } from "../policies/management.ts";
-import type { NamedRow, RecordDeps } from "./record.ts";
-import { tenantOf } from "./tenant-ref.ts";
+import { tenantOf } from "./owner-refs.ts";
+import type { NamedRow, RecordDeps } from "./record-deps.ts";
 
 type Around = { before?: (id: string) => Promise<Finding | null>; after?: (id: string) => Promise<void> };
 

@@ -8,7 +8,8 @@ import type { Indexes, Store } from "../kube/store.ts";
 import type { Claimant } from "../policies/management.ts";
 import type { OwnSecret } from "./own-secret.ts";
 import type { Base, Platform } from "./platform.ts";
-import { type NamedRow, type Records, records } from "./record.ts";
+import { type Records, records } from "./record.ts";
+import { type NamedRow } from "./record-deps.ts";
 
 /**
  * All that the operator has to know of a kind. Its store, controller, permissions, sweep and documentation follow from
@@ -20,13 +21,12 @@ export type KindDeclaration<R extends Claimant, Row extends NamedRow> = Pick<
 > & {
   /** The record that a resource stands for, in words, e.g. `live activity type`. */
   what: string;
+  /** Where its records are, and what they belong to. */
   collection: CollectionSpec;
   /** How its records are found and written, when not just by their ids. */
   rows?: (platform: Platform) => ManagedRows<Row>;
   /** The record that has what is unique of another. */
   called?: (platform: Platform, set: Partial<Row>) => Promise<Row | null>;
-  /** What its records belong to; null: to the installation. */
-  owner: "tenant" | "app" | null;
   /** Its records are removed with their owner. Not declared: while there are some, the owner cannot be removed. */
   goesWithOwner?: GoesWithOwner;
   /** The Secret that a resource writes. */
@@ -57,7 +57,7 @@ export type Tools<R extends Claimant, Row extends NamedRow> = Platform & {
 
 /** A kind as everything sees it that iterates over kinds/all.ts. */
 export type Kind = Linked &
-  Pick<KindDeclaration<Claimant, NamedRow>, "collection" | "owner" | "goesWithOwner"> & {
+  Pick<KindDeclaration<Claimant, NamedRow>, "collection" | "goesWithOwner"> & {
     indexes: Indexes<Claimant>;
     handler: (platform: Platform) => Handler<Claimant>;
   };

@@ -1,11 +1,8 @@
 import { refusal, type Verdict } from "../engine/handler.ts";
 import { type Claimant, claimOf, idOf, type Stand, standOf } from "../policies/management.ts";
 import { release } from "./drops.ts";
-import type { MayWrite, NamedRow, RecordDeps } from "./record.ts";
+import type { MayWrite, NamedRow, Place, RecordDeps } from "./record-deps.ts";
 import { differences, isWritten, othersIn } from "./writes.ts";
-
-/** Which records a resource may reach, and which other resources may ask for the same; by itself all of them. */
-export type Place<R, Row> = { isReachable?: (row: Row) => boolean; isPeer?: (other: R) => boolean };
 
 /** Gives the status of a record, and what the resource would have it be. */
 type Describe<Row> = (row: Row) => Described<Row> | Promise<Described<Row>>;
@@ -14,13 +11,13 @@ type Described<Row> = { status: Record<string, unknown>; members: Partial<Row> }
 type MayNotWrite<Row> = Exclude<Stand<Row>, MayWrite<Row>>;
 
 export const looking = <R extends Claimant, Row extends NamedRow>(deps: RecordDeps<R, Row>) => {
-  const { definition, what, owner, rows, store } = deps;
+  const { definition, what, collection, rows, store } = deps;
 
   /** Writes the resource's policies into the record, where they count when the resource is gone. */
   const mark = async (resource: R, row: Row): Promise<boolean> => {
     const managed = claimOf(definition, resource);
     const kept = await rows.keep({ id: row._id, found: row, managed, set: {}, begin: {} }, deps.clock.now());
-    if (isWritten(kept)) deps.announce(deps.collection.name, row._id, row.app_id);
+    if (isWritten(kept)) deps.announce(collection.name, row._id, row.app_id);
     return isWritten(kept);
   };
 
@@ -30,6 +27,7 @@ export const looking = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
       const { isReachable = () => true, isPeer = () => true } = place;
       const id = idOf(definition, resource);
       const row = await rows.find(id);
+      const owner = collection.owner.kind;
       const at = { definition, what, resource, id, row, owner, isReachable: row === null || isReachable(row) };
       return standOf({ ...at, rivals: othersIn(store.by("external", id), resource).filter(isPeer) });
     },

@@ -1,9 +1,8 @@
-import { isDeepStrictEqual } from "node:util";
-import type { Kept, ManagedRow } from "#core/storage/settings/managed.ts";
+import { differingMembers, type Kept, type ManagedRow } from "#core/storage/settings/managed.ts";
 import { refusal, type Verdict } from "../engine/handler.ts";
 import { type Finding, refused, waiting } from "../policies/conditions.ts";
 import { type Claimant, claimOf, idOf, isClaiming, nameOf, notConfirmed, olderThan } from "../policies/management.ts";
-import type { MayWrite, NamedRow, RecordDeps } from "./record.ts";
+import type { MayWrite, NamedRow, RecordDeps } from "./record-deps.ts";
 
 export type Wanted<Row> = {
   set: Partial<Row>;
@@ -69,11 +68,10 @@ export const othersIn = <R extends Claimant>(resources: readonly R[], { metadata
   resources.filter((other) => other.metadata.uid !== metadata.uid);
 
 /** The members of a record that are other than wanted. */
-export const differences = (row: ManagedRow, set: object): string[] => {
-  const before = new Map<string, unknown>(Object.entries(row));
-  const differing = Object.entries(set).filter(([member, value]) => !isDeepStrictEqual(before.get(member), value));
-  return differing.map(([member]) => member).filter((member) => member !== "channels_revision");
-};
+export const differences = (row: ManagedRow, set: object): string[] =>
+  differingMembers(row, set)
+    .map(([member]) => member)
+    .filter((member) => member !== "channels_revision");
 
 /** Whether a resource claims its name. With CreateOnly it does so only until its record is made. */
 const isNaming = (resource: Claimant): boolean =>

@@ -1,4 +1,4 @@
-import type { ProgramName } from "../../dev/programs.ts";
+import type { ProgramName } from "../../dev/processes/programs.ts";
 import type { System } from "../support/system/system.ts";
 import { rssMiB } from "./process-usage.ts";
 

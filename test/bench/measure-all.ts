@@ -5,14 +5,14 @@ import { type Figure, failedRow, heading, rowOf } from "./table.ts";
 /** Measures, and tells each figure as soon as it is known. */
 export type Measurement = (round: Round, tell: (...figures: Figure[]) => void) => Promise<void>;
 
-/** Measurements whose figures are kept together in one baseline, each by the name that asks for it. */
+/** Measurements whose figures are kept in one baseline, each by the name that asks for it. */
 export type Measurements = Record<string, Measurement>;
 
 export type Course = {
   groups: Readonly<Record<string, Measurements>>;
   round: Round;
   print: (line: string) => void;
-  /** Keeps what a measurement of a group has told, also when it failed afterwards. */
+  /** Keeps what a measurement of a group has printed, also when it failed afterwards. */
   keep: (group: string, figures: readonly Figure[]) => void;
   /** How long one measurement may take. */
   withinMs: number;
@@ -39,11 +39,11 @@ export const measureAll = async (course: Course): Promise<Tally> => {
 /** Whether it went through. */
 const measure = async (name: string, group: string, measurement: Measurement, course: Course): Promise<boolean> => {
   const { round, print, keep, withinMs } = course;
-  const told: Figure[] = [];
+  const printed: Figure[] = [];
   const tell = (...figures: Figure[]): void => {
     for (const one of figures) {
       if (!Number.isFinite(one.value)) throw new Error(`${one.name}: no number came of it (${one.how})`);
-      told.push(one);
+      printed.push(one);
       print(rowOf(one, round.isShort));
     }
   };
@@ -54,7 +54,7 @@ const measure = async (name: string, group: string, measurement: Measurement, co
     print(failedRow(name, error instanceof Error ? error.message : String(error)));
     return false;
   } finally {
-    if (told.length > 0) keep(group, told);
+    if (printed.length > 0) keep(group, printed);
   }
 };
 

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { rootDir, testDir } from "../../dev/paths.ts";
-import { freePorts } from "../../dev/servers/free-ports.ts";
+import { rootDir, testDir } from "../../dev/files/paths.ts";
+import { freePorts } from "../../dev/processes/free-ports.ts";
 import { startKubernetes } from "../../dev/servers/kubernetes.ts";
 import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
 import { connection } from "../../operator/kube/connection.ts";
@@ -71,7 +71,7 @@ type Closing = { close: () => Promise<void> };
 const onlyOnce = <T extends Closing>(start: () => Promise<T>): (() => Promise<T>) & Closing => {
   let started: Promise<T> | undefined;
   const close = async (): Promise<void> => {
-    const one = await started?.catch(() => undefined); // that it did not start, who asked for it was told
+    const one = await started?.catch(() => undefined); // whoever asked for it knows that it did not start
     await one?.close();
   };
   return Object.assign(() => (started ??= start()), { close });

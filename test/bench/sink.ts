@@ -1,8 +1,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { type Credentials, makeCredentials } from "../../dev/simulators/credentials.ts";
-import type { ReceivedCounts } from "../../dev/simulators/received.ts";
+import { type Credentials, makeCredentials } from "../../dev/simulators/kit/credentials.ts";
+import type { ReceivedCounts } from "../../dev/simulators/kit/received.ts";
 
 /** The APNs simulator in a process of its own, so that its work is not counted as ours. */
 export type Sink = {

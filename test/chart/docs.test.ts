@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
-import { findTool } from "../../dev/find-tool.ts";
-import { bin, rootDir, testDir } from "../../dev/paths.ts";
-import { startProgram } from "../../dev/programs.ts";
-import { command } from "../../dev/run-command.ts";
-import { freePorts } from "../../dev/servers/free-ports.ts";
+import { findTool } from "../../dev/files/find-tool.ts";
+import { bin, rootDir, testDir } from "../../dev/files/paths.ts";
+import { freePorts } from "../../dev/processes/free-ports.ts";
+import { type ServerProcess } from "../../dev/processes/process.ts";
+import { startProgram } from "../../dev/processes/programs.ts";
+import { command } from "../../dev/processes/run-command.ts";
 import { type Kubernetes, startKubernetes } from "../../dev/servers/kubernetes.ts";
-import { type ServerProcess } from "../../dev/servers/process.ts";
-import { makeCredentials } from "../../dev/simulators/credentials.ts";
+import { makeCredentials } from "../../dev/simulators/kit/credentials.ts";
 import { startSmtp } from "../../dev/simulators/smtp.ts";
 import { blocksOf } from "../support/pages/blocks.ts";
 import { testKeyRing } from "../support/rows/fixtures.ts";
@@ -20,7 +20,7 @@ import { until } from "../support/until.ts";
 
 /** Commands that need nodes, and what runs them there. */
 const onNodes: Record<string, string> = {
-  "docker build --tag herald:0.1.0 .": "dev/image.ts",
+  "docker build --tag herald:0.1.0 .": "dev/e2e/image.ts",
   "kubectl --namespace herald rollout status deployment --timeout 3m": "test/e2e/install.test.ts",
   "helm test herald --namespace herald --logs": "test/e2e/install.test.ts",
   "kubectl --namespace herald port-forward service/herald-apiserver 8080:80 &": "test/e2e/delivery.test.ts",

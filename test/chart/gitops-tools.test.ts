@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { stringify } from "yaml";
-import { rootDir } from "../../dev/paths.ts";
+import { rootDir } from "../../dev/files/paths.ts";
 import { objectsIn, type Rendered, render } from "./support/helm.ts";
 
 type Application = {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { rootDir } from "../../dev/paths.ts";
+import { rootDir } from "../../dev/files/paths.ts";
 import { type Installation, installation, type Manifest } from "../integration/operator/support/harness.ts";
 import { apnsKey, manifests, serviceAccount, vapidKey } from "../integration/operator/support/manifests.ts";
 import { until } from "../support/until.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { rootDir } from "../../dev/paths.ts";
+import { rootDir } from "../../dev/files/paths.ts";
 import { type Installation, installation } from "../integration/operator/support/harness.ts";
 import { manifests } from "../integration/operator/support/manifests.ts";
 import { objectsIn, type Rendered, runTool, valuesFiles } from "./support/helm.ts";

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { attempt, type Outcome } from "../../dev/run-command.ts";
+import { attempt, type Outcome } from "../../dev/processes/run-command.ts";
 import { objectsIn, render, valuesFiles } from "./support/helm.ts";
 
 type TestPod = { containers: { args: string[] }[] };

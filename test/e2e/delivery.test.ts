@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { sendTo } from "../../dev/demo/send.ts";
-import { eventually } from "./support/cluster.ts";
+import { eventually } from "./support/cluster/cluster.ts";
 import { type System, samplesNamespace, system } from "./support/system.ts";
 
 describe("a message from the cluster", function () {

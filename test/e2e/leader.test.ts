@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventually } from "./support/cluster.ts";
+import { eventually } from "./support/cluster/cluster.ts";
 import { leader, nextLeader, nextReconcile } from "./support/leader.ts";
 import { releaseName } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { RestError } from "../../dev/demo/rest.ts";
-import { eventually } from "./support/cluster.ts";
+import { eventually } from "./support/cluster/cluster.ts";
 import { type System, samplesNamespace, system } from "./support/system.ts";
 
 describe("what resources declare", function () {

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { rootDir } from "../../dev/paths.ts";
-import { endProbe, evaluate, type Place, startProbe } from "./support/probe.ts";
+import { rootDir } from "../../dev/files/paths.ts";
+import { endProbe, evaluate, type Place, startProbe } from "./support/cluster/probe.ts";
 import { programs } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";
 

@@ -1,6 +1,6 @@
-import { portOffsets } from "../../dev/paths.ts";
+import { portOffsets } from "../../dev/files/paths.ts";
 import { simulatorOffsets } from "../../dev/simulators/start.ts";
-import { becomes, endProbe, type Place, startProbe } from "./support/probe.ts";
+import { becomes, endProbe, type Place, startProbe } from "./support/cluster/probe.ts";
 import { type ProgramName, programs, releaseName } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";
 

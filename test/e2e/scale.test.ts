@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventually, isReady } from "./support/cluster.ts";
+import { eventually, isReady } from "./support/cluster/cluster.ts";
 import { releaseName } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { evaluate } from "./support/probe.ts";
+import { evaluate } from "./support/cluster/probe.ts";
 import { programs, releaseName } from "./support/release.ts";
 import { type System, system } from "./support/system.ts";
 

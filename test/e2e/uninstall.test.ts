@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { allResources } from "../../operator/kinds/all.ts";
-import { eventually } from "./support/cluster.ts";
-import { inventory } from "./support/inventory.ts";
+import { eventually } from "./support/cluster/cluster.ts";
+import { inventory } from "./support/cluster/inventory.ts";
 import { releaseName } from "./support/release.ts";
 import { type System, samplesNamespace, system } from "./support/system.ts";
 
@@ -38,7 +38,7 @@ describe("in the end", function () {
     await eventually("nothing is left", goneWithinMs, async () => {
       left = [...(await inventory(at.cluster))].filter((name) => !at.before.has(name)).toSorted();
       return left.length <= kept.length ? true : null;
-    }).catch(() => undefined); // what is left is told below
+    }).catch(() => undefined); // what is left is asserted below
     expect(left).to.deep.equal(kept);
   });
 });

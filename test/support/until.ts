@@ -13,7 +13,7 @@ const longestPauseMs = 200;
  */
 export const until = async (
   holds: () => boolean | Promise<boolean>,
-  mostMs = 5000,
+  mostMs = 15_000,
   everyMs = longestPauseMs,
 ): Promise<void> => {
   const beganMs = performance.now();

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, maxHeaderSize, type RequestListener, type Server, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -88,11 +89,8 @@ const parseProblem = (code: string | undefined): AppError => {
 };
 
 const listen = async (server: Server, host: string, port: number): Promise<void> => {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen(port, host, 1024, resolve);
-  await promise;
-  server.off("error", reject);
+  server.listen(port, host, 1024);
+  await once(server, "listening"); // or an error
 };
 
 const close = async (server: Server, signal: AbortSignal): Promise<void> => {

@@ -1,4 +1,5 @@
 import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
 import { AppError, invalid, NotFound } from "#core/errors.ts";
 import type { RecoverWebhook, ReplayWebhook } from "#core/schema/webhooks/webhook.ts";
 import { webhookHistoryDays } from "#core/storage/webhooks/deliveries.ts";
@@ -54,7 +55,7 @@ const conflictOf = (row: WebhookRow | null): AppError => {
   return new AppError("HS_CONFLICT", "a recovery is running", { status: "running" });
 };
 
-const historyMs = webhookHistoryDays * 86_400_000;
+const historyMs = webhookHistoryDays * dayMs;
 const slackMs = 60_000; // between the caller's clock and ours
 
 /** The window that is asked for; what lies ahead of now is left out, as nothing has happened there. */

@@ -1,3 +1,4 @@
+import { isSecure } from "../../schema/json/secure-address.ts";
 import { BadSecret, privateKeyOf } from "../kit/secret-text.ts";
 
 /** What Google's file of a service account says, of what sending needs. */
@@ -17,7 +18,8 @@ export const serviceAccount = (text: string): ServiceAccountFile => {
     token_uri: member("token_uri"),
     private_key: member("private_key"),
   };
-  if (!isSafeAddress(account.token_uri)) throw new BadSecret("token_uri is not an https address");
+  const tokenAddress = URL.parse(account.token_uri);
+  if (tokenAddress === null || !isSecure(tokenAddress)) throw new BadSecret("token_uri is not an https address");
   if (privateKeyOf(account.private_key).asymmetricKeyType !== "rsa")
     throw new BadSecret("private_key is not an RSA key");
   return account;
@@ -31,11 +33,4 @@ const jsonObject = (text: string): Record<string, unknown> => {
     // the error below says it: the parser's own message quotes the text
   }
   throw new BadSecret("is not a JSON object");
-};
-
-/** https; plain http only for a loopback host, where simulators live. */
-const isSafeAddress = (text: string): boolean => {
-  const url = URL.parse(text);
-  if (url?.protocol === "https:") return true;
-  return url?.protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(url.hostname);
 };

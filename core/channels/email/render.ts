@@ -2,17 +2,10 @@ import type { Rendering } from "../kit/rendering.ts";
 import { plainText } from "./plain-text.ts";
 
 /** One mail, shared by all its recipients. Addresses that are null are the account's. */
-export type EmailMessage = {
-  subject: string;
-  html: string;
-  text: string;
-  fromName: string | null;
-  fromAddress: string | null;
-  replyTo: string | null;
-};
+export type EmailMessage = ReturnType<typeof renderEmail>;
 
 /** Renders a message for e-mail: the preheader hidden at the top of the body, the text alternative made from the body. */
-export const renderEmail = ({ content }: Pick<Rendering, "content">): EmailMessage => {
+export const renderEmail = ({ content }: Pick<Rendering, "content">) => {
   const body = content.email_body ?? "";
   return {
     subject: content.email_subject ?? "",

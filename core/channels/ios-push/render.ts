@@ -1,3 +1,4 @@
+import { defined } from "../../domain/defined.ts";
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content } from "../../schema/messages/notification.ts";
 import { headerText } from "../kit/header-text.ts";
@@ -43,7 +44,7 @@ const collapseIdAllowed = /^(?=.{1,64}$)[!-~]([ -~]*[!-~])?$/;
 export const apnsBody = ({ json }: ApnsPush, deliveryId: string): string => json.before + deliveryId + json.after;
 
 const alertOf = (content: Content, language: string | null): Record<string, string> | undefined => {
-  const alert = without({
+  const alert = defined({
     title: localised(content.headings, language) || undefined,
     subtitle: localised(content.subtitle, language) || undefined,
     body: localised(content.contents, language) || undefined,
@@ -54,7 +55,7 @@ const alertOf = (content: Content, language: string | null): Record<string, stri
 const isHeardOrCounted = (content: Content): boolean => Boolean(content.ios_sound) || badgeOf(content) !== undefined;
 
 const visibleAps = (content: Content, alert: Record<string, string> | undefined): Record<string, unknown> =>
-  without({
+  defined({
     alert,
     badge: badgeOf(content),
     sound: soundOf(content, alert !== undefined),
@@ -101,6 +102,3 @@ const jsonOf = (aps: Record<string, unknown>, messageId: string, content: Conten
   const json = JSON.stringify({ aps, data: content.data }).slice(0, -1);
   return { before: `${json},"herald":{"delivery_id":"`, after: `",${rest}}` };
 };
-
-const without = <T>(members: Record<string, T | undefined>): Record<string, T> =>
-  Object.fromEntries(Object.entries(members).filter((member): member is [string, T] => member[1] !== undefined));

@@ -1,5 +1,6 @@
 import { createECDH } from "node:crypto";
 import { Type } from "typebox";
+import { isSecure } from "../../schema/json/secure-address.ts";
 import { defineAccount, fromSecret, secret } from "../kit/account.ts";
 import { bad, defineChannel, good } from "../kit/channel.ts";
 import { maskToken, pushContent } from "../kit/push.ts";
@@ -54,10 +55,7 @@ export const webPush = defineChannel({
   limit: { maxBytes: maxWebPushBytes, body: (rendering) => webPushBody(renderWebPush(rendering), anId) },
 });
 
-/** Plain http is for simulators and tests on this machine. */
 const isEndpoint = (given: string): boolean => {
   const url = given.length <= 2000 ? URL.parse(given) : null;
-  if (url === null || url.username !== "" || url.hash !== "") return false;
-  const isLoopback = ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname);
-  return url.protocol === "https:" || (url.protocol === "http:" && isLoopback);
+  return url !== null && url.username === "" && url.hash === "" && isSecure(url);
 };

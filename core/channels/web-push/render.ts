@@ -3,26 +3,9 @@ import type { Content, Options } from "../../schema/messages/notification.ts";
 import { headerText } from "../kit/header-text.ts";
 import { type Rendering } from "../kit/rendering.ts";
 
-/** What the service worker of a site receives, as JSON; members without a value are left out. */
-export type WebPushPayload = {
-  message_id: string;
-  title: string | undefined;
-  body: string | undefined;
-  icon: string | undefined;
-  image: string | undefined;
-  badge: string | undefined;
-  /** Where a click leads. */
-  url: string | undefined;
-  data: Record<string, string> | undefined;
-  actions: { action: string; title: string; icon: string | undefined; url: string | undefined }[] | undefined;
-  require_interaction: boolean | undefined;
-  /** The message's `collapse_id`: a later notification of the same tag replaces this one. */
-  tag: string | undefined;
-};
-
 /** One web push, shared by the recipients of a language. `payload` lacks only the recipient's `delivery_id`. */
 export type WebPushMessage = {
-  payload: WebPushPayload;
+  payload: ReturnType<typeof payloadOf>;
   ttlSeconds: number;
   /** Source: RFC 8030 5.3. */
   urgency: "normal" | "high";
@@ -33,23 +16,28 @@ export type WebPushMessage = {
 export const maxWebPushBytes = 3993;
 
 /** Renders a message for browsers. */
-export const renderWebPush = ({ messageId, content, options, language, ttlSeconds }: Rendering): WebPushMessage => ({
-  payload: {
-    message_id: messageId,
-    title: localised(content.headings, language),
-    body: localised(content.contents, language),
-    icon: content.chrome_web_icon,
-    image: content.chrome_web_image ?? content.big_picture,
-    badge: content.chrome_web_badge,
-    url: content.url,
-    data: content.data,
-    actions: content.web_buttons?.map(({ id, text, icon, url }) => ({ action: id, title: text, icon, url })),
-    require_interaction: content.require_interaction,
-    tag: options.collapse_id,
-  },
+export const renderWebPush = ({ content, options, ttlSeconds, ...rest }: Rendering): WebPushMessage => ({
+  payload: payloadOf({ content, options, ...rest }),
   ttlSeconds,
   urgency: (options.priority ?? (content.content_available === true ? 5 : 10)) === 10 ? "high" : "normal",
   topic: topicOf(content, options),
+});
+
+/** What the service worker of a site receives, as JSON; members without a value are left out. */
+const payloadOf = ({ messageId, content, options, language }: Omit<Rendering, "ttlSeconds">) => ({
+  message_id: messageId,
+  title: localised(content.headings, language),
+  body: localised(content.contents, language),
+  icon: content.chrome_web_icon,
+  image: content.chrome_web_image ?? content.big_picture,
+  badge: content.chrome_web_badge,
+  /** Where a click leads. */
+  url: content.url,
+  data: content.data,
+  actions: content.web_buttons?.map(({ id, text, icon, url }) => ({ action: id, title: text, icon, url })),
+  require_interaction: content.require_interaction,
+  /** A later notification of the same tag replaces this one. */
+  tag: options.collapse_id,
 });
 
 /** The plaintext for one recipient. */

@@ -1,7 +1,8 @@
 import type { CustomEvent, EventsAccepted } from "../../schema/events/custom.ts";
 import { customEventLimits } from "../../schema/events/custom.ts";
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
-import { noReferences } from "../../schema/events/refs.ts";
+import { customEvents } from "../../schema/events/people.ts";
+import { showAs } from "../../schema/json/show.ts";
 import { dayMs } from "../durations.ts";
 import { derivedId, ulid } from "../ids.ts";
 import { makeEvent } from "./make.ts";
@@ -46,14 +47,11 @@ const tooOld: Judged = {
   error: { code: "OCCURRED_AT_TOO_OLD", message: `occurred_at is more than ${customEventLimits.daysBack} days ago` },
 };
 
-const dataOf = (given: CustomEvent, occurredAt: Date): Record<string, unknown> => ({
-  ...noReferences,
-  subscription_id: given.subscription_id ?? null,
-  user_id: given.user_id ?? null,
-  external_id: given.external_id ?? null,
-  name: given.name.trim(),
-  properties: given.properties ?? {},
-  value: given.value ?? null,
-  occurred_at: occurredAt.toISOString(),
-  source: "api",
-});
+const dataOf = ({ name, properties = {}, ...given }: CustomEvent, occurredAt: Date): Record<string, unknown> =>
+  showAs(customEvents["event.received"].data, {
+    ...given,
+    name: name.trim(),
+    properties,
+    occurred_at: occurredAt,
+    source: "api",
+  });

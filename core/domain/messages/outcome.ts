@@ -34,6 +34,25 @@ export type OutcomeKind = Outcome["kind"];
 /** Whose fault an outcome is that others will meet too; null when it tells them nothing, or that the provider works. */
 export const faultOf = (outcome: Outcome): Fault | null => ("fault" in outcome ? (outcome.fault ?? null) : null);
 
+/** An account that can send nothing as it is set up: every delivery says why. */
+export const unusable = (reason: string): Outcome => ({
+  kind: "config_error",
+  code: "PROVIDER_AUTH",
+  providerCode: null,
+  reason,
+  fault: "provider",
+});
+
+/** A server that could not be reached: nothing was handed over. */
+export const unreached = (reason: string, at: Date, fault: Fault): Outcome => ({
+  kind: "retry_at",
+  at,
+  code: "PROVIDER_UNAVAILABLE",
+  providerCode: null,
+  reason,
+  fault,
+});
+
 /** Whom one send goes to. `address` is the device token, push endpoint or mail address. */
 export type Recipient = {
   deliveryId: string;

@@ -2,9 +2,6 @@ import type { BatchEnvelope, EventEnvelope } from "../../schema/events/envelope.
 import { cutEvent, maxEventBytes, textWithin } from "../events/text.ts";
 import { derivedIdAt } from "../ids.ts";
 
-/** Largest body of a webhook. Source: docs/reference/events.md#size. */
-export const maxWebhookBytes = maxEventBytes;
-
 /** `Content-Type` of a request: JSON, unless a template writes text. Source: RFC 2046 4.1.2, text without a charset is ASCII. */
 export const contentTypeOf = (template: string | null, contentType: "application/json" | "text/plain"): string =>
   template === null || contentType === "application/json" ? "application/json" : "text/plain; charset=utf-8";
@@ -12,12 +9,9 @@ export const contentTypeOf = (template: string | null, contentType: "application
 /** Most events in one request. Source: docs/reference/webhooks.md#batches. */
 export const maxBatchEvents = 100;
 
-/** The JSON that is sent for an event: see {@link textWithin}. */
-export const webhookText = (event: EventEnvelope): string => textWithin(event);
-
 /**
  * The batches in which events of one app are sent, in order: at most 100 events and 65,536 bytes each. An event that is
- * larger is sent alone, cut like {@link webhookText}.
+ * larger is sent alone, cut like {@link textWithin}.
  */
 export const batchesOf = (events: readonly EventEnvelope[]): { envelope: BatchEnvelope; text: string }[] => {
   const groups: Sized[][] = [];
@@ -36,7 +30,7 @@ export const batchesOf = (events: readonly EventEnvelope[]): { envelope: BatchEn
 
 type Sized = { event: EventEnvelope; text: string; bytes: number };
 
-const roomForEvents = maxWebhookBytes - 300; // for the members of the batch: two ids and a time
+const roomForEvents = maxEventBytes - 300; // for the members of the batch: two ids and a time
 
 const sizedOf = (event: EventEnvelope): Sized => {
   const text = textWithin(event, roomForEvents - 1);

@@ -63,6 +63,22 @@ export const eventStream = (prefix: string): StreamSpec => ({
   consumers: [pull("webhooks", `${prefix}.events.>`, pendingOf(eventBatchesPerTenant))],
 });
 
+/** Hints of jobs: at most one waits for each, and keeps its place until it is handled. */
+export const jobStream = (prefix: string): StreamSpec => ({
+  stream: {
+    name: `${prefix}-jobs`,
+    subjects: [`${prefix}.jobs.*.*`],
+    retention: RetentionPolicy.Workqueue,
+    storage: StorageType.File,
+    discard: DiscardPolicy.New,
+    discard_new_per_subject: true,
+    max_msgs: -1,
+    max_msgs_per_subject: 1,
+    max_bytes: 64 * mebibyte,
+  },
+  consumers: [pull("jobs", `${prefix}.jobs.*.*`, 1_000)],
+});
+
 /**
  * What a consumer may have in hand: more than three tenants have waiting. Hints that fail wait there to come again; were
  * they all that it may have, all other tenants would wait for one.

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { countAside, type QueueMetrics } from "../../runtime/metrics/queue.ts";
 import { lateMs, type Part } from "../../runtime/process/lifecycle.ts";
 import type { Log } from "../../runtime/process/log.ts";
@@ -189,11 +190,13 @@ const finish = async (jobs: ReadonlySet<Job>, signal: AbortSignal): Promise<void
 };
 
 const endsFirst = async (ends: Promise<unknown>, signal: AbortSignal): Promise<boolean> => {
-  const { promise: aborted, resolve } = Promise.withResolvers<boolean>();
-  const onAbort = (): void => resolve(false);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) resolve(false);
+  if (signal.aborted) return false;
+  const ended = new AbortController(); // takes the listener away
+  const aborted = once(signal, "abort", { signal: ended.signal }).then(
+    () => false,
+    () => true,
+  );
   const isFirst = await Promise.race([ends.then(() => true), aborted]);
-  signal.removeEventListener("abort", onAbort);
+  ended.abort();
   return isFirst;
 };

@@ -1,17 +1,14 @@
-/** Lets at most a number of holders in at a time; the others wait in order of coming. */
-export type Semaphore = {
-  /** Waits for a place and keeps it while `fn` runs. Rejects without running it when `signal` aborts first. */
-  run: <T>(fn: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
-  /** Waits for a place; every call that resolves must be followed by one `release`. */
-  acquire: (signal?: AbortSignal) => Promise<void>;
-  release: () => void;
-};
+export type Semaphore = ReturnType<typeof semaphore>;
 
-/** Makes a semaphore of `places` ≥ 1. Its queue is bounded by its callers, who each wait. */
-export const semaphore = (places: number): Semaphore => {
+/**
+ * Lets at most `places` ≥ 1 holders in at a time; the others wait in order of coming. Its queue is bounded by its
+ * callers, who each wait.
+ */
+export const semaphore = (places: number) => {
   let free = places;
   const waiting = new Set<() => void>();
 
+  /** Waits for a place; every call that resolves must be followed by one `release`. */
   const acquire = async (signal?: AbortSignal): Promise<void> => {
     signal?.throwIfAborted();
     if (free > 0) free--;
@@ -22,6 +19,7 @@ export const semaphore = (places: number): Semaphore => {
     if (next === undefined) free++;
     else next(); // the place goes straight to the longest waiting
   };
+  /** Waits for a place and keeps it while `fn` runs. Rejects without running it when `signal` aborts first. */
   const run = async <T>(fn: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
     await acquire(signal);
     try {

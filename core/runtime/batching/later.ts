@@ -10,14 +10,8 @@ export type LaterOptions<T> = {
   onError: (err: unknown, items: number) => void;
 };
 
-export type Later<T> = {
-  add: (item: T) => Promise<void>;
-  /** Writes what waits, until `signal` aborts. */
-  stop: (signal: AbortSignal) => Promise<void>;
-};
-
 /** Collects items whose writing is not urgent and writes them in batches, one at a time. */
-export const later = <T>({ write, everyMs, most, waitingAtMost, onError }: LaterOptions<T>): Later<T> => {
+export const later = <T>({ write, everyMs, most, waitingAtMost, onError }: LaterOptions<T>) => {
   const waiting: T[] = [];
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined; // one at a time, so that `add` waits for a slow store, and memory does not grow
@@ -38,13 +32,14 @@ export const later = <T>({ write, everyMs, most, waitingAtMost, onError }: Later
   };
 
   return {
-    add: async (item) => {
+    add: async (item: T): Promise<void> => {
       waiting.push(item);
       if (waiting.length >= most) void begin();
       else timer ??= setTimeout(() => void begin(), everyMs);
       if (waiting.length > waitingAtMost) await writing;
     },
-    stop: async (signal) => {
+    /** Writes what waits, until `signal` aborts. */
+    stop: async (signal: AbortSignal): Promise<void> => {
       await writing;
       await begin(signal);
     },

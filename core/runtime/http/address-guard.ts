@@ -1,13 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-export type AddressGuard = {
-  /** Why a request to this address must not be made, before its name is looked up; null when it may be tried. */
-  problemOf: (url: URL) => string | null;
-  /** Why a name must lead into the operator's own ranges to be reached by this url; null when it may lead anywhere. */
-  outsideProblemOf: (url: URL) => string | null;
-  /** Whether a connection may be made to this IP address for a request to `url`. */
-  mayConnect: (address: string, url: URL) => boolean;
-};
+export type AddressGuard = ReturnType<typeof addressGuard>;
 
 export type AddressGuardOptions = {
   /** Ranges (`10.1.0.0/16`, `::1`) of the operator's own that may be reached all the same: over plain http too, on any port. */
@@ -24,11 +17,13 @@ export const standardPorts: readonly number[] = [443, 8443];
  * reserved network. A name is judged twice: as it is written, and by every address that it leads to.
  * @throws RangeError when a member of `allow` is no range
  */
-export const addressGuard = ({ allow, ports = standardPorts }: AddressGuardOptions): AddressGuard => {
+export const addressGuard = ({ allow, ports = standardPorts }: AddressGuardOptions) => {
   const allowed = ranges(allow);
   const isOpen = (url: URL): boolean => url.protocol === "https:" && ports.includes(portOf(url));
+  /** Whether a connection may be made to this IP address for a request to `url`. */
   const mayConnect = (address: string, url: URL): boolean =>
     isIP(address) !== 0 && (contains(allowed, address) || (isOpen(url) && !isForbidden(address)));
+  /** Why a request to this address must not be made, before its name is looked up; null when it may be tried. */
   const problemOf = (url: URL): string | null => {
     if (url.protocol !== "https:" && url.protocol !== "http:") return onlyHttps;
     if (url.username !== "" || url.password !== "") return "an address must not contain credentials";
@@ -37,6 +32,7 @@ export const addressGuard = ({ allow, ports = standardPorts }: AddressGuardOptio
     const mayPass = isIP(address) === 0 ? isOpen(url) || allow.length > 0 : mayConnect(address, url);
     return mayPass ? null : refusal(url, ports);
   };
+  /** Why a name must lead into the operator's own ranges to be reached by this url; null when it may lead anywhere. */
   const outsideProblemOf = (url: URL): string | null =>
     isIP(hostOf(url)) !== 0 || isOpen(url) ? null : refusal(url, ports);
   return { problemOf, outsideProblemOf, mayConnect };

@@ -1,8 +1,8 @@
-import { Gauge, Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import { allDefinitions } from "../../channels/all.ts";
 import type { OutcomeKind } from "../../domain/messages/outcome.ts";
 import { sendableChannels } from "../../schema/vocabulary/channels.ts";
-import { combinations, counterFromZero } from "./series.ts";
+import { combinations, metricsIn } from "./series.ts";
 import { webhookMetrics } from "./webhooks.ts";
 
 export type DispatcherMetrics = ReturnType<typeof dispatcherMetrics>;
@@ -10,53 +10,64 @@ export type DispatcherMetrics = ReturnType<typeof dispatcherMetrics>;
 /** Rate, errors and duration of planning, sending and webhooks. */
 export const dispatcherMetrics = (registry: Registry) => ({
   ...deliveryMetrics(registry),
+  ...jobMetrics(registry),
   ...webhookMetrics(registry),
 });
 
 const deliveryMetrics = (registry: Registry) => {
-  const registers = [registry];
+  const { counterFromZero, histogram } = metricsIn(registry);
   return {
-    deliveries: counterFromZero({
-      name: "herald_deliveries_total",
-      help: "recipients by channel, provider and outcome (sent, token_invalid, retry_at, config_error, payload_error, uncertain)",
-      registry,
-      series: allDefinitions.flatMap(({ name: channel, providers }) => [
+    deliveries: counterFromZero(
+      "herald_deliveries_total",
+      "recipients by channel, provider and outcome (sent, token_invalid, retry_at, config_error, payload_error, uncertain)",
+      allDefinitions.flatMap(({ name: channel, providers }) => [
         ...combinations({ channel: [channel], provider: providers, outcome: Object.keys(outcomes) }),
         { channel, provider: "none", outcome: "config_error" }, // of an app without an account that can be used
       ]),
-    }),
-    providerSeconds: new Histogram({
-      name: "herald_provider_call_duration_seconds",
-      help: "from handing a recipient to a provider to its outcome",
-      labelNames: ["channel", "provider"] as const,
-      buckets: [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30], // push services answer in 0.02-0.5 s, mail in seconds
-      registers,
-    }),
-    chunkSeconds: new Histogram({
-      name: "herald_chunk_duration_seconds",
-      help: "from taking a chunk to the storing of its last delivery",
-      labelNames: ["channel"] as const,
-      buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120, 600], // 500 recipients at 5,000/s are 0.1 s
-      registers,
-    }),
-    planSeconds: new Histogram({
-      name: "herald_plan_turn_duration_seconds",
-      help: "one turn of planning a message",
-      buckets: [0.005, 0.02, 0.05, 0.1, 0.5, 2, 10, 30], // a turn reads a few pages of 500
-      registers,
-    }),
-    invalidationsHeld: counterFromZero({
-      name: "herald_invalidations_held_total",
-      help: "addresses that a provider called gone and that stay, because it said so of nearly all of an account",
-      registry,
-      series: combinations({ channel: sendableChannels }),
-    }),
-    messagesEnded: counterFromZero({
-      name: "herald_messages_ended_total",
-      help: "notifications by the status they ended with",
-      registry,
-      series: combinations({ status: ["completed", "failed"] }),
-    }),
+    ),
+    providerSeconds: histogram(
+      "herald_provider_call_duration_seconds",
+      "from handing a recipient to a provider to its outcome",
+      [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30], // push services answer in 0.02-0.5 s, mail in seconds
+      ["channel", "provider"],
+    ),
+    chunkSeconds: histogram(
+      "herald_chunk_duration_seconds",
+      "from taking a chunk to the storing of its last delivery",
+      [0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120, 600], // 500 recipients at 5,000/s are 0.1 s
+      ["channel"],
+    ),
+    planSeconds: histogram(
+      "herald_plan_turn_duration_seconds",
+      "one turn of planning a message",
+      [0.005, 0.02, 0.05, 0.1, 0.5, 2, 10, 30], // a turn reads a few pages of 500
+    ),
+    invalidationsHeld: counterFromZero(
+      "herald_invalidations_held_total",
+      "addresses that a provider called gone and that stay, because it said so of nearly all of an account",
+      combinations({ channel: sendableChannels }),
+    ),
+    messagesEnded: counterFromZero(
+      "herald_messages_ended_total",
+      "notifications by the status they ended with",
+      combinations({ status: ["completed", "failed"] }),
+    ),
+  };
+};
+
+const jobMetrics = (registry: Registry) => {
+  const { counter } = metricsIn(registry);
+  return {
+    jobs: counter(
+      "herald_jobs_total",
+      "runs of jobs by type and result: done, again (more is due later), halted (it went on later: others' turn, a stop, a lost lease), failed",
+      ["job", "result"],
+    ),
+    jobItems: counter(
+      "herald_job_items_total",
+      "what jobs have worked through, such as documents removed or erased, by type of job",
+      ["job"],
+    ),
   };
 };
 
@@ -81,28 +92,20 @@ export type DispatcherLevels = {
 
 /** Declares the gauges of a dispatcher that runs. */
 export const watchLevels = (registry: Registry, levels: DispatcherLevels): void => {
-  const unsaved: Gauge = new Gauge({
-    name: "herald_unsaved_recipients",
-    help: "recipients handed to a provider whose outcome is not stored yet; bounded by HERALD_DISPATCHER_UNSAVED_LIMIT",
-    registers: [],
-    collect: (): void => unsaved.set(levels.unsaved()),
-  });
-  const limit = new Gauge({
-    name: "herald_unsaved_recipients_limit",
-    help: "the most that herald_unsaved_recipients may be",
-    registers: [],
-  });
+  const { gauge, level } = metricsIn(registry);
+  level(
+    "herald_unsaved_recipients",
+    "recipients handed to a provider whose outcome is not stored yet; bounded by HERALD_DISPATCHER_UNSAVED_LIMIT",
+    (into) => into.set(levels.unsaved()),
+  );
+  const limit = gauge("herald_unsaved_recipients_limit", "the most that herald_unsaved_recipients may be");
   limit.set(levels.unsavedLimit);
-  const breakers = new Gauge({
-    name: "herald_open_breakers",
-    help: "accounts of an app and channel that are cut off because their provider fails, by channel",
-    labelNames: ["channel"] as const,
-    registers: [],
-    collect: (): void => {
-      for (const [channel, count] of Object.entries(levels.openBreakers())) breakers.set({ channel }, count);
+  level(
+    "herald_open_breakers",
+    "accounts of an app and channel that are cut off because their provider fails, by channel",
+    (into) => {
+      for (const [channel, count] of Object.entries(levels.openBreakers())) into.set({ channel }, count);
     },
-  });
-  registry.registerMetric(unsaved);
-  registry.registerMetric(limit);
-  registry.registerMetric(breakers);
+    ["channel"],
+  );
 };

@@ -1,23 +1,49 @@
-import { Counter, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-type Counted<L extends string> = {
-  name: string;
-  help: string;
-  registry: Registry;
-  /** Labels of what may be counted, as far as that is known beforehand: at least one. */
-  series: readonly Readonly<Record<L, string>>[];
+/** Declares metrics in a registry, each with its help text. */
+export const metricsIn = (registry: Registry) => {
+  const registers = [registry];
+  return {
+    counter: <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> =>
+      new Counter({ name, help, labelNames, registers }),
+
+    /**
+     * A counter whose series (at least one) are there from the start, at 0. Prometheus sees no increase in one that is born
+     * by what it counts: an alert would miss the first failures of each process.
+     */
+    counterFromZero: <L extends string>(name: string, help: string, series: readonly Labels<L>[]): Counter<L> => {
+      const labelNames = Object.keys(series[0] ?? {}) as L[]; // sound: every label of L is in each of the series
+      const counter = new Counter({ name, help, labelNames, registers });
+      for (const labels of series) counter.inc(labels, 0);
+      return counter;
+    },
+
+    gauge: <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> =>
+      new Gauge({ name, help, labelNames, registers }),
+
+    /** A gauge that `read` sets with each scrape. */
+    level: <L extends string = never>(
+      name: string,
+      help: string,
+      read: Read<L>,
+      labelNames: readonly L[] = [],
+    ): void => {
+      const gauge: Gauge<L> = new Gauge({ name, help, labelNames, registers: [], collect: () => read(gauge) });
+      registry.registerMetric(gauge);
+    },
+
+    /** `buckets` are upper bounds. */
+    histogram: <L extends string = never>(
+      name: string,
+      help: string,
+      buckets: number[],
+      labelNames: readonly L[] = [],
+    ): Histogram<L> => new Histogram({ name, help, labelNames, buckets, registers }),
+  };
 };
 
-/**
- * A counter whose series are there from the start, at 0. Prometheus sees no increase in one that is born by what it counts:
- * an alert would miss the first failures of each process.
- */
-export const counterFromZero = <L extends string>({ name, help, registry, series }: Counted<L>): Counter<L> => {
-  const labelNames = Object.keys(series[0] ?? {}) as L[]; // sound: every label of L is in each of the series
-  const counter = new Counter({ name, help, labelNames, registers: [registry] });
-  for (const labels of series) counter.inc(labels, 0);
-  return counter;
-};
+type Labels<L extends string> = Readonly<Record<L, string>>;
+type Read<L extends string> = (into: Gauge<L>) => void | Promise<void>;
 
 /** Labels in every combination of their values. */
 export const combinations = <L extends string>(values: Readonly<Record<L, readonly string[]>>): Record<L, string>[] =>

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
@@ -103,11 +104,8 @@ const bound = (server: Server): void => {
 };
 
 const listen = async (server: Server, host: string, port: number): Promise<void> => {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen(port, host, resolve);
-  await promise;
-  server.off("error", reject);
+  server.listen(port, host);
+  await once(server, "listening"); // or an error
 };
 
 const close = async (server: Server): Promise<void> => {

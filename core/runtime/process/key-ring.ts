@@ -1,19 +1,10 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { Unavailable } from "../../errors.ts";
 
 /** A secret at rest: AES-256-GCM under the key named by `kid`; `data` is base64 of nonce (12), ciphertext, tag (16). */
 export type Sealed = { kid: string; data: string };
 
-/** Seals secrets at rest. `context` names the place a secret belongs to and is needed to open it again. */
-export type KeyRing = {
-  /** Encrypts under the first key. `context`, e.g. `apps/app_…/ios_push.private_key`, is bound to the result. */
-  seal: (plain: string, context: string) => Sealed;
-  /** @throws KeyRingError when the key is unknown, or the data or its context is not what was sealed */
-  open: (sealed: Sealed, context: string) => string;
-  /** Whether a secret was sealed under an older key and should be sealed again. */
-  isStale: (sealed: Sealed) => boolean;
-  /** 32 bytes for another purpose, that follow from the first key (HKDF, RFC 5869). */
-  derive: (purpose: string) => Buffer;
-};
+export type KeyRing = ReturnType<typeof keyRing>;
 
 /** A key ring that cannot be read, or a secret that cannot be opened with it. Names no key and no secret. */
 export class KeyRingError extends Error {
@@ -23,26 +14,54 @@ export class KeyRingError extends Error {
   }
 }
 
+/** What `open` opens with a key ring; null when something cannot be opened any more: it was altered, or its key is gone. */
+export const ifOpenable = <T>(open: () => T): T | null => {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof KeyRingError) return null;
+    throw error;
+  }
+};
+
+/**
+ * Opens what all replicas share. One that has not got the newest key of the key ring yet cannot: another can.
+ * @throws Unavailable, naming `what`
+ */
+export const openShared = (open: KeyRing["open"], sealed: Sealed, context: string, what: string): string => {
+  try {
+    return open(sealed, context);
+  } catch (cause) {
+    throw cause instanceof KeyRingError ? new Unavailable(what, { cause }) : cause;
+  }
+};
+
 const keyBytes = 32;
 const nonceBytes = 12; // NIST SP 800-38D, 5.2.1.1: recommended for GCM
 const tagBytes = 16;
 const maxKeys = 1_000;
 
-/** Reads a key ring: lines or a comma list of `kid:base64(32 bytes)`, AES-256-GCM. The first key writes, all read. */
-export const keyRing = (text: string): KeyRing => {
+/**
+ * Seals secrets at rest, by lines or a comma list of `kid:base64(32 bytes)`, AES-256-GCM. The first key writes, all
+ * read. `context`, e.g. `apps/app_…/ios_push.private_key`, is bound to what is sealed and is needed to open it again.
+ */
+export const keyRing = (text: string) => {
   const keys = readKeys(text);
   const [first] = keys;
   if (first === undefined) throw new KeyRingError("the key ring holds no key");
   const [kid, key] = first;
   return {
-    seal: (plain, context) => ({ kid, data: encrypt(key, plain, context) }),
-    open: (sealed, context) => {
+    seal: (plain: string, context: string): Sealed => ({ kid, data: encrypt(key, plain, context) }),
+    /** @throws KeyRingError when the key is unknown, or the data or its context is not what was sealed */
+    open: (sealed: Sealed, context: string): string => {
       const reader = keys.get(sealed.kid);
       if (reader === undefined) throw new KeyRingError(`no key ${sealed.kid} in the key ring to open ${context}`);
       return decrypt(reader, sealed, context);
     },
-    isStale: (sealed) => sealed.kid !== kid,
-    derive: (purpose) => Buffer.from(hkdfSync("sha256", key, "", `herald/${purpose}`, keyBytes)),
+    /** Whether a secret was sealed under an older key and should be sealed again. */
+    isStale: (sealed: Sealed): boolean => sealed.kid !== kid,
+    /** 32 bytes for another purpose, that follow from the first key (HKDF, RFC 5869). */
+    derive: (purpose: string): Buffer => Buffer.from(hkdfSync("sha256", key, "", `herald/${purpose}`, keyBytes)),
   };
 };
 

@@ -2,12 +2,6 @@ import type { Rendered } from "./engine.ts";
 import { type ThreadOptions, templateThreads } from "./threads.ts";
 import type { RenderJob, RenderResults } from "./worker.ts";
 
-export type ThreadQueue = {
-  /** `overtime` when it took longer than the limit, or was ended with its thread. Never rejects. */
-  render: (job: RenderJob) => Promise<RenderResults[number]>;
-  stop: () => Promise<void>;
-};
-
 export type ThreadQueueOptions = Pick<ThreadOptions, "limitMs" | "slackMs" | "hasSpare"> & {
   /** Renders handed over at once, at most. */
   most: number;
@@ -21,7 +15,7 @@ export type SlowTemplates = { has: (template: string) => boolean; add: (template
 const mostWaiting = 20_000;
 
 /** Renders in a thread of its own, one template after another in turn; the thread starts with the first render. */
-export const threadQueue = ({ most, slowOnes, ...options }: ThreadQueueOptions): ThreadQueue => {
+export const threadQueue = ({ most, slowOnes, ...options }: ThreadQueueOptions) => {
   const queue = fairQueue<Waiting>();
   let inHand: Waiting[] = [];
   let isStopped = false;
@@ -60,6 +54,7 @@ export const threadQueue = ({ most, slowOnes, ...options }: ThreadQueueOptions):
   };
   const threads = templateThreads({ ...options, onResults: settle, onEnd: giveUp });
 
+  /** `overtime` when it took longer than the limit, or was ended with its thread. Never rejects. */
   const render = (job: RenderJob): Promise<RenderResults[number]> => {
     const { promise, resolve } = Promise.withResolvers<RenderResults[number]>();
     if (isStopped || queue.size() >= mostWaiting) resolve(unavailable);

@@ -1,6 +1,15 @@
 import { type Static, Type } from "typebox";
 import { Closed } from "../json/common.ts";
-import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "../kubernetes/common.ts";
+import {
+  cel,
+  commonStatus,
+  displayName,
+  externalId,
+  immutable,
+  instant,
+  objectName,
+  resourceSpec,
+} from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
 import { scopes } from "../vocabulary/scopes.ts";
 
@@ -28,9 +37,7 @@ const Rotation = Closed(
 );
 
 export const ApiKeySpec = resourceSpec(externalId("apiKey"), {
-  displayName: Optional(
-    Text({ minLength: 1, maxLength: 128, description: "name for people; absent = the resource's name" }),
-  ),
+  displayName: displayName(),
   appRefs: Optional(
     List(objectName("name of an App of the same namespace"), {
       minItems: 1,
@@ -45,9 +52,7 @@ export const ApiKeySpec = resourceSpec(externalId("apiKey"), {
     "x-kubernetes-list-type": "set",
     description: "what the key may do; admin includes the others",
   }),
-  expiresAt: Optional(
-    Text({ format: "date-time", maxLength: 40, description: "when the key stops working; absent = never" }),
-  ),
+  expiresAt: Optional(instant("when the key stops working; absent = never")),
   rotation: Optional(Rotation),
   connectionSecretName: objectName(
     "the Secret that the operator writes: `token`, `base_url` and, when the key is for one app, `app_id`. " +
@@ -57,19 +62,14 @@ export const ApiKeySpec = resourceSpec(externalId("apiKey"), {
 });
 export type ApiKeySpec = Static<typeof ApiKeySpec>;
 
-export const ApiKeyStatus = Closed({
+const ApiKeyStatus = Closed({
   ...commonStatus,
   tenantId: Optional(Text({ maxLength: 128, description: "id of the tenant that the token was made for" })),
-  expiresAt: Optional(Text({ format: "date-time", maxLength: 40, description: "when the key stops working" })),
-  lastRotatedAt: Optional(Text({ format: "date-time", maxLength: 40, description: "when the token was made" })),
-  nextRotationAt: Optional(
-    Text({ format: "date-time", maxLength: 40, description: "when it is replaced by schedule; absent without one" }),
-  ),
-  previousTokenValidUntil: Optional(
-    Text({ format: "date-time", maxLength: 40, description: "until when the token before the last rotation works" }),
-  ),
+  expiresAt: Optional(instant("when the key stops working")),
+  lastRotatedAt: Optional(instant("when the token was made")),
+  nextRotationAt: Optional(instant("when it is replaced by schedule; absent without one")),
+  previousTokenValidUntil: Optional(instant("until when the token before the last rotation works")),
 });
-export type ApiKeyStatus = Static<typeof ApiKeyStatus>;
 
 export const apiKeyResource = defineResource({
   kind: "ApiKey",
@@ -82,7 +82,6 @@ export const apiKeyResource = defineResource({
     "schedule of spec.rotation, makes a new token; the one before works for another 24 hours, or as rotation says.",
   spec: ApiKeySpec,
   status: ApiKeyStatus,
-  rules: [],
   columns: [
     { name: "Secret", type: "string", jsonPath: ".spec.connectionSecretName" },
     { name: "Scopes", type: "string", jsonPath: ".spec.scopes", wide: true },

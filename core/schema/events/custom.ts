@@ -75,7 +75,7 @@ export type PublishEvents = Static<typeof PublishEvents>;
 
 export const eventErrorCodes = ["OCCURRED_AT_TOO_OLD", "OCCURRED_AT_IN_FUTURE"] as const;
 
-/** Reply of `POST /v1/apps/{appId}/events`: what was refused does not hold up the rest. */
+/** Reply of `POST /v1/apps/{appId}/events`: what was refused does not delay the rest. */
 export const EventsAccepted = Type.Object({
   accepted: Integer({ minimum: 0 }),
   duplicates: Integer({ minimum: 0, description: "events whose id has come within 24 h; they count as done" }),

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { Closed, DateTime, Nullable } from "../json/common.ts";
+import { showAs } from "../json/show.ts";
 import { Message } from "../messages/message.ts";
 import { deliveryErrorCodes } from "../vocabulary/delivery-error-codes.ts";
 import { type EventType, eventData, exampleAppId, exampleRefs, examples, exampleTime } from "./refs.ts";
@@ -18,35 +19,29 @@ const messageData = eventData(
   },
 );
 
-const message = (kind: { status: string; description: string; own?: Record<string, unknown> }): EventType => ({
+const message = (kind: { status: Message["status"]; description: string; own?: Partial<Message> }): EventType => ({
   description: kind.description,
   emitted: true,
   subject: ["message_id"],
   data: messageData,
   example: {
     ...exampleRefs("message_id"),
-    id: examples.message_id,
-    app_id: exampleAppId,
-    source: "api",
-    status: kind.status,
-    idempotency_key: null,
-    name: "Order shipped",
-    content: { push: { title: { en: "On its way" }, body: { en: "Your parcel has left us." } } },
-    target: { subscription_ids: [examples.subscription_id] },
-    options: {},
-    labels: ["orders"],
-    category: null,
-    template_id: null,
-    variants: null,
-    counts: {},
-    requested_by: { type: "api_key", id: "key_01JDKQ4WSM8V5CRA2E9MHX3TNB" },
-    error: null,
-    scheduled_for: null,
-    started_at: null,
-    completed_at: null,
-    created_at: exampleTime,
-    updated_at: exampleTime,
-    ...kind.own,
+    ...showAs(Message, {
+      id: examples.message_id,
+      app_id: exampleAppId,
+      source: "api",
+      status: kind.status,
+      name: "Order shipped",
+      content: { push: { title: { en: "On its way" }, body: { en: "Your parcel has left us." } } },
+      target: { subscription_ids: [examples.subscription_id] },
+      options: {},
+      labels: ["orders"],
+      counts: {},
+      requested_by: { type: "api_key", id: "key_01JDKQ4WSM8V5CRA2E9MHX3TNB" },
+      created_at: exampleTime,
+      updated_at: exampleTime,
+      ...kind.own,
+    }),
   },
 });
 

@@ -1,28 +1,28 @@
 import { Type } from "typebox";
 import { Closed, DateTime, Nullable } from "../json/common.ts";
+import { showAs } from "../json/show.ts";
 import { Subscription } from "../people/subscription.ts";
 import { User } from "../people/user.ts";
 import { type EventType, eventData, exampleAppId, exampleRefs, examples, exampleTime } from "./refs.ts";
 
 const { Array: List, Enum, Integer, Number: Decimal, String: Text } = Type;
 
-const subscriptionExample = {
+/** A subscription as the REST interface shows it. */
+export const subscriptionExample = showAs(Subscription, {
   id: examples.subscription_id,
   app_id: exampleAppId,
   user_id: examples.user_id,
   external_id: examples.external_id,
   channel: examples.channel,
-  token_masked: "…9f3c",
+  token_masked: "•••9f3c01ab",
   status: "subscribed",
-  status_reason: null,
   language: "en",
   test_device: false,
   device: { model: "iPhone17,1" },
   last_active_at: exampleTime,
-  unsubscribed_at: null,
   created_at: exampleTime,
   updated_at: exampleTime,
-};
+});
 
 const subscription = (description: string, own: Record<string, unknown>): EventType => ({
   description,
@@ -49,8 +49,9 @@ export const subscriptionEvents = {
   }),
 };
 
-const userExample = {
-  ...exampleRefs("user_id", "external_id"),
+/** A user as the REST interface shows them. */
+export const userExample = {
+  external_id: examples.external_id,
   id: examples.user_id,
   app_id: exampleAppId,
   aliases: { crm: "c-1" },
@@ -78,7 +79,7 @@ const user = (description: string, changed: readonly string[]): EventType => ({
       changed: List(Text(), { description: "members that have another value now; none of a new user" }),
     },
   ),
-  example: { ...userExample, changed },
+  example: { ...exampleRefs("user_id", "external_id"), ...userExample, changed },
 });
 
 export const userEvents = {
@@ -95,7 +96,7 @@ export const userEvents = {
     example: { ...exampleRefs("user_id", "external_id"), merged_user_id: "usr_01JDKQ4WSM0Z6BXE7M4SVJ9QCW" },
   },
   "user.deleted": {
-    description: "A user and his subscriptions were deleted.",
+    description: "A user and their subscriptions were deleted.",
     emitted: true,
     subject: ["user_id"],
     data: eventData({ always: ["user_id"], maybe: ["external_id"] }),

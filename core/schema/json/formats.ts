@@ -1,4 +1,5 @@
 import { fullFormats } from "ajv-formats/dist/formats.js";
+import { isSecure } from "./secure-address.ts";
 
 const dateTime = fullFormats["date-time"] as { validate: (text: string) => boolean }; // sound: ajv-formats makes it so
 
@@ -23,12 +24,8 @@ export const formatMessages: Record<string, string> = {
 
 const isHttpsUrl = (text: string): boolean => {
   const url = URL.parse(text);
-  if (url === null || url.username !== "" || url.password !== "") return false;
-  return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
+  return url !== null && url.username === "" && url.password === "" && isSecure(url);
 };
-
-const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
 
 const isCidr = (text: string): boolean => {
   const [, address = "", bits = ""] = /^([^/]{2,45})\/(\d{1,3})$/.exec(text) ?? [];

@@ -66,7 +66,7 @@ const isBelow = (problem: Problem | undefined, union: Problem): boolean =>
   problem.rule.startsWith(`${union.rule}/`) &&
   (problem.at === union.at || problem.at.startsWith(`${union.at}/`));
 
-/** The errors of the branch that was meant, when that can be told; otherwise one sentence about all. */
+/** The errors of the branch that was meant, when that can be seen; otherwise one sentence about all. */
 const explainUnion = (union: Problem, below: readonly Problem[]): Problem[] => {
   const branches = [...Map.groupBy(below, (problem) => branchOf(problem, union)).values()];
   const meant = branches.filter((branch) => !branch.some((problem) => isOtherKind(problem, union)));

@@ -46,7 +46,7 @@ const makeAjv = (allErrors: boolean): Ajv2020 => {
 const firstErrorAjv = makeAjv(false);
 const allErrorsAjv = makeAjv(true);
 
-const smallNodes = 4_000; // collecting every error costs memory for each bad item: larger inputs are told their first
+const smallNodes = 4_000; // collecting every error costs memory for each bad item: of larger inputs only the first is named
 
 const isSmall = (input: unknown): boolean => {
   const queue: unknown[] = [input];

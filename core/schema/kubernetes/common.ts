@@ -18,6 +18,18 @@ export const immutable = (member: string): Rule => ({
 export const objectName = (description: string, options: TStringOptions = {}) =>
   Text({ minLength: 1, maxLength: 253, pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", description, ...options });
 
+/** One part of a DNS name, as namespaces have it. */
+export const dnsLabel = (description: string) =>
+  Text({ minLength: 1, maxLength: 63, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", description });
+
+/** `unique` says among what. */
+export const displayName = (unique = "") =>
+  Optional(
+    Text({ minLength: 1, maxLength: 128, description: `name for people${unique}; absent = the resource's name` }),
+  );
+
+export const instant = (description: string) => Text({ format: "date-time", maxLength: 40, description });
+
 /** A Secret of the resource's own namespace. */
 export const secretRef = (keys: string) =>
   Closed(
@@ -101,7 +113,7 @@ export const Condition = Closed(
     reason: Text({ minLength: 1, maxLength: 128, description: "one word in CamelCase for programs" }),
     message: Text({ maxLength: 1024, description: "a sentence for people" }),
     observedGeneration: Integer({ minimum: 0, description: "the metadata.generation that the condition is about" }),
-    lastTransitionTime: Text({ format: "date-time", maxLength: 40, description: "when the status last changed" }),
+    lastTransitionTime: instant("when the status last changed"),
   },
   { description: "what is so, and since when" },
 );

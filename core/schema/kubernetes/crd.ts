@@ -42,7 +42,7 @@ const objectSchema = (kind: ResourceDefinition): StructuralSchema => ({
     spec: { description: "what is wanted", ...structural(kind.spec, `${kind.kind}.spec`) },
     status: { description: "what is so", ...structural(kind.status, `${kind.kind}.status`) },
   },
-  "x-kubernetes-validations": [...kind.rules, externalNameRule],
+  "x-kubernetes-validations": [...(kind.rules ?? []), externalNameRule],
 });
 
 const columns = (kind: ResourceDefinition): object[] => [

@@ -19,7 +19,7 @@ export type ResourceDefinition<Spec extends TObject = TObject, Status extends TO
   spec: Spec;
   status: Status;
   /** Rules over the whole object, for what a rule of `spec` cannot see: its name. */
-  rules: readonly Rule[];
+  rules?: readonly Rule[];
   columns: readonly Column[];
 };
 

@@ -87,11 +87,10 @@ export const LiveActivityTypeSpec = resourceSpec(externalId("liveActivityType"),
 });
 export type LiveActivityTypeSpec = Static<typeof LiveActivityTypeSpec>;
 
-export const LiveActivityTypeStatus = Closed({
+const LiveActivityTypeStatus = Closed({
   ...commonStatus,
   appId: Optional(Text({ maxLength: 128, description: "id of the app" })),
 });
-export type LiveActivityTypeStatus = Static<typeof LiveActivityTypeStatus>;
 
 export const liveActivityTypeResource = defineResource({
   kind: "LiveActivityType",
@@ -102,7 +101,6 @@ export const liveActivityTypeResource = defineResource({
   description: "A type of iOS Live Activity of an app, with the schemas that its payloads are checked against.",
   spec: LiveActivityTypeSpec,
   status: LiveActivityTypeStatus,
-  rules: [],
   columns: [
     { name: "App", type: "string", jsonPath: ".spec.appRef" },
     { name: "Name", type: "string", jsonPath: ".spec.name" },

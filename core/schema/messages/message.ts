@@ -10,7 +10,7 @@ export const messageStatuses = ["queued", "processing", "completed", "cancelled"
 export const messageSources = ["campaign", "api", "journey", "test"] as const;
 
 /** The counters of a message. Source: docs/reference/messages.md#counters. */
-const Counts = Type.Object({
+export const Counts = Type.Object({
   targeted: Optional(Integer()),
   suppressed: Optional(Integer()),
   sent: Optional(Integer()),
@@ -27,6 +27,11 @@ const Counts = Type.Object({
   sms_segments: Optional(Integer()),
   uncertain: Optional(Integer({ description: "of `sent`: the provider's answer was lost, and it was not sent again" })),
 });
+export type Counts = Static<typeof Counts>;
+
+/** Every counter at 0. */
+export const zeroCounts = (): Required<Counts> =>
+  Object.fromEntries(Object.keys(Counts.properties).map((key) => [key, 0])) as Required<Counts>; // every key is set
 
 const AnyMap = Type.Object({}, { additionalProperties: true });
 

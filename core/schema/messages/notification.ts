@@ -67,7 +67,9 @@ const ios = {
   ios_relevance_score: Num({ minimum: 0, maximum: 1 }),
   target_content_identifier: Text({ maxLength: 200 }),
   mutable_content: Flag(),
-  content_available: Flag({ description: "wakes the app; without text, sound or badge nothing is shown" }),
+  content_available: Flag({
+    description: "has the app run in the background; without text, sound or badge nothing is shown",
+  }),
 };
 
 const android = {

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Closed } from "../json/common.ts";
-import { commonStatus, externalUse, resourceSpec } from "../kubernetes/common.ts";
+import { commonStatus, dnsLabel, externalUse, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
 import { planFeatures } from "../vocabulary/plan-features.ts";
 
@@ -8,12 +8,9 @@ const { Array: List, Enum, Integer, Optional, String: Text } = Type;
 
 const maximum = 1_000_000_000_000; // far above any installation; keeps the numbers exact in JSON
 
-const planName = Text({
-  minLength: 1,
-  maxLength: 63,
-  pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-  description: `the name of an existing plan ${externalUse.replace("a record of its own", "the plan of the resource's own name")}`,
-});
+const planName = dnsLabel(
+  `the name of an existing plan ${externalUse.replace("a record of its own", "the plan of the resource's own name")}`,
+);
 
 export const PlanSpec = resourceSpec(planName, {
   title: Text({ minLength: 1, maxLength: 100, description: "name for people" }),
@@ -47,11 +44,10 @@ export const PlanSpec = resourceSpec(planName, {
 });
 export type PlanSpec = Static<typeof PlanSpec>;
 
-export const PlanStatus = Closed({
+const PlanStatus = Closed({
   ...commonStatus,
   stream: Optional(Text({ maxLength: 255, description: "the JetStream stream of the plan's tenants" })),
 });
-export type PlanStatus = Static<typeof PlanStatus>;
 
 export const planResource = defineResource({
   kind: "Plan",

@@ -1,36 +1,21 @@
 import { type Static, Type } from "typebox";
 import { Closed } from "../json/common.ts";
-import { commonStatus, externalId, resourceSpec } from "../kubernetes/common.ts";
+import { commonStatus, displayName, dnsLabel, externalId, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
 
 const { Array: List, Boolean: Flag, Optional, String: Text } = Type;
 
 export const TenantSpec = resourceSpec(externalId("tenant"), {
-  displayName: Optional(
-    Text({ minLength: 1, maxLength: 128, description: "name for people, unique; absent = the resource's name" }),
-  ),
-  plan: Text({
-    minLength: 1,
-    maxLength: 63,
-    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-    description: "the plan: a Plan's name, or its externalName",
+  displayName: displayName(", unique"),
+  plan: dnsLabel("the plan: a Plan's name, or its externalName"),
+  namespaces: List(dnsLabel("a namespace"), {
+    minItems: 1,
+    maxItems: 100,
+    "x-kubernetes-list-type": "set",
+    description:
+      "namespaces whose resources are the tenant's; a namespace belongs to one tenant: the one that has it keeps it, " +
+      "and of two new claims the older resource's wins",
   }),
-  namespaces: List(
-    Text({
-      minLength: 1,
-      maxLength: 63,
-      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-      description: "a namespace",
-    }),
-    {
-      minItems: 1,
-      maxItems: 100,
-      "x-kubernetes-list-type": "set",
-      description:
-        "namespaces whose resources are the tenant's; a namespace belongs to one tenant: the one that has it keeps it, " +
-        "and of two new claims the older resource's wins",
-    },
-  ),
   contact: Optional(
     Closed(
       {
@@ -38,10 +23,10 @@ export const TenantSpec = resourceSpec(externalId("tenant"), {
           format: "email",
           minLength: 3,
           maxLength: 320,
-          description: "where the owner is told of failing webhooks",
+          description: "where mails about failing webhooks go",
         }),
       },
-      { description: "how the organisation's owner is reached; absent = nobody is told" },
+      { description: "how the organisation's owner is reached; absent = nobody is notified" },
     ),
   ),
   suspended: Flag({
@@ -54,7 +39,7 @@ export const TenantSpec = resourceSpec(externalId("tenant"), {
 });
 export type TenantSpec = Static<typeof TenantSpec>;
 
-export const TenantStatus = Closed({
+const TenantStatus = Closed({
   ...commonStatus,
   namespaces: Optional(
     List(Text({ maxLength: 63, description: "a namespace" }), {
@@ -64,7 +49,6 @@ export const TenantStatus = Closed({
     }),
   ),
 });
-export type TenantStatus = Static<typeof TenantStatus>;
 
 export const tenantResource = defineResource({
   kind: "Tenant",

@@ -16,6 +16,7 @@ export const idPrefixes = {
   webhook: "whk",
   webhookDelivery: "whd",
   liveActivityType: "lat",
+  suppression: "sup",
 } as const;
 
 export type IdKind = keyof typeof idPrefixes;

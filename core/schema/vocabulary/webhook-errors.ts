@@ -1,4 +1,4 @@
-/** Why a request to an endpoint was no success, for people to sort by; told in attempts, health and metrics. */
+/** Why a request to an endpoint was no success, for people to sort by; shown in attempts, health and metrics. */
 export const webhookErrorClasses = [
   "address_refused", // the address, or one that its name leads to, is not allowed
   "dns", // the name cannot be resolved

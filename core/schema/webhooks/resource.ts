@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { customEventLimits, eventNamePattern } from "../events/custom.ts";
 import { webhookEventKinds } from "../events/envelope.ts";
 import { Closed } from "../json/common.ts";
-import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "../kubernetes/common.ts";
+import { cel, commonStatus, externalId, immutable, instant, objectName, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
 import { webhookErrorClasses } from "../vocabulary/webhook-errors.ts";
 import { filterOps } from "./filters.ts";
@@ -47,8 +47,6 @@ const Filters = Closed(
   },
   { description: "which of these events are sent; absent = all" },
 );
-
-const instant = (description: string) => Text({ format: "date-time", maxLength: 40, description });
 
 const shape = {
   batch: Flag({ default: false, description: "delivery.* events come grouped, at most 100 a request" }),
@@ -184,7 +182,6 @@ export const webhookResource = defineResource({
     "endpoint that the service disabled (it answered 410, or failed for 14 days); so does another url.",
   spec: WebhookSpec,
   status: WebhookStatus,
-  rules: [],
   columns: [
     { name: "State", type: "string", jsonPath: ".status.state" },
     { name: "Success", type: "string", jsonPath: ".status.health.successRate1h" },

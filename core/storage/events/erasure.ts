@@ -4,7 +4,7 @@ import { peopleOf } from "../../domain/people/keys.ts";
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
 import { farAhead, longAgo, type Person } from "../mongo/collection.ts";
 import { findIds } from "../mongo/pages.ts";
-import type { EventBatchRow } from "./batches.ts";
+import type { EventBatchRow } from "./batch-row.ts";
 
 const mostBatches = 10_000;
 

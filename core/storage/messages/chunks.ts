@@ -118,7 +118,7 @@ const leasing = (rows: Collection<ChunkRow>) => ({
   take: (id: string, term: LeaseTerm): Promise<ChunkRow | null> =>
     takeLease(rows, { id, ...term, when: { status: "open" } }),
 
-  extend: (chunk: ChunkRow, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, chunk, now, leaseMs),
+  extend: (chunk: ChunkRow, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, chunk, { now, leaseMs }),
 
   /**
    * Ends a chunk: its recipients are in their deliveries, or in a retry. A retry keeps its list: should the run of its
@@ -130,6 +130,6 @@ const leasing = (rows: Collection<ChunkRow>) => ({
   giveBack: (chunk: ChunkRow, dueAt: Date): Promise<boolean> => settle(rows, chunk, { dueAt }),
 
   /** Gives it back until its tenant may send again, or until `dueAt`. */
-  suspend: (chunk: ChunkRow, dueAt: Date): Promise<boolean> =>
+  defer: (chunk: ChunkRow, dueAt: Date): Promise<boolean> =>
     settle(rows, chunk, { dueAt, set: { suspended_tenant: chunk.tenant_id } }),
 });

@@ -3,7 +3,7 @@ import type { deliveryStatuses } from "../../schema/messages/delivery.ts";
 import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import type { DeliveryErrorCode } from "../../schema/vocabulary/delivery-error-codes.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import { duplicatesOf } from "../mongo/duplicate.ts";
+import { insertMissing } from "../mongo/duplicate.ts";
 
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
@@ -67,14 +67,7 @@ export const deliveries = (db: Db) => {
     rows,
 
     /** Stores outcomes; returns the ids that were there before, whose first outcome stands. */
-    record: async (made: readonly DeliveryRow[]): Promise<Set<string>> => {
-      try {
-        await rows.insertMany([...made], { ordered: false });
-        return new Set();
-      } catch (error) {
-        return duplicatesOf(error, made);
-      }
-    },
+    record: (made: readonly DeliveryRow[]): Promise<Set<string>> => insertMissing(rows, made),
 
     /** Deliveries that exist already, of those ids. */
     existing: (ids: readonly string[]): Promise<DeliveryRow[]> =>

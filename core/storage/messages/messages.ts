@@ -1,92 +1,14 @@
 import { type Collection, type Db, type Document, type Filter, MongoBulkWriteError } from "mongodb";
+import { defined } from "../../domain/defined.ts";
 import { gather } from "../../runtime/batching/gather.ts";
-import type { OutboxEvent } from "../../schema/events/envelope.ts";
-import type { messageSources, messageStatuses } from "../../schema/messages/message.ts";
-import type { Content, Options, Target } from "../../schema/messages/notification.ts";
-import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
-import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
+import { dueIndex, suspendedIndex, sweepAfter } from "../work/due.ts";
+import type { MessageRow, MessageSource, MessageStatus } from "./message-row.ts";
 import { removeMessages } from "./removal.ts";
-import type { Reserved } from "./usage.ts";
-
-export type MessageStatus = (typeof messageStatuses)[number];
-export type MessageSource = (typeof messageSources)[number];
-
-/** The counters of a message. Source: docs/reference/messages.md#counters. */
-export const countKeys = [
-  "targeted",
-  "suppressed",
-  "sent",
-  "delivered",
-  "failed",
-  "errored",
-  "expired",
-  "opened",
-  "clicked",
-  "converted",
-  "bounced",
-  "complained",
-  "unsubscribed",
-  "sms_segments",
-  "uncertain",
-] as const;
-export type Counts = Partial<Record<(typeof countKeys)[number], number>>;
-
-/**
- * A notification as accepted: one document, written once, then changed by the holder of its lease.
- * `due_at` is its timer (`send_after`) while queued and its safety net while processing; null when it has ended
- * and `outbox` is empty.
- */
-export type MessageRow = DueWork &
-  SuspendedWork & {
-    _id: string;
-    tenant_id: string;
-    app_id: string;
-    /** The tenant's plan when accepted: the stream that its hints go to. */
-    plan: string;
-    source: MessageSource;
-    status: MessageStatus;
-    /** Absent (not null) without a key, so that the unique index leaves the document out. */
-    idempotency_key?: string;
-    /** What its key is unique within, besides the app; absent for `POST /v1/notifications`. */
-    operation?: string;
-    /** SHA-256 of the canonical body, hex. */
-    fingerprint: string;
-    /** The reply of the accept, for replays. */
-    accepted: {
-      recipients_estimate: number;
-      external_id_missing: string[];
-      missing?: { subscription_ids: string[]; aliases: Record<string, string[]> };
-    };
-    name: string | null;
-    labels: string[];
-    category: string | null;
-    content: Content;
-    target: Target;
-    /** The channels it goes over, decided at accept: those asked for, else those that have content and an account. */
-    channels: SendableChannel[];
-    options: Options;
-    counts: Counts;
-    requested_by: { type: "api_key" | "account" | "system"; id?: string };
-    error: string | null;
-    /** Deliveries reserved at accept; null when nothing limits them. */
-    reserved: Reserved | null;
-    /** Whether the audience has been read to its end. */
-    planned: boolean;
-    scheduled_for: Date | null;
-    started_at: Date | null;
-    completed_at: Date | null;
-    created_at: Date;
-    updated_at: Date;
-    /** Events of this document that may not have been published yet. */
-    outbox: OutboxEvent[];
-    /** W3C trace context of the request that made it. */
-    traceparent: string | null;
-  };
 
 export const messageCollection: CollectionSpec = {
   name: "messages",
@@ -106,7 +28,7 @@ export const messageCollection: CollectionSpec = {
   ],
   former: ["idempotency"], // a key was unique within its app
   owner: { kind: "app", member: "app_id" },
-  appRemoval: { remove: (db, app, signal) => removeMessages(db, collectionOf(db, messageCollection), app, signal) },
+  appRemoval: { remove: (db, app, onPage) => removeMessages(db, collectionOf(db, messageCollection), app, onPage) },
   erasure: { kept: "what was sent stays as it was until its retention" },
   retention: { plan: "retention" },
 };
@@ -169,12 +91,12 @@ export const messages = (db: Db) => {
 
     /**
      * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
-     * at `sweepAt`, when its outbox may have an event; else nothing is left to do.
+     * after the sweep interval, when its outbox may have an event; else nothing is left to do.
      */
-    cancel: (tenantId: string, id: string, now: Date, sweepAt: Date): Promise<MessageRow | null> =>
+    cancel: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
       rows.findOneAndUpdate(
         { _id: id, tenant_id: tenantId, status: "queued", $or: [{ lease: null }, { "lease.until": { $lte: now } }] },
-        cancellation(now, sweepAt),
+        cancellation(now),
         { returnDocument: "after" },
       ),
   };
@@ -206,14 +128,14 @@ const insertAlone = async (rows: Collection<MessageRow>, row: MessageRow): Promi
 const isStored = async (rows: Collection<MessageRow>, { _id }: MessageRow): Promise<boolean> =>
   (await rows.countDocuments({ _id }, { limit: 1 })) === 1;
 
-const cancellation = (now: Date, sweepAt: Date): Document[] => [
+const cancellation = (now: Date): Document[] => [
   {
     $set: {
       status: "cancelled",
       completed_at: now,
       updated_at: now,
       lease: null,
-      due_at: { $cond: [{ $eq: ["$outbox", []] }, null, sweepAt] },
+      due_at: { $cond: [{ $eq: ["$outbox", []] }, null, sweepAfter(now)] },
       fence: { $add: ["$fence", 1] },
     },
   },
@@ -224,9 +146,5 @@ const conditions = (
   place: PagePlace,
 ): Filter<MessageRow> => ({
   _id: pageRange("message", times, place), // a message and its id are of the same instant
-  ...(source !== undefined && { source }),
-  ...(status !== undefined && { status }),
-  ...(label !== undefined && { labels: label }),
-  ...(category !== undefined && { category }),
-  ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+  ...defined({ source, status, labels: label, category, idempotency_key: idempotencyKey }),
 });

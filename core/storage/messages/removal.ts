@@ -1,10 +1,10 @@
 import type { Collection, Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
-import { findIds } from "../mongo/pages.ts";
+import { findIds, type OnPage } from "../mongo/pages.ts";
 import { removePages } from "../work/removal-pages.ts";
 import { chunkCollection } from "./chunks.ts";
 import { deliveryCollection } from "./deliveries.ts";
-import type { MessageRow, MessageStatus } from "./messages.ts";
+import type { MessageRow, MessageStatus } from "./message-row.ts";
 import { usage } from "./usage.ts";
 
 const page = 500; // messages in one filter, as in retention.ts
@@ -12,13 +12,13 @@ const page = 500; // messages in one filter, as in retention.ts
 /**
  * Removes the messages of an app with their chunks and deliveries. Messages that are being sent at this moment are left
  * for a later call, deliveries and all; how many there were. May run twice.
- * @throws the reason of `signal` when it aborts, between pages
+ * @throws what `onPage` throws
  */
 export const removeMessages = async (
   db: Db,
   messages: Collection<MessageRow>,
   { appId, now }: { appId: string; now: Date },
-  signal?: AbortSignal,
+  onPage?: OnPage,
 ): Promise<number> => {
   const parts = [
     { rows: collectionOf<Part>(db, deliveryCollection), hint: "list" },
@@ -26,15 +26,15 @@ export const removeMessages = async (
   ];
   let busy = 0;
   for (let after = ""; ; ) {
-    signal?.throwIfAborted();
     const ofApp = { app_id: appId, _id: { $gt: after } };
     const ids = await findIds(messages, ofApp, { hint: "list", sort: { _id: 1 }, limit: page });
     const idle = await idleOf(db, messages, ids, now);
     const filter = { message_id: { $in: idle } };
-    for (const { rows, hint } of parts) await removePages(rows, { filter, hint, pages: Infinity, signal });
-    await removeUnended(db, messages, idle);
+    for (const { rows, hint } of parts) await removePages(rows, { filter, hint, pages: Infinity, onPage });
+    await removeUnended(db, messages, idle, now);
     await messages.deleteMany({ _id: { $in: idle } });
     busy += ids.length - idle.length;
+    onPage?.(idle.length);
     if (ids.length < page) return busy;
     after = ids.at(-1) ?? "";
   }
@@ -43,14 +43,19 @@ export const removeMessages = async (
 type Part = { _id: string; message_id: string };
 
 /** Removes the messages that have not ended, and gives back what they had reserved and did not use. */
-const removeUnended = async (db: Db, messages: Collection<MessageRow>, ids: readonly string[]): Promise<void> => {
+const removeUnended = async (
+  db: Db,
+  messages: Collection<MessageRow>,
+  ids: readonly string[],
+  now: Date,
+): Promise<void> => {
   const { giveBack } = usage(db);
   const isUnended = { status: { $in: ["queued", "processing"] as MessageStatus[] } };
   const found = messages.find({ _id: { $in: [...ids] }, ...isUnended }, { projection: { content: 0, target: 0 } });
   for (const { _id, tenant_id, reserved, counts } of await found.toArray()) {
     const { deletedCount } = await messages.deleteOne({ _id, ...isUnended });
     if (deletedCount === 1 && reserved !== null)
-      await giveBack(tenant_id, reserved, reserved.count - (counts.sent ?? 0));
+      await giveBack(tenant_id, reserved, reserved.count - (counts.sent ?? 0), now);
   }
 };
 

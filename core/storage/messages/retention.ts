@@ -3,7 +3,8 @@ import { collectionOf, longAgo } from "../mongo/collection.ts";
 import { findIds } from "../mongo/pages.ts";
 import { removePages } from "../work/removal-pages.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
-import { type MessageRow, messageCollection } from "./messages.ts";
+import { type MessageRow } from "./message-row.ts";
+import { messageCollection } from "./messages.ts";
 
 const page = 500; // messages in one filter
 const deliveryPages = 20; // in one call, some seconds: its caller looks whether it is still to go on

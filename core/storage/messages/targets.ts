@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 import { gather } from "../../runtime/batching/gather.ts";
-import { collectionOf } from "../mongo/collection.ts";
+import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { inPages } from "../mongo/pages.ts";
 import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
 import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
@@ -10,9 +10,6 @@ export type Targets = ReturnType<typeof targets>;
 /** What decides whether a message reaches a subscription. */
 export type Probed = Pick<SubscriptionRow, "_id" | "user_id" | "channel" | "status" | "test_device">;
 export type Aliased = Pick<UserRow, "_id" | "alias_keys">;
-
-/** Whose things are looked up: nothing of another app is ever found. */
-export type Of = { tenantId: string; appId: string };
 
 const aliased = { alias_keys: 1 };
 const probed = { user_id: 1, channel: 1, status: 1, test_device: 1 };
@@ -57,7 +54,7 @@ export const targets = (db: Db) => {
     }),
 
     /** Whether any user of the app has an alias of this label. */
-    isLabelKnown: async ({ tenantId, appId }: Of, label: string): Promise<boolean> => {
+    isLabelKnown: async ({ tenantId, appId }: OfApp, label: string): Promise<boolean> => {
       const prefix = new RegExp(`^${aliasKey(label, "")}`); // a label has no character that means something here
       const filter = { app_id: appId, alias_keys: prefix, tenant_id: tenantId };
       return (await users.findOne(filter, { projection: { _id: 1 } })) !== null;
@@ -66,7 +63,7 @@ export const targets = (db: Db) => {
 };
 
 type Lookup<Row> = {
-  read: (of: Of, keys: string[]) => Promise<Row[]>;
+  read: (of: OfApp, keys: string[]) => Promise<Row[]>;
   /** The keys that a row is found by. */
   keysOf: (row: Row) => readonly string[];
 };
@@ -75,7 +72,7 @@ const pageKeys = 500; // in one $in: keeps each query's plan an index probe
 const smallKeys = 50; // larger lookups share nothing, so that nobody waits for them
 
 /** Reads rows by keys; small lookups of one app that come at the same time share a query. */
-const lookup = <Row>({ read, keysOf }: Lookup<Row>): ((of: Of, keys: readonly string[]) => Promise<Row[]>) => {
+const lookup = <Row>({ read, keysOf }: Lookup<Row>): ((of: OfApp, keys: readonly string[]) => Promise<Row[]>) => {
   const share = gather({
     write: (wanted: readonly Wanted[]) => readShared({ read, keysOf }, wanted),
     most: 20,
@@ -87,7 +84,7 @@ const lookup = <Row>({ read, keysOf }: Lookup<Row>): ((of: Of, keys: readonly st
   };
 };
 
-type Wanted = { of: Of; keys: ReadonlySet<string> };
+type Wanted = { of: OfApp; keys: ReadonlySet<string> };
 
 /** One query for each app; each caller gets the rows of its own keys. */
 const readShared = async <Row>({ read, keysOf }: Lookup<Row>, wanted: readonly Wanted[]): Promise<Row[][]> => {
@@ -107,5 +104,5 @@ const readShared = async <Row>({ read, keysOf }: Lookup<Row>, wanted: readonly W
   return wanted.map((one) => found.get(one) ?? []);
 };
 
-const byPages = <Row>(of: Of, keys: readonly string[], read: Lookup<Row>["read"]): Promise<Row[]> =>
+const byPages = <Row>(of: OfApp, keys: readonly string[], read: Lookup<Row>["read"]): Promise<Row[]> =>
   inPages(keys, pageKeys, (page) => read(of, page));

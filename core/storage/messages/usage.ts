@@ -71,10 +71,15 @@ export const usage = (db: Db) => {
     },
 
     /** Gives back what was reserved by a stored message and not used, or (negative) adds what was used beyond it. */
-    giveBack: async (tenantId: string, { periods }: Pick<Reserved, "periods">, count: number): Promise<void> => {
+    giveBack: async (tenantId: string, { periods }: Pick<Reserved, "periods">, count: number, now: Date) => {
       if (count === 0) return;
-      const ids = periods.map((period) => idOf(tenantId, period));
-      await rows.updateMany({ _id: { $in: ids } }, { $inc: { messages: -count } });
+      for (const period of periods) {
+        const counted = { tenant_id: tenantId, period, created_at: now }; // by nobody yet, when nothing was reserved
+        const update = { $inc: { messages: -count }, $setOnInsert: counted };
+        const write = () => rows.updateOne({ _id: idOf(tenantId, period) }, update, { upsert: count < 0 });
+        const isMade = (await unlessTaken(() => retryConflicts(write), null)) === null; // by another, at this moment
+        if (isMade) await write();
+      }
     },
 
     /** What is used, and what of it is pending. */

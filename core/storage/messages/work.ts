@@ -1,8 +1,11 @@
 import type { Collection, Db } from "mongodb";
 import type { EventEnvelope } from "../../schema/events/envelope.ts";
+import { type Counts, zeroCounts } from "../../schema/messages/message.ts";
 import { collectionOf } from "../mongo/collection.ts";
+import { sweepAfter } from "../work/due.ts";
 import { extendLease, type Leased, type LeaseTerm, settle, takeLease } from "../work/leases.ts";
-import { type Counts, countKeys, type MessageRow, messageCollection } from "./messages.ts";
+import { type MessageRow } from "./message-row.ts";
+import { messageCollection } from "./messages.ts";
 
 /** What a dispatcher does to messages; every write names the fence of the lease it was made under. */
 export const messageWork = (db: Db) => {
@@ -48,30 +51,26 @@ const leasing = (rows: Rows) => ({
       set: { status: "processing", started_at: term.now, updated_at: term.now, counts: zeroCounts() },
     })) ?? (await takeLease(rows, { id, ...term, when: { status: "processing" } })),
 
-  extend: (message: Leased, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, message, now, leaseMs),
+  extend: (message: Leased, now: Date, leaseMs: number): Promise<boolean> =>
+    extendLease(rows, message, { now, leaseMs }),
 
   /** Gives the message back; it is looked at again at `dueAt` should no chunk's end call earlier. */
   rest: (message: Leased, dueAt: Date, planned: boolean): Promise<boolean> =>
     settle(rows, message, { dueAt, set: { planned } }),
 
   /** The same until its tenant may send again, or until `dueAt`. */
-  suspend: (message: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
+  defer: (message: MessageRow, dueAt: Date, planned: boolean): Promise<boolean> =>
     settle(rows, message, { dueAt, set: { planned, suspended_tenant: message.tenant_id } }),
 });
 
 type End = { status: "completed" | "failed"; error: string | null; counts: Counts; at: Date };
 
 const ending = (rows: Rows) => ({
-  /** Ends the message; `event` waits in its outbox until it is published, and so does `dueAt`. */
-  finish: (
-    message: Leased,
-    { at, event, dueAt, ...end }: End & { event: EventEnvelope; dueAt: Date },
-  ): Promise<boolean> =>
+  /** Ends the message; `event` waits in its outbox until it is published. */
+  finish: (message: Leased, { at, event, ...end }: End & { event: EventEnvelope }): Promise<boolean> =>
     settle(rows, message, {
-      dueAt,
+      dueAt: sweepAfter(at),
       set: { ...end, planned: true, completed_at: at, updated_at: at },
       push: { outbox: event },
     }),
 });
-
-const zeroCounts = (): Counts => Object.fromEntries(countKeys.map((key) => [key, 0]));

@@ -1,4 +1,5 @@
 import type { Collection, Db, Document, IndexDescription } from "mongodb";
+import type { OnPage } from "./pages.ts";
 
 /**
  * What a collection is, and what becomes of its documents: the removal of apps, the erasure of people, the end of a
@@ -23,14 +24,14 @@ export type Kept = { kept: string };
 /**
  * What becomes of the documents of an app that is removed. `index`: those with its `app_id` are removed, found by this
  * index. `operator`: the same, before the app's own document goes. `with`: they go with the documents of that
- * collection. `remove` may run twice; it returns how many documents must wait for a later call, and throws the reason of
- * `signal` when it aborts.
+ * collection. `remove` may run twice; it returns how many documents must wait for a later call, and throws what `onPage`
+ * throws.
  */
 export type AppRemoval =
   | { index: string }
   | { operator: string }
   | { with: string }
-  | { remove: (db: Db, app: { appId: string; now: Date }, signal?: AbortSignal) => Promise<number> }
+  | { remove: (db: Db, app: { appId: string; now: Date }, onPage?: OnPage) => Promise<number> }
   | Kept;
 
 /**
@@ -39,12 +40,13 @@ export type AppRemoval =
  */
 export type Erasure = { member: string } | { erase: Erase } | Kept;
 
-export type Erase = (db: Db, person: Person, signal?: AbortSignal) => Promise<number>;
+export type Erase = (db: Db, person: Person, onPage?: OnPage) => Promise<number>;
+
+/** Whose documents are meant: nothing of another app is ever found. */
+export type OfApp = { tenantId: string; appId: string };
 
 /** Somebody who is deleted. */
-export type Person = {
-  tenantId: string;
-  appId: string;
+export type Person = OfApp & {
   userId: string;
   /** By which they are found in events: see core/domain/people/keys.ts. */
   keys: ReadonlySet<string>;

@@ -1,5 +1,4 @@
 import {
-  type Db,
   MongoBulkWriteError,
   MongoClient,
   MongoNetworkError,
@@ -11,20 +10,13 @@ import {
 import { Unavailable } from "../../errors.ts";
 import { endWaitsForDrain } from "./driver-drain.ts";
 
-export type Mongo = {
-  db: Db;
-  /** To be called until it resolves: the driver makes the first connection once, and does not try again by itself. */
-  connect: () => Promise<void>;
-  /** Resolves when the server answers. */
-  ping: (signal: AbortSignal) => Promise<void>;
-  close: () => Promise<void>;
-};
+export type Mongo = ReturnType<typeof connectMongo>;
 
 /**
  * Opens MongoDB (or what speaks its protocol). Once connected it connects again whenever it was away; a call made
  * meanwhile fails within about 3 s with an error that {@link unavailable} recognises.
  */
-export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptions): Mongo => {
+export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptions) => {
   endWaitsForDrain();
   const client = new MongoClient(url, {
     appName,
@@ -40,11 +32,13 @@ export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptio
   const db = client.db(database);
   return {
     db,
-    connect: async () => void (await client.connect()),
-    ping: async (signal) => {
+    /** To be called until it resolves: the driver makes the first connection once, and does not try again by itself. */
+    connect: async (): Promise<void> => void (await client.connect()),
+    /** Resolves when the server answers. */
+    ping: async (signal: AbortSignal): Promise<void> => {
       await db.command({ ping: 1 }, { signal });
     },
-    close: () => client.close(),
+    close: (): Promise<void> => client.close(),
   };
 };
 

@@ -44,6 +44,19 @@ export const duplicatesOf = (error: unknown, made: readonly { _id: string }[]): 
   return new Set(failures.flatMap((failure) => made[failure.index]?._id ?? []));
 };
 
+/** Stores those that are new; gives the ids of the others. */
+export const insertMissing = async <Row extends Document & { _id: string }>(
+  rows: Collection<Row>,
+  made: readonly Row[],
+): Promise<Set<string>> => {
+  try {
+    await rows.insertMany([...made] as OptionalUnlessRequiredId<Row>[], { ordered: false }); // sound: each has its id
+    return new Set();
+  } catch (error) {
+    return duplicatesOf(error, made);
+  }
+};
+
 const attempts = 5;
 const pauseMs = 50;
 

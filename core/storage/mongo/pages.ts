@@ -1,5 +1,8 @@
 import type { Collection, Filter, FindOptions } from "mongodb";
 
+/** Called after each page with how many documents it had. It throws when no further page is to be begun. */
+export type OnPage = (documents: number) => void;
+
 const mostAtOnce = 10_000; // ids in one reply of the server, when nothing limits them
 
 /** Ids of the documents that a filter finds. */

@@ -1,5 +1,6 @@
 import { makeEvent } from "../../domain/events/make.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
+import { noReferences } from "../../schema/events/refs.ts";
 import type { SubscriptionRow } from "./subscription-row.ts";
 import type { UserRow } from "./users.ts";
 import { subscriptionView, userView } from "./views.ts";
@@ -10,7 +11,7 @@ export const userCreated = (row: UserRow): OutboxEvent =>
     kind: "user.created",
     ...aboutUser(row, row.created_at),
     from: [row._id],
-    data: { ...refs({ user_id: row._id }), ...userView(row, []), changed: [] },
+    data: { ...noReferences, user_id: row._id, ...userView(row, []), changed: [] },
   });
 
 /** All that has changed of a user since the last such event. */
@@ -19,7 +20,7 @@ export const userUpdated = (row: UserRow, subscriptions: readonly SubscriptionRo
     kind: "user.updated",
     ...aboutUser(row, row.updated_at),
     from: [row._id, String(row.revision)],
-    data: { ...refs({ user_id: row._id }), ...userView(row, subscriptions), changed: row.changed },
+    data: { ...noReferences, user_id: row._id, ...userView(row, subscriptions), changed: row.changed },
   });
 
 /** That a user is gone: with their ids alone. */
@@ -28,7 +29,7 @@ export const userDeleted = (row: UserRow, at: Date): OutboxEvent =>
     kind: "user.deleted",
     ...aboutUser(row, at),
     from: [row._id],
-    data: refs({ user_id: row._id, external_id: row.external_id }),
+    data: { ...noReferences, user_id: row._id, external_id: row.external_id },
   });
 
 export type SubscriptionEventKind = "subscription.created" | "subscription.unsubscribed" | "subscription.invalidated";
@@ -42,23 +43,11 @@ export const subscriptionEvent = (kind: SubscriptionEventKind, row: Subscription
     at,
     from: kind === "subscription.created" ? [row._id] : [row._id, at.toISOString()],
     data: {
-      ...refs({ subscription_id: row._id }),
+      ...noReferences,
+      subscription_id: row._id,
       ...subscriptionView(row),
       reason: kind === "subscription.created" ? null : row.status_reason,
     },
   });
 
 const aboutUser = ({ app_id: appId, _id: subjectId }: UserRow, at: Date) => ({ appId, subjectId, at });
-
-/** The references that every event has. Source: docs/reference/events.md#data. */
-const refs = (known: { subscription_id?: string; user_id?: string; external_id?: string | null }) => ({
-  message_id: null,
-  campaign_id: null,
-  journey_id: null,
-  delivery_id: null,
-  subscription_id: null,
-  user_id: null,
-  external_id: null,
-  channel: null,
-  ...known,
-});

@@ -1,8 +1,9 @@
 import type { Collection, Db, UpdateFilter } from "mongodb";
 import { AppError } from "../../errors.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { collectionOf } from "../mongo/collection.ts";
+import { collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew, oneWriter, unlessTaken } from "../mongo/duplicate.ts";
+import { inPages } from "../mongo/pages.ts";
 import { sweepAfter } from "../work/due.ts";
 import { subscriptionEvent } from "./events.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
@@ -22,6 +23,10 @@ export const subscriptions = (db: Db) => {
 
     findByToken: (tenantId: string, appId: string, channel: Channel, token: string): Promise<SubscriptionRow | null> =>
       rows.findOne({ app_id: appId, channel, token, tenant_id: tenantId }),
+
+    /** Who has these tokens of a channel: ids of users by token. */
+    ownersOf: (of: OfApp, channel: Channel, tokens: readonly string[]): Promise<ReadonlyMap<string, string>> =>
+      ownersOf(rows, of, channel, tokens),
 
     ofUser: (tenantId: string, appId: string, userId: string): Promise<SubscriptionRow[]> =>
       rows.find({ app_id: appId, user_id: userId, tenant_id: tenantId }).sort({ _id: 1 }).limit(mostOfUser).toArray(),
@@ -61,6 +66,21 @@ export const subscriptions = (db: Db) => {
       );
     },
   };
+};
+
+const pageTokens = 500; // in one $in: keeps each query's plan an index probe
+const owned = { token: 1, user_id: 1 };
+
+const ownersOf = async (
+  rows: Collection<SubscriptionRow>,
+  { tenantId, appId }: OfApp,
+  channel: Channel,
+  tokens: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  const found = await inPages(tokens, pageTokens, (page) =>
+    rows.find({ app_id: appId, channel, token: { $in: page }, tenant_id: tenantId }, { projection: owned }).toArray(),
+  );
+  return new Map(found.map(({ token, user_id: userId }) => [token, userId]));
 };
 
 export type Wanted = {

@@ -1,19 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 
-/** A read-through cache of at most `max` keys. */
-export type Cached<V> = {
-  /** The kept value, or a new one; callers of the same key at the same time share one load. */
-  get: (key: string) => Promise<V>;
-  /** Forgets a key; a load under way is not kept either. */
-  drop: (key: string) => void;
-  /** Forgets the keys whose value fits, and those that are being loaded. */
-  dropIf: (fits: (value: V) => boolean) => void;
-  clear: () => void;
-};
-
-/** Keeps what `load` gives for `ttlMs`, the most recently used `max` keys. Failed loads are not kept. */
-export const cached = <V>({ load, ttlMs, max, clock = systemClock }: CachedOptions<V>): Cached<V> => {
+/** A read-through cache: keeps what `load` gives for `ttlMs`, the most recently used `max` keys. Failed loads are not kept. */
+export const cached = <V>({ load, ttlMs, max, clock = systemClock }: CachedOptions<V>) => {
   const entries = new LRUCache<string, Entry<V>>({
     max,
     ttl: ttlMs - 1, // what is exactly as old as its ttl has expired
@@ -30,13 +19,16 @@ export const cached = <V>({ load, ttlMs, max, clock = systemClock }: CachedOptio
     return entry;
   };
   return {
-    get: (key) => (entries.get(key) ?? start(key)).value,
-    drop: (key) => void entries.delete(key),
-    dropIf: (fits) => {
+    /** The kept value, or a new one; callers of the same key at the same time share one load. */
+    get: (key: string): Promise<V> => (entries.get(key) ?? start(key)).value,
+    /** Forgets a key; a load under way is not kept either. */
+    drop: (key: string): void => void entries.delete(key),
+    /** Forgets the keys whose value fits, and those that are being loaded. */
+    dropIf: (fits: (value: V) => boolean): void => {
       const dropped = [...entries].filter(([, { loaded }]) => loaded === null || fits(loaded.value));
       for (const [key] of dropped) entries.delete(key);
     },
-    clear: () => entries.clear(),
+    clear: (): void => entries.clear(),
   };
 };
 

@@ -63,36 +63,31 @@ export type WantedRow<Row extends ManagedRow> = {
 /** `taken`: a unique member, e.g. the name, is another document's. */
 export type Kept = "created" | "updated" | "unchanged" | "taken";
 
-/** What the operator does with the documents of a collection. Each write is refused to a leader from before. */
-export type ManagedRows<Row extends ManagedRow> = {
-  find: (id: string) => Promise<Row | null>;
-  /** Makes the document as wanted, and writes only when something differs from what was found. */
-  keep: (wanted: WantedRow<Row>, now: Date) => Promise<Kept>;
-  /** Removes the resource's document; false when it was gone already, or another's. */
-  remove: (id: string, uid: string) => Promise<boolean>;
-  /** Leaves the document as it is, no longer managed; false as for `remove`. */
-  release: (id: string, uid: string, now: Date) => Promise<boolean>;
-};
+export type ManagedRows<Row extends ManagedRow> = ReturnType<typeof managedRows<Row>>;
 
-export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>, fence: Fence): ManagedRows<Row> => {
+/** What the operator does with the documents of a collection. Each write is refused to a leader from before. */
+export const managedRows = <Row extends ManagedRow>(collection: Collection<Row>, fence: Fence) => {
   const rows = storedIn(collection);
   const mine = (id: string, uid: string) => ({ _id: id, "managed.uid": uid, "managed.epoch": { $lte: fence.epoch() } });
   return {
     find: byId(collection),
-    keep: async (wanted, now) => {
+    /** Makes the document as wanted, and writes only when something differs from what was found. */
+    keep: async (wanted: WantedRow<Row>, now: Date): Promise<Kept> => {
       fence.check();
       const managed = { ...wanted.managed, epoch: fence.epoch(), ...adoptionOf(wanted.found) };
       return wanted.found === null
         ? create(rows, { ...wanted, managed }, { fence, now })
         : update(rows, { ...wanted, found: wanted.found, managed }, { fence, now });
     },
-    remove: async (id, uid) => {
+    /** Removes the resource's document; false when it was gone already, or another's. */
+    remove: async (id: string, uid: string): Promise<boolean> => {
       fence.check();
       const { deletedCount } = await rows.deleteOne(mine(id, uid));
       if (deletedCount === 0) await refuseLater(rows, { id, uid, fence });
       return deletedCount === 1;
     },
-    release: async (id, uid, now) => {
+    /** Leaves the document as it is, no longer managed; false as for `remove`. */
+    release: async (id: string, uid: string, now: Date): Promise<boolean> => {
       fence.check();
       const change = { $set: { managed: null, updated_at: now } };
       const { matchedCount } = await rows.updateOne(mine(id, uid), change);
@@ -172,14 +167,18 @@ const create = async (
   return kept;
 };
 
+/** The members of a document that are to be other than they are. */
+export const differingMembers = (found: ManagedRow, set: object): [name: string, value: unknown][] => {
+  const before = new Map<string, unknown>(Object.entries(found));
+  return Object.entries(set).filter(([name, value]) => !isDeepStrictEqual(before.get(name), value));
+};
+
 const update = (
   rows: Collection<Stored>,
   { found, managed, set }: Wanted & { found: ManagedRow },
   { fence, now }: Writing,
 ): Promise<Kept> => {
-  const before = new Map<string, unknown>(Object.entries(found));
-  const members = Object.entries({ ...set, managed });
-  const differing = members.filter(([name, value]) => !isDeepStrictEqual(before.get(name), value));
+  const differing = differingMembers(found, { ...set, managed });
   if (differing.length === 0) return Promise.resolve("unchanged");
   const write = async (): Promise<Kept> => {
     const change = { $set: { ...Object.fromEntries(differing), updated_at: now } };

@@ -2,7 +2,7 @@ import { type AnyBulkWriteOperation, type Collection, type Db } from "mongodb";
 import { shareOf } from "../../domain/webhooks/shares.ts";
 import type { WebhookErrorClass } from "../../schema/vocabulary/webhook-errors.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
-import { duplicatesOf } from "../mongo/duplicate.ts";
+import { insertMissing } from "../mongo/duplicate.ts";
 import { findIds } from "../mongo/pages.ts";
 import { eraseDeliveries } from "./erasure.ts";
 import type { StoredPeople } from "./people.ts";
@@ -79,7 +79,7 @@ export const webhookDeliveryCollection: CollectionSpec = {
   owner: { kind: "webhook", member: "endpoint_id" },
   appRemoval: { index: "people" },
   erasure: {
-    erase: (db, person, signal) => eraseDeliveries(collectionOf(db, webhookDeliveryCollection), person, signal),
+    erase: (db, person, onPage) => eraseDeliveries(collectionOf(db, webhookDeliveryCollection), person, onPage),
   },
   retention: { index: "retention" },
 };
@@ -103,8 +103,8 @@ export const webhookDeliveries = (db: Db) => {
      * stored) is recorded with the delivery that another process has stored as waiting meanwhile.
      */
     keep: async (made: readonly WebhookDeliveryRow[]): Promise<void> => {
-      const existing = await insertNew(rows, made);
-      const sent = existing.flatMap(resultOf);
+      const existing = await insertMissing(rows, made);
+      const sent = made.filter(({ _id }) => existing.has(_id)).flatMap(resultOf);
       if (sent.length > 0) await record(rows, sent);
     },
 
@@ -231,17 +231,3 @@ const waiting = (endpointId: string, status: Due["status"], by: Date) => ({
   status,
   due_at: { $gt: longAgo, $lte: by },
 });
-
-/** Those that exist already. */
-const insertNew = async (
-  rows: Collection<WebhookDeliveryRow>,
-  made: readonly WebhookDeliveryRow[],
-): Promise<WebhookDeliveryRow[]> => {
-  try {
-    await rows.insertMany([...made], { ordered: false });
-    return [];
-  } catch (error) {
-    const known = duplicatesOf(error, made);
-    return made.filter(({ _id }) => known.has(_id));
-  }
-};

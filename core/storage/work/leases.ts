@@ -10,7 +10,7 @@ import type {
 } from "mongodb";
 import type { Clock } from "../../domain/clock.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
-import type { DueWork } from "./due.ts";
+import { type DueWork, noWork } from "./due.ts";
 
 /** A document that can be leased. */
 export type Leasable = DueWork & { _id: string };
@@ -46,17 +46,21 @@ export const takeLease = async <Row extends Leasable>(
   );
 };
 
+export type ExtendLease<Row extends Leasable> = Pick<LeaseTerm, "now" | "leaseMs"> & {
+  /** What extending it changes, in the same write. */
+  set?: MatchKeysAndValues<Row>;
+};
+
 /** Extends a lease to `leaseMs` from `now`. False when it was given back or taken by another: stop working then. */
 export const extendLease = async <Row extends Leasable>(
   rows: Collection<Row>,
   { _id, fence }: Leased,
-  now: Date,
-  leaseMs: number,
+  { now, leaseMs, set }: ExtendLease<Row>,
 ): Promise<boolean> => {
   const until = new Date(now.getTime() + leaseMs);
   const { matchedCount } = await leasable(rows).updateOne(
     { _id, fence, lease: { $ne: null } },
-    { $set: { "lease.until": until, due_at: until } },
+    { $set: { ...set, "lease.until": until, due_at: until } } as UpdateFilter<Leasable>, // sound: Row is one
   );
   return matchedCount === 1;
 };
@@ -87,17 +91,7 @@ export const settle = async <Row extends Leasable>(
   return matchedCount === 1;
 };
 
-/** A lock of the whole installation, by name; its fence tells holders apart. */
-export type NamedLease = {
-  /** Takes it when it is free or expired. */
-  take: () => Promise<{ fence: number } | null>;
-  /** False when it is no longer ours. */
-  extend: () => Promise<boolean>;
-  /** Gives it back, when it is ours, so that another need not wait for its end. */
-  release: () => Promise<void>;
-};
-
-type NamedLeaseRow = Leasable;
+export type NamedLease = ReturnType<typeof namedLease>;
 
 export const leaseCollection: CollectionSpec = {
   name: "leases",
@@ -108,19 +102,23 @@ export const leaseCollection: CollectionSpec = {
   retention: { kept: "one for each name of a lock" },
 };
 
-/** Makes one holder's view of a named lock. */
-export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseOptions): NamedLease => {
-  const rows = collectionOf<NamedLeaseRow>(db, leaseCollection);
+/** One holder's view of a lock of the whole installation, by name; its fence tells holders apart. */
+export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseOptions) => {
+  const rows = collectionOf<Leasable>(db, leaseCollection);
   const take = () => takeLease(rows, { id: name, holder, now: clock.now(), leaseMs });
   let fence: number | null = null;
   return {
-    take: async () => {
+    /** Takes it when it is free or expired. */
+    take: async (): Promise<{ fence: number } | null> => {
       const row = (await take()) ?? ((await isNew(rows, name)) ? await take() : null);
       fence = row?.fence ?? null;
       return row === null ? null : { fence: row.fence };
     },
-    extend: async () => fence !== null && extendLease(rows, { _id: name, fence }, clock.now(), leaseMs),
-    release: async () => {
+    /** False when it is no longer ours. */
+    extend: async (): Promise<boolean> =>
+      fence !== null && extendLease(rows, { _id: name, fence }, { now: clock.now(), leaseMs }),
+    /** Gives it back, when it is ours, so that another need not wait for its end. */
+    release: async (): Promise<void> => {
       if (fence !== null) await settle(rows, { _id: name, fence }, { dueAt: null });
       fence = null;
     },
@@ -130,11 +128,7 @@ export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseO
 export type NamedLeaseOptions = { name: string; holder: string; leaseMs: number; clock: Clock };
 
 /** Makes the lock's document when it is not there. */
-const isNew = async (rows: Collection<NamedLeaseRow>, name: string): Promise<boolean> => {
-  const { upsertedCount } = await rows.updateOne(
-    { _id: name },
-    { $setOnInsert: { due_at: null, lease: null, fence: 0 } },
-    { upsert: true },
-  );
+const isNew = async (rows: Collection<Leasable>, name: string): Promise<boolean> => {
+  const { upsertedCount } = await rows.updateOne({ _id: name }, { $setOnInsert: noWork }, { upsert: true });
   return upsertedCount === 1;
 };

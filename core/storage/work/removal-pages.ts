@@ -1,5 +1,5 @@
 import type { Collection, Filter } from "mongodb";
-import { findIds } from "../mongo/pages.ts";
+import { findIds, type OnPage } from "../mongo/pages.ts";
 
 /** Documents removed by one command at most: it takes some 50 ms, and others' writes come between. */
 export const removedAtOnce = 1_000;
@@ -10,22 +10,22 @@ export type Removing<Row> = {
   hint: string;
   /** Commands at most. */
   pages: number;
-  signal?: AbortSignal | undefined;
+  onPage?: OnPage | undefined;
 };
 
 /**
  * Removes documents page by page, each by its id: one command for all of them would take as long as there are many,
  * and would fail again and again once that is longer than a command may take. Whether none is left.
- * @throws the reason of `signal` when it aborts, between pages
+ * @throws what `onPage` throws
  */
 export const removePages = async <Row extends { _id: string }>(
   rows: Collection<Row>,
-  { filter, hint, pages, signal }: Removing<Row>,
+  { filter, hint, pages, onPage }: Removing<Row>,
 ): Promise<boolean> => {
   for (let page = 0; page < pages; page++) {
-    signal?.throwIfAborted();
     const ids = await findIds(rows, filter, { hint, limit: removedAtOnce });
     if (ids.length > 0) await rows.deleteMany({ _id: { $in: ids } } as unknown as Filter<Row>); // sound: every `_id` is a string
+    onPage?.(ids.length);
     if (ids.length < removedAtOnce) return true;
   }
   return false;

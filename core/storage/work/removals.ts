@@ -2,19 +2,16 @@ import type { Db, UpdateFilter } from "mongodb";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
-import { type DueWork, dueIndex, noWork } from "./due.ts";
-import { extendLease, type LeaseTerm, settle, takeLease } from "./leases.ts";
+import { dueIndex, noWork } from "./due.ts";
+import type { JobRow } from "./jobs.ts";
 
 /**
  * What is being removed and what follows from it. Written before anything is removed, so that a kill in between leaves
  * nothing undone; removed itself when nothing is left to do.
  */
-export type RemovalRow = DueWork & {
-  /** Of what is removed. */
-  _id: string;
+export type RemovalRow = JobRow & {
+  /** What is removed: `_id` is its id. */
   kind: "user" | "subscription" | "app" | "webhook";
-  tenant_id: string;
-  app_id: string;
   /** By what the events about a user are found, in the history of webhooks too: see core/domain/people/keys.ts. */
   keys: string[];
   /** How often the history has been gone through. */
@@ -78,14 +75,6 @@ export const removals = (db: Db) => {
         await rows.updateOne({ _id }, { $set: { passes, removed_at, due_at } });
       if (row.kind === "user") await rows.updateOne({ _id }, renewed(row));
     },
-
-    /** Null when another works on it, or nothing is left to do. */
-    take: (id: string, term: LeaseTerm): Promise<RemovalRow | null> => takeLease(rows, { id, ...term }),
-
-    extend: (row: RemovalRow, now: Date, leaseMs: number): Promise<boolean> => extendLease(rows, row, now, leaseMs),
-
-    /** Gives it back until `dueAt`. */
-    rest: (row: RemovalRow, dueAt: Date): Promise<boolean> => settle(rows, row, { dueAt, set: { passes: row.passes } }),
 
     /** Nothing is left to do, unless it was asked for again meanwhile. */
     end: async ({ _id, fence, removed_at }: RemovalRow): Promise<void> => {

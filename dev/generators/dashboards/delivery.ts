@@ -112,6 +112,12 @@ export const delivery: Dashboard = {
         graph("Timers handled", "ops", "Documents whose time had come", [
           { expr: rateBy("source", `herald_timers_rung_total{${here}}`), legend: "{{source}}" },
         ]),
+        graph("Jobs", "ops", "Runs of jobs by type and what they came to", [
+          { expr: rateBy("job, result", `herald_jobs_total{${here}}`), legend: "{{job}}, {{result}}" },
+        ]),
+        graph("Jobs' items", "ops", "What jobs have worked through, such as documents removed or erased", [
+          { expr: rateBy("job", `herald_job_items_total{${here}}`), legend: "{{job}}" },
+        ]),
         graph("Set aside", "ops", "Single documents and hints that failed although the stores answered", [
           { expr: rateBy("source", `herald_set_aside_total{${here}}`), legend: "{{source}}" },
         ]),

@@ -10,7 +10,7 @@ export const operator: Dashboard = {
     {
       title: "Resources",
       panels: [
-        stat("Leaders", "short", "Operators that hold the Lease: one", `sum(leader_election_master_status{${own}})`),
+        stat("Leaders", "short", "Operators that have the Lease: one", `sum(leader_election_master_status{${own}})`),
         stat(
           "Ready",
           "short",

@@ -1,6 +1,7 @@
 import { type FcmPush, fcmBody } from "#core/channels/android-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import type { Outcome, Provider } from "#core/domain/messages/outcome.ts";
+import { type Outcome, type Provider, unusable } from "#core/domain/messages/outcome.ts";
+import { underWay } from "#core/runtime/batching/under-way.ts";
 import { googleToken, type ServiceAccount } from "../../net/oauth.ts";
 import {
   notAnswered,
@@ -9,8 +10,6 @@ import {
   type Transport,
   type TransportResult,
 } from "../../net/transport.ts";
-import { underWay } from "../../net/under-way.ts";
-import { unusable } from "../kit/outcomes.ts";
 import { fcmOutcome } from "./fcm-outcomes.ts";
 
 export type FcmAccount = ServiceAccount & { projectId: string };
@@ -105,19 +104,7 @@ const isRefusedToken = (result: TransportResult | Outcome): boolean =>
   result.kind === "answer" && result.status === 401 && !result.body.includes("THIRD_PARTY_AUTH_ERROR");
 
 const outcomeOf = (result: TransportResult | Outcome, now: Date): Outcome => {
-  switch (result.kind) {
-    case "answer":
-      return fcmOutcome({ ...result, retryAfter: result.headers["retry-after"] }, now);
-    case "not_sent":
-    case "broken":
-    case "impossible":
-      return notAnswered(result, now);
-    case "sent":
-    case "token_invalid":
-    case "retry_at":
-    case "config_error":
-    case "payload_error":
-    case "uncertain":
-      return result;
-  }
+  if (result.kind === "answer") return fcmOutcome({ ...result, retryAfter: result.headers["retry-after"] }, now);
+  const isOfTransport = result.kind === "not_sent" || result.kind === "broken" || result.kind === "impossible";
+  return isOfTransport ? notAnswered(result, now) : result;
 };

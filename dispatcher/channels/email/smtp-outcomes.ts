@@ -1,4 +1,5 @@
 import type { Outcome } from "#core/domain/messages/outcome.ts";
+import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import { type Meaning, meant, type OutcomeTable, outcomeOf } from "../kit/outcomes.ts";
 import type { Reached } from "./smtp-sessions.ts";
 
@@ -28,31 +29,29 @@ const words = {
     /unknown|no such|not (found|exist|local|allowed|valid|listed)|n[o']t exist|invalid|unavailable|unrout|disabled|inactive|no longer|\bno (mail ?box|user|account)|closed|deleted|moved/i,
 };
 
-const mailboxGone = { kind: "token_invalid", code: "HARD_BOUNCE", reason: "there is no such mailbox" } as const;
-const senderRefused = {
-  kind: "config_error",
-  code: "PROVIDER_REJECTED",
-  reason: "the server refused the sender",
-} as const;
-const refusedByPolicy = {
-  kind: "payload_error",
-  code: "SPAM_REJECTED",
-  reason: "refused by policy or as spam",
-} as const;
-const sendingLimited = {
-  kind: "retry_at",
-  code: "PROVIDER_RATE_LIMITED",
-  reason: "the account may send no more for now",
-} as const;
-const tooLarge = { kind: "payload_error", code: "PAYLOAD_TOO_LARGE", reason: "the mail is too large" } as const;
-const loginRefused = { kind: "config_error", code: "PROVIDER_AUTH", reason: "the server refused the login" } as const;
+const meaning = (kind: Meaning["kind"], code: DeliveryErrorCode, reason: string): Meaning => ({ kind, code, reason });
 
-const unreadable: Meaning = {
-  kind: "retry_at",
-  code: "PROVIDER_UNAVAILABLE",
-  reason: "the server answered out of turn",
-  fault: "provider",
-};
+const mailboxGone = meaning("token_invalid", "HARD_BOUNCE", "there is no such mailbox");
+const badAddress = meaning("token_invalid", "RECIPIENT_INVALID", "not a valid mail address");
+const senderRefused = meaning("config_error", "PROVIDER_REJECTED", "the server refused the sender");
+const refusedByPolicy = meaning("payload_error", "SPAM_REJECTED", "refused by policy or as spam");
+const sendingLimited = meaning("retry_at", "PROVIDER_RATE_LIMITED", "the account may send no more for now");
+const tooLarge = meaning("payload_error", "PAYLOAD_TOO_LARGE", "the mail is too large");
+const loginRefused = meaning("config_error", "PROVIDER_AUTH", "the server refused the login");
+const mailRefused = meaning("config_error", "PROVIDER_REJECTED", "the server does not take our mail");
+const authFails = meaning("config_error", "PROVIDER_REJECTED", "the sender's SPF, DKIM or DMARC fails");
+const noRelay = meaning("config_error", "PROVIDER_REJECTED", "the server does not relay for this account");
+const tooMuchMail = meaning("retry_at", "PROVIDER_RATE_LIMITED", "too much mail for this mailbox for now");
+
+/** Meanings that are the provider's fault. */
+const ofServer = (...given: Parameters<typeof meaning>): Meaning => ({ ...meaning(...given), fault: "provider" });
+
+const unreadable = ofServer("retry_at", "PROVIDER_UNAVAILABLE", "the server answered out of turn");
+const unreachable = ofServer("retry_at", "PROVIDER_UNAVAILABLE", "the server cannot be reached");
+const noLogin = ofServer("config_error", "PROVIDER_AUTH", "the server has no usable login");
+const untrusted = ofServer("config_error", "PROVIDER_REJECTED", "the server's certificate is not trusted");
+/** One that answered MAIL FROM and not RCPT TO asks the recipient's own server, as many relays do. */
+const silent = meaning("retry_at", "TIMEOUT", "the server did not answer in time");
 
 /**
  * Patterns are matched against `<command>|<reply> <enhanced>`, e.g. `RCPT TO|550 5.1.1`; the enhanced part may be missing.
@@ -76,25 +75,9 @@ export const smtpTable: OutcomeTable = {
     { on: /\|4/, kind: "retry_at", code: "SOFT_BOUNCE", reason: "deferred by the server" },
 
     { on: /^AUTH|\|(530|534|535|538)|^MAIL FROM\|5.. 5\.7\.[89]\b/, ...loginRefused },
-    {
-      on: /^(CONN|EHLO|HELO|STARTTLS)\|5/,
-      kind: "config_error",
-      code: "PROVIDER_REJECTED",
-      reason: "the server does not take our mail",
-    },
-    {
-      on: /\|5.. 5\.7\.2\d\b/,
-      kind: "config_error",
-      code: "PROVIDER_REJECTED",
-      reason: "the sender's SPF, DKIM or DMARC fails",
-    },
-    {
-      on: /\|5/,
-      says: [words.relay],
-      kind: "config_error",
-      code: "PROVIDER_REJECTED",
-      reason: "the server does not relay for this account",
-    },
+    { on: /^(CONN|EHLO|HELO|STARTTLS)\|5/, ...mailRefused },
+    { on: /\|5.. 5\.7\.2\d\b/, ...authFails },
+    { on: /\|5/, says: [words.relay], ...noRelay },
     { on: /\|5.. 5\.4\.5\b/, ...sendingLimited },
     { on: /\|5/, says: [words.sendingQuota], ...sendingLimited },
 
@@ -102,14 +85,8 @@ export const smtpTable: OutcomeTable = {
     { on: /^MAIL FROM\|5|\|5.. 5\.1\.[78]\b/, ...senderRefused },
     { on: vague, says: [words.sender], ...senderRefused },
     { on: vague, says: [words.policy], ...refusedByPolicy },
-    {
-      on: /\|5.. 5\.2\.1\b/,
-      says: [words.rate],
-      kind: "retry_at",
-      code: "PROVIDER_RATE_LIMITED",
-      reason: "too much mail for this mailbox for now",
-    },
-    { on: /\|5.. 5\.1\.3\b/, kind: "token_invalid", code: "RECIPIENT_INVALID", reason: "not a valid mail address" },
+    { on: /\|5.. 5\.2\.1\b/, says: [words.rate], ...tooMuchMail },
+    { on: /\|5.. 5\.1\.3\b/, ...badAddress },
     { on: /\|5.. 5\.(1\.([126]|10)|2\.1)\b/, ...mailboxGone },
     { on: /\|(550|551|553)$/, says: [words.mailbox, words.absent], ...mailboxGone },
     { on: /\|5.. 5\.2\.2\b|\|552$/, kind: "payload_error", code: "MAILBOX_FULL", reason: "the mailbox is full" },
@@ -146,7 +123,7 @@ const enhancedOf = (response: string): string | undefined =>
 const brokenOutcome = ({ code = "", originalCode = "", command }: SmtpError, reached: Reached, now: Date): Outcome => {
   const outcome = (meaning: Meaning, shown: string | null = null): Outcome =>
     meant(meaning, { table: smtpTable, answer: { code: shown }, now });
-  if (code === "EENVELOPE") return outcome(unusableAddress);
+  if (code === "EENVELOPE") return outcome(badAddress);
   if (code === "EMESSAGE" && command === "MAIL FROM") return outcome(tooLarge);
   if (code === "EAUTH" || code === "ENOAUTH") return outcome(noLogin);
   if (isCertificateError(originalCode)) return outcome(untrusted, originalCode);
@@ -156,31 +133,5 @@ const brokenOutcome = ({ code = "", originalCode = "", command }: SmtpError, rea
   if (code !== "ETIMEDOUT") return outcome(unreachable, code || null);
   return outcome({ ...silent, fault: reached === "recipient" ? "origin" : "provider" }, code);
 };
-
-const unusableAddress: Meaning = {
-  kind: "token_invalid",
-  code: "RECIPIENT_INVALID",
-  reason: "not a valid mail address",
-};
-const noLogin: Meaning = {
-  kind: "config_error",
-  code: "PROVIDER_AUTH",
-  reason: "the server offers no usable login",
-  fault: "provider",
-};
-const untrusted: Meaning = {
-  kind: "config_error",
-  code: "PROVIDER_REJECTED",
-  reason: "the server's certificate is not trusted",
-  fault: "provider",
-};
-const unreachable: Meaning = {
-  kind: "retry_at",
-  code: "PROVIDER_UNAVAILABLE",
-  reason: "the server cannot be reached",
-  fault: "provider",
-};
-/** One that answered MAIL FROM and not RCPT TO asks the recipient's own server, as many relays do. */
-const silent: Meaning = { kind: "retry_at", code: "TIMEOUT", reason: "the server did not answer in time" };
 
 const isCertificateError = (code: string): boolean => /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);

@@ -12,19 +12,7 @@ export type SmtpServer = {
   ca?: string;
 };
 
-/** A connection that is greeted and logged in. Every wait ends when `limit` aborts; the connection is then closed. */
-export type SmtpSession = {
-  /** Hands over one message; returns the server's last reply. Rejects with the error of nodemailer. */
-  hand: (envelope: SMTPEnvelope, message: Readable, limit: AbortSignal) => Promise<string>;
-  /** Makes the session ready for the next message after a refused one. */
-  reset: (limit: AbortSignal) => Promise<void>;
-  isOpen: () => boolean;
-  /** Whether the server has answered since the last message was begun. */
-  hasAnswered: () => boolean;
-  /** Ends the session with QUIT. */
-  quit: () => void;
-  close: () => void;
-};
+export type SmtpSession = ReturnType<typeof session>;
 
 /** Connects, greets, upgrades to TLS and logs in. Rejects with the error of nodemailer. */
 export const openSession = async (server: SmtpServer, limit: AbortSignal): Promise<SmtpSession> => {
@@ -39,8 +27,10 @@ export const openSession = async (server: SmtpServer, limit: AbortSignal): Promi
   return session(connection);
 };
 
-const session = (connection: SmtpConnection): SmtpSession => ({
-  hand: async (envelope, message, limit) => {
+/** A connection that is greeted and logged in. Every wait ends when `limit` aborts; the connection is then closed. */
+const session = (connection: SmtpConnection) => ({
+  /** Hands over one message; returns the server's last reply. Rejects with the error of nodemailer. */
+  hand: async (envelope: SMTPEnvelope, message: Readable, limit: AbortSignal): Promise<string> => {
     connection.lastServerResponse = false;
     const noted: Noted = { ...envelope };
     const info = await bounded<{ response: string }>(connection, limit, (done) =>
@@ -48,11 +38,15 @@ const session = (connection: SmtpConnection): SmtpSession => ({
     ).catch((error: unknown) => Promise.reject(refusalIn(noted) ?? error));
     return info?.response ?? "";
   },
-  reset: async (limit) => void (await bounded<boolean>(connection, limit, (done) => connection.reset(done))),
-  isOpen: () => !connection.destroyed,
-  hasAnswered: () => connection.lastServerResponse !== false,
-  quit: () => connection.quit(),
-  close: () => connection.close(),
+  /** Makes the session ready for the next message after a refused one. */
+  reset: async (limit: AbortSignal): Promise<void> =>
+    void (await bounded<boolean>(connection, limit, (done) => connection.reset(done))),
+  isOpen: (): boolean => !connection.destroyed,
+  /** Whether the server has answered since the last message was begun. */
+  hasAnswered: (): boolean => connection.lastServerResponse !== false,
+  /** Ends the session with QUIT. */
+  quit: (): void => connection.quit(),
+  close: (): void => connection.close(),
 });
 
 /**

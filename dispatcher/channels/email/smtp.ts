@@ -4,7 +4,7 @@ import { createTransport, type SendMailOptions, type Transport } from "nodemaile
 import type { EmailMessage } from "#core/channels/email/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { NotBegun, type Outcome, type Provider, type Recipient } from "#core/domain/messages/outcome.ts";
-import { underWay } from "../../net/under-way.ts";
+import { underWay } from "#core/runtime/batching/under-way.ts";
 import { type SmtpError, smtpOutcome } from "./smtp-outcomes.ts";
 import type { SmtpServer } from "./smtp-session.ts";
 import { type Handing, type Leave, type SmtpSessions, smtpSessions } from "./smtp-sessions.ts";

@@ -6,12 +6,7 @@ import { jwtKey, signJwt } from "../../net/jwt.ts";
 /** What signs for a team. The same three give the same token, whichever app asks. */
 export type ApnsSigner = { teamId: string; keyId: string; privateKeyPem: string };
 
-export type ApnsTokens = {
-  /** The token to send with; null when the key cannot sign. */
-  current: (signer: ApnsSigner) => string | null;
-  /** Another token than the refused one; null when that one was made only just now, so that a new one helps nothing. */
-  renewed: (signer: ApnsSigner, refused: string) => string | null;
-};
+export type ApnsTokens = ReturnType<typeof apnsTokens>;
 
 const renewAfterMs = 40 * 60_000; // Apple: at least every 60 minutes, at most every 20
 const leastAgeMs = 60_000; // of a refused token, before another is signed for it
@@ -23,7 +18,7 @@ type Token = { value: string; signedAtMs: number };
  * One provider token a team and key, shared by all their apps: APNs answers 429 TooManyProviderTokenUpdates to teams
  * that change it often. Source: Apple, "Establishing a token-based connection to APNs".
  */
-export const apnsTokens = (clock: Clock): ApnsTokens => {
+export const apnsTokens = (clock: Clock) => {
   const tokens = new LRUCache<string, Token>({ max: maxTokens });
   const make = (signer: ApnsSigner): string | null => {
     const signedAtMs = clock.now().getTime();
@@ -34,11 +29,13 @@ export const apnsTokens = (clock: Clock): ApnsTokens => {
   };
   const ageMs = ({ signedAtMs }: Token): number => Math.abs(clock.now().getTime() - signedAtMs);
   return {
-    current: (signer) => {
+    /** The token to send with; null when the key cannot sign. */
+    current: (signer: ApnsSigner): string | null => {
       const token = tokens.get(idOf(signer));
       return token !== undefined && ageMs(token) < renewAfterMs ? token.value : make(signer);
     },
-    renewed: (signer, refused) => {
+    /** Another token than the refused one; null when that one was made only just now, so that a new one helps nothing. */
+    renewed: (signer: ApnsSigner, refused: string): string | null => {
       const token = tokens.get(idOf(signer));
       if (token !== undefined && token.value !== refused) return token.value;
       return token !== undefined && ageMs(token) < leastAgeMs ? null : make(signer);

@@ -1,8 +1,7 @@
 import { type ApnsPush, apnsBody } from "#core/channels/ios-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import type { Outcome, Provider } from "#core/domain/messages/outcome.ts";
+import { type Outcome, type Provider, unusable } from "#core/domain/messages/outcome.ts";
 import { notAnswered, type OpenTransport, providerOrigin, type TransportResult } from "../../net/transport.ts";
-import { unusable } from "../kit/outcomes.ts";
 import { apnsOutcome } from "./apns-outcomes.ts";
 import type { ApnsSigner, ApnsTokens } from "./apns-tokens.ts";
 
@@ -22,8 +21,6 @@ export type ApnsDeps = {
 
 /** For one push, unless the program's grace is shorter: APNs answers within a second. */
 export const apnsTimeoutMs = 20_000;
-
-const expired = "ExpiredProviderToken";
 
 /**
  * Sends to Apple devices with token authentication.
@@ -101,7 +98,7 @@ const headersOf = (push: ApnsPush, { token, id, topic, now }: Own): Record<strin
 };
 
 const isExpired = (result: TransportResult): boolean =>
-  result.kind === "answer" && result.status === 403 && result.body.includes(expired);
+  result.kind === "answer" && result.status === 403 && result.body.includes("ExpiredProviderToken");
 
 const outcomeOf = (result: TransportResult, id: string, now: Date): Outcome => {
   if (result.kind !== "answer") return notAnswered(result, now);

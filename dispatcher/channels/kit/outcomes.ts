@@ -1,3 +1,4 @@
+import { dayMs } from "#core/domain/durations.ts";
 import type { Fault, Outcome, OutcomeKind } from "#core/domain/messages/outcome.ts";
 import { retryAfter } from "#core/domain/retry-after.ts";
 import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
@@ -58,7 +59,6 @@ export const outcomeOf = (table: OutcomeTable, answer: Answer, now: Date): Outco
   return meant({ ...meaning, ...fault }, { table, answer, now });
 };
 
-const maxRetryAfterMs = 86_400_000;
 const limitedPauseMs = 60_000; // FCM: "no earlier than 1 minute"
 const pauseMs = 10_000; // FCM: "at least 10 seconds"; the pauses between retries of a recipient grow by themselves
 
@@ -75,7 +75,7 @@ export const meant = ({ kind, code, reason, fault }: Meaning, { table, answer, n
   switch (kind) {
     case "retry_at": {
       const ownMs = table.pausesMs?.[code] ?? (code === "PROVIDER_RATE_LIMITED" ? limitedPauseMs : pauseMs);
-      const at = retryAfter(answer.retryAfter, now, maxRetryAfterMs) ?? new Date(now.getTime() + ownMs);
+      const at = retryAfter(answer.retryAfter, now, dayMs) ?? new Date(now.getTime() + ownMs);
       return { kind, ...refusal, ...blame, at };
     }
     case "config_error":
@@ -93,15 +93,6 @@ export const refusal = (kind: "token_invalid" | "payload_error", code: DeliveryE
   code,
   providerCode: null,
   reason,
-});
-
-/** An account that can send nothing as it is set up: every delivery says why. */
-export const unusable = (reason: string): Outcome => ({
-  kind: "config_error",
-  code: "PROVIDER_AUTH",
-  providerCode: null,
-  reason,
-  fault: "provider",
 });
 
 /** The meanings that most tables use. */

@@ -1,11 +1,18 @@
 import webPushLibrary from "web-push";
 import { maxWebPushBytes, type WebPushMessage, webPushBody } from "#core/channels/web-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { NotBegun, type Outcome, type Provider, type Recipient } from "#core/domain/messages/outcome.ts";
+import {
+  NotBegun,
+  type Outcome,
+  type Provider,
+  type Recipient,
+  unreached,
+  unusable,
+} from "#core/domain/messages/outcome.ts";
 import { semaphore } from "#core/runtime/batching/bounded.ts";
+import { underWay } from "#core/runtime/batching/under-way.ts";
 import type { GuardedClient, GuardedReply, GuardedRequest } from "../../net/guarded/client.ts";
-import { underWay } from "../../net/under-way.ts";
-import { refusal, unusable } from "../kit/outcomes.ts";
+import { refusal } from "../kit/outcomes.ts";
 import { encryptWebPush } from "./encryption.ts";
 import { webPushOutcome } from "./web-push-outcomes.ts";
 
@@ -100,17 +107,8 @@ const outcomeOf = (reply: GuardedReply, now: Date): Outcome => {
       return webPushOutcome({ ...reply, body: reply.body.toString("utf8") }, now);
     case "refused":
       return refusal("token_invalid", "TOKEN_INVALID", reply.reason);
-    case "unreached": {
-      const at = new Date(now.getTime() + unreachedPauseMs);
-      return {
-        kind: "retry_at",
-        at,
-        code: "PROVIDER_UNAVAILABLE",
-        providerCode: null,
-        reason: reply.reason,
-        fault: "origin",
-      };
-    }
+    case "unreached":
+      return unreached(reply.reason, new Date(now.getTime() + unreachedPauseMs), "origin");
     case "broken":
       return { kind: "uncertain", reason: reply.reason, fault: "origin" };
   }

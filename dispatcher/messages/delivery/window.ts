@@ -1,17 +1,12 @@
 import { semaphore } from "#core/runtime/batching/bounded.ts";
 
-export type Window = {
-  /** Runs the sending and storing of one recipient when there is a slot for it. */
-  slot: (account: string, run: () => Promise<void>) => Promise<void>;
-  /** Recipients that have a slot now. */
-  taken: () => number;
-};
+export type Window = ReturnType<typeof unsavedWindow>;
 
 /**
  * The slots of recipients that are handed to a provider and not yet stored: at most `limit` over the whole process
  * (docs/decisions/0002), and at most nine tenths of them for one provider account, so that an account whose provider hangs leaves room for others.
  */
-export const unsavedWindow = (limit: number): Window => {
+export const unsavedWindow = (limit: number) => {
   const all = semaphore(limit);
   const shareLimit = Math.max(1, Math.ceil(limit * 0.9));
   const shares = new Map<string, { users: number; gate: ReturnType<typeof semaphore> }>(); // accounts in use only
@@ -27,8 +22,10 @@ export const unsavedWindow = (limit: number): Window => {
   };
 
   return {
-    taken: () => taken,
-    slot: async (account, run) => {
+    /** Recipients that have a slot now. */
+    taken: (): number => taken,
+    /** Runs the sending and storing of one recipient when there is a slot for it. */
+    slot: async (account: string, run: () => Promise<void>): Promise<void> => {
       const share = shares.get(account) ?? { users: 0, gate: semaphore(shareLimit) };
       shares.set(account, share);
       share.users++;

@@ -1,5 +1,5 @@
 import type { Reached } from "#core/storage/messages/audience.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 
 /** Why a recipient is left out on purpose. Source: docs/reference/messages.md#suppression-reasons. */
 export type SuppressionReason = "unsubscribed" | "invalid_subscription" | "not_test_device";

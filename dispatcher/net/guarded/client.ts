@@ -9,15 +9,7 @@ import { connectionPools, type Pool } from "./pools.ts";
 
 export type { GuardedReply, GuardedRequest } from "./exchange.ts";
 
-export type GuardedClient = {
-  /**
-   * Never rejects. Follows no redirect, uses no proxy, inflates nothing. When `signal` aborts, what was sent is `broken`
-   * and all else `unreached`.
-   */
-  request: (wanted: GuardedRequest, signal: AbortSignal) => Promise<GuardedReply>;
-  /** Closes every connection; requests under way end as broken. */
-  close: () => void;
-};
+export type GuardedClient = ReturnType<typeof guardedClient>;
 
 export type GuardedClientDeps = {
   guard: AddressGuard;
@@ -29,8 +21,11 @@ export type GuardedClientDeps = {
   maxIdle?: number;
 };
 
-/** The one way out to addresses that users give: docs/decisions/0040. */
-export const guardedClient = (deps: GuardedClientDeps): GuardedClient => {
+/**
+ * The one way out to addresses that users give: docs/decisions/0040. A request never rejects. It follows no redirect, uses
+ * no proxy, inflates nothing. When its signal aborts, what was sent is `broken` and all else `unreached`.
+ */
+export const guardedClient = (deps: GuardedClientDeps) => {
   const { guard, resolve = dns(), ca, maxIdle = maxIdleConnections } = deps;
   const connect = connector({ guard, resolve, ...(ca === undefined ? {} : { ca }) });
   const pools = connectionPools(maxIdle);
@@ -75,12 +70,13 @@ export const guardedClient = (deps: GuardedClientDeps): GuardedClient => {
     }
   };
   return {
-    request: async (wanted, signal) => {
+    request: async (wanted: GuardedRequest, signal: AbortSignal): Promise<GuardedReply> => {
       const problem = guard.problemOf(wanted.url);
       if (problem !== null) return { kind: "refused", reason: problem, errorClass: "address_refused" };
       return within(wanted.timeoutMs, signal, (ending) => inPlace(wanted, ending));
     },
-    close: () => {
+    /** Closes every connection; requests under way end as broken. */
+    close: (): void => {
       pools.close();
       for (const socket of sockets) socket.destroy();
     },

@@ -4,22 +4,11 @@ import type { Connection } from "./connection.ts";
 /** Idle connections to one origin for one owner, the one used last at the end, and the places of its requests. */
 export type Pool = { key: string; places: Semaphore; users: number; idle: Connection[] };
 
-export type Pools = {
-  /** Waits for one of the pool's places; every call that resolves must be followed by one `leave`. */
-  enter: (key: string, places: number, signal: AbortSignal) => Promise<Pool>;
-  leave: (pool: Pool) => void;
-  /** The connection that was used last of those that are idle. */
-  take: (pool: Pool) => Connection | undefined;
-  /** Keeps a connection for the next request, unless it is closed. */
-  keep: (pool: Pool, connection: Connection) => void;
-  /** To be called when a connection has closed. */
-  forget: (connection: Connection) => void;
-  /** Closes what is idle, and from now on what becomes so. */
-  close: () => void;
-};
-
-/** Pools with at most `maxIdle` idle connections in all: those longest unused are closed first. */
-export const connectionPools = (maxIdle: number): Pools => {
+/**
+ * Pools with at most `maxIdle` idle connections in all: those longest unused are closed first. A connection that has
+ * closed is to be forgotten; after `close`, what becomes idle is closed, too.
+ */
+export const connectionPools = (maxIdle: number) => {
   const pools = new Map<string, Pool>();
   const idle = new Map<Connection, Pool>(); // longest unused first
   let most = maxIdle;
@@ -43,7 +32,8 @@ export const connectionPools = (maxIdle: number): Pools => {
     }
   };
   return {
-    enter: async (key, places, signal) => {
+    /** Waits for one of the pool's places; every call that resolves must be followed by one `leave`. */
+    enter: async (key: string, places: number, signal: AbortSignal): Promise<Pool> => {
       const pool = pools.get(key) ?? { key, places: semaphore(places), users: 0, idle: [] };
       pools.set(key, pool);
       pool.users++;
@@ -55,23 +45,24 @@ export const connectionPools = (maxIdle: number): Pools => {
       }
       return pool;
     },
-    leave: (pool) => {
+    leave: (pool: Pool): void => {
       pool.places.release();
       depart(pool);
     },
-    take: (pool) => {
-      const connection = pool.idle.pop();
+    take: (pool: Pool): Connection | undefined => {
+      const connection = pool.idle.pop(); // the one used last
       if (connection !== undefined) idle.delete(connection);
       return connection;
     },
-    keep: (pool, connection) => {
+    /** Keeps a connection for the next request, unless it is closed. */
+    keep: (pool: Pool, connection: Connection): void => {
       if (connection.socket.destroyed) return;
       pool.idle.push(connection);
       idle.set(connection, pool);
       closeLongestUnused();
     },
     forget,
-    close: () => {
+    close: (): void => {
       most = 0;
       closeLongestUnused();
     },

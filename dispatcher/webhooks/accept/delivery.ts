@@ -1,6 +1,6 @@
+import { textWithin } from "#core/domain/events/text.ts";
 import { derivedIdAt } from "#core/domain/ids.ts";
 import { peopleOf } from "#core/domain/people/keys.ts";
-import { webhookText } from "#core/domain/webhooks/body.ts";
 import { shareOf } from "#core/domain/webhooks/shares.ts";
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/events/envelope.ts";
 import { type WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
@@ -14,7 +14,7 @@ export type Written = { event: EventEnvelope; text: string; people: StoredPeople
 
 export const written = (event: EventEnvelope): Written => ({
   event,
-  text: webhookText(event),
+  text: textWithin(event),
   people: peopleOf(event),
 });
 

@@ -1,20 +1,6 @@
 import type { Endpoint } from "./endpoint.ts";
 
-/** How many deliveries an endpoint may have in memory, and for how long: by how it has answered so far. */
-export type Allowance = {
-  /** Takes note of a request that has ended; `waiting` deliveries still wait. */
-  ended: (nowMs: number, { beganMs, waiting }: { beganMs: number; waiting: number }) => void;
-  /** How long ago the last request ended, ms. */
-  quietMs: (nowMs: number) => number;
-  /** How many it answers in a second, as far as is known. */
-  perSecond: () => number;
-  /** Deliveries in memory at once. */
-  room: () => number;
-  /** How long a delivery may be in memory only, ms. */
-  limitMs: (nowMs: number) => number;
-  /** Whether callers should wait for room although the queue has been behind for so long: the endpoint answers. */
-  isWorthWaiting: (nowMs: number, behindMs: number) => boolean;
-};
+export type Allowance = ReturnType<typeof allowance>;
 
 /** Most deliveries of an endpoint that answers; it is given as many as it answers in a second. */
 const mostRoom = 600;
@@ -25,16 +11,21 @@ const limitMs = { answering: 2_000, silent: 500, untrusted: 250 };
 /** The rate is measured over so much: less the first time, when everything that comes waits for the measurement. */
 const windows = { firstRequests: 40, ms: 1_000 };
 
-/** The allowance of an endpoint. One that failed last, or never answered, is given no more than it may have under way. */
-export const allowance = (endpoint: Pick<Endpoint, "isTrusted" | "row">, beganMs: number): Allowance => {
+/**
+ * How many deliveries an endpoint may have in memory, and for how long: by how it has answered so far. One that failed
+ * last, or never answered, is given no more than it may have under way.
+ */
+export const allowance = (endpoint: Pick<Endpoint, "isTrusted" | "row">, beganMs: number) => {
   let lastMs = beganMs;
   let perSecond = firstPerSecond;
   let isFirst = true;
   let seen = anew();
+  /** How long ago the last request ended, ms. */
   const quietMs = (nowMs: number): number => nowMs - lastMs;
   const isAnswering = (nowMs: number): boolean => endpoint.isTrusted() && quietMs(nowMs) < limitMs.silent;
   return {
-    ended: (nowMs, request) => {
+    /** Takes note of a request that has ended; `waiting` deliveries still wait. */
+    ended: (nowMs: number, request: { beganMs: number; waiting: number }): void => {
       lastMs = nowMs;
       if (seen.count++ === 0) seen.sinceMs = request.beganMs;
       seen.tookMs += nowMs - request.beganMs;
@@ -48,16 +39,20 @@ export const allowance = (endpoint: Pick<Endpoint, "isTrusted" | "row">, beganMs
       isFirst = false;
     },
     quietMs,
-    perSecond: () => perSecond,
-    room: () => {
+    /** How many it answers in a second, as far as is known. */
+    perSecond: (): number => perSecond,
+    /** Deliveries in memory at once. */
+    room: (): number => {
       const { max_in_flight: least } = endpoint.row;
       return endpoint.isTrusted() ? Math.max(Math.min(perSecond, mostRoom), least) : least;
     },
-    limitMs: (nowMs) => {
+    /** How long a delivery may be in memory only, ms. */
+    limitMs: (nowMs: number): number => {
       if (!endpoint.isTrusted()) return limitMs.untrusted;
       return isAnswering(nowMs) ? limitMs.answering : limitMs.silent;
     },
-    isWorthWaiting: (nowMs, behindMs) => isAnswering(nowMs) && behindMs < limitMs.answering,
+    /** Whether callers should wait for room although the queue has been behind for so long: the endpoint answers. */
+    isWorthWaiting: (nowMs: number, behindMs: number): boolean => isAnswering(nowMs) && behindMs < limitMs.answering,
   };
 };
 

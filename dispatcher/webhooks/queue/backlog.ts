@@ -1,4 +1,4 @@
-import { maxWebhookBytes } from "#core/domain/webhooks/body.ts";
+import { maxEventBytes } from "#core/domain/events/text.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { charactersOf, type PendingDeliveries } from "./pending-deliveries.ts";
 import type { ReadMemory } from "./read-memory.ts";
@@ -26,7 +26,7 @@ export class Backlog {
   #readMs = 0;
   #rows = pageRows.least;
   /** Mean size of a body on the last page; before, the largest that there may be. */
-  #characters = maxWebhookBytes;
+  #characters = maxEventBytes;
   readonly #memory: ReadMemory;
 
   constructor({ deliveries, memory }: BacklogDeps, endpointId: string, nowMs: number) {

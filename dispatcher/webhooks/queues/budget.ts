@@ -1,18 +1,14 @@
-/** Lets at most `most` things into memory; callers that have more wait in the order in which they came. */
-export type Budget = {
-  /** Waits for room for `count` things; more than `most` may enter alone. Its callers bound what waits, as each waits. */
-  enter: (count: number) => Promise<void>;
-  leave: (count: number) => void;
-  used: () => number;
-};
+export type Budget = ReturnType<typeof budget>;
 
-export const budget = (most: number): Budget => {
+/** Lets at most `most` things into memory; callers that have more wait in the order in which they came. */
+export const budget = (most: number) => {
   const waiting: { count: number; enter: () => void }[] = [];
   let used = 0;
   const hasRoom = (count: number): boolean => used === 0 || used + count <= most;
   return {
-    used: () => used,
-    enter: async (count) => {
+    used: (): number => used,
+    /** Waits for room for `count` things; more than `most` may enter alone. Its callers bound what waits, as each waits. */
+    enter: async (count: number): Promise<void> => {
       if (waiting.length === 0 && hasRoom(count)) {
         used += count;
         return;
@@ -21,7 +17,7 @@ export const budget = (most: number): Budget => {
       waiting.push({ count, enter: resolve });
       await promise;
     },
-    leave: (count) => {
+    leave: (count: number): void => {
       used -= count;
       for (let next = waiting[0]; next !== undefined && hasRoom(next.count); next = waiting[0]) {
         waiting.shift();

@@ -1,6 +1,6 @@
 import type { Log } from "#core/runtime/process/log.ts";
 import { isConflict, KubeError } from "../../kube/errors.ts";
-import { pause } from "../../kube/watch.ts";
+import { jittered, pause } from "../../kube/watch.ts";
 import type { Lease, LeaseApi, LeaseDeps } from "./lease.ts";
 
 export type LeaderDeps = LeaseDeps & {
@@ -58,7 +58,7 @@ export const candidacy = (deps: LeaderDeps, api: LeaseApi): Candidacy => {
     if (signal.aborted || isConflict(error)) return null; // another was quicker
     if (error instanceof KubeError && error.status === 0) client.doubt("idle");
     log.warn({ error: String(error) }, "lease.not_taken");
-    await pause(jittered(timing.retryMs), signal);
+    await pause(jittered(timing.retryMs, 1 / 5), signal);
     return null;
   };
 
@@ -88,5 +88,3 @@ const expiry = ({ holder, timing }: LeaderDeps) => {
     },
   };
 };
-
-const jittered = (ms: number): number => Math.round(ms * (1 + Math.random() / 5));

@@ -1,4 +1,5 @@
 import { type Finding, refused } from "../conditions.ts";
+import { compare } from "../management.ts";
 
 /** A Tenant that claims namespaces, and the namespaces that it owns now. */
 export type Claimant = { name: string; createdAt: string; claims: readonly string[]; owns: readonly string[] };
@@ -24,8 +25,6 @@ const ownerOf = (namespace: string, self: Claimant, others: readonly Claimant[])
   const [oldest = self] = claimants.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.name, b.name));
   return owner ?? oldest;
 };
-
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 /** Says which namespaces are another's. */
 export const namespaceTaken = (lost: readonly { namespace: string; to: string }[]): Finding | null =>

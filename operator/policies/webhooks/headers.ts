@@ -1,28 +1,25 @@
 import { isDeepStrictEqual } from "node:util";
 import { BadSecret } from "#core/channels/kit/secret-text.ts";
-import { type KeyRing, KeyRingError } from "#core/runtime/process/key-ring.ts";
+import { ifOpenable, type KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Finding } from "../conditions.ts";
-import { type Fault, faultFinding, reader, type SecretValues } from "../secret-reader.ts";
+import { fromSecrets, type SecretValues } from "../secret-reader.ts";
 
 export type Header = { name: string; value: string };
 
-/** The headers that a Webhook asks for, or what is wrong with its Secrets. No message quotes a value. */
+/** The headers that a Webhook asks for, or what is wrong with its Secrets. */
 export const headersOf = (
   { headers = [] }: WebhookSpec,
   secrets: SecretValues,
-): { headers: Header[] } | { finding: Finding } => {
-  const faults: Fault[] = [];
-  const read = reader(secrets, faults);
-  const made = headers.map(({ name, value = "", valueFrom }): Header => {
-    const ref = valueFrom?.secretKeyRef;
-    return { name, value: ref === undefined ? value : read(ref, ref.key, headerValue, "") };
-  });
-  const finding = faultFinding(faults);
-  return finding === null ? { headers: made } : { finding };
-};
+): { headers: Header[] } | { finding: Finding } =>
+  fromSecrets(secrets, (read) => ({
+    headers: headers.map(({ name, value = "", valueFrom }): Header => {
+      const ref = valueFrom?.secretKeyRef;
+      return { name, value: ref === undefined ? value : read(ref, ref.key, headerValue) };
+    }),
+  }));
 
 /** The names of the Secrets that a Webhook reads. */
 export const headerSecretsOf = ({ headers = [] }: WebhookSpec): string[] => {
@@ -43,24 +40,17 @@ const headerValue = (text: string): string => {
  * Seals headers for storage. What is stored already is kept when it opens to the same, so that a resync writes nothing.
  */
 export const sealHeaders = (
-  ring: KeyRing,
+  keyRing: KeyRing,
   id: string,
   headers: readonly Header[],
   stored: WebhookRow["headers"],
 ): WebhookRow["headers"] => {
-  const isStale = stored.some(({ value }) => ring.isStale(value));
-  if (!isStale && isDeepStrictEqual(openHeaders(ring, id, stored), headers)) return stored;
-  return headers.map(({ name, value }) => ({ name, value: ring.seal(value, contextOf(id, name)) }));
+  const isStale = stored.some(({ value }) => keyRing.isStale(value));
+  const opened = ifOpenable(() =>
+    stored.map(({ name, value }) => ({ name, value: keyRing.open(value, contextOf(id, name)) })),
+  );
+  if (!isStale && isDeepStrictEqual(opened, headers)) return stored;
+  return headers.map(({ name, value }) => ({ name, value: keyRing.seal(value, contextOf(id, name)) }));
 };
 
 const contextOf = (id: string, name: string): string => `webhooks/${id}/headers/${name}`;
-
-/** Null when one cannot be opened any more: it was altered, or its key is gone. */
-const openHeaders = (ring: KeyRing, id: string, stored: WebhookRow["headers"]): Header[] | null => {
-  try {
-    return stored.map(({ name, value }) => ({ name, value: ring.open(value, contextOf(id, name)) }));
-  } catch (error) {
-    if (error instanceof KeyRingError) return null;
-    throw error;
-  }
-};

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { WebhookStatus } from "#core/schema/webhooks/resource.ts";
 import type { HealthWindow } from "#core/schema/webhooks/webhook.ts";
 
@@ -16,12 +17,7 @@ export const healthStatus = (hour: HealthWindow, before: Health | undefined, now
     ...(hour.last_error_class !== null && { lastErrorClass: hour.last_error_class }),
     updatedAt: now.toISOString(),
   };
-  return before !== undefined && isSame(health, before) ? before : health;
+  return isDeepStrictEqual({ ...health, updatedAt: before?.updatedAt }, before) ? before : health;
 };
 
 const leastMs = 60_000;
-
-const isSame = (a: Health, b: Health): boolean =>
-  a.successRate1h === b.successRate1h &&
-  a.p99Milliseconds1h === b.p99Milliseconds1h &&
-  a.lastErrorClass === b.lastErrorClass;

@@ -1,4 +1,4 @@
-import { type KeyRing, KeyRingError, type Sealed } from "#core/runtime/process/key-ring.ts";
+import { ifOpenable, type KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookSpec, WebhookStatus } from "#core/schema/webhooks/resource.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Resource } from "../../kube/objects.ts";
@@ -27,7 +27,7 @@ export type Signing = {
 /** The signing secret of an endpoint; null when its Secret is somebody else's. `make` gives a new one. */
 export const signingOf = (keyRing: KeyRing, input: SigningInput, make: () => string): Signing | null => {
   const { id, row, found } = input;
-  const opened = row === null ? null : open(keyRing, id, row.secret);
+  const opened = row === null ? null : ifOpenable(() => keyRing.open(row.secret, contextOf(id)));
   const before = retaken(found, ({ secret }) => secret !== undefined && secret === opened);
   if (before.kind === "foreign") return null;
   const secret = secretOf(input, { before, opened, make });
@@ -75,12 +75,3 @@ const sealedOf = (
 };
 
 const contextOf = (id: string): string => `webhooks/${id}/secret`;
-
-const open = (keyRing: KeyRing, id: string, sealed: Sealed): string | null => {
-  try {
-    return keyRing.open(sealed, contextOf(id));
-  } catch (error) {
-    if (error instanceof KeyRingError) return null; // altered, or its key is gone: the Secret's value is sealed anew
-    throw error;
-  }
-};

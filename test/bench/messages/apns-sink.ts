@@ -1,5 +1,5 @@
 import { startApns } from "../../../dev/simulators/apns.ts";
-import type { Credentials } from "../../../dev/simulators/credentials.ts";
+import type { Credentials } from "../../../dev/simulators/kit/credentials.ts";
 
 // The APNs simulator as a process of its own: the parent sends credentials, gets the address, and asks for counts.
 const serve = async (credentials: Credentials): Promise<void> => {

@@ -21,8 +21,8 @@ export type Changer = {
 
 type Seen = Resource<unknown, { observedGeneration?: number; conditions?: Condition[] }>;
 type Target = { plural: string; path: string };
-/** By uid, what status told last, and whoever waits to hear more. */
-type Told = { seen: Map<string, { generation: number; at: number }>; waiting: Map<string, () => void> };
+/** By uid, what its status said last, and whoever waits to hear more. */
+type Statuses = { seen: Map<string, { generation: number; at: number }>; waiting: Map<string, () => void> };
 
 const group = "/apis/herald.dev/v1alpha1";
 const stride = 7919; // a prime: one change after another is made far from the one before
@@ -32,8 +32,8 @@ const withinMs = 120_000;
 /** Follows every kind from now on, as `kubectl wait` does one resource. */
 export const changer = async (client: KubeClient): Promise<Changer> => {
   const over = new AbortController();
-  const told: Told = { seen: new Map(), waiting: new Map() };
-  const kinds = Object.keys(changes).map((plural) => ({ plural, ...follow(client, plural, told) }));
+  const statuses: Statuses = { seen: new Map(), waiting: new Map() };
+  const kinds = Object.keys(changes).map((plural) => ({ plural, ...follow(client, plural, statuses) }));
   const watches = kinds.map(({ run }) => run(over.signal));
   await Promise.all(kinds.map(({ synced }) => synced));
   const targets = kinds.flatMap(({ plural, store }) => [...store.all()].map((object) => targetOf(plural, object)));
@@ -43,7 +43,7 @@ export const changer = async (client: KubeClient): Promise<Changer> => {
     const startedAt = performance.now();
     const body = { spec: changes[plural]?.(`bench-${made}`) };
     const { metadata } = await client.call<Seen>({ method: "PATCH", path, body }, soon());
-    return (await seenTo(told, metadata)) - startedAt;
+    return (await seenTo(statuses, metadata)) - startedAt;
   };
   return {
     one,
@@ -52,7 +52,7 @@ export const changer = async (client: KubeClient): Promise<Changer> => {
       const taken: Promise<number>[] = [];
       while (!isOver(taken.length)) {
         const time = one();
-        time.catch(() => {}); // it is told of below, when all have ended
+        time.catch(() => {}); // it is awaited below, when all have ended
         taken.push(time);
         await sleep(everyMs);
       }
@@ -78,7 +78,7 @@ const targetOf = (plural: string, { metadata: { namespace, name } }: KubeObject)
   path: `${group}/${namespace === undefined ? "" : `namespaces/${namespace}/`}${plural}/${name}`,
 });
 
-const follow = (client: KubeClient, plural: string, { seen, waiting }: Told) => {
+const follow = (client: KubeClient, plural: string, { seen, waiting }: Statuses) => {
   const store: Store<Seen> = objectStore();
   const { run, synced } = reflector<Seen>({
     client,
@@ -98,8 +98,11 @@ const follow = (client: KubeClient, plural: string, { seen, waiting }: Told) => 
   return { store, run, synced };
 };
 
-/** When the status told of a generation; it may have done so before we know of our own change. */
-const seenTo = async ({ seen, waiting }: Told, { uid, generation = 0 }: KubeObject["metadata"]): Promise<number> => {
+/** When the status showed a generation; it may have done so before we know of our own change. */
+const seenTo = async (
+  { seen, waiting }: Statuses,
+  { uid, generation = 0 }: KubeObject["metadata"],
+): Promise<number> => {
   const endsAt = performance.now() + withinMs;
   for (;;) {
     const last = seen.get(uid);

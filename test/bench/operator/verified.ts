@@ -16,16 +16,20 @@ export type Verified = {
 const pollMs = 200;
 const longestMs = 300_000;
 
-type Instant = { at: number; told: Measured; cpuUs: Record<string, number> };
+type Instant = { at: number; measured: Measured; cpuUs: Record<string, number> };
 
 /** Waits until an operator that was just started has looked at `count` resources, and nothing is left to do. */
 export const verified = async (bench: OperatorBench, count: number, starting: Starting): Promise<Verified> => {
   const { measured, ready, startedAt } = starting;
-  const look = async (): Promise<Instant> => ({ told: await measured(), at: performance.now(), cpuUs: bench.cpuUs() });
+  const look = async (): Promise<Instant> => ({
+    measured: await measured(),
+    at: performance.now(),
+    cpuUs: bench.cpuUs(),
+  });
   const first = await lookUntil(look, ({ isLeader }) => isLeader);
   const last = await lookUntil(look, ({ passes, unfinished }) => passes >= count && unfinished === 0);
-  const passes = last.told.passes - first.told.passes;
-  const of = (instant: Instant) => ({ operator: instant.told.cpuSeconds * 1e6, ...instant.cpuUs });
+  const passes = last.measured.passes - first.measured.passes;
+  const of = (instant: Instant) => ({ operator: instant.measured.cpuSeconds * 1e6, ...instant.cpuUs });
   const before: Record<string, number> = of(first);
   return {
     operator: await ready,
@@ -40,29 +44,34 @@ export const verified = async (bench: OperatorBench, count: number, starting: St
 /** Waits until an operator has the Lease. */
 export const whenLeading = async ({ measured }: Pick<Starting, "measured">): Promise<void> => {
   await lookUntil(
-    async () => ({ told: await measured(), at: 0, cpuUs: {} }),
+    async () => ({ measured: await measured(), at: 0, cpuUs: {} }),
     ({ isLeader }) => isLeader,
   );
 };
 
 /** Waits until an operator has nothing left to do. */
 export const whenIdle = async ({ measured }: RunningOperator): Promise<Measured> => {
-  const look = async (): Promise<Instant> => ({ told: await measured(), at: 0, cpuUs: {} });
-  return (await lookUntil(look, ({ isLeader, passes, unfinished }) => isLeader && passes > 0 && unfinished === 0)).told;
+  const look = async (): Promise<Instant> => ({ measured: await measured(), at: 0, cpuUs: {} });
+  return (await lookUntil(look, ({ isLeader, passes, unfinished }) => isLeader && passes > 0 && unfinished === 0))
+    .measured;
 };
 
 /** Waits until an operator has made so many passes in all, and has nothing left to do. */
 export const verifiedAgain = async ({ measured }: RunningOperator, count: number): Promise<Measured> => {
-  const look = async (): Promise<Instant> => ({ told: await measured(), at: 0, cpuUs: {} });
-  return (await lookUntil(look, ({ passes, unfinished }) => passes >= count && unfinished === 0)).told;
+  const look = async (): Promise<Instant> => ({ measured: await measured(), at: 0, cpuUs: {} });
+  return (await lookUntil(look, ({ passes, unfinished }) => passes >= count && unfinished === 0)).measured;
 };
 
-const lookUntil = async (look: () => Promise<Instant>, holds: (told: Measured) => boolean): Promise<Instant> => {
+const lookUntil = async (
+  look: () => Promise<Instant>,
+  isReached: (measured: Measured) => boolean,
+): Promise<Instant> => {
   const endsAt = performance.now() + longestMs;
   for (;;) {
     const instant = await look();
-    if (holds(instant.told)) return instant;
-    if (performance.now() > endsAt) throw new Error(`not verified in ${longestMs} ms: ${JSON.stringify(instant.told)}`);
+    if (isReached(instant.measured)) return instant;
+    if (performance.now() > endsAt)
+      throw new Error(`not verified in ${longestMs} ms: ${JSON.stringify(instant.measured)}`);
     await sleep(pollMs);
   }
 };

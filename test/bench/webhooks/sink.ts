@@ -15,7 +15,7 @@ export type WebhookSink = {
   stop: () => void;
 };
 
-/** The machine's monotonic clock, ms: the sink's arrivals are told in the same. */
+/** The machine's monotonic clock, ms: the sink's arrivals are in the same. */
 export const monotonicMs = (): number => Number(hrtime.bigint()) / 1e6;
 
 export const startWebhookSink = async (): Promise<WebhookSink> => {

@@ -4,7 +4,7 @@ import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { planStream } from "#core/queue/jetstream/topology.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { type TestServers, testServers } from "../../support/servers/servers.ts";
 import { audit, expectAllSent, type Sending, seedDevices, send, startSending } from "../../support/system/sending.ts";

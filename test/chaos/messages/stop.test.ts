@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { Simulator } from "../../../dev/simulators/control.ts";
-import { makeCredentials } from "../../../dev/simulators/credentials.ts";
+import type { Simulator } from "../../../dev/simulators/kit/control.ts";
+import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import {
@@ -20,7 +20,7 @@ import { until } from "../../support/until.ts";
 const recipients = 3_000;
 const graceSeconds = 10;
 
-describe("a dispatcher that is told to stop during a send", function () {
+describe("a dispatcher that gets SIGTERM during a send", function () {
   this.timeout(150_000);
   let sending: Sending;
   let smtp: Simulator;
@@ -52,9 +52,9 @@ describe("a dispatcher that is told to stop during a send", function () {
     const messageId = await send(system, api, { target: { all: true } });
     await until(() => apns.log.counts().accepted >= recipients / 4, 20_000);
     apns.script({ delay_ms: 1_000 }); // so slow that the other is far from done when the first has stopped
-    const toldMs = performance.now();
+    const stoppedMs = performance.now();
     await leaving.stop();
-    expect(performance.now() - toldMs).to.be.below(graceSeconds * 1_000);
+    expect(performance.now() - stoppedMs).to.be.below(graceSeconds * 1_000);
     const log = await leaving.log();
     expect(log.at(-1)).to.include({ event: "program.stopped", code: 0 });
     expect(log.filter(({ event }) => event === "chunk.delivered").map(({ halted }) => halted)).to.include(true);

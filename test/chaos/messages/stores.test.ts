@@ -21,8 +21,8 @@ import { until } from "../../support/until.ts";
 const recipients = 3_000;
 const outageMs = 5_000;
 /**
- * For what a store that was away has held up: the end of a lease whose taker never heard that he has it, the next ring
- * of the timers, and the sending.
+ * For what a store that was away has delayed: the end of a lease whose taker never heard that they have it, the next
+ * run of the timers, and the sending.
  */
 const recoveredMs = leaseMs + 20_000;
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parse } from "yaml";
-import { findTool } from "../../../dev/find-tool.ts";
-import { rootDir } from "../../../dev/paths.ts";
+import { findTool } from "../../../dev/files/find-tool.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 import { allResources } from "../../../operator/kinds/all.ts";
 import {
   type Installation,

@@ -151,8 +151,12 @@ const delivery: Record<string, AlertCase> = {
       [all("herald_consumer_pending", 'stream="work-free",consumer="plan"')]: "5x30",
       [all("herald_queue_messages_total", 'stream="work-free",consumer="plan",settlement="done"')]: "7x30",
       [all("herald_queue_messages_total", 'stream="work-growth",consumer="plan",settlement="done"')]: "0+1x30", // another's
+      [all("herald_job_items_total", 'job="removals"')]: "0+1x30", // as above
     },
     rests: {
+      [all("herald_consumer_pending", 'stream="jobs",consumer="jobs"')]: "1x30", // one takes long, and goes on
+      [all("herald_queue_messages_total", 'stream="jobs",consumer="jobs",settlement="done"')]: "7x30",
+      [all("herald_job_items_total", 'job="removals"')]: "0+1x30",
       [all("herald_consumer_pending", 'stream="work-free",consumer="plan"')]: "5x30",
       [all("herald_queue_messages_total", 'stream="work-free",consumer="plan",settlement="done"')]: "0+1x30",
     },
@@ -166,6 +170,8 @@ const delivery: Record<string, AlertCase> = {
       [all("herald_queue_messages_total", 'stream="work-growth",consumer="plan",settlement="done"')]: "0+6000x30",
     },
     rests: {
+      [all("herald_consumer_pending", 'stream="jobs",consumer="jobs"')]: "8x30", // they take as long as they need
+      [all("herald_queue_messages_total", 'stream="jobs",consumer="jobs",settlement="done"')]: "0+1x30",
       [all("herald_consumer_pending", 'stream="work-free",consumer="plan"')]: "200x30",
       [all("herald_queue_messages_total", 'stream="work-free",consumer="plan",settlement="done"')]: "0+60x30",
     },

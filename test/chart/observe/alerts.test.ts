@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { stringify } from "yaml";
-import { findTool } from "../../../dev/find-tool.ts";
+import { findTool } from "../../../dev/files/find-tool.ts";
 import { alerts, ruleFiles } from "../../support/pages/rules.ts";
 import { objectsIn, render, valuesFiles } from "../support/helm.ts";
 import { type AlertCase, alertCases, type History } from "./alert-cases.ts";
 
 describe("the chart's alerts", function () {
-  this.timeout(60_000);
+  this.timeout(240_000);
   let dir: string;
   let promtool: string;
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { findTool } from "../../../dev/find-tool.ts";
+import { findTool } from "../../../dev/files/find-tool.ts";
 import { type Installation, installation } from "../../integration/operator/support/harness.ts";
 import { manifests } from "../../integration/operator/support/manifests.ts";
 import { alerts, records, ruleFiles, selectorsOf, shown } from "../../support/pages/rules.ts";

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { freePorts } from "../../../dev/servers/free-ports.ts";
+import { freePorts } from "../../../dev/processes/free-ports.ts";
 import { until } from "../../support/until.ts";
 
 /** A Prometheus of a test's own that scrapes often. */

@@ -1,9 +1,9 @@
 import { globSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseAllDocuments } from "yaml";
-import { findTool } from "../../../dev/find-tool.ts";
-import { rootDir } from "../../../dev/paths.ts";
-import { attempt, command, type Outcome } from "../../../dev/run-command.ts";
+import { findTool } from "../../../dev/files/find-tool.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
+import { attempt, command, type Outcome } from "../../../dev/processes/run-command.ts";
 
 /** The chart's folder. */
 export const chartDir = join(rootDir, "charts/herald");

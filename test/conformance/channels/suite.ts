@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { NotBegun, type OutcomeKind, type Provider, type Recipient } from "#core/domain/messages/outcome.ts";
-import type { Simulator } from "../../../dev/simulators/control.ts";
-import type { ScriptedAnswer } from "../../../dev/simulators/script.ts";
+import type { Simulator } from "../../../dev/simulators/kit/control.ts";
+import type { ScriptedAnswer } from "../../../dev/simulators/kit/script.ts";
 import { until } from "../../support/until.ts";
 
 /** One provider over its simulator, as the suite needs it. `timeoutMs` of the provider must be `sendTimeoutMs`. */

@@ -3,7 +3,7 @@ import webPushLibrary from "web-push";
 import { renderWebPush, type WebPushMessage, webPushBody } from "#core/channels/web-push/render.ts";
 import type { Recipient } from "#core/domain/messages/outcome.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
-import { selfSigned } from "../../../dev/simulators/certificate.ts";
+import { selfSigned } from "../../../dev/simulators/kit/certificate.ts";
 import { startWebPush, type WebPushSimulator } from "../../../dev/simulators/web-push.ts";
 import { webPush } from "../../../dispatcher/channels/web-push/web-push.ts";
 import { guardedClient } from "../../../dispatcher/net/guarded/client.ts";

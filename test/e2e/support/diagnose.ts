@@ -1,4 +1,4 @@
-import type { Cluster } from "./cluster.ts";
+import type { Cluster } from "./cluster/cluster.ts";
 import { programs, releaseName, selector } from "./release.ts";
 import type { System } from "./system.ts";
 

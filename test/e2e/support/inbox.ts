@@ -1,9 +1,9 @@
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import { type Receiver, startReceiver } from "../../../dev/receiver.ts";
-import { eventually } from "./cluster.ts";
+import { type Receiver, startReceiver } from "../../../dev/simulators/receiver.ts";
+import { eventually } from "./cluster/cluster.ts";
 
 export type Inbox = Receiver & {
-  /** Waits until an event has told of each message that it was sent; throws with those of which none has. */
+  /** Waits until an event has said of each message that it was sent; throws with those of which none has. */
   delivered: (messageIds: readonly string[], withinMs: number) => Promise<void>;
   /** When the first request came to a path, in ms since the epoch. */
   firstAt: (path: string) => number | null;

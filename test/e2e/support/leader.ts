@@ -1,4 +1,4 @@
-import { eventually, type KubeObject } from "./cluster.ts";
+import { eventually, type KubeObject } from "./cluster/cluster.ts";
 import { releaseName } from "./release.ts";
 import { type System, samplesNamespace } from "./system.ts";
 

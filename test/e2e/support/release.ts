@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { addresses } from "../../../dev/demo/settings.ts";
-import { portOffsets } from "../../../dev/paths.ts";
-import { command } from "../../../dev/run-command.ts";
-import { type Cluster, eventually, isReady, type KubeObject } from "./cluster.ts";
-import type { Environment } from "./environment.ts";
+import { portOffsets } from "../../../dev/files/paths.ts";
+import { command } from "../../../dev/processes/run-command.ts";
+import { type Cluster, eventually, isReady, type KubeObject } from "./cluster/cluster.ts";
+import type { Environment } from "./cluster/environment.ts";
 
 /** Name of the release and of its namespace. */
 export const releaseName = "herald";
@@ -54,13 +54,13 @@ export const releaseOf = (env: Environment, cluster: Cluster) => {
     pods,
     allPods,
     settled,
-    /** Has the pods of each program on different nodes again: those that were moved stay together by themselves. */
+    /** Has the pods of each program on different nodes again: those that were moved stay on one node by themselves. */
     spread: async () => {
       await eventually("the pods of each program on different nodes", spreadWithinMs, async () => {
         await settled();
         const all = await allPods();
-        const together = all.filter(([one, other]) => one?.spec.nodeName === other?.spec.nodeName);
-        const names = together.map(([one]) => one?.metadata.name ?? "");
+        const onOneNode = all.filter(([one, other]) => one?.spec.nodeName === other?.spec.nodeName);
+        const names = onOneNode.map(([one]) => one?.metadata.name ?? "");
         if (names.length > 0)
           await cluster.kubectl(["delete", "pod", "--namespace", releaseName, "--wait=false", ...names]);
         return names.length === 0 ? true : null;

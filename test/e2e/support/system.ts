@@ -12,13 +12,13 @@ import {
 } from "../../../dev/demo/resources.ts";
 import { type Rest, restClient } from "../../../dev/demo/rest.ts";
 import { type Addresses, addresses, keptSecrets } from "../../../dev/demo/settings.ts";
-import { portOffsets } from "../../../dev/paths.ts";
+import { portOffsets } from "../../../dev/files/paths.ts";
 import { type Simulators, simulatorOffsets, startSimulators } from "../../../dev/simulators/start.ts";
-import { type Cluster, clusterOf, eventually } from "./cluster.ts";
-import { type Environment, readEnvironment } from "./environment.ts";
-import { forward } from "./forward.ts";
+import { type Cluster, clusterOf, eventually } from "./cluster/cluster.ts";
+import { type Environment, readEnvironment } from "./cluster/environment.ts";
+import { forward } from "./cluster/forward.ts";
+import { inventory } from "./cluster/inventory.ts";
 import { type Inbox, startInbox } from "./inbox.ts";
-import { inventory } from "./inventory.ts";
 import { type LoadResult, startLoad } from "./load.ts";
 import { certificates, nodePort, type Release, releaseName, releaseOf } from "./release.ts";
 

@@ -8,8 +8,8 @@ import { MongoClient } from "mongodb";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { commands } from "../../../dev/demo/commands.ts";
 import { addresses } from "../../../dev/demo/settings.ts";
-import { rootDir, testDir, testPortBase } from "../../../dev/paths.ts";
-import { endRecorded, readRecord } from "../../../dev/servers/records.ts";
+import { rootDir, testDir, testPortBase } from "../../../dev/files/paths.ts";
+import { endRecorded, readRecord } from "../../../dev/processes/records.ts";
 import { stopStack } from "../../../dev/servers/stack.ts";
 import { type TestServers, testServers } from "../../support/servers/servers.ts";
 

@@ -2,8 +2,8 @@ import { type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jet
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { expect } from "chai";
 import { type Collection, type Document, MongoBulkWriteError, MongoClient, MongoServerError } from "mongodb";
-import { bin } from "../../../dev/paths.ts";
-import { command } from "../../../dev/run-command.ts";
+import { bin } from "../../../dev/files/paths.ts";
+import { command } from "../../../dev/processes/run-command.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { until } from "../../support/until.ts";
 

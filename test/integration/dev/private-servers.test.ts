@@ -6,7 +6,7 @@ import { connect } from "@nats-io/transport-node";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { MongoClient, type MongoClientOptions } from "mongodb";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 import { privateServers } from "../../support/servers/servers.ts";
 import { until } from "../../support/until.ts";
 
@@ -28,9 +28,9 @@ describe("private servers", function () {
   });
 
   it("leaves a paused MongoDB connected but silent", async () => {
-    const patience = { socketTimeoutMS: 300, serverSelectionTimeoutMS: 500, connectTimeoutMS: 300 };
+    const timeouts = { socketTimeoutMS: 300, serverSelectionTimeoutMS: 500, connectTimeoutMS: 300 };
     servers.mongodb.pause();
-    const error = await withMongodb(servers.mongodb.url, count, patience).catch((thrown: Error) => thrown.name);
+    const error = await withMongodb(servers.mongodb.url, count, timeouts).catch((thrown: Error) => thrown.name);
     servers.mongodb.resume();
     expect(error).to.equal("MongoServerSelectionError");
     await withMongodb(servers.mongodb.url, count); // with no hurry: only the silence is to be short

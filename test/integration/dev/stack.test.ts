@@ -6,9 +6,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { portOffsets } from "../../../dev/paths.ts";
-import { freePorts } from "../../../dev/servers/free-ports.ts";
-import { endRecorded, isRunning, killProcess, readRecord, recordProcess } from "../../../dev/servers/records.ts";
+import { portOffsets } from "../../../dev/files/paths.ts";
+import { freePorts } from "../../../dev/processes/free-ports.ts";
+import { endRecorded, isRunning, killProcess, readRecord, recordProcess } from "../../../dev/processes/records.ts";
 import { isStackRunning, startStack, stopStack } from "../../../dev/servers/stack.ts";
 import { until } from "../../support/until.ts";
 

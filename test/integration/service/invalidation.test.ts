@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { Simulator } from "../../../dev/simulators/control.ts";
+import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { aSubscription, seed } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import {
@@ -15,7 +15,7 @@ import {
 } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 
-const endsMs = 25_000; // a hint that is lost is rung again after 10 s
+const endsMs = 25_000; // a hint that is lost is published again after 10 s
 
 describe("what a provider says of addresses", function () {
   this.timeout(60_000);

@@ -37,7 +37,7 @@ describe("a message that names another tenant's recipients", function () {
   const arrivals = ({ token }: SubscriptionRow): number => sending.apns.log.tally("address").get(token) ?? 0;
   const outcomeOf = async ({ status, body }: Posted): Promise<string[]> => {
     expect(status).to.equal(202);
-    const message = await sending.system.ended(String(body["id"]), 25_000); // a hint that is lost is rung again after 10 s
+    const message = await sending.system.ended(String(body["id"]), 25_000); // a hint that is lost is published again after 10 s
     return (await deliveriesOf(sending.system, message._id)).map(({ subscription_id }) => subscription_id);
   };
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { makeCredentials } from "../../../dev/simulators/credentials.ts";
+import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { privateServers } from "../../support/servers/servers.ts";
 import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
@@ -66,7 +66,7 @@ describe("a program that is started before its stores", function () {
     await Promise.all(programs.map((program) => program.stop()));
   });
 
-  it("also waits for a name that is not known yet, and ends in good order when it is told to", async () => {
+  it("also waits for a name that is not known yet, and ends in good order after SIGTERM", async () => {
     const apiserver = await system.start(
       "apiserver",
       { HERALD_MONGODB_URL: "mongodb://mongodb.invalid:27017/" },

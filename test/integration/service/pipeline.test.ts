@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { aUser, seed } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
@@ -19,7 +19,7 @@ import { until } from "../../support/until.ts";
 /** What APNs gets to show. */
 type Alert = { aps: { alert: { body: string } } };
 
-const sweptMs = 25_000; // a hint that is lost is rung again after 10 s
+const sweptMs = 25_000; // a hint that is lost is published again after 10 s
 
 describe("a message on its way from the REST call to the provider", function () {
   this.timeout(60_000);

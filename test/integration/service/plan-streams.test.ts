@@ -5,7 +5,7 @@ import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { eventBatchesPerTenant, eventStream, planStream } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
@@ -15,7 +15,7 @@ import { audit, expectAllSent, type Sending, seedDevices, send, startSending } f
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
-const refilledMs = 30_000; // the sweep rings within 10 s; the rest is the sending
+const refilledMs = 30_000; // the sweep publishes a hint within 10 s; the rest is the sending
 const madeMs = 15_000; // a request that was lost with its stream is replaced after 6 s, at the latest
 
 describe("queued work, when something happens to the stream of its plan", function () {
@@ -111,7 +111,7 @@ describe("queued work, when something happens to the stream of its plan", functi
     }
   });
 
-  it("ends, and is told of, while another tenant's events have filled their share of the stream", async () => {
+  it("ends, and its event is published, while another tenant's events have filled their share of the stream", async () => {
     const { db, prefix, tenantId } = sending.system;
     const { stream: events } = eventStream(prefix);
     await nats.jsm.consumers.pause(events.name, "webhooks", new Date(Date.now() + 120_000)); // as a consumer that is behind

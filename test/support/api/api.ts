@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
-import { testDir } from "../../../dev/paths.ts";
-import { startProgram } from "../../../dev/programs.ts";
-import { freePorts } from "../../../dev/servers/free-ports.ts";
-import { type ServerProcess } from "../../../dev/servers/process.ts";
+import { testDir } from "../../../dev/files/paths.ts";
+import { freePorts } from "../../../dev/processes/free-ports.ts";
+import { type ServerProcess } from "../../../dev/processes/process.ts";
+import { startProgram } from "../../../dev/processes/programs.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
 import { type TestServers, testServers } from "../servers/servers.ts";
 import { until } from "../until.ts";

@@ -40,6 +40,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useEvents(ask, `/v1/apps/${system.app._id}`);
   await useNotifications(sending, api);
   await useLists(ask, system.app._id);
+  await useSuppressions(ask, `/v1/apps/${system.app._id}/suppressions`);
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
   await removeApp(system);
@@ -125,6 +126,7 @@ const useNotifications = async (sending: Sending, api: SystemProgram): Promise<v
 };
 
 const useLists = async (ask: Ask, appId: string): Promise<void> => {
+  await ask("POST", "/v1/notifications/estimate", { app_id: appId, target: { include_external_ids: ["ann"] } });
   const now = new Date().toISOString();
   const ranges = `from=2026-01-01T00:00:00Z&to=${now}`;
   const list = `/v1/notifications?app_id=${appId}&limit=2`;
@@ -138,6 +140,16 @@ const useLists = async (ask: Ask, appId: string): Promise<void> => {
   await ask("GET", `${deliveries}&sort=-created_at`);
   for (const filter of ["", "status=sent", "channel=ios_push", "external_id=ann", "uncertain=true", ranges])
     await ask("GET", `${deliveries}&${filter}`);
+};
+
+const useSuppressions = async (ask: Ask, list: string): Promise<void> => {
+  const address = { channel: "email", address: "ann@example.com" };
+  const { id } = await ask("POST", list, address);
+  await ask("POST", list, { entries: [{ ...address, reason: "complaint" }, { external_id: "eve" }] });
+  const filters = ["", "address=ann@example.com", "external_id=eve", "reason=complaint&channel=email", "category=a"];
+  for (const filter of filters)
+    for (const sort of ["created_at", "-created_at"]) await ask("GET", `${list}?${filter}&sort=${sort}`);
+  await ask("DELETE", `${list}/${String(id)}?force=true`);
 };
 
 const useActivityTypes = async (ask: Ask, types: string): Promise<void> => {

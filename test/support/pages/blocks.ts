@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 
 /** A piece of code on a page of docs/: `info` is what stands behind the fence, `section` the heading above. */
 export type Block = { section: string; info: string; text: string };

@@ -2,7 +2,7 @@ import { execFile, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { testDir } from "../../../dev/paths.ts";
+import { testDir } from "../../../dev/files/paths.ts";
 
 /** A request as a receiver got it, and the secret that it checks it with. */
 export type Case = { secret: string; headers: Record<string, string>; body: Buffer };

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 
 export type Rule = { expr: string; record?: string };
 export type Alert = {

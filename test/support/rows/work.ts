@@ -1,37 +1,28 @@
 import { derivedId } from "#core/domain/ids.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
 import type { Lease } from "../../../dispatcher/work/lease.ts";
 import type { Suspensions } from "../../../dispatcher/work/suspensions.ts";
+import { aSubscription as aStoredSubscription } from "./fixtures.ts";
 
 /** The instant at which the builders' things were made. */
 export const noon = new Date("2026-03-01T12:00:00Z");
 
-export const aSubscription = (change: Partial<SubscriptionRow> = {}): SubscriptionRow => ({
-  _id: "sub_1",
-  tenant_id: "ten_1",
-  app_id: "app_1",
-  user_id: "usr_1",
-  external_id: null,
-  channel: "ios_push",
-  token: "a".repeat(64),
-  web: null,
-  status: "subscribed",
-  status_reason: null,
-  language: null,
-  test_device: false,
-  device: {},
-  last_active_at: noon,
-  unsubscribed_at: null,
-  created_at: noon,
-  updated_at: noon,
-  ...noWork,
-  outbox: [],
-  ...change,
-});
+export const aSubscription = (change: Partial<SubscriptionRow> = {}): SubscriptionRow =>
+  aStoredSubscription({
+    _id: "sub_1",
+    tenant_id: "ten_1",
+    app_id: "app_1",
+    user_id: "usr_1",
+    token: "a".repeat(64),
+    last_active_at: noon,
+    created_at: noon,
+    updated_at: noon,
+    ...change,
+  });
 
 export const aMessage = (change: Partial<MessageRow> = {}): MessageRow => ({
   ...noWork,
@@ -117,7 +108,7 @@ export const handClock = (start = noon) => {
   let now = start;
   return {
     now: () => now,
-    advance: (ms: number) => {
+    tick: (ms: number) => {
       now = new Date(now.getTime() + ms);
     },
   };

@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { testDir, testPortBase } from "../../../dev/paths.ts";
-import { freePorts } from "../../../dev/servers/free-ports.ts";
+import { testDir, testPortBase } from "../../../dev/files/paths.ts";
+import { freePorts } from "../../../dev/processes/free-ports.ts";
+import { type Server } from "../../../dev/processes/process.ts";
 import { startMongodb } from "../../../dev/servers/mongodb.ts";
 import { startNats } from "../../../dev/servers/nats.ts";
-import { type Server } from "../../../dev/servers/process.ts";
 import { startRedis } from "../../../dev/servers/redis.ts";
 import { type ServerKind, serverKinds, startStack } from "../../../dev/servers/stack.ts";
 
@@ -30,7 +30,7 @@ export const testServers = async (): Promise<TestServers> => {
   return { mongodbUrl, natsUrl, redisUrl, kubeconfig };
 };
 
-/** A server of one test file's own, which can be taken away and brought back at the same address with its data. */
+/** A server of one test file's own, which can be taken away and started again at the same address with its data. */
 export type PrivateServer = {
   url: string;
   /** Its processes, without what they started. */

@@ -5,7 +5,7 @@ import Mocha from "mocha";
 /** What a run of tests came to. */
 export type Tally = { passed: number; failed: number };
 
-/** A test that ran, and how long it took together with the hooks before it. */
+/** A test that ran, and how long it took, the hooks before it included. */
 export type TimedTest = { title: string; file: string; tookMs: number };
 
 /**

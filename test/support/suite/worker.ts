@@ -1,4 +1,4 @@
-// A process of `make test`: runs the test files that it is told of, one set after another, and answers with a report of
+// A process of `make test`: runs the test files that it is given, one set after another, and answers with a report of
 // each. Sets share what they import; each must leave nothing open.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import Mocha from "mocha";
 import { parse } from "yaml";
 import { leftOpen, type Report, reportOf } from "./reporter.ts";
 
-/** What a process is told: the paths of test files. */
+/** What a process is given: the paths of test files. */
 export type Order = { files: readonly string[] };
 
 /** How long a file may take to close what it opened, in ms. */

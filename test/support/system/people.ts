@@ -4,7 +4,7 @@ import { eventPublisher } from "#core/queue/events.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventBatchesPerTenant, eventStream } from "#core/queue/jetstream/topology.ts";
+import { eventBatchesPerTenant, eventStream, jobStream } from "#core/queue/jetstream/topology.ts";
 import { subjects } from "#core/queue/subjects.ts";
 import { timers } from "#core/queue/timers.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
@@ -12,11 +12,13 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
+import { allJobs } from "../../../dispatcher/jobs/all.ts";
+import { jobParts } from "../../../dispatcher/jobs/parts.ts";
 import { peopleParts } from "../../../dispatcher/people/parts.ts";
 import { testServers } from "../servers/servers.ts";
 import { readEvents } from "./events.ts";
 
-/** What dispatchers do for people, on a database and a stream of a test file's own, with a clock that can be moved. */
+/** What dispatchers do for people, and their jobs, on a database and streams of a test file's own, with a clock that can be moved. */
 export type PeopleSite = {
   db: Db;
   clock: { now: () => Date };
@@ -28,25 +30,36 @@ export type PeopleSite = {
   /** Stops every dispatcher, and sets the clock right. */
   reset: () => Promise<void>;
   /** The events of a kind about a subject, oldest first. */
-  told: (id: string, kind: EventEnvelope["type"]) => EventEnvelope[];
+  eventsOn: (id: string, kind: EventEnvelope["type"]) => EventEnvelope[];
   /** Fills a tenant's share of the stream of events; what it gives back empties it. */
   fill: (tenantId: string) => Promise<() => Promise<unknown>>;
   close: () => Promise<void>;
 };
 
-export const openPeopleSite = async (): Promise<PeopleSite> => {
+/** Opens a site before the tests of the `describe` that it is called in, resets it after each and closes it after all. */
+export const usePeopleSite = (): PeopleSite => {
+  const site = {} as PeopleSite; // sound: filled before the first test
+  before(async () => void Object.assign(site, await openPeopleSite()));
+  afterEach(() => site.reset());
+  after(() => site.close?.());
+  return site;
+};
+
+const openPeopleSite = async (): Promise<PeopleSite> => {
   const servers = await testServers();
   const name = `people_${randomUUID().slice(0, 8)}`;
   const mongo = await MongoClient.connect(servers.mongodbUrl);
   const db = mongo.db(name);
   await ensureIndexes(db);
   const nats = await connectNats({ url: servers.natsUrl, name });
-  await ensureStream(nats.jsm, eventStream(name));
+  const streams = [eventStream(name), jobStream(name)];
+  for (const spec of streams) await ensureStream(nats.jsm, spec);
   const events = await readEvents(servers.natsUrl, name);
   let shiftMs = 0;
   let standing: Date | null = null;
   const clock = { now: () => standing ?? new Date(Date.now() + shiftMs) };
-  const publishing = eventPublisher({ publisher: publisher(nats), subjects: subjects(name) });
+  const queue = { nats, publisher: publisher(nats), subjects: subjects(name) };
+  const publishing = eventPublisher(queue);
   let running: Part[] = [];
   const reset = async (): Promise<void> => {
     for (const part of running.toReversed()) await part.stop(AbortSignal.timeout(3_000));
@@ -63,11 +76,20 @@ export const openPeopleSite = async (): Promise<PeopleSite> => {
       standing = at;
     },
     startDispatcher: async () => {
-      const metrics = createMetrics("dispatcher").queue;
+      const metrics = createMetrics("dispatcher");
       const log = createLog({ program: "dispatcher", level: "fatal" });
-      const common = { db, holder: randomUUID(), clock, log, metrics };
-      const people = peopleParts({ ...common, events: publishing });
-      const parts = [...people.parts, timers({ ...common, sources: people.timers })];
+      const common = { db, holder: randomUUID(), clock, log, events: publishing };
+      const people = peopleParts({ ...common, metrics: metrics.queue });
+      const jobs = jobParts({
+        ...common,
+        ...queue,
+        metrics,
+        jobs: allJobs({ ...common, metrics }),
+        config: { natsPrefix: name, natsReplicas: 1, openJobs: 8 },
+        stopping: new AbortController().signal,
+      });
+      const sources = [...people.timers, ...jobs.timers];
+      const parts = [...people.parts, ...jobs.parts, timers({ ...common, sources, metrics: metrics.queue })];
       for (const part of parts) await part.start(new AbortController().signal);
       running.push(...parts);
     },
@@ -77,11 +99,11 @@ export const openPeopleSite = async (): Promise<PeopleSite> => {
       await nats.nc.flush();
       return () => nats.jsm.streams.purge(eventStream(name).stream.name, { filter: subject });
     },
-    told: (id, kind) => events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id),
+    eventsOn: (id, kind) => events.about(id).filter(({ type, subject_id }) => type === kind && subject_id === id),
     close: async () => {
       await reset();
       await events.close();
-      await nats.jsm.streams.delete(eventStream(name).stream.name);
+      for (const { stream } of streams) await nats.jsm.streams.delete(stream.name);
       await nats.close();
       await db.dropDatabase();
       await mongo.close();

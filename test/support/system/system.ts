@@ -7,13 +7,13 @@ import { eventStream, planStream } from "#core/queue/jetstream/topology.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
-import { testDir } from "../../../dev/paths.ts";
-import { type AwaitedAnswer, type ProgramName, startProgram } from "../../../dev/programs.ts";
-import { freePorts } from "../../../dev/servers/free-ports.ts";
-import { type ServerProcess } from "../../../dev/servers/process.ts";
-import type { Credentials } from "../../../dev/simulators/credentials.ts";
+import { testDir } from "../../../dev/files/paths.ts";
+import { freePorts } from "../../../dev/processes/free-ports.ts";
+import { type ServerProcess } from "../../../dev/processes/process.ts";
+import { type AwaitedAnswer, type ProgramName, startProgram } from "../../../dev/processes/programs.ts";
+import type { Credentials } from "../../../dev/simulators/kit/credentials.ts";
 import { aPlan, seedTenant, testKeyRing } from "../rows/fixtures.ts";
 
 export type SystemOptions = {

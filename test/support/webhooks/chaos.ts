@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { makeCredentials } from "../../../dev/simulators/credentials.ts";
+import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import type { TestServers } from "../servers/servers.ts";
 import { type System, startSystem } from "../system/system.ts";
 import { type Inbox, startInbox } from "./inbox.ts";

@@ -15,7 +15,7 @@ import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { directory } from "#core/storage/directory.ts";
 import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { type WebhookRow, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { type Receiver, type ReceiverAnswer, startReceiver } from "../../../dev/receiver.ts";
+import { type Receiver, type ReceiverAnswer, startReceiver } from "../../../dev/simulators/receiver.ts";
 import { guardedClient } from "../../../dispatcher/net/guarded/client.ts";
 import { webhookParts } from "../../../dispatcher/webhooks/parts.ts";
 import { testKeyRing } from "../rows/fixtures.ts";

@@ -5,7 +5,7 @@ import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
 import { watchLevels } from "#core/runtime/metrics/dispatcher.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 import { makeStores } from "../../../operator/engine/stores.ts";
 import { allKinds } from "../../../operator/kinds/all.ts";
 import { watchLevels as watchOperatorLevels } from "../../../operator/levels.ts";
@@ -53,11 +53,11 @@ describe("alerts and dashboards", () => {
   });
 
   it("are explained by log events that there are", () => {
-    const told = [...new Set([...runbooks.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, name = ""]) => name))];
+    const documented = [...new Set([...runbooks.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, name = ""]) => name))];
     const sources = globSync("{core,apiserver,dispatcher,operator}/**/*.ts", { cwd: rootDir });
     const code = sources.map((path) => readFileSync(join(rootDir, path), "utf8")).join("\n");
-    expect(told).to.have.length.above(4);
-    expect(told.filter((name) => !code.includes(`"${name}"`))).to.deep.equal([]);
+    expect(documented).to.have.length.above(4);
+    expect(documented.filter((name) => !code.includes(`"${name}"`))).to.deep.equal([]);
   });
 
   it("say on every panel what it shows, and never name a tenant", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { command } from "../../../dev/run-command.ts";
+import { command } from "../../../dev/processes/run-command.ts";
 import { type Course, type Measurement, measureAll } from "../../bench/measure-all.ts";
 import type { Round } from "../../bench/servers.ts";
 import { figure } from "../../bench/table.ts";
@@ -43,7 +43,7 @@ describe("a round of measurements", () => {
     expect(lines[1]).to.match(/^first +≥ 1\/s +1\.0 \/s +reached +once$/);
   });
 
-  it("has a row that says what failed and why, keeps what was told before, and goes on", async () => {
+  it("has a row that says what failed and why, keeps what was printed before, and goes on", async () => {
     const breaks: Measurement = async (_round, tell) => {
       tell(aFigure("before"));
       throw new Error("operator-0 did not start: it ended\nthe last line of its log");

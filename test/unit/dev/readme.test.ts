@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { commands } from "../../../dev/demo/commands.ts";
 import { addresses } from "../../../dev/demo/settings.ts";
-import { portBase, rootDir, stackDir } from "../../../dev/paths.ts";
+import { portBase, rootDir, stackDir } from "../../../dev/files/paths.ts";
 
 const read = (path: string): string => readFileSync(join(rootDir, path), "utf8");
 const readme = read("README.md");

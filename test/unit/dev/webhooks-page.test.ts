@@ -19,13 +19,13 @@ const named = (pattern: RegExp): string[] => [...new Set([...page.matchAll(patte
 
 describe("the page on webhooks", () => {
   it("explains every error class, in order", () => {
-    const told = firstCells("| Class | What happened | What to do |").map((cell) => cell.replaceAll("`", ""));
-    expect(told).to.deep.equal([...webhookErrorClasses]);
+    const documented = firstCells("| Class | What happened | What to do |").map((cell) => cell.replaceAll("`", ""));
+    expect(documented).to.deep.equal([...webhookErrorClasses]);
   });
 
   it("explains every state of a delivery", () => {
-    const told = firstCells("| Delivery | Meaning |").map((cell) => cell.replaceAll("`", ""));
-    expect(told).to.deep.equal([...webhookDeliveryStatuses]);
+    const documented = firstCells("| Delivery | Meaning |").map((cell) => cell.replaceAll("`", ""));
+    expect(documented).to.deep.equal([...webhookDeliveryStatuses]);
   });
 
   it("gives the schedule of retries as it is", () => {
@@ -35,8 +35,8 @@ describe("the page on webhooks", () => {
       return at === null ? Number.NaN : at.getTime() / 60_000;
     });
     const [, table = ""] = page.split("| Request | comes after");
-    const told = [...table.matchAll(/^\| [2-7] \| (\d+) (min|h) \|/gm)];
-    expect(told.map(([, n, unit]) => Number(n) * (unit === "h" ? 60 : 1))).to.deep.equal(gapMinutes);
+    const documented = [...table.matchAll(/^\| [2-7] \| (\d+) (min|h) \|/gm)];
+    expect(documented.map(([, n, unit]) => Number(n) * (unit === "h" ? 60 : 1))).to.deep.equal(gapMinutes);
   });
 
   it("names every metric of webhooks, and none that there is not", async () => {
@@ -44,8 +44,8 @@ describe("the page on webhooks", () => {
     webhookMetrics(registry);
     watchWebhookLevels(registry, { endpointQueues: () => 0, inFlight: () => 0, shares: () => 0 });
     const there = registry.getMetricsAsArray().map(({ name }) => name);
-    const told = named(/herald_webhook_\w+/g).map((name) => name.replace(/_bucket$/, ""));
-    expect([...new Set(told)].sort()).to.deep.equal(there.sort());
+    const documented = named(/herald_webhook_\w+/g).map((name) => name.replace(/_bucket$/, ""));
+    expect([...new Set(documented)].sort()).to.deep.equal(there.sort());
   });
 
   it("names no setting that there is not", () => {
@@ -57,7 +57,7 @@ describe("the page on webhooks", () => {
   it("explains every member that shapes what is sent", () => {
     const [, table = ""] = page.split("| Member | Effect |\n");
     const members = Object.keys(CreateWebhook.properties).filter(
-      (name) => !["url", "description", "headers", "timeout_ms"].includes(name), // told in words
+      (name) => !["url", "description", "headers", "timeout_ms"].includes(name), // explained in words
     );
     for (const name of members) expect(table.split("\n\n")[0]).to.include(`\`${name}`);
   });

@@ -5,7 +5,7 @@ import { parser } from "#core/schema/json/parser.ts";
 import { Subscription } from "#core/schema/people/subscription.ts";
 import { User, userLimits } from "#core/schema/people/user.ts";
 import { operations } from "../../../apiserver/features.ts";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 import { blocksOf } from "../../support/pages/blocks.ts";
 
 const page = readFileSync(join(rootDir, "docs/api.md"), "utf8");
@@ -13,16 +13,16 @@ const [, missing = ""] = page.split("## Operations that do not exist yet\n");
 
 describe("the page on the REST interface", () => {
   it("names no operation as missing that there is", () => {
-    const told = [...missing.matchAll(/`([A-Z]+ \/\S+)`/g)].map(([, operation]) => operation);
+    const documented = [...missing.matchAll(/`([A-Z]+ \/\S+)`/g)].map(([, operation]) => operation);
     const there = new Set(operations.map(({ method, path }) => `${method} ${path}`));
-    expect(told).to.have.length.above(15);
-    expect(told.filter((operation) => there.has(operation ?? ""))).to.deep.equal([]);
+    expect(documented).to.not.be.empty;
+    expect(documented.filter((operation) => there.has(operation ?? ""))).to.deep.equal([]);
   });
 
   it("names nothing as missing below a path that there is", () => {
-    const told = [...missing.matchAll(/`(\/\S+)`/g)].map(([, path = ""]) => path);
-    expect(told).to.have.length.above(3);
-    expect(operations.filter(({ path }) => told.some((prefix) => path.startsWith(prefix)))).to.deep.equal([]);
+    const documented = [...missing.matchAll(/`(\/\S+)`/g)].map(([, path = ""]) => path);
+    expect(documented).to.have.length.above(3);
+    expect(operations.filter(({ path }) => documented.some((prefix) => path.startsWith(prefix)))).to.deep.equal([]);
   });
 
   for (const [info, schema] of [
@@ -41,12 +41,12 @@ describe("the page on the REST interface", () => {
   it("gives the bounds of a user as they are", () => {
     const { aliases, tags, properties, propertyCharacters, subscriptions } = userLimits;
     const text = page.replaceAll(/\s+/g, " ");
-    for (const told of [
+    for (const documented of [
       `at most ${aliases}; ${tags} tags`,
-      `${properties} properties of any JSON, ${propertyCharacters} characters together`,
+      `${properties} properties of any JSON, ${propertyCharacters} characters in total`,
       `and ${subscriptions} subscriptions`,
     ]) {
-      expect(text).to.include(told);
+      expect(text).to.include(documented);
     }
   });
 });

@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 
 /** Imports that cross the architecture's arrows, and where. */
 const forbidden = [
@@ -55,6 +55,9 @@ const forbidden = [
   },
   { it: "the operator that imports the apiserver", file: "operator/planted.ts", imports: "../apiserver/app.ts" },
   { it: "settings read beside main.ts", file: "apiserver/planted.ts", imports: "#config/apiserver.ts" },
+  { it: "a path that knows a server", file: "dev/files/planted.ts", imports: "../servers/stack.ts" },
+  { it: "a process that knows a server", file: "dev/processes/planted.ts", imports: "../servers/stack.ts" },
+  { it: "a simulator's kit that knows a simulator", file: "dev/simulators/kit/planted.ts", imports: "../apns.ts" },
   { it: "koa outside of the apiserver", file: "dispatcher/planted.ts", imports: "koa" },
   {
     it: "the Kubernetes client outside of the operator",

@@ -8,12 +8,13 @@ import { templateLimits } from "#core/runtime/templates/limits.ts";
 import { customEventLimits } from "#core/schema/events/custom.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
 import { userLimits } from "#core/schema/people/user.ts";
+import { suppressionLimits } from "#core/schema/suppressions/suppression.ts";
 import { deliveryErrorCodes } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import { planFeatures } from "#core/schema/vocabulary/plan-features.ts";
 import { scopes } from "#core/schema/vocabulary/scopes.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
 import { unsupportedMembers, unsupportedTargets } from "../../../apiserver/messages/unsupported.ts";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 
 const read = (path: string): string => readFileSync(join(rootDir, path), "utf8");
 
@@ -59,6 +60,11 @@ const bounds: Record<string, string[]> = {
     `; ${written(userLimits.propertyCharacters)} characters of JSON`,
     `| subscriptions of a user | ${userLimits.subscriptions} |`,
   ],
+  Suppressions: [
+    `| 1–${written(suppressionLimits.entries)} |`,
+    `| ${suppressionLimits.categories} of 1–${suppressionLimits.categoryCharacters} characters;`,
+    `| \`note\` | ${suppressionLimits.noteCharacters} characters |`,
+  ],
   Events: [
     `| 1–${written(customEventLimits.events)} |`,
     `| ${customEventLimits.nameCharacters} and 128 characters |`,
@@ -85,8 +91,8 @@ const bounds: Record<string, string[]> = {
 describe("the tables of docs/reference", () => {
   it("list every error code with its status", () => {
     const rows = rowsOf(sectionOf("requests.md", "Error codes")).filter(([, code]) => code?.startsWith("HS_"));
-    const told = rows.map(([status, code]) => [code, Number(status)]);
-    expect(told).to.have.deep.members(Object.entries(errorStatuses));
+    const documented = rows.map(([status, code]) => [code, Number(status)]);
+    expect(documented).to.have.deep.members(Object.entries(errorStatuses));
   });
 
   it("name every scope, plan feature and error code of a delivery", () => {
@@ -126,9 +132,9 @@ describe("the tables of docs/reference", () => {
 
   it("give the pauses between requests of a webhook", () => {
     const rows = rowsOf(sectionOf("webhooks.md", "Retries")).filter(([, pause]) => /^\d+ (min|h)$/.test(pause ?? ""));
-    const told = rows.map(([, pause = ""]) => Number.parseInt(pause, 10) * (pause.endsWith("h") ? 60 : 1));
+    const documented = rows.map(([, pause = ""]) => Number.parseInt(pause, 10) * (pause.endsWith("h") ? 60 : 1));
     const minutes = rows.map((_, i) => (nextRequestAt(i + 1, new Date(0), null, () => 0)?.getTime() ?? 0) / 60_000);
-    expect(told).to.deep.equal(minutes).and.to.have.length(6);
+    expect(documented).to.deep.equal(minutes).and.to.have.length(6);
   });
 
   it("give bounds as the schemas have them", () => {

@@ -7,7 +7,7 @@ import { templateLimits } from "#core/runtime/templates/limits.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import { type FilterCondition, filterOps, WebhookFilters } from "#core/schema/webhooks/filters.ts";
-import { rootDir } from "../../../dev/paths.ts";
+import { rootDir } from "../../../dev/files/paths.ts";
 
 const page = readFileSync(join(rootDir, "docs/webhook-filters.md"), "utf8");
 

@@ -3,7 +3,7 @@ import { eventTypes } from "#core/schema/events/catalogue.ts";
 import { customEventLimits } from "#core/schema/events/custom.ts";
 import { type EventEnvelope, eventKinds } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
-import type { EventBatchRow } from "#core/storage/events/batches.ts";
+import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
 import { type Api, type Installation, installation } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Api } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { anApp, seed, testKeyRing } from "../../../support/rows/fixtures.ts";

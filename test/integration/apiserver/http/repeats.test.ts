@@ -6,7 +6,8 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { type ReplyRow, replies } from "#core/storage/service/replies.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { type Attempt, once } from "../../../../apiserver/http/once.ts";
+import { once } from "../../../../apiserver/http/once.ts";
+import { type Attempt } from "../../../../apiserver/http/route.ts";
 import type { Reply } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { anApp, seed, seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
@@ -81,6 +82,19 @@ describe("a POST that is made again with its idempotency key", () => {
       it: "custom events without an id",
       ask: () => ({ path: `${of()}/events`, body: { events: [{ name: "visit" }, { name: "visit" }] } }),
       made: () => site.db.collection("event_batches").countDocuments({ claimed_at: { $gt: new Date(0) } }),
+    },
+    {
+      it: "a suppression",
+      ask: () => ({ path: `${of()}/suppressions`, body: { external_id: randomUUID() } }),
+      made: () => count("suppressions"),
+    },
+    {
+      it: "a list of suppressions",
+      ask: () => ({
+        path: `${of()}/suppressions`,
+        body: { entries: [1, 2].map(() => ({ external_id: randomUUID() })) },
+      }),
+      made: () => count("suppressions"),
     },
     {
       it: "a delivery that is sent again",

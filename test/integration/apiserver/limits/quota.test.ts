@@ -1,32 +1,18 @@
-import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import { Unavailable } from "#core/errors.ts";
-import { ensureIndexes } from "#core/storage/collections.ts";
-import { type MessageRow, messages } from "#core/storage/messages/messages.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messages } from "#core/storage/messages/messages.ts";
 import { type UsageRow, usage } from "#core/storage/messages/usage.ts";
 import { quota } from "../../../../apiserver/limits/quota.ts";
 import { accept } from "../../../../apiserver/messages/accept.ts";
 import { cancel } from "../../../../apiserver/messages/cancel.ts";
 import { allAccounts, anApiKey, anApp, aPlan, aTenant, longSince } from "../../../support/rows/fixtures.ts";
 import { handClock } from "../../../support/rows/work.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 
 describe("what messages reserve of a quota", () => {
-  let mongo: MongoClient;
-  let db: Db;
-
-  before(async function () {
-    this.timeout(60_000);
-    mongo = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = mongo.db(`quota_${randomUUID().slice(0, 8)}`);
-    await ensureIndexes(db);
-  });
-  after(async () => {
-    await db.dropDatabase();
-    await mongo.close();
-  });
+  const db = testDatabase("quota");
 
   const never = new AbortController().signal;
   const away = () => Promise.reject(new Unavailable("the database"));
@@ -39,11 +25,12 @@ describe("what messages reserve of a quota", () => {
     const app = { ...blank, channels: allAccounts(blank._id) };
     const key = anApiKey({ tenant_id: tenant._id }).row;
     const caller = { key, tenant, plan: aPlan({ messages_per_month: ofMonth }) };
-    const kept = messages(db);
-    const reservations = quota({ usage: usage(db), stored: kept.stored, firstDayMessages: 10 });
+    const kept = messages(db());
+    const reservations = quota({ usage: usage(db()), stored: kept.stored, firstDayMessages: 10 });
     const send = async (recipients: number, insert: (row: MessageRow) => Promise<boolean> = kept.insert) => {
       const estimate = async () => ({
         recipients,
+        byChannel: {},
         externalIdMissing: [],
         missing: { subscription_ids: [], aliases: {} },
       });
@@ -62,10 +49,15 @@ describe("what messages reserve of a quota", () => {
       const message = await kept.find(tenant._id, id, never);
       if (message !== null) await cancel({ messages: kept, quota: reservations, clock })(message, never);
     };
-    const rows = () => db.collection<UsageRow>("usage").find({ tenant_id: tenant._id }).toArray();
+    /** As the dispatcher does when a message has been sent to so many. */
+    const settle = async (id: string, sent: number): Promise<void> => {
+      const { reserved } = (await kept.find(tenant._id, id, never)) ?? {};
+      if (reserved) await usage(db()).giveBack(tenant._id, reserved, reserved.count - sent, clock.now());
+    };
+    const rows = () => db().collection<UsageRow>("usage").find({ tenant_id: tenant._id }).toArray();
     const used = async () => Object.fromEntries((await rows()).map(({ period, messages: n }) => [period, n]));
     const isSettled = async () => (await rows()).every(({ pending = [] }) => pending.length === 0);
-    return { send, refusal, drop, used, isSettled, clock };
+    return { send, refusal, drop, settle, used, isSettled, clock };
   };
   const month = handClock().now().toISOString().slice(0, 7);
 
@@ -95,7 +87,7 @@ describe("what messages reserve of a quota", () => {
     await send(3);
     expect(await refusal(send(7, away))).to.equal("HS_UNAVAILABLE");
     expect(await refusal(send(5))).to.equal("messages_per_month"); // it may yet be stored
-    clock.advance(90_000);
+    clock.tick(90_000);
     await send(5);
     expect(await used()).to.deep.equal({ [month]: 8, "first-day": 8 });
     await until(isSettled);
@@ -104,19 +96,29 @@ describe("what messages reserve of a quota", () => {
   it("stays with a message that was stored though nobody could say so", async () => {
     const { send, used, refusal, clock } = anOrganisation("old", 10);
     const storeAndFail = async (row: MessageRow) => {
-      await messages(db).insert(row);
+      await messages(db()).insert(row);
       return away();
     };
     expect(await refusal(send(7, storeAndFail))).to.equal("HS_UNAVAILABLE");
-    clock.advance(90_000);
+    clock.tick(90_000);
     expect(await refusal(send(5))).to.equal("messages_per_month");
     expect(await used()).to.deep.equal({ [month]: 7 });
+  });
+
+  it("counts for a message that was expected to reach nobody, and reached some when it was sent", async () => {
+    const { send, settle, used } = anOrganisation("new", 100);
+    const ids = await Promise.all([0, 1, 2, 3].map(() => send(0)));
+    expect(await used()).to.deep.equal({});
+    await Promise.all(ids.map((id) => settle(id, 2)));
+    expect(await used()).to.deep.equal({ [month]: 8, "first-day": 8 });
+    await settle(await send(0), 0);
+    expect(await used()).to.deep.equal({ [month]: 8, "first-day": 8 });
   });
 
   it("is given back once, however many are refused at the same moment", async () => {
     const { send, used, refusal, clock } = anOrganisation("old", 10);
     for (let n = 0; n < 5; n++) await refusal(send(2, away));
-    clock.advance(90_000);
+    clock.tick(90_000);
     const refused = await Promise.all(Array.from({ length: 8 }, () => refusal(send(2))));
     expect(refused.filter((one) => one === null)).to.have.length(5);
     expect(await used()).to.deep.equal({ [month]: 10 });

@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { derivedId, newId, ulid } from "#core/domain/ids.ts";
 import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
-import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { aSubscription, aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";

@@ -1,28 +1,15 @@
 import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import { ensureIndexes } from "#core/storage/collections.ts";
 import { targets } from "#core/storage/messages/targets.ts";
-import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { aliasKey } from "#core/storage/people/users.ts";
 import { audienceSize } from "../../../../apiserver/messages/audience-size.ts";
 import { aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 
 describe("lookups that share a query", () => {
-  let mongo: Mongo;
-  before(async function () {
-    this.timeout(60_000);
-    const { mongodbUrl } = await testServers();
-    const database = `lookups_${process.pid}`;
-    mongo = connectMongo({ url: mongodbUrl, database, appName: "tests", maxPoolSize: 5 });
-    await ensureIndexes(mongo.db);
-  });
-  after(async () => {
-    await mongo.db.dropDatabase();
-    await mongo.close();
-  });
+  const db = testDatabase("lookups");
 
   it("give everyone their own rows and none of another app or tenant, however many ask at once", async () => {
     const apps = ["a", "b"].map((name) => ({ tenant_id: `ten_${name}`, app_id: `app_${name}` }));
@@ -30,8 +17,8 @@ describe("lookups that share a query", () => {
     const subscriptions = users.map((user) =>
       aSubscription({ tenant_id: user.tenant_id, app_id: user.app_id, user_id: user._id }),
     );
-    await seed(mongo.db, { users, subscriptions });
-    const { byAlias, probe, probeUsers } = targets(mongo.db);
+    await seed(db(), { users, subscriptions });
+    const { byAlias, probe, probeUsers } = targets(db());
     const asked = users.map(async (user, n) => {
       const of = { tenantId: user.tenant_id, appId: user.app_id };
       const stranger = users[(n + 60) % 120];
@@ -57,8 +44,8 @@ describe("lookups that share a query", () => {
       aSubscription({ ...app, channel: "email" }),
       aSubscription({ ...app, app_id: "app_e" }),
     ];
-    await seed(mongo.db, { subscriptions: [...rows, ...others] });
-    const counts = subscriptionCounts(mongo.db);
+    await seed(db(), { subscriptions: [...rows, ...others] });
+    const counts = subscriptionCounts(db());
     const size = audienceSize({
       counts,
       clock: systemClock,
@@ -76,8 +63,8 @@ describe("lookups that share a query", () => {
   it("read many keys at once by pages", async () => {
     const app = { tenant_id: "ten_c", app_id: "app_c" };
     const rows = Array.from({ length: 1_200 }, () => aSubscription(app));
-    await seed(mongo.db, { subscriptions: rows });
-    const found = await targets(mongo.db).probe(
+    await seed(db(), { subscriptions: rows });
+    const found = await targets(db()).probe(
       { tenantId: "ten_c", appId: "app_c" },
       rows.map(({ _id }) => _id),
     );

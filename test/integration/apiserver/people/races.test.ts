@@ -1,9 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import { systemClock } from "#core/domain/clock.ts";
 import type { UpdateUser } from "#core/schema/people/user.ts";
-import { ensureIndexes } from "#core/storage/collections.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
 import { type RemovalRow, removals } from "#core/storage/work/removals.ts";
@@ -11,35 +8,23 @@ import { deleteUser } from "../../../../apiserver/people/delete-user.ts";
 import { updateSubscription } from "../../../../apiserver/people/update-subscription.ts";
 import { updateUser } from "../../../../apiserver/people/update-user.ts";
 import { anApiKey, aPlan, aSubscription, aTenant, aUser } from "../../../support/rows/fixtures.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 
 const of = { tenant_id: "ten_1", app_id: "app_1" };
 const clock = systemClock;
 const caller = { key: anApiKey(of).row, tenant: aTenant(), plan: aPlan() };
 
 describe("a change of people that was decided on what is no longer so", () => {
-  let mongo: MongoClient;
-  let db: Db;
-
-  before(async function () {
-    this.timeout(60_000);
-    mongo = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = mongo.db(`races_${randomUUID().slice(0, 8)}`);
-    await ensureIndexes(db);
-  });
-  after(async () => {
-    await db.dropDatabase();
-    await mongo.close();
-  });
+  const db = testDatabase("people_races");
 
   const stored = async (over: Partial<UserRow> = {}): Promise<UserRow> => {
     const user = aUser({ ...of, ...over });
-    await users(db).rows.insertOne(user);
+    await users(db()).rows.insertOne(user);
     return user;
   };
   const patch = (read: UserRow, body: UpdateUser): Promise<UserRow> =>
-    updateUser({ users: users(db), nameOwner: async () => undefined, clock })(read, body);
-  const now = async ({ _id }: UserRow): Promise<UserRow | null> => users(db).rows.findOne({ _id });
+    updateUser({ users: users(db()), nameOwner: async () => undefined, clock })(read, body);
+  const now = async ({ _id }: UserRow): Promise<UserRow | null> => users(db()).rows.findOne({ _id });
   const tags = (from: number, count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`t${from + n}`, "1"]));
   const refusal = (promise: Promise<unknown>): Promise<unknown> =>
@@ -64,10 +49,10 @@ describe("a change of people that was decided on what is no longer so", () => {
 
   it("is made in the end, however many of three processes change one user", async () => {
     const read = await stored();
-    const processes = Array.from({ length: 3 }, () => users(db));
+    const processes = Array.from({ length: 3 }, () => users(db()));
     const nameOwner = async () => undefined;
     const writes = Array.from({ length: 60 }, (_, n) =>
-      updateUser({ users: processes[n % 3] ?? users(db), nameOwner, clock })(read, { tags: tags(n, 1) }),
+      updateUser({ users: processes[n % 3] ?? users(db()), nameOwner, clock })(read, { tags: tags(n, 1) }),
     );
     await Promise.all(writes);
     expect(Object.keys((await now(read))?.tags ?? {})).to.have.length(60);
@@ -83,11 +68,11 @@ describe("a change of people that was decided on what is no longer so", () => {
   it("tells the end of a subscription of whoever has it by then", async () => {
     const [before, after] = [aSubscription(of), aSubscription(of)];
     const { user_id, external_id } = after;
-    await subscriptions(db).rows.insertOne(before);
+    await subscriptions(db()).rows.insertOne(before);
     const change = () => ({ user_id, external_id });
-    await subscriptions(db).put(of.tenant_id, { made: before, known: undefined, change });
+    await subscriptions(db()).put(of.tenant_id, { made: before, known: undefined, change });
     const requireSubscribers = () => Promise.reject(new Error("it adds none"));
-    const deps = { subscriptions: subscriptions(db), requireSubscribers, publish: () => undefined, clock };
+    const deps = { subscriptions: subscriptions(db()), requireSubscribers, publish: () => undefined, clock };
     const ended = await updateSubscription(deps)(caller, before, { status: "unsubscribed" });
     expect(ended.outbox.map(({ data }) => data["user_id"])).to.deep.equal([user_id]);
   });
@@ -95,16 +80,16 @@ describe("a change of people that was decided on what is no longer so", () => {
   it("deletes a user by the ids that they have by then", async () => {
     const read = await stored({ external_id: "before" });
     const device = aSubscription({ ...of, user_id: read._id });
-    await subscriptions(db).rows.insertOne(device);
+    await subscriptions(db()).rows.insertOne(device);
     await patch(read, { external_id: "by-then", aliases: { crm: "new" } });
     const published: RemovalRow[] = [];
     const publish = (removal: RemovalRow) => void published.push(removal);
-    const deps = { removals: removals(db), users: users(db), subscriptions: subscriptions(db), publish, clock };
+    const deps = { removals: removals(db()), users: users(db()), subscriptions: subscriptions(db()), publish, clock };
     await deleteUser(deps)(read);
     expect(published.flatMap(({ outbox }) => outbox.map(({ data }) => data["external_id"]))).to.deep.equal(["by-then"]);
-    const removal = await removals(db).rows.findOne({ _id: read._id });
+    const removal = await removals(db()).rows.findOne({ _id: read._id });
     expect(removal?.keys).to.include.members(["external_id:before", "external_id:by-then", "crm:new", device._id]);
     expect(removal?.outbox).to.deep.equal(published[0]?.outbox);
-    expect([await now(read), await subscriptions(db).rows.findOne({ _id: device._id })]).to.deep.equal([null, null]);
+    expect([await now(read), await subscriptions(db()).rows.findOne({ _id: device._id })]).to.deep.equal([null, null]);
   });
 });

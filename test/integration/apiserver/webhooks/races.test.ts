@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import type { Managed } from "#core/storage/settings/managed.ts";
 import { webhookEndpoints } from "#core/storage/webhooks/endpoints.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
@@ -8,7 +7,7 @@ import { settings } from "../../../../apiserver/settings/settings.ts";
 import { webhookSetting } from "../../../../apiserver/webhooks/use-cases.ts";
 import { anApiKey, aPlan, aTenant } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 
 const resource: Managed = {
   kind: "Webhook",
@@ -21,20 +20,11 @@ const resource: Managed = {
 };
 
 describe("the removal of a webhook that another writes to after it was read", () => {
-  let mongo: MongoClient;
-  let db: Db;
-  const rows = () => db.collection<WebhookRow>(webhookCollection.name);
+  const db = testDatabase("webhook_races", []);
+  const rows = () => db().collection<WebhookRow>(webhookCollection.name);
   const by = { caller: { tenant: aTenant(), plan: aPlan(), key: anApiKey({ tenant_id: "ten_1" }).row }, ip: "::1" };
 
-  before(async () => {
-    mongo = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = mongo.db(`test_webhook_races_${process.pid}`);
-  });
   beforeEach(() => rows().deleteMany({}));
-  after(async () => {
-    await db.dropDatabase();
-    await mongo.close();
-  });
 
   /** Removes an endpoint that gets these members just before; what was reported of it. */
   const removed = async (set: Partial<WebhookRow>): Promise<AuditFact[]> => {
@@ -50,7 +40,7 @@ describe("the removal of a webhook that another writes to after it was read", ()
       return made;
     };
     const platform = { nats: { changed: () => {} }, audit, plans: async () => [], clock: { now: () => new Date() } };
-    await settings(platform, webhookSetting(webhookEndpoints(db))).remove(by, found);
+    await settings(platform, webhookSetting(webhookEndpoints(db()))).remove(by, found);
     return reported;
   };
 

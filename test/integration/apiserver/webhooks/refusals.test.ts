@@ -265,7 +265,7 @@ describe("a webhook that is refused", () => {
       expect(await rows().findOne({ _id: kept })).to.deep.equal(before);
     });
 
-    it("is told what is wrong with a change before who may make it: 400", async () => {
+    it("learns what is wrong with a change before who may make it: 400", async () => {
       const { status, body } = await call("PATCH", `${base}/${await managed("Enforce")}`, { url: "http://10.0.0.1" });
       expect([status, body.error.details["field"]]).to.deep.equal([400, "url"]);
     });

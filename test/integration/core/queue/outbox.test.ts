@@ -5,8 +5,7 @@ import { Unavailable } from "#core/errors.ts";
 import type { EventPublisher } from "#core/queue/events.ts";
 import { type Outbox, outbox, type WithOutbox } from "#core/queue/outbox.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
-import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog, testMetrics } from "./helpers.ts";
 
@@ -14,7 +13,7 @@ type Row = WithOutbox & { status: string };
 
 describe("outbox", function () {
   this.timeout(60_000);
-  let mongo: Mongo;
+  const db = testDatabase("core_outbox", []);
   let rows: Collection<Row>;
   let published: string[] = [];
   let answer: () => Promise<boolean>;
@@ -28,9 +27,7 @@ describe("outbox", function () {
   let box: Outbox;
 
   before(async () => {
-    const { mongodbUrl } = await testServers();
-    mongo = connectMongo({ url: mongodbUrl, database: "test_core_outbox", appName: "test", maxPoolSize: 20 });
-    rows = mongo.db.collection<Row>("rows");
+    rows = db().collection<Row>("rows");
   });
   beforeEach(async () => {
     [published, answer] = [[], () => Promise.resolve(true)];
@@ -44,10 +41,6 @@ describe("outbox", function () {
     });
   });
   afterEach(() => box.stop(AbortSignal.timeout(1_000)));
-  after(async () => {
-    await mongo.db.dropDatabase();
-    await mongo.close();
-  });
 
   const aRow = (id: string, change: Partial<Row> = {}): Row => ({
     _id: id,

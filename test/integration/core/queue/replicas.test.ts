@@ -5,10 +5,10 @@ import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { planStream } from "#core/queue/jetstream/topology.ts";
-import { testDir } from "../../../../dev/paths.ts";
-import { freePorts } from "../../../../dev/servers/free-ports.ts";
+import { testDir } from "../../../../dev/files/paths.ts";
+import { freePorts } from "../../../../dev/processes/free-ports.ts";
+import { type Server } from "../../../../dev/processes/process.ts";
 import { startNats } from "../../../../dev/servers/nats.ts";
-import { type Server } from "../../../../dev/servers/process.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 

@@ -6,10 +6,9 @@ import { timerSource, timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
 import { longAgo } from "#core/storage/mongo/collection.ts";
-import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { dueIndex } from "#core/storage/work/due.ts";
 import { type Leasable, settle, takeLease } from "#core/storage/work/leases.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 import { keptLog, type Line, testMetrics } from "./helpers.ts";
 
@@ -20,7 +19,7 @@ const storedWithinMs = 5_000;
 
 describe("timers", function () {
   this.timeout(60_000);
-  let mongo: Mongo;
+  const db = testDatabase("core_timers", []);
   let rows: Collection<Row>;
   let parts: Part[] = [];
   let lines: Line[] = [];
@@ -28,23 +27,17 @@ describe("timers", function () {
   let handled: { id: string; at: number; by: string; tenant: string }[] = [];
 
   before(async () => {
-    const { mongodbUrl } = await testServers();
-    mongo = connectMongo({ url: mongodbUrl, database: "test_core_timers", appName: "test", maxPoolSize: 20 });
-    rows = mongo.db.collection<Row>("rows");
-    await ensureIndexes(mongo.db, [{ name: "rows", indexes: [dueIndex] }]);
+    rows = db().collection<Row>("rows");
+    await ensureIndexes(db(), [{ name: "rows", indexes: [dueIndex] }]);
   });
   beforeEach(async () => {
     handled = [];
     await rows.deleteMany({});
-    await mongo.db.collection("leases").deleteMany({});
+    await db().collection("leases").deleteMany({});
   });
   afterEach(async () => {
     for (const part of parts) await part.stop(new AbortController().signal);
     parts = [];
-  });
-  after(async () => {
-    await mongo.db.dropDatabase();
-    await mongo.close();
   });
 
   const run = async (holder: string, handle?: (row: Row) => Promise<void>): Promise<Part> => {
@@ -59,7 +52,7 @@ describe("timers", function () {
       holder,
       clock: systemClock,
       log: kept.log,
-      db: mongo.db,
+      db: db(),
       metrics,
     });
     parts.push(part);
@@ -143,14 +136,14 @@ describe("timers", function () {
 
   it("passes to another process at once when stopped, and within the lease when killed", async () => {
     const first = await run("p1");
-    await until(async () => (await mongo.db.collection("leases").countDocuments({ "lease.holder": "p1" })) === 1);
+    await until(async () => (await db().collection("leases").countDocuments({ "lease.holder": "p1" })) === 1);
     await run("p2");
     await first.stop(new AbortController().signal);
-    expect(await mongo.db.collection("leases").countDocuments({ "lease.holder": "p1" })).to.equal(0);
+    expect(await db().collection("leases").countDocuments({ "lease.holder": "p1" })).to.equal(0);
     await rows.insertOne(aRow("a", inMs(0)));
     await until(() => handled.some(({ by }) => by === "p2"));
 
-    await mongo.db
+    await db()
       .collection("leases")
       .updateOne({}, { $set: { lease: { holder: "killed", until: inMs(3_000) } }, $inc: { fence: 1 } });
     await rows.insertOne(aRow("b", inMs(0)));

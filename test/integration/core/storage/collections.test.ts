@@ -1,28 +1,18 @@
 import { expect } from "chai";
 import { allCollections, ensureIndexes } from "#core/storage/collections.ts";
-import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { IndexError } from "#core/storage/mongo/indexes.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 
 describe("ensureIndexes", function () {
   this.timeout(60_000);
-  let mongo: Mongo;
-  before(async () => {
-    const { mongodbUrl } = await testServers();
-    mongo = connectMongo({ url: mongodbUrl, database: "test_core_all", appName: "test", maxPoolSize: 10 });
-    await mongo.db.dropDatabase();
-  });
-  after(async () => {
-    await mongo.db.dropDatabase();
-    await mongo.close();
-  });
+  const db = testDatabase("core_all", []);
 
   it("makes every index of an empty database, from three programs at once, and again changes nothing", async () => {
-    await Promise.all([1, 2, 3].map(() => ensureIndexes(mongo.db)));
-    await ensureIndexes(mongo.db);
+    await Promise.all([1, 2, 3].map(() => ensureIndexes(db())));
+    await ensureIndexes(db());
     for (const { name, indexes } of allCollections) {
       if (indexes.length === 0) continue;
-      const found = await mongo.db.collection(name).indexes();
+      const found = await db().collection(name).indexes();
       expect(
         found.map((index) => index.name),
         name,
@@ -31,18 +21,18 @@ describe("ensureIndexes", function () {
   });
 
   it("drops an index of an earlier release that would be in the way, and keeps what it holds", async () => {
-    const messages = mongo.db.collection("messages");
+    const messages = db().collection("messages");
     await messages.createIndex({ app_id: 1, idempotency_key: 1 }, { name: "idempotency", unique: true });
-    await Promise.all([1, 2, 3].map(() => ensureIndexes(mongo.db)));
+    await Promise.all([1, 2, 3].map(() => ensureIndexes(db())));
     const names = (await messages.indexes()).map(({ name }) => name);
     expect(names).to.include("idempotency_of_operation").and.not.include("idempotency");
   });
 
   it("refuses to start on an index that is not what its source says", async () => {
-    const users = mongo.db.collection("users");
+    const users = db().collection("users");
     await users.dropIndex("alias");
     await users.createIndex({ app_id: 1, alias_keys: 1 }, { name: "alias" });
-    const failure = await ensureIndexes(mongo.db).catch((error: unknown) => error);
+    const failure = await ensureIndexes(db()).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(IndexError).with.property("message").that.contains("users.alias is");
   });
 });

@@ -1,39 +1,26 @@
 import { expect } from "chai";
-import type { Db } from "mongodb";
-import { ensureIndexes } from "#core/storage/collections.ts";
 import { type Directory, directory } from "#core/storage/directory.ts";
-import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 
 describe("directory", () => {
-  let mongo: Mongo;
-  let db: Db;
-  let nowMs = 0;
+  const db = testDatabase("core_directory");
+  let nowMs = Date.now();
   let tell: (collection: string, id: string, appId?: string) => void;
   let read: Directory;
-  before(async function () {
-    this.timeout(60_000);
-    const { mongodbUrl } = await testServers();
-    mongo = connectMongo({ url: mongodbUrl, database: "test_core_directory", appName: "test", maxPoolSize: 5 });
-    db = mongo.db;
-    await ensureIndexes(db);
-  });
   beforeEach(async () => {
-    for (const collection of ["apps", "tenants", "plans", "webhooks"]) await db.collection(collection).deleteMany({});
+    for (const collection of ["apps", "tenants", "plans", "webhooks"]) await db().collection(collection).deleteMany({});
     for (const collection of ["apps", "tenants", "plans"])
-      await db.collection<Doc>(collection).insertOne({ _id: "a", name: "old" });
-    await db.collection<Doc>("webhooks").insertOne({ _id: "w", app_id: "a", name: "old", status: "active" });
+      await db().collection<Doc>(collection).insertOne({ _id: "a", name: "old" });
+    await db().collection<Doc>("webhooks").insertOne({ _id: "w", app_id: "a", name: "old", status: "active" });
     const changes = { on: (listener: typeof tell) => void (tell = listener) };
-    read = directory({ db, changes, clock: { now: () => new Date(nowMs) } });
-  });
-  after(async () => {
-    await db.dropDatabase();
-    await mongo.close();
+    read = directory({ db: db(), changes, clock: { now: () => new Date(nowMs) } });
   });
 
   const change = async (): Promise<void> => {
     for (const name of ["apps", "tenants", "plans", "webhooks"])
-      await db.collection(name).updateMany({}, { $set: { name: "new" } });
+      await db()
+        .collection(name)
+        .updateMany({}, { $set: { name: "new" } });
   };
   const all = async (): Promise<unknown[]> => {
     const found = await Promise.all([
@@ -71,11 +58,11 @@ describe("directory", () => {
   }
 
   it("drops the endpoints of the app alone whose endpoint was changed, made or removed", async () => {
-    await db.collection<Doc>("webhooks").insertOne({ _id: "w_b", app_id: "b", name: "old", status: "active" });
+    await db().collection<Doc>("webhooks").insertOne({ _id: "w_b", app_id: "b", name: "old", status: "active" });
     const namesOf = async (app: string) => (await read.webhooksOf(app)).map((row) => (row as unknown as Doc).name);
     expect([await namesOf("a"), await namesOf("b")]).to.deep.equal([["old"], ["old"]]);
     await change();
-    await db.collection<Doc>("webhooks").insertOne({ _id: "w_2", app_id: "a", name: "made", status: "active" });
+    await db().collection<Doc>("webhooks").insertOne({ _id: "w_2", app_id: "a", name: "made", status: "active" });
     tell("webhooks", "w_2", "a");
     expect([await namesOf("a"), await namesOf("b")]).to.deep.equal([["new", "made"], ["old"]]);
     tell("webhooks", "w_b"); // as an older release announces it
@@ -87,7 +74,9 @@ describe("directory", () => {
   });
 
   it("names disabled endpoints too: what they miss can be recovered", async () => {
-    await db.collection("webhooks").updateMany({}, { $set: { status: "disabled" } });
+    await db()
+      .collection("webhooks")
+      .updateMany({}, { $set: { status: "disabled" } });
     expect((await read.webhooksOf("a")).map(({ _id, status }) => [_id, status])).to.deep.equal([["w", "disabled"]]);
   });
 });

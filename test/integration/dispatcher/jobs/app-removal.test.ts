@@ -1,21 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import { type AppRow, appCollection, apps } from "#core/storage/apps/apps.ts";
+import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { appRemoval } from "#core/storage/apps/removal.ts";
 import { allCollections } from "#core/storage/collections.ts";
-import { storedData } from "#core/storage/data.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { MessageRow } from "#core/storage/messages/messages.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { UsageRow } from "#core/storage/messages/usage.ts";
-import { subscriptions } from "#core/storage/people/subscriptions.ts";
-import { webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { removals } from "#core/storage/work/removals.ts";
-import { finishRemoval } from "../../../../dispatcher/jobs/removals.ts";
+import { removalJob } from "../../../../dispatcher/jobs/removals.ts";
 import { anApp as anAppRow, aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
 import { aChunk, aMessage } from "../../../support/rows/work.ts";
-import { openPeopleSite, type PeopleSite } from "../../../support/system/people.ts";
+import { usePeopleSite } from "../../../support/system/people.ts";
 import { until } from "../../../support/until.ts";
 
 const minuteMs = 60_000;
@@ -26,12 +24,7 @@ const names = allCollections
 
 describe("the removal of an app", function () {
   this.timeout(60_000);
-  let site: PeopleSite;
-  before(async () => {
-    site = await openPeopleSite();
-  });
-  afterEach(() => site.reset());
-  after(() => site.close());
+  const site = usePeopleSite();
 
   const counts = async (app: string): Promise<Record<string, number>> => {
     const of = async (name: string) => [name, await site.db.collection(name).countDocuments({ app_id: app })] as const;
@@ -111,11 +104,11 @@ describe("the removal of an app", function () {
   it("gives others their turn when it takes long, and goes on where it was", async () => {
     const { app } = await anApp({ people: 10, messages: 1_600 });
     await begin(app);
-    const common = { removals: removals(site.db), subscriptions: subscriptions(site.db) };
-    const deps = { ...common, data: storedData(site.db), apps: apps(site.db), webhooks: webhookWork(site.db) };
+    const [metrics, never] = [createMetrics("dispatcher"), new AbortController().signal];
     const log = createLog({ program: "dispatcher", level: "fatal" });
-    const turn = (turnMs: number) =>
-      finishRemoval({ ...deps, flush: async () => true, holder: "h", clock: site.clock, log, turnMs })(app);
+    const deps = { db: site.db, holder: "h", clock: site.clock, log, metrics, stopping: never };
+    const events = { publish: async () => true };
+    const turn = (turnMs: number) => removalJob({ ...deps, events, turnMs }).run(app, deps, never);
     await turn(1);
     const left = await counts(app);
     expect(left["messages"]).to.be.above(0);

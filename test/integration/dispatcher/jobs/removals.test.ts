@@ -17,7 +17,7 @@ import { removals, webhookRemoval } from "#core/storage/work/removals.ts";
 import { deliveryOf, written } from "../../../../dispatcher/webhooks/accept/delivery.ts";
 import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
-import { openPeopleSite, type PeopleSite } from "../../../support/system/people.ts";
+import { usePeopleSite } from "../../../support/system/people.ts";
 import { until } from "../../../support/until.ts";
 
 const of = { tenant_id: "ten_1", app_id: "app_1" };
@@ -40,12 +40,7 @@ const webhookRows = (db: () => Db) => ({
 
 describe("the removal of people and apps", function () {
   this.timeout(60_000);
-  let site: PeopleSite;
-  before(async () => {
-    site = await openPeopleSite();
-  });
-  afterEach(() => site.reset());
-  after(() => site.close());
+  const site = usePeopleSite();
   const rowOf = (event: EventEnvelope, over: Partial<WebhookDeliveryRow> = {}): WebhookDeliveryRow => ({
     ...deliveryOf({ _id: "whk_1", ...of }, written(event), site.clock.now()),
     ...over,
@@ -129,7 +124,7 @@ describe("the removal of people and apps", function () {
     await until(passed(user._id, 1));
     expect(await users(site.db).rows.countDocuments({ _id: user._id })).to.equal(0);
     expect(await subscriptions(site.db).rows.countDocuments({ user_id: user._id })).to.equal(0);
-    await until(() => site.told(user._id, "user.deleted").length === 1);
+    await until(() => site.eventsOn(user._id, "user.deleted").length === 1);
 
     const rows = await history.find(made);
     expect(rows).to.have.length(made.length);
@@ -151,8 +146,8 @@ describe("the removal of people and apps", function () {
     const large = { ...userCreated(user), data: { ...userCreated(user).data, tags: { t: "\u0001".repeat(300_000) } } };
     await begin({ ...user, outbox: [large] });
     await site.startDispatcher();
-    await until(() => site.told(user._id, "user.deleted").length === 1, 15_000);
-    const [created] = site.told(user._id, "user.created");
+    await until(() => site.eventsOn(user._id, "user.deleted").length === 1, 15_000);
+    const [created] = site.eventsOn(user._id, "user.created");
     expect(created).to.include({ id: large.id, truncated: true });
     await until(passed(user._id, 1));
     for (const row of await history.find(made)) expect(JSON.stringify(row)).not.to.match(traces);

@@ -1,18 +1,17 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import { renderApns } from "#core/channels/ios-push/render.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
-import { ensureIndexes } from "#core/storage/collections.ts";
 import { directory } from "#core/storage/directory.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { deliveries } from "#core/storage/messages/deliveries.ts";
-import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
 import { type SubscriptionRow, subscriptionCollection } from "#core/storage/people/subscription-row.ts";
 import { startApns } from "../../../../dev/simulators/apns.ts";
-import type { Simulator } from "../../../../dev/simulators/control.ts";
-import { makeCredentials } from "../../../../dev/simulators/credentials.ts";
+import type { Simulator } from "../../../../dev/simulators/kit/control.ts";
+import { makeCredentials } from "../../../../dev/simulators/kit/credentials.ts";
 import { apns } from "../../../../dispatcher/channels/ios-push/apns.ts";
 import { apnsTokens } from "../../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import { rendered } from "../../../../dispatcher/channels/kit/provider.ts";
@@ -21,7 +20,7 @@ import { unsavedWindow } from "../../../../dispatcher/messages/delivery/window.t
 import { type Pipeline, pipeline } from "../../../../dispatcher/messages/pipeline.ts";
 import { http2Pool } from "../../../../dispatcher/net/http2/pool.ts";
 import { aChunk, aMessage, anApp, aSubscription, suspensionsOf } from "../../../support/rows/work.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 import { aToken } from "../../../support/system/sending.ts";
 import { until } from "../../../support/until.ts";
 
@@ -33,18 +32,14 @@ const unsavedLimit = 50;
 
 describe("a chunk that is being sent", function () {
   this.timeout(60_000);
-  let mongo: MongoClient;
-  let db: Db;
+  const db = testDatabase("sending");
   let simulator: Simulator;
   /** How far all clocks are ahead: a process that stood still finds its clock so far on. */
   let aheadMs = 0;
   let closing: (() => Promise<void>)[] = [];
 
   before(async () => {
-    mongo = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = mongo.db(`test_sending_${process.pid}`);
-    await ensureIndexes(db);
-    await db.collection<AppRow>(appCollection.name).insertOne(anApp());
+    await db().collection<AppRow>(appCollection.name).insertOne(anApp());
   });
   beforeEach(async () => {
     aheadMs = 0;
@@ -54,10 +49,6 @@ describe("a chunk that is being sent", function () {
     for (const close of closing) await close();
     closing = [];
     await simulator.stop();
-  });
-  after(async () => {
-    await db.dropDatabase();
-    await mongo.close();
   });
 
   const clock = { now: () => new Date(Date.now() + aheadMs) };
@@ -79,8 +70,8 @@ describe("a chunk that is being sent", function () {
     const accounts = senders({ open, clock, metrics, log });
     closing.push(accounts.close);
     return pipeline({
-      db,
-      directory: directory({ db, changes: { on: () => undefined }, clock }),
+      db: db(),
+      directory: directory({ db: db(), changes: { on: () => undefined }, clock }),
       senders: accounts,
       suspensions: suspensionsOf(),
       window: unsavedWindow(unsavedLimit),
@@ -106,9 +97,9 @@ describe("a chunk that is being sent", function () {
     const message = aMessage({ _id: `msg_${name}` });
     const ids = devices.map(({ _id }) => _id);
     const chunk = aChunk({ _id: `chk_${name}`, message_id: message._id, recipients: ids, fence: 0 });
-    await db.collection<SubscriptionRow>(subscriptionCollection.name).insertMany(devices);
-    await db.collection<MessageRow>(messageCollection.name).insertOne(message);
-    await chunks(db).rows.insertOne(chunk);
+    await db().collection<SubscriptionRow>(subscriptionCollection.name).insertMany(devices);
+    await db().collection<MessageRow>(messageCollection.name).insertOne(message);
+    await chunks(db()).rows.insertOne(chunk);
     return chunk._id;
   };
 
@@ -124,7 +115,7 @@ describe("a chunk that is being sent", function () {
 
     simulator.script({});
     await aDispatcher("other").deliver(chunkId);
-    const stored = await deliveries(db).rows.find({ message_id: "msg_still" }).toArray();
+    const stored = await deliveries(db()).rows.find({ message_id: "msg_still" }).toArray();
     expect(stored.map(({ status }) => status)).to.deep.equal(Array.from({ length: recipients }, () => "sent"));
     expect(simulator.log.counts()).to.include({ addresses: recipients, repeated_keys: 0 });
   });
@@ -141,7 +132,7 @@ describe("a chunk that is being sent", function () {
 
     simulator.script({});
     await aDispatcher("next").deliver(chunkId);
-    const stored = await deliveries(db).rows.find({ message_id: "msg_cut" }).toArray();
+    const stored = await deliveries(db()).rows.find({ message_id: "msg_cut" }).toArray();
     expect(stored.filter(({ uncertain }) => uncertain === true)).to.have.length(received);
     expect(stored.filter(({ status }) => status === "sent")).to.have.length(recipients);
     expect(simulator.log.counts()).to.include({ addresses: recipients, repeated_keys: 0 });

@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
-import { ensureIndexes } from "#core/storage/collections.ts";
+import { MongoClient } from "mongodb";
 import { audience } from "#core/storage/messages/audience.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
 import { deliveries } from "#core/storage/messages/deliveries.ts";
@@ -9,6 +8,7 @@ import { messageWork } from "#core/storage/messages/work.ts";
 import { removePages } from "#core/storage/work/removal-pages.ts";
 import { deliveryIdOf, resultOf } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { aChunk, aMessage, aSubscription, noon } from "../../../support/rows/work.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 
 const lease = (holder: string, now = noon) => ({ holder, now, leaseMs: 30_000 });
@@ -33,25 +33,11 @@ const rowsOf = (messageId: string, from: number, to: number) =>
   Array.from({ length: to - from }, (_, n) => rowOf(messageId, from + n));
 
 describe("what a dispatcher stores", () => {
-  let client: MongoClient;
-  let db: Db;
-
-  before(async function () {
-    this.timeout(60_000);
-    const { mongodbUrl } = await testServers();
-    client = await MongoClient.connect(mongodbUrl);
-    db = client.db(`test_dispatcher_storage_${process.pid}`);
-    await ensureIndexes(db);
-  });
-
-  after(async () => {
-    await db.dropDatabase();
-    await client.close();
-  });
+  const db = testDatabase("dispatcher_storage");
 
   describe("messages", () => {
     it("starts a queued message once, and gives its next turn to whoever comes first", async () => {
-      const work = messageWork(db);
+      const work = messageWork(db());
       await work.rows.insertOne(aMessage({ _id: "msg_a", status: "queued", fence: 0, started_at: null }));
       const [one, two] = await Promise.all([work.take("msg_a", lease("a")), work.take("msg_a", lease("b"))]);
       const taken = [one, two].filter((row) => row !== null);
@@ -60,7 +46,7 @@ describe("what a dispatcher stores", () => {
     });
 
     it("lets another take over when the lease has run out, and shuts the first one out", async () => {
-      const work = messageWork(db);
+      const work = messageWork(db());
       await work.rows.insertOne(aMessage({ _id: "msg_b", fence: 0 }));
       const first = await work.take("msg_b", lease("a"));
       const second = await work.take("msg_b", lease("b", later(30_001)));
@@ -70,14 +56,14 @@ describe("what a dispatcher stores", () => {
     });
 
     it("does not start a message before its time", async () => {
-      const work = messageWork(db);
+      const work = messageWork(db());
       await work.rows.insertOne(aMessage({ _id: "msg_c", status: "queued", scheduled_for: later(60_000) }));
       expect(await work.take("msg_c", lease("a"))).to.equal(null);
       expect(await work.take("msg_c", lease("a", later(60_000)))).to.include({ status: "processing" });
     });
 
     it("does not touch a cancelled message", async () => {
-      const work = messageWork(db);
+      const work = messageWork(db());
       await work.rows.insertOne(aMessage({ _id: "msg_d", status: "cancelled" }));
       expect(await work.take("msg_d", lease("a"))).to.equal(null);
       expect(await work.needsTurn("msg_d", noon)).to.equal(false);
@@ -86,7 +72,7 @@ describe("what a dispatcher stores", () => {
 
   describe("chunks", () => {
     it("keeps the chunk that is there when the same is made again", async () => {
-      const kept = chunks(db);
+      const kept = chunks(db());
       const chunk = aChunk({ _id: "chk_a", message_id: "msg_chunks", recipients: ["sub_1"] });
       await kept.keep([chunk]);
       await kept.keep([{ ...chunk, recipients: ["sub_2"] }]);
@@ -94,7 +80,7 @@ describe("what a dispatcher stores", () => {
     });
 
     it("opens waiting chunks in order and counts the open ones, retries included", async () => {
-      const kept = chunks(db);
+      const kept = chunks(db());
       const of = (position: number, change = {}) =>
         aChunk({ _id: `chk_o${position}`, message_id: "msg_open", position, status: "waiting", ...change });
       await kept.keep([of(0), of(1), of(2)]);
@@ -113,7 +99,7 @@ describe("what a dispatcher stores", () => {
     });
 
     it("remembers whom a retry took over when it has ended: its parent may yet be run again", async () => {
-      const kept = chunks(db);
+      const kept = chunks(db());
       const parent = aChunk({ _id: "chk_p", message_id: "msg_ended" });
       const retry = aChunk({ _id: "chk_r", message_id: "msg_ended", attempt: 1, parent_id: "chk_p" });
       await kept.keep([parent, retry]);
@@ -125,7 +111,7 @@ describe("what a dispatcher stores", () => {
 
   describe("deliveries", () => {
     it("stores a batch and says which of it were there before", async () => {
-      const kept = deliveries(db);
+      const kept = deliveries(db());
       expect((await kept.record(rowsOf("msg_dup", 0, 60))).size).to.equal(0);
       const known = await kept.record(rowsOf("msg_dup", 40, 100));
       expect(known.size).to.equal(20);
@@ -136,7 +122,7 @@ describe("what a dispatcher stores", () => {
 
   describe("retention", () => {
     it("removes a plan's old messages with their deliveries, and nothing else", async () => {
-      const work = messageWork(db);
+      const work = messageWork(db());
       const old = { plan: "short", status: "completed" as const };
       await work.rows.insertMany([
         aMessage({ ...old, _id: "msg_old", completed_at: noon }),
@@ -144,45 +130,45 @@ describe("what a dispatcher stores", () => {
         aMessage({ ...old, _id: "msg_going", status: "processing", completed_at: null }),
         aMessage({ ...old, _id: "msg_long", plan: "long", completed_at: noon }),
       ]);
-      await deliveries(db).record([rowOf("msg_old"), rowOf("msg_young")]);
-      expect(await retention(db).removeOldest("short", later(1_000))).to.deep.equal({ removed: 1, isMore: false });
+      await deliveries(db()).record([rowOf("msg_old"), rowOf("msg_young")]);
+      expect(await retention(db()).removeOldest("short", later(1_000))).to.deep.equal({ removed: 1, isMore: false });
       const left = await work.rows.find({ plan: { $in: ["short", "long"] } }).toArray();
       expect(left.map(({ _id }) => _id).sort()).to.deep.equal(["msg_going", "msg_long", "msg_young"]);
-      expect(await retention(db).planNames()).to.include.members(["long", "short"]);
-      expect(await deliveries(db).tally("msg_old")).to.deep.equal([]);
-      expect(await deliveries(db).tally("msg_young")).to.have.length(1);
+      expect(await retention(db()).planNames()).to.include.members(["long", "short"]);
+      expect(await deliveries(db()).tally("msg_old")).to.deep.equal([]);
+      expect(await deliveries(db()).tally("msg_young")).to.have.length(1);
     });
   });
 
   describe("retention of a message with many deliveries", () => {
     it("removes a thousand in a command, and the message after the last", async () => {
       const ended = { plan: "many", status: "completed" as const, completed_at: noon };
-      const work = messageWork(db);
+      const work = messageWork(db());
       await work.rows.insertMany([aMessage({ ...ended, _id: "msg_many" }), aMessage({ ...ended, _id: "msg_one" })]);
-      for (let from = 0; from < 2_500; from += 500) await deliveries(db).record(rowsOf("msg_many", from, from + 500));
-      await deliveries(db).record([rowOf("msg_one")]);
+      for (let from = 0; from < 2_500; from += 500) await deliveries(db()).record(rowsOf("msg_many", from, from + 500));
+      await deliveries(db()).record([rowOf("msg_one")]);
       const watched = await MongoClient.connect((await testServers()).mongodbUrl, { monitorCommands: true });
       const asked: number[] = [];
       watched.on("commandStarted", ({ commandName, command }) => {
         const { _id: ids } = (command as { deletes?: { q: { _id?: { $in: string[] } } }[] }).deletes?.[0]?.q ?? {};
         if (commandName === "delete") asked.push(ids?.$in.length ?? Number.POSITIVE_INFINITY);
       });
-      expect(await retention(watched.db(db.databaseName)).removeOldest("many", noon)).to.deep.equal({
+      expect(await retention(watched.db(db().databaseName)).removeOldest("many", noon)).to.deep.equal({
         removed: 2,
         isMore: false,
       });
       await watched.close();
       expect(asked).to.deep.equal([1_000, 1_000, 501, 2]);
-      expect(await deliveries(db).tally("msg_many")).to.deep.equal([]);
+      expect(await deliveries(db()).tally("msg_many")).to.deep.equal([]);
     });
 
     it("says that there is more, and keeps the message, when it has removed as many as it may at once", async () => {
-      await deliveries(db).record(rowsOf("msg_parts", 0, 900));
-      await deliveries(db).record(rowsOf("msg_parts", 900, 1_800));
+      await deliveries(db()).record(rowsOf("msg_parts", 0, 900));
+      await deliveries(db()).record(rowsOf("msg_parts", 900, 1_800));
       const of = { filter: { message_id: "msg_parts" }, hint: "list" };
-      expect(await removePages(deliveries(db).rows, { ...of, pages: 1 })).to.equal(false);
-      expect(await deliveries(db).rows.countDocuments({ message_id: "msg_parts" })).to.equal(800);
-      expect(await removePages(deliveries(db).rows, { ...of, pages: 1 })).to.equal(true);
+      expect(await removePages(deliveries(db()).rows, { ...of, pages: 1 })).to.equal(false);
+      expect(await deliveries(db()).rows.countDocuments({ message_id: "msg_parts" })).to.equal(800);
+      expect(await removePages(deliveries(db()).rows, { ...of, pages: 1 })).to.equal(true);
     });
   });
 
@@ -197,8 +183,10 @@ describe("what a dispatcher stores", () => {
           test_device: n < 3,
         }),
       );
-      await db.collection("subscriptions").insertMany(many as object[]);
-      await db
+      await db()
+        .collection("subscriptions")
+        .insertMany(many as object[]);
+      await db()
         .collection("users")
         .insertMany([
           { _id: "usr_7", app_id: "app_p", alias_keys: ["external_id:seven", "crm:7"] } as object,
@@ -207,7 +195,7 @@ describe("what a dispatcher stores", () => {
     });
 
     const page = (after: string, testOnly = false) =>
-      audience(db).page({ appId: "app_p", channel: "ios_push", status: "subscribed", after, testOnly, limit: 500 });
+      audience(db()).page({ appId: "app_p", channel: "ios_push", status: "subscribed", after, testOnly, limit: 500 });
 
     it("reads everyone once, page by page", async () => {
       const seen: string[] = [];
@@ -221,7 +209,7 @@ describe("what a dispatcher stores", () => {
     });
 
     it("reaches a subscription once however many selectors name it, and nobody of another app", async () => {
-      const found = await audience(db).resolve(
+      const found = await audience(db()).resolve(
         {
           include_subscription_ids: ["sub_P00007", "sub_P00009"],
           include_external_ids: ["seven"],

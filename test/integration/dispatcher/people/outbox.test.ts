@@ -9,7 +9,7 @@ import { subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type UserRow, users } from "#core/storage/people/users.ts";
 import { updateUser } from "../../../../apiserver/people/update-user.ts";
 import { aSubscription, aUser } from "../../../support/rows/fixtures.ts";
-import { openPeopleSite, type PeopleSite } from "../../../support/system/people.ts";
+import { usePeopleSite } from "../../../support/system/people.ts";
 import { until } from "../../../support/until.ts";
 
 const of = { tenant_id: "ten_1", app_id: "app_1" };
@@ -18,12 +18,7 @@ const fits = ({ type, data }: EventEnvelope): unknown => parser(eventTypes[type]
 
 describe("the timers of users and subscriptions", function () {
   this.timeout(60_000);
-  let site: PeopleSite;
-  before(async () => {
-    site = await openPeopleSite();
-  });
-  afterEach(() => site.reset());
-  after(() => site.close());
+  const site = usePeopleSite();
 
   describe("with events that a kill left", () => {
     it("publish those of users and subscriptions once, and leave nothing to do", async () => {
@@ -36,7 +31,9 @@ describe("the timers of users and subscriptions", function () {
       await until(async () => (await users(site.db).rows.findOne({ _id: user._id }))?.due_at === null);
       await until(async () => (await subscriptions(site.db).rows.findOne({ _id: device._id }))?.due_at === null);
       await until(
-        () => site.told(user._id, "user.created").length + site.told(device._id, "subscription.created").length === 2,
+        () =>
+          site.eventsOn(user._id, "user.created").length + site.eventsOn(device._id, "subscription.created").length ===
+          2,
       );
       expect((await users(site.db).rows.findOne({ _id: user._id }))?.outbox).to.deep.equal([]);
     });
@@ -51,8 +48,8 @@ describe("the timers of users and subscriptions", function () {
       const now = await subscriptions(site.db).ofUsers(of.app_id, [gone.user_id, renewed.user_id, seen.user_id]);
       expect(now.map(({ status }) => status)).to.deep.equal(["invalid", "subscribed", "subscribed"]);
       await site.startDispatcher();
-      await until(() => site.told(gone._id, "subscription.invalidated").length > 0);
-      const [event, ...more] = site.told(gone._id, "subscription.invalidated");
+      await until(() => site.eventsOn(gone._id, "subscription.invalidated").length > 0);
+      const [event, ...more] = site.eventsOn(gone._id, "subscription.invalidated");
       expect(more).to.deep.equal([]);
       expect(event?.data).to.include({ status: "invalid", reason: "token_invalid" });
     });
@@ -79,13 +76,13 @@ describe("the timers of users and subscriptions", function () {
       await site.startDispatcher();
       const control = aUser(of); // by when its event is out, the timers have passed over the other user too
       await users(site.db).rows.insertOne({ ...control, outbox: [userCreated(control)], due_at: site.clock.now() });
-      await until(() => site.told(control._id, "user.created").length === 1);
-      expect(site.told(user._id, "user.updated")).to.deep.equal([]);
+      await until(() => site.eventsOn(control._id, "user.created").length === 1);
+      expect(site.eventsOn(user._id, "user.updated")).to.deep.equal([]);
 
       standAfter(6_000);
       await until(async () => (await users(site.db).rows.findOne({ _id: user._id }))?.due_at === null);
-      await until(() => site.told(user._id, "user.updated").length > 0);
-      const [first, ...more] = site.told(user._id, "user.updated");
+      await until(() => site.eventsOn(user._id, "user.updated").length > 0);
+      const [first, ...more] = site.eventsOn(user._id, "user.updated");
       expect(more).to.deep.equal([]);
       expect(first && fits(first)).to.deep.include({ language: "it", tags: { plan: "max" } });
       expect(first?.data["changed"]).to.have.members(["tags.plan", "language"]);
@@ -93,8 +90,8 @@ describe("the timers of users and subscriptions", function () {
 
       await change(user._id, { country: "IT" });
       standAfter(12_000);
-      await until(() => site.told(user._id, "user.updated").length > 1);
-      const [, second] = site.told(user._id, "user.updated");
+      await until(() => site.eventsOn(user._id, "user.updated").length > 1);
+      const [, second] = site.eventsOn(user._id, "user.updated");
       expect(second?.data["changed"]).to.deep.equal(["country"]);
       expect(second?.id).not.to.equal(first?.id);
     });
@@ -108,8 +105,8 @@ describe("the timers of users and subscriptions", function () {
       await change(user._id, { external_id: externalId }); // and killed before it could be repeated
       await users(site.db).rows.updateOne({ _id: user._id }, { $set: { due_at: due() } });
       await site.startDispatcher();
-      await until(() => site.told(user._id, "user.updated").length > 0);
-      const [event] = site.told(user._id, "user.updated");
+      await until(() => site.eventsOn(user._id, "user.updated").length > 0);
+      const [event] = site.eventsOn(user._id, "user.updated");
       expect(event?.data["subscriptions"]).to.have.nested.property("[0].external_id", externalId);
       expect((await subscriptions(site.db).rows.findOne({ _id: device._id }))?.external_id).to.equal(externalId);
     });
@@ -123,9 +120,9 @@ describe("the timers of users and subscriptions", function () {
       await users(site.db).rows.insertMany([...large, ...others]);
       await site.startDispatcher();
       const all = [...large, ...others];
-      await until(() => all.every(({ _id }) => site.told(_id, "user.updated").length === 1), 15_000);
+      await until(() => all.every(({ _id }) => site.eventsOn(_id, "user.updated").length === 1), 15_000);
       for (const { _id } of large) {
-        const [event] = site.told(_id, "user.updated");
+        const [event] = site.eventsOn(_id, "user.updated");
         expect(Buffer.byteLength(JSON.stringify(event))).to.be.at.most(65_536);
         expect(event).to.include({ truncated: true });
         expect(event?.data).to.include({ user_id: _id });
@@ -139,11 +136,11 @@ describe("the timers of users and subscriptions", function () {
       await users(site.db).rows.insertMany([damaged, ...others]);
       await users(site.db).rows.updateOne({ _id: damaged._id }, { $unset: { first_seen_at: 1 } });
       await site.startDispatcher();
-      await until(() => others.every(({ _id }) => site.told(_id, "user.updated").length === 1), 15_000);
+      await until(() => others.every(({ _id }) => site.eventsOn(_id, "user.updated").length === 1), 15_000);
       await until(async () => (await users(site.db).rows.findOne({ _id: damaged._id }))?.set_aside !== undefined);
       const row = await users(site.db).rows.findOne({ _id: damaged._id });
       expect(row?.set_aside).to.include({ failures: 1 });
-      expect(row?.set_aside?.reason).to.include("toISOString");
+      expect(row?.set_aside?.reason).to.include("first_seen_at is missing");
       expect(row?.changed).to.deep.equal(["language"]);
     });
 
@@ -156,11 +153,11 @@ describe("the timers of users and subscriptions", function () {
       await site.startDispatcher();
       await until(async () => (await changedOf(user))?.length === 0);
       expect(await changedOf(late)).to.deep.equal(["language"]);
-      await until(() => site.told(user._id, "user.updated").length === 1);
+      await until(() => site.eventsOn(user._id, "user.updated").length === 1);
       await empty();
       await users(site.db).rows.updateOne({ _id: late._id }, { $set: { due_at: due() } });
       await until(async () => (await changedOf(late))?.length === 0);
-      await until(() => site.told(late._id, "user.updated").length === 1);
+      await until(() => site.eventsOn(late._id, "user.updated").length === 1);
     });
 
     it("keep a change that comes while the one before is published", async () => {

@@ -7,8 +7,8 @@ import { dayMs } from "#core/domain/durations.ts";
 import { webhookMetrics } from "#core/runtime/metrics/webhooks.ts";
 import { webhookFailures } from "#core/storage/webhooks/failures.ts";
 import { type WebhookRow, webhookCollection, webhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { selfSigned } from "../../../../dev/simulators/certificate.ts";
-import type { Simulator } from "../../../../dev/simulators/control.ts";
+import { selfSigned } from "../../../../dev/simulators/kit/certificate.ts";
+import type { Simulator } from "../../../../dev/simulators/kit/control.ts";
 import { startSmtp } from "../../../../dev/simulators/smtp.ts";
 import { type HealthCheckDeps, pass } from "../../../../dispatcher/webhooks/health/check.ts";
 import { type OwnerMailsDeps, ownerMails } from "../../../../dispatcher/webhooks/health/owner-mails.ts";
@@ -77,7 +77,7 @@ describe("the check of endpoints' health", () => {
     await insert(aFailing({ description: "Orders" }));
     for (let hour = 0; hour <= 15 * 24; hour += 6) {
       await pass(deps, never);
-      clock.advance(6 * 3_600_000);
+      clock.tick(6 * 3_600_000);
     }
     expect(subjects()).to.deep.equal([
       "Webhook is failing: Orders (Shop)",
@@ -151,7 +151,7 @@ describe("the check of endpoints' health", () => {
     const { deps, clock } = given();
     smtp.script({ refuse_connections: true });
     await insert(aFailing(), aFailing({ _id: "whk_2" }));
-    clock.advance(14 * dayMs);
+    clock.tick(14 * dayMs);
     await pass(deps, never);
     expect((await stored("whk_2")).status).to.equal("disabled");
     expect(subjects()).to.deep.equal([]);
@@ -252,7 +252,7 @@ describe("the check of endpoints' health", () => {
   it("reads more failing endpoints than a page holds", async () => {
     const { deps, announced, clock } = given({}, { server: null });
     await insert(...Array.from({ length: 250 }, (_, n) => aFailing({ _id: `whk_${n}` })));
-    clock.advance(14 * dayMs);
+    clock.tick(14 * dayMs);
     await pass(deps, never);
     expect(new Set(announced).size).to.equal(250);
   }).timeout(20_000);

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { chunks } from "#core/storage/messages/chunks.ts";
-import { type MessageRow, messageCollection } from "#core/storage/messages/messages.ts";
+import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
 import { suspension } from "#core/storage/suspension.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { type Suspensions, suspensions } from "../../../../dispatcher/work/suspensions.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect } from "chai";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
-import { rootDir } from "../../../../dev/paths.ts";
+import { rootDir } from "../../../../dev/files/paths.ts";
 import { leaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { until } from "../../../support/until.ts";
 import { type Gate, gateTo } from "../support/gate.ts";

@@ -52,7 +52,7 @@ describe("operator: the Lease", function () {
       expect(terms(other)).to.equal(0);
       expect((await lease()).spec).to.include({ holderIdentity: before.holderIdentity, leaseTransitions: 1 });
       await leader.stop();
-      await until(() => terms(other) === 1, 5_000);
+      await until(() => terms(other) === 1, 15_000);
       expect((await lease()).spec.leaseTransitions).to.equal(2);
     });
 
@@ -88,10 +88,10 @@ describe("operator: the Lease", function () {
     const started = await leading(await herald.start());
     await change({ metadata: { annotations: { note: "seen" } } });
     const { renewTime } = (await lease()).spec;
-    await until(async () => (await lease()).spec.renewTime !== renewTime, 5_000);
+    await until(async () => (await lease()).spec.renewTime !== renewTime, 15_000);
     expect(terms(started)).to.equal(1);
     await change({ spec: { holderIdentity: "somebody-else" } });
-    await until(() => started.log().includes("leadership.ended"), 5_000);
+    await until(() => started.log().includes("leadership.ended"), 15_000);
   });
 
   it("costs its holder a request in six seconds, and who stands by hardly any", async () => {
@@ -99,10 +99,10 @@ describe("operator: the Lease", function () {
     const other = await herald.start({ leaseTiming, settings: { watchIdleSeconds: 75 } });
     await quiet(other); // everything is listed and watched
     const before = [await requests(leader), await requests(other)];
-    const endsAt = performance.now() + 20_000;
-    await until(() => performance.now() > endsAt, 25_000);
+    const beganMs = performance.now();
+    await until(() => performance.now() - beganMs > 20_000, 60_000);
     const after = [await requests(leader), await requests(other)];
-    expect(after[0]! - before[0]!).to.be.within(3, 4); // 0.2 a second
+    expect(after[0]! - before[0]!).to.be.closeTo((performance.now() - beganMs) / 6_000, 1);
     expect(after[1]! - before[1]!).to.be.at.most(1); // by polling it would be ten
   });
 });

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect } from "chai";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
-import { rootDir } from "../../../../dev/paths.ts";
-import { freePorts } from "../../../../dev/servers/free-ports.ts";
-import { answersHttp } from "../../../../dev/servers/process.ts";
+import { rootDir } from "../../../../dev/files/paths.ts";
+import { freePorts } from "../../../../dev/processes/free-ports.ts";
+import { answersHttp } from "../../../../dev/processes/process.ts";
 import { hashOf } from "../../../../operator/policies/api-keys/hashes.ts";
 import { until } from "../../../support/until.ts";
 import { environmentOf, type Installation, installation } from "../support/harness.ts";
@@ -45,20 +45,20 @@ describe("operator: one of several leads", function () {
     await herald.close();
   });
 
-  it("hands over within two seconds of a SIGTERM, and exits with 0", async () => {
+  it("hands over at a SIGTERM without waiting for the end of the Lease, and exits with 0", async () => {
     const first = spawnOperator();
     await until(async () => (await holder()) !== "", 40_000);
     const firstHolder = await holder();
     const [healthPort = 0] = await freePorts(1);
     const second = spawnOperator({ HERALD_HEALTH_PORT: String(healthPort) });
     await until(() => answersHttp(`http://127.0.0.1:${healthPort}/readyz`), 40_000); // it has listed everything
-    const toldAt = Date.now();
+    const endedAt = Date.now();
     first.kill("SIGTERM");
     const [code] = (await once(first, "exit")) as [number];
     await until(async () => !["", firstHolder].includes(await holder()), 10_000);
     const takenAt = Date.parse((await lease())?.spec.acquireTime ?? "");
     expect(code).to.equal(0);
-    expect(takenAt - toldAt).to.be.below(3_500); // two seconds, and the machine's own load
+    expect(takenAt - endedAt).to.be.below(10_000); // a second on a quiet machine; a Lease that is not given back ends after 15 s
     await herald.apply(make.plan());
     await herald.ready(make.plan());
     second.kill("SIGTERM");

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
 import { type Api, startApi } from "../../../support/api/api.ts";
 import { announcedMs, until } from "../../../support/until.ts";
-import { type Installation, installation, type Manifest, type Seen, type Started } from "../support/harness.ts";
-import { manifests, textOf } from "../support/manifests.ts";
+import { keysOf } from "../support/api-keys.ts";
+import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
+import { manifests } from "../support/manifests.ts";
 
 const hourMs = 3_600_000;
 
@@ -13,7 +13,6 @@ describe("operator: the tokens of an API key", function () {
   let make: ReturnType<typeof manifests>;
   let started: Started;
   let api: Api;
-  let n = 0;
 
   before(async () => {
     herald = await installation();
@@ -29,27 +28,9 @@ describe("operator: the tokens of an API key", function () {
     await herald?.close();
   });
 
-  const rows = () => herald.db.collection<ApiKeyRow>("api_keys");
-  const secretOf = (key: Manifest): Promise<Seen | null> =>
-    herald.get(make.secret(`${key.metadata.name}-connection`, {}));
-  const tokenOf = async (key: Manifest): Promise<string> => textOf(await secretOf(key), "token");
-  const statusOf = async (key: Manifest) => (await herald.get(key))?.status ?? {};
-  const answer = async (token: string): Promise<number> =>
-    (await api.call("GET", "/v1/notifications", { token })).status;
+  const { rows, secretOf, tokenOf, statusOf, answer, aKey, age } = keysOf(() => ({ herald, make, api }));
   const reasonFor = async (token: string): Promise<unknown> =>
     (await api.call("GET", "/v1/notifications", { token })).body.error.details["reason"];
-  /** A key that works. */
-  const aKey = async (spec: object = {}): Promise<{ key: Manifest; token: string; id: string }> => {
-    const key = make.apiKey(spec, `key-${++n}`);
-    await herald.apply(key);
-    const { status } = await herald.ready(key);
-    const token = await tokenOf(key);
-    expect(await answer(token)).to.equal(200);
-    return { key, token, id: status?.id ?? "" };
-  };
-  /** As if so much time had gone by since the token was made. */
-  const age = (id: string, hours: number) =>
-    rows().updateOne({ _id: id }, { $set: { rotated_at: new Date(Date.now() - hours * hourMs) } });
   const isNew = (key: Manifest, than: string) => async () => ![than, ""].includes(await tokenOf(key));
   const passes = async (): Promise<number> =>
     (await started.metrics.reconciles.get()).values.reduce((sum, { value }) => sum + value, 0);
@@ -67,7 +48,7 @@ describe("operator: the tokens of an API key", function () {
     await until(async () => (await statusOf(key))["previousTokenValidUntil"] !== undefined);
     const { lastRotatedAt, nextRotationAt, previousTokenValidUntil } = await statusOf(key);
     const rotatedAt = Date.parse(String(lastRotatedAt));
-    expect(Date.now() - rotatedAt).to.be.within(0, 15_000);
+    expect(Date.now() - rotatedAt).to.be.within(0, 60_000);
     expect(Date.parse(String(previousTokenValidUntil)) - rotatedAt).to.equal(hourMs);
     expect(Date.parse(String(nextRotationAt)) - rotatedAt).to.equal(2 * hourMs);
   });
@@ -88,7 +69,7 @@ describe("operator: the tokens of an API key", function () {
     await until(isNew(key, token), 10_000);
     expect(await answer(token)).to.equal(200);
     await herald.patch(key, { spec: { rotation: { overlapHours: 0 } } });
-    await until(async () => (await answer(token)) === 401, 5_000);
+    await until(async () => (await answer(token)) === 401, 15_000);
     expect(await answer(await tokenOf(key))).to.equal(200);
   });
 
@@ -99,7 +80,7 @@ describe("operator: the tokens of an API key", function () {
     const versions = async () =>
       [await secretOf(key), await secretOf(plain)].map((seen) => seen?.metadata.resourceVersion);
     const before = await versions();
-    const [first, resources] = [await passes(), 3 + n];
+    const [first, resources] = [await passes(), 3 + (await rows().countDocuments())];
     await until(async () => (await passes()) >= first + 3 * resources, 20_000);
     expect(await versions()).to.deep.equal(before);
     expect(await statusOf(plain)).to.not.have.property("nextRotationAt");

@@ -2,11 +2,12 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { createLog } from "#core/runtime/process/log.ts";
-import { bin } from "../../../../dev/paths.ts";
+import { bin } from "../../../../dev/files/paths.ts";
 import { eventRecorder, spamFilter } from "../../../../operator/kube/events.ts";
 import { until } from "../../../support/until.ts";
-import { type Installation, installation, type Manifest } from "../support/harness.ts";
-import { manifests } from "../support/manifests.ts";
+import { type Installation, installation, type Manifest, type Started } from "../support/harness.ts";
+import { type Asked, type HttpLink, httpLinkTo } from "../support/http-link.ts";
+import { manifests, textOf } from "../support/manifests.ts";
 
 type Event = {
   type: string;
@@ -16,28 +17,37 @@ type Event = {
   involvedObject: { kind: string; name: string; uid: string };
 };
 
+/** What takes a second on a quiet machine. */
+const soonMs = 30_000;
+
 describe("operator: Kubernetes Events", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let herald: Installation;
+  let link: HttpLink;
+  let operator: Started;
   let make: ReturnType<typeof manifests>;
 
   before(async () => {
     herald = await installation();
     make = manifests(herald);
     await herald.apply(make.namespace);
-    await herald.start({ settings: { resyncSeconds: 1 } });
+    link = await httpLinkTo(herald.servers.kubeconfig);
+    operator = await herald.start({ kubeconfig: link.kubeconfig, settings: { resyncSeconds: 1 } });
   });
-  after(() => herald.close());
+  after(async () => {
+    await herald?.close();
+    await link?.close();
+  });
 
   const eventsOf = async (object: Manifest): Promise<Event[]> => {
     const { metadata } = object;
     const { uid = "" } = (await herald.get(object))?.metadata ?? {};
     const path = `/api/v1/namespaces/${metadata.namespace ?? "default"}/events?fieldSelector=involvedObject.uid%3D${uid}`;
-    return (await herald.client.call<{ items: Event[] }>({ method: "GET", path }, AbortSignal.timeout(5_000))).items;
+    return (await herald.client.call<{ items: Event[] }>({ method: "GET", path }, AbortSignal.timeout(soonMs))).items;
   };
   const reported = async (object: Manifest, reason: string): Promise<Event> => {
     const find = async () => (await eventsOf(object)).find((event) => event.reason === reason);
-    await until(async () => (await find()) !== undefined, 10_000);
+    await until(async () => (await find()) !== undefined, soonMs);
     return (await find()) as Event; // it was there a moment ago
   };
 
@@ -69,14 +79,14 @@ describe("operator: Kubernetes Events", function () {
     const plans = herald.db.collection<{ _id: string; api_rps: number }>("plans");
     const drift = async (): Promise<void> => {
       await plans.updateOne({ _id: `${herald.id}-plan` }, { $set: { api_rps: 9 } });
-      await until(async () => (await plans.findOne({ _id: `${herald.id}-plan` }))?.api_rps === 10, 10_000);
+      await until(async () => (await plans.findOne({ _id: `${herald.id}-plan` }))?.api_rps === 10, soonMs);
     };
     await drift();
     const first = await reported(make.plan(), "Repaired");
     expect(first).to.include({ type: "Normal", count: 1 });
     expect(first.involvedObject).to.include({ kind: "Plan", name: `${herald.id}-plan` });
     await drift();
-    await until(async () => (await reported(make.plan(), "Repaired")).count === 2, 10_000);
+    await until(async () => (await reported(make.plan(), "Repaired")).count === 2, soonMs);
     expect((await eventsOf(make.plan())).filter(({ reason }) => reason === "Repaired").length).to.equal(1);
   });
 
@@ -96,17 +106,17 @@ describe("operator: Kubernetes Events", function () {
     const longAgo = new Date(Date.now() - 7_200_000);
     const keys = herald.db.collection<{ _id: string; rotated_at: Date }>("api_keys");
     await keys.updateOne({ _id: status?.id ?? "" }, { $set: { rotated_at: longAgo } });
-    await until(async () => (await reported(make.apiKey(), "Rotated")).count === 2, 10_000);
+    await until(async () => (await reported(make.apiKey(), "Rotated")).count === 2, soonMs);
   });
 
   it("report a token that was replaced because its Secret was gone", async () => {
-    const isTold = async (): Promise<boolean> =>
+    const isReported = async (): Promise<boolean> =>
       (await eventsOf(make.apiKey())).some(
         ({ reason, message }) =>
           reason === "Rotated" && message === "Secret backend-connection was gone; a new one holds a new token",
       );
     await herald.remove(make.secret("backend-connection", {}));
-    await until(isTold, 10_000);
+    await until(isReported, soonMs);
   });
 
   it("report a signing secret that was replaced, and not of one that was made or written back", async () => {
@@ -114,13 +124,56 @@ describe("operator: Kubernetes Events", function () {
     await herald.apply(webhook);
     await herald.ready(webhook);
     await herald.remove(make.secret("events-signing", {}));
-    await until(async () => (await herald.get(make.secret("events-signing", {}))) !== null, 10_000);
+    await until(async () => (await herald.get(make.secret("events-signing", {}))) !== null, soonMs);
     await herald.patch(webhook, { metadata: { annotations: { "herald.dev/rotate": "1" } } });
     expect(await reported(webhook, "Rotated")).to.include({
       message: "Secret events-signing holds a new secret",
       count: 1,
     });
     expect((await eventsOf(webhook)).filter(({ reason }) => reason === "Rotated")).to.have.length(1);
+  });
+
+  describe("report a signing secret that was replaced", () => {
+    const signingSecret = async (): Promise<string> =>
+      textOf(await herald.get(make.secret("events-signing", {})), "secret");
+    const rotate = async (to: string): Promise<void> => {
+      const before = await signingSecret();
+      await herald.patch(make.webhook(), { metadata: { annotations: { "herald.dev/rotate": to } } });
+      await until(async () => (await signingSecret()) !== before, soonMs);
+    };
+    const timesReported = async (): Promise<number> => (await reported(make.webhook(), "Rotated")).count;
+    const isReportedAgain = (before: number): Promise<void> =>
+      until(async () => (await timesReported()) === before + 1, soonMs);
+    const isEventWrite = ({ method, path }: Asked): boolean =>
+      method !== "GET" && /^\/api\/v1\/.*\/events(\/|$)/.test(path);
+    const unavailable = { status: 503, reason: "ServiceUnavailable" } as const;
+    afterEach(() => link.allow());
+
+    it("also when the API server does not take the Event at once", async () => {
+      const before = await timesReported();
+      link.answer(isEventWrite, unavailable, 2);
+      await rotate("2");
+      await isReportedAgain(before);
+      expect(link.left()).to.equal(0);
+    });
+
+    it("also when the answer to the Secret's write was lost", async () => {
+      const before = await timesReported();
+      link.answer(({ method, path }) => method === "PUT" && path.endsWith("/secrets/events-signing"), "lost", 1);
+      await rotate("3");
+      await isReportedAgain(before);
+      expect(link.left()).to.equal(0);
+    });
+
+    it("also when the operator loses the Lease before the Event is written", async () => {
+      const before = await timesReported();
+      link.answer(isEventWrite, unavailable, Infinity);
+      await rotate("4");
+      link.answer(({ method, path }) => method === "PUT" && path.includes("/leases/"), unavailable, Infinity);
+      await until(() => operator.log().includes("leadership.ended"), soonMs);
+      link.allow();
+      await isReportedAgain(before);
+    });
   });
 
   it("come from an object at most 25 times at once, then once in five minutes", () => {
@@ -154,14 +207,14 @@ describe("operator: Kubernetes Events", function () {
     const plan = await herald.get(make.plan());
     const note = { type: "Normal", reason: "Tested", message: `by ${herald.id}` } as const;
     for (let n = 0; n < 12; n++) report("Plan", plan as never, { ...note, message: `${n} by ${herald.id}` });
-    await until(() => at.length === 12, 10_000);
+    await until(() => at.length === 12, soonMs);
     expect(at[11]! - at[0]!).to.be.at.least(1_000);
     const [event] = (await eventsOf(make.plan())).filter(({ message }) => message === `3 by ${herald.id}`);
     const { name } = (event as unknown as { metadata: { name: string } }).metadata;
     const request = { method: "DELETE", path: `/api/v1/namespaces/default/events/${name}` } as const;
-    await herald.client.call(request, AbortSignal.timeout(5_000));
+    await herald.client.call(request, AbortSignal.timeout(soonMs));
     report("Plan", plan as never, { ...note, message: `3 by ${herald.id}` });
-    await until(() => paths.length === 14, 10_000);
+    await until(() => paths.length === 14, soonMs);
     expect(paths.slice(12)).to.deep.equal(["PATCH", "POST"]);
   });
 });

@@ -2,8 +2,6 @@ import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
 import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
-import { ensureIndexes } from "#core/storage/collections.ts";
-import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { Deposed } from "#core/storage/settings/managed.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { removals } from "#core/storage/work/removals.ts";
@@ -12,31 +10,24 @@ import { cascade } from "../../../../operator/records/cascade.ts";
 import type { Base } from "../../../../operator/records/platform.ts";
 import { anApiKey, anApp } from "../../../support/rows/fixtures.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 
 describe("operator: what goes with an app or a tenant", function () {
   this.timeout(30_000);
-  let mongo: Mongo;
+  const db = testDatabase("operator_cascade");
   const app = anApp({ tenant_id: "ten_1" });
   const key = anApiKey({ tenant_id: app.tenant_id }).row;
   const webhook = aWebhook({ tenant_id: app.tenant_id, app_id: app._id });
   const announced: string[] = [];
 
   before(async () => {
-    const { mongodbUrl } = await testServers();
-    mongo = connectMongo({ url: mongodbUrl, database: "test_operator_cascade", appName: "test", maxPoolSize: 5 });
-    await ensureIndexes(mongo.db);
-    await mongo.db.collection<AppRow>(appCollection.name).insertOne(app);
-    await mongo.db.collection<{ _id: string }>("api_keys").insertOne(key);
-    await mongo.db.collection<WebhookRow>("webhooks").insertOne(webhook);
-  });
-  after(async () => {
-    await mongo.db.dropDatabase();
-    await mongo.close();
+    await db().collection<AppRow>(appCollection.name).insertOne(app);
+    await db().collection<{ _id: string }>("api_keys").insertOne(key);
+    await db().collection<WebhookRow>("webhooks").insertOne(webhook);
   });
 
   const counts = async () => {
-    const of = async (name: string) => [name, await mongo.db.collection(name).countDocuments()] as const;
+    const of = async (name: string) => [name, await db().collection(name).countDocuments()] as const;
     return Object.fromEntries(await Promise.all(["api_keys", "webhooks", "removals", "revoked_tokens"].map(of)));
   };
   /** Of a leader whose term is over after so many checks. */
@@ -47,7 +38,7 @@ describe("operator: what goes with an app or a tenant", function () {
     };
     const hint = (subject: string) => announced.push(subject);
     const platform = {
-      db: mongo.db,
+      db: db(),
       fence: { check, epoch: () => 1 },
       clock: systemClock,
       announce: (_collection: string, id: string) => announced.push(id),
@@ -81,7 +72,7 @@ describe("operator: what goes with an app or a tenant", function () {
     expect(await outcome(led(Infinity).ofApp(app._id))).to.equal("done");
     expect(await outcome(led(Infinity).ofTenant(app.tenant_id))).to.equal("done");
     expect(await counts()).to.deep.equal({ api_keys: 0, webhooks: 0, removals: 1, revoked_tokens: 1 });
-    expect(await revokedTokens(mongo.db).has(key.hashes[0]?.hash ?? "")).to.equal(true);
-    expect(await removals(mongo.db).rows.findOne({})).to.include({ _id: app._id, kind: "app" });
+    expect(await revokedTokens(db()).has(key.hashes[0]?.hash ?? "")).to.equal(true);
+    expect(await removals(db()).rows.findOne({})).to.include({ _id: app._id, kind: "app" });
   });
 });

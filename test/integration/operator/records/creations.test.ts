@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import type { AppSpec } from "#core/channels/app-resource.ts";
 import { appResource } from "#core/channels/app-resource.ts";
 import { systemClock } from "#core/domain/clock.ts";
@@ -8,7 +7,6 @@ import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { WebhookSpec } from "#core/schema/webhooks/resource.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { ensureIndexes } from "#core/storage/collections.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Verdict } from "../../../../operator/engine/handler.ts";
 import { makeStores } from "../../../../operator/engine/stores.ts";
@@ -20,25 +18,14 @@ import { makePlatform } from "../../../../operator/platform.ts";
 import { claimOf, idOf } from "../../../../operator/policies/management.ts";
 import type { JetStream } from "../../../../operator/records/platform.ts";
 import { anApp, aPlan, aTenant, seed, testKeyRing } from "../../../support/rows/fixtures.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 import { until } from "../../../support/until.ts";
 
 const signal = new AbortController().signal;
 
 describe("operator: webhooks that are made at the same time", function () {
   this.timeout(60_000);
-  let mongo: MongoClient;
-  let db: Db;
-
-  before(async () => {
-    mongo = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = mongo.db(`test_creations_${process.pid}`);
-    await ensureIndexes(db);
-  });
-  after(async () => {
-    await db.dropDatabase();
-    await mongo.close();
-  });
+  const db = testDatabase("creations");
 
   /** A tenant with two apps that may have two webhooks each; one call about Secrets does not come back until released. */
   const aTenantOfTwo = async (slowCall = "") => {
@@ -56,7 +43,7 @@ describe("operator: webhooks that are made at the same time", function () {
       const managed = { ...claimOf(appResource, app), epoch: 1 };
       return anApp({ _id: idOf(appResource, app), tenant_id: tenant._id, name: app.metadata.name, managed });
     });
-    await seed(db, { plans: [plan], tenants: [tenant], apps: rows });
+    await seed(db(), { plans: [plan], tenants: [tenant], apps: rows });
     for (const app of apps) stores.of(appResource).put(app);
 
     const asked: string[] = [];
@@ -80,7 +67,7 @@ describe("operator: webhooks that are made at the same time", function () {
     };
     const platform = makePlatform({
       clock: systemClock,
-      db,
+      db: db(),
       fence: { epoch: () => 1, check: () => undefined },
       announce: () => undefined,
       stores,
@@ -99,7 +86,7 @@ describe("operator: webhooks that are made at the same time", function () {
     const make = (name: string, appRef: string, over: Partial<WebhookSpec> = {}): Promise<Verdict> =>
       webhooks.reconcile(aWebhook({ name, namespace }, { appRef, secretName: `${name}-signing`, ...over }), signal);
     const made = async (): Promise<string[]> => {
-      const found = await db.collection<WebhookRow>("webhooks").find({ tenant_id: tenant._id }).toArray();
+      const found = await db().collection<WebhookRow>("webhooks").find({ tenant_id: tenant._id }).toArray();
       return found.map(({ app_id: id }) => rows.find(({ _id }) => _id === id)?.name ?? "").sort();
     };
     return { make, made, asked, release: () => slow.resolve() };

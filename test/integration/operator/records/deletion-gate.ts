@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:https";
 import { json } from "node:stream/consumers";
-import { selfSigned } from "../../../../dev/simulators/certificate.ts";
+import { selfSigned } from "../../../../dev/simulators/kit/certificate.ts";
 import { until } from "../../../support/until.ts";
 import { type Installation, label, type Manifest } from "../support/harness.ts";
 

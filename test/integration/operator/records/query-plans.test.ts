@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { BSON } from "mongodb";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
-import { rootDir, testDir } from "../../../../dev/paths.ts";
+import { rootDir, testDir } from "../../../../dev/files/paths.ts";
 import { faultsOf, fill, type QueryException } from "../../../support/queries/plans.ts";
 import { queriesVariable, type RecordedQuery } from "../../../support/queries/record-queries.ts";
 import { until } from "../../../support/until.ts";

@@ -1,41 +1,30 @@
 import { expect } from "chai";
 import { createLog } from "#core/runtime/process/log.ts";
-import { ensureIndexes } from "#core/storage/collections.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { type Fence, type Managed, managedRows } from "#core/storage/settings/managed.ts";
 import { terms } from "../../../../operator/terms.ts";
 import { aPlan } from "../../../support/rows/fixtures.ts";
-import { testServers } from "../../../support/servers/servers.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 const term = (epoch: number): Fence => ({ epoch: () => epoch, check: () => {} });
 
 describe("operator: the sweep, after a deposed leader's write arrived late", function () {
   this.timeout(30_000);
-  let mongo: Mongo;
+  const db = testDatabase("operator_sweep");
   const announced: string[] = [];
 
-  before(async () => {
-    const { mongodbUrl } = await testServers();
-    mongo = connectMongo({ url: mongodbUrl, database: "test_operator_sweep", appName: "test", maxPoolSize: 5 });
-    await ensureIndexes(mongo.db);
-  });
   beforeEach(async () => {
     announced.length = 0;
     await plans().deleteMany({});
   });
-  after(async () => {
-    await mongo.db.dropDatabase();
-    await mongo.close();
-  });
 
-  const plans = () => collectionOf<PlanRow>(mongo.db, planCollection);
+  const plans = () => collectionOf<PlanRow>(db(), planCollection);
   const stored = () => plans().findOne({ _id: "gold" });
   const doings = () => {
     const announce = (_collection: string, id: string) => announced.push(id);
-    return terms({ db: mongo.db, announce, log: createLog({ program: "test", level: "fatal" }) });
+    return terms({ db: db(), announce, log: createLog({ program: "test", level: "fatal" }) });
   };
   const stamp = (epoch: number) => doings().stamp(epoch);
   const sweep = (epoch: number) => doings().sweep(epoch, () => false);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { type Kubectl, kubectlFor } from "../../../../dev/demo/kubectl.ts";
-import { rootDir } from "../../../../dev/paths.ts";
+import { rootDir } from "../../../../dev/files/paths.ts";
 import { allResources } from "../../../../operator/kinds/all.ts";
 import { type Installation, installation, label, type Manifest } from "../support/harness.ts";
 import { apnsKey, serviceAccount, vapidKey } from "../support/manifests.ts";

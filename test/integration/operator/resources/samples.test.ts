@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
-import { rootDir } from "../../../../dev/paths.ts";
+import { rootDir } from "../../../../dev/files/paths.ts";
 import { allResources } from "../../../../operator/kinds/all.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
 import { apnsKey, manifests, rsaKey, serviceAccount, vapidKey } from "../support/manifests.ts";

@@ -20,11 +20,11 @@ export const gateTo = async (url: string): Promise<Gate> => {
   const target = new URL(url);
   const sockets = new Set<Socket>();
   const blocked = new Map<Socket, { write: Write; chunk: Buffer }>();
-  let isHolding = false;
+  let isClosed = false;
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname);
     near.on("data", (chunk: Buffer) => {
-      const write = isHolding ? writeIn(chunk) : undefined;
+      const write = isClosed ? writeIn(chunk) : undefined;
       if (write === undefined) return void far.write(chunk);
       blocked.set(far, { write, chunk });
       near.pause();
@@ -47,11 +47,11 @@ export const gateTo = async (url: string): Promise<Gate> => {
   return {
     url: own.href,
     block: () => {
-      isHolding = true;
+      isClosed = true;
     },
     blocked: () => [...blocked.values()].map(({ write }) => write),
     release: async () => {
-      isHolding = false;
+      isClosed = false;
       const answers = [...blocked].map(async ([far, { chunk }]) => {
         far.resume(); // its pipe has stopped it when the sender is dead
         far.write(chunk);

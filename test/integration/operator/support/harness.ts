@@ -11,7 +11,7 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import type { Condition } from "#core/schema/kubernetes/common.ts";
 import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
-import { rootDir } from "../../../../dev/paths.ts";
+import { rootDir } from "../../../../dev/files/paths.ts";
 import type { LeaseTiming } from "../../../../operator/engine/leadership/lease.ts";
 import { allResources } from "../../../../operator/kinds/all.ts";
 import { type KubeClient, kubeClient } from "../../../../operator/kube/client.ts";
@@ -235,7 +235,7 @@ const clusterOf = (client: KubeClient, id: string) => {
     object: Manifest,
     status: Condition["status"] = "True",
     reason?: string,
-    mostMs = 15_000,
+    mostMs = 60_000,
   ): Promise<Seen> => {
     await until(async () => {
       const condition = await conditionOf(object, "Ready");
@@ -246,15 +246,15 @@ const clusterOf = (client: KubeClient, id: string) => {
     });
     return (await get(object)) as Seen; // it was there a moment ago
   };
-  const gone = (object: Manifest, mostMs = 15_000): Promise<void> =>
+  const gone = (object: Manifest, mostMs = 60_000): Promise<void> =>
     until(async () => (await get(object)) === null, mostMs);
   /** Establishes the committed CRDs, unless they are: they are all installations', and each change costs the server much. */
   const applyCrds = async (): Promise<void> => {
     const dir = join(rootDir, "crds");
     const crds = readdirSync(dir).map((file) => parse(readFileSync(join(dir, file), "utf8")) as Manifest);
     for (const crd of crds) await put(crd);
-    await until(async () => (await Promise.all(crds.map((crd) => conditionOfCrd(get, crd)))).every(Boolean), 15_000);
-    await until(async () => (await Promise.all(kinds.map(isServed))).every(Boolean), 30_000);
+    await until(async () => (await Promise.all(crds.map((crd) => conditionOfCrd(get, crd)))).every(Boolean), 60_000);
+    await until(async () => (await Promise.all(kinds.map(isServed))).every(Boolean), 60_000);
   };
   /** The storage of a kind is there a moment after it is established. */
   const isServed = (kind: string): Promise<boolean> =>

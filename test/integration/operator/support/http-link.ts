@@ -8,8 +8,11 @@ import { parse } from "yaml";
 
 export type Asked = { method: string; path: string; isWatch: boolean };
 
-/** What is answered in the API server's place. `silent`: the request is taken, and nothing comes ever. */
-export type Fault = { status: number; reason: string; retryAfterSeconds?: number } | "silent";
+/**
+ * What is answered in the API server's place. `silent`: the request is taken, and nothing comes ever; `lost`: it is
+ * carried out, and the connection breaks before the answer.
+ */
+export type Fault = { status: number; reason: string; retryAfterSeconds?: number } | "silent" | "lost";
 
 /** A link to the API server that reads what passes, and can answer in its place. */
 export type HttpLink = {
@@ -44,9 +47,10 @@ export const httpLinkTo = async (kubeconfig: string): Promise<HttpLink> => {
     rule.times--;
     return rule.fault;
   };
-  const pass = (asked: Asked, near: IncomingMessage, answer: ServerResponse): void => {
+  const pass = (asked: Asked & { isLost: boolean }, near: IncomingMessage, answer: ServerResponse): void => {
     const options = { host: target.hostname, port: target.port, path: near.url, method: near.method, agent };
     const far = request({ ...options, headers: { ...near.headers, host: target.host } }, (got) => {
+      if (asked.isLost) return void got.resume().once("end", () => answer.destroy());
       answer.writeHead(got.statusCode ?? 500, got.headers);
       answer.flushHeaders();
       got.pipe(answer);
@@ -65,7 +69,7 @@ export const httpLinkTo = async (kubeconfig: string): Promise<HttpLink> => {
     const path = near.url ?? "";
     const asked = { method: near.method ?? "GET", path, isWatch: path.includes("watch=true") };
     const fault = faultFor(asked);
-    if (fault === null) pass(asked, near, answer);
+    if (fault === null || fault === "lost") pass({ ...asked, isLost: fault === "lost" }, near, answer);
     else if (fault !== "silent") refuse(answer, fault);
   });
   server.listen(0, "127.0.0.1");
@@ -104,7 +108,7 @@ export const httpLinkTo = async (kubeconfig: string): Promise<HttpLink> => {
 
 type Kubeconfig = { clusters: { cluster: { server: string; "certificate-authority-data": string } }[] };
 
-const refuse = (answer: ServerResponse, { status, reason, retryAfterSeconds }: Exclude<Fault, "silent">): void => {
+const refuse = (answer: ServerResponse, { status, reason, retryAfterSeconds }: Exclude<Fault, string>): void => {
   const after = retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
   answer.writeHead(status, { "content-type": "application/json", ...after });
   answer.end(

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { freePorts } from "../../../../dev/servers/free-ports.ts";
+import { freePorts } from "../../../../dev/processes/free-ports.ts";
 
 /** A TCP link to the API server that can break in the ways that links do. */
 export type Link = {

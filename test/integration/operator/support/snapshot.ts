@@ -23,7 +23,7 @@ export const snapshotOf = async ({ db, nats, client, id }: Installation): Promis
     ["streams", streamsOf(nats, id)],
   ];
   const entries = await Promise.all(named.map(async ([name, all]) => [name, JSON.parse(JSON.stringify(await all))]));
-  return Object.fromEntries(entries) as Record<string, unknown[]>; // as its named promises say
+  return Object.fromEntries(entries) as Record<string, unknown[]>; // by the names of the kinds
 };
 
 const streamsOf = async ({ jsm }: Installation["nats"], id: string): Promise<unknown[]> => {

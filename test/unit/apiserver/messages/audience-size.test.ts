@@ -77,11 +77,11 @@ describe("the size of an audience", () => {
     const { size, ids, clock } = anApp(95);
     await size();
     ids.splice(0, 80);
-    clock.advance(600_000);
+    clock.tick(600_000);
     expect(await size()).to.equal(95 + 7);
     await until(async () => (await size()) === 15 + 7);
     ids.splice(0, 10);
-    clock.advance(600_000);
+    clock.tick(600_000);
     await until(async () => (await size()) === 5 + 5);
   });
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createLog } from "#core/runtime/process/log.ts";
-import type { EventBatchRow, StoredEvent } from "#core/storage/events/batches.ts";
+import type { EventBatchRow, StoredEvent } from "#core/storage/events/batch-row.ts";
 import { eventStore } from "../../../../apiserver/publishing/event-store.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
@@ -50,7 +50,7 @@ describe("the store of events", () => {
       ["a", ["2", "4"]],
       ["b", ["3"]],
     ]);
-    await store.stop(AbortSignal.timeout(1_000));
+    await store.stop();
     expect(published).to.have.length(3);
   });
 
@@ -59,7 +59,7 @@ describe("the store of events", () => {
     const kept = [store.keep(given("a", "0")), store.keep(given("a", "1", "2")), store.keep(given("a", "2", "3", "4"))];
     go();
     expect(await Promise.all(kept)).to.deep.equal([0, 1, 2]);
-    await store.stop(AbortSignal.timeout(1_000));
+    await store.stop();
     expect([...(published[1]?.others ?? [])]).to.deep.equal(["1", "3"]);
   });
 
@@ -81,7 +81,7 @@ describe("the store of events", () => {
     const kept = store.keep(given("a", "1"));
     go();
     expect(await kept.catch((error: Error) => error.message)).to.equal("away");
-    await store.stop(AbortSignal.timeout(1_000));
+    await store.stop();
     expect(published).to.deep.equal([]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { checkAddress, maskAddress } from "#core/channels/addresses.ts";
-import type { Channel, SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import { checkAddress, checkContact, contactKey, maskAddress } from "#core/channels/addresses.ts";
+import type { Channel, ContactChannel, SendableChannel } from "#core/schema/vocabulary/channels.ts";
 
 describe("checkAddress", () => {
   const cases: { channel: SendableChannel; given: string; kept: string | null }[] = [
@@ -34,13 +34,35 @@ describe("checkAddress", () => {
   }
 });
 
+describe("checkContact", () => {
+  const cases: { channel: ContactChannel; given: string; key: string | null }[] = [
+    { channel: "email", given: " Anna@Bücher.example ", key: "email:anna@xn--bcher-kva.example" },
+    { channel: "email", given: "+4915112345678", key: null },
+    { channel: "sms", given: "+49 (151) 123-456.78", key: "phone:+4915112345678" },
+    { channel: "whatsapp", given: "+4915112345678", key: "phone:+4915112345678" },
+    { channel: "rcs", given: "+123456789012345", key: "phone:+123456789012345" },
+    { channel: "rcs", given: "+1234567890123456", key: null },
+    { channel: "sms", given: "015112345678", key: null },
+    { channel: "sms", given: "+0151123456", key: null },
+    { channel: "sms", given: "anna@example.com", key: null },
+  ];
+  for (const { channel, given, key } of cases) {
+    it(`${key === null ? "refuses" : "knows a person by"} ${channel} ${given}`, () => {
+      const checked = checkContact(channel, given);
+      expect(checked.ok ? contactKey(channel, checked.address) : null).to.equal(key);
+    });
+  }
+});
+
 describe("maskAddress", () => {
   const cases: { channel: Channel; address: string; shown: string }[] = [
     { channel: "ios_push", address: "ab".repeat(32), shown: "•••abababab" },
     { channel: "web_push", address: "https://push.example/secret12", shown: "•••secret12" },
     { channel: "email", address: "anna@example.com", shown: "a•••@example.com" },
     { channel: "email", address: "anna", shown: "•••" },
-    { channel: "sms", address: "+4915112345678", shown: "•••" },
+    { channel: "sms", address: "+4915112345678", shown: "+49•••678" },
+    { channel: "whatsapp", address: "+4915", shown: "•••" },
+    { channel: "hms_push", address: "ab".repeat(32), shown: "•••" },
   ];
   for (const { channel, address, shown } of cases)
     it(`shows ${shown} of ${channel} ${address.slice(0, 20)}`, () =>

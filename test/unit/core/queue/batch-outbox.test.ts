@@ -3,7 +3,7 @@ import { Registry } from "prom-client";
 import { batchOutbox } from "#core/queue/batch-outbox.ts";
 import { queueMetrics } from "#core/runtime/metrics/queue.ts";
 import { createLog } from "#core/runtime/process/log.ts";
-import type { EventBatchRow } from "#core/storage/events/batches.ts";
+import type { EventBatchRow } from "#core/storage/events/batch-row.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 const log = createLog({ program: "test", level: "error", destination: { write: () => undefined } });

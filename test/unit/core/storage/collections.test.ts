@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { allCollections } from "#core/storage/collections.ts";
 import type { CollectionSpec } from "#core/storage/mongo/collection.ts";
-import { rootDir } from "../../../../dev/paths.ts";
+import { rootDir } from "../../../../dev/files/paths.ts";
 
 /** The indexes that a declaration names, and the member that each has to begin with; null: any. */
 const indexesNamed = ({ appRemoval, retention }: CollectionSpec): { index: string; first: string | null }[] => [

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { samplesFor } from "../../../../dev/demo/resources.ts";
 import { addresses } from "../../../../dev/demo/settings.ts";
-import { portBase, rootDir } from "../../../../dev/paths.ts";
+import { portBase, rootDir } from "../../../../dev/files/paths.ts";
 
 describe("samplesFor", () => {
   it("gives the samples themselves when the ports are the standard ones", () => {

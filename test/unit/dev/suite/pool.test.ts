@@ -28,7 +28,7 @@ describe("work in places", () => {
     expect(most).to.equal(4);
   });
 
-  it("begins nothing more once it is told to end, and gives what was begun", async () => {
+  it("begins nothing more once its signal aborts, and gives what was begun", async () => {
     const ending = new AbortController();
     const results = await inPlaces(
       pieces,

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { alone, together } from "../../../../dev/suite/neighbours.ts";
+import { alone, sharingOneProcess } from "../../../../dev/suite/neighbours.ts";
 import { filesIn, runsOf } from "../../../../dev/suite/runs.ts";
 
 describe("the runs of the suite", () => {
@@ -20,7 +20,7 @@ describe("the runs of the suite", () => {
   });
 
   it("have those in one process that cannot run side by side", () => {
-    for (const { files: some } of together) {
+    for (const { files: some } of sharingOneProcess) {
       const of = runs.filter((run) => run.files.some((file) => some.includes(file)));
       expect(of, some.join()).to.have.length(1);
       expect(of[0]?.files).to.have.members(some);

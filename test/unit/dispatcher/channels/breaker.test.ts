@@ -53,18 +53,18 @@ describe("breaker", () => {
   it("doubles its pause when the call after it fails too", async () => {
     const { call, repeat, clock } = given();
     await repeat(unavailable, 20);
-    clock.advance(1_001);
+    clock.tick(1_001);
     await call(unavailable);
-    clock.advance(1_001);
+    clock.tick(1_001);
     expect(await call(sent)).to.include({ kind: "retry_at" });
-    clock.advance(1_001);
+    clock.tick(1_001);
     expect(await call(sent)).to.equal(sent);
   });
 
   it("lets two calls try after its pause, and the others through when one of them comes through", async () => {
     const { call, repeat, clock, calls } = given();
     await repeat(unavailable, 20);
-    clock.advance(1_001);
+    clock.tick(1_001);
     const [first, second] = [pending(), pending()];
     const outcomes = [call(first.promise), call(second.promise), call(sent), call(sent)];
     await Promise.resolve();
@@ -79,7 +79,7 @@ describe("breaker", () => {
   it("answers those who waited for a try that failed", async () => {
     const { call, repeat, clock, calls } = given();
     await repeat(unavailable, 20);
-    clock.advance(1_001);
+    clock.tick(1_001);
     const outcomes = await Promise.all([call(unavailable), call(unavailable), call(sent), call(sent)]);
     expect(outcomes.map(({ kind }) => kind)).to.deep.equal(["retry_at", "retry_at", "retry_at", "retry_at"]);
     expect(calls()).to.equal(22);
@@ -88,7 +88,7 @@ describe("breaker", () => {
   it("goes on after a try that was broken off", async () => {
     const { made, call, repeat, clock } = given();
     await repeat(unavailable, 20);
-    clock.advance(1_001);
+    clock.tick(1_001);
     const [first, second] = [pending(), pending()];
     const brokenOff = [made.run(() => first.promise), made.run(() => second.promise)].map((one) =>
       one.catch(() => "gone"),
@@ -141,7 +141,7 @@ describe("breaker", () => {
       spare: { take: () => false, give: () => expect.fail("was not taken") },
     });
     await call(unreached);
-    clock.advance(1_001);
+    clock.tick(1_001);
     expect(await call(sent)).to.include({ kind: "retry_at" });
     expect(calls()).to.equal(1);
   });

@@ -34,7 +34,7 @@ describe("the accounts of a process", () => {
     const { all, closed, clock } = given((app) => (app === "app_0" ? hanging.promise : Promise.resolve()));
     for (let n = 0; n <= most; n++) {
       await use(all, n);
-      clock.advance(1);
+      clock.tick(1);
     }
     expect(closed).to.deep.equal(["app_0"]);
     let isClosed = false;
@@ -50,7 +50,7 @@ describe("the accounts of a process", () => {
     const { all, closed, clock } = given();
     const busy = (await use(all, 0)).prepare(aMessage(), null, 60);
     for (let n = 1; n <= most; n++) {
-      clock.advance(1);
+      clock.tick(1);
       await busy(to, never, () => false);
       await use(all, n);
     }
@@ -61,7 +61,7 @@ describe("the accounts of a process", () => {
     const { all, closed, clock } = given();
     const busy = (await use(all, 0)).prepare(aMessage(), null, 60);
     await use(all, 1);
-    clock.advance(600_001);
+    clock.tick(600_001);
     await busy(to, never, () => false);
     all.closeIdle();
     expect(closed).to.deep.equal(["app_1"]);

@@ -80,7 +80,7 @@ describe("purge", () => {
     expect(away.asides).to.have.lengthOf(0);
   });
 
-  it("leaves it to the process that holds the lease", async () => {
+  it("leaves it to the process that has the lease", async () => {
     const { asked, deps } = given({ isOurs: async () => false });
     await pass(deps, never);
     expect(asked).to.deep.equal([]);

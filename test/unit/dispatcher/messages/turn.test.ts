@@ -1,8 +1,8 @@
 import { expect } from "chai";
+import type { Counts } from "#core/schema/messages/message.ts";
 import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
-import type { Counts } from "#core/storage/messages/messages.ts";
 import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
 import { type SendDeps, send } from "../../../../dispatcher/messages/send.ts";
 import { type TurnDeps, turn } from "../../../../dispatcher/messages/turn.ts";

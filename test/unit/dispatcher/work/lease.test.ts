@@ -24,9 +24,9 @@ describe("work under a lease", () => {
     const clock = handClock();
     const states = await seen({ clock }, (lease) => {
       const before = [lease.isLost(), lease.isOver()];
-      clock.advance(leaseMs - 1);
+      clock.tick(leaseMs - 1);
       const justBefore = lease.isLost();
-      clock.advance(1); // as after a SIGSTOP
+      clock.tick(1); // as after a SIGSTOP
       return [before, justBefore, lease.isLost(), lease.isOver()];
     });
     expect(states).to.deep.equal([[false, false], false, true, true]);
@@ -34,10 +34,10 @@ describe("work under a lease", () => {
 
   it("counts from when the lease was taken, however long it took until the work began", async () => {
     const clock = handClock();
-    clock.advance(leaseMs - 5_000); // reading the message and the app
+    clock.tick(leaseMs - 5_000); // reading the message and the app
     const extend = () => new Promise<boolean>(() => undefined); // MongoDB hangs
     const isLost = await seen({ clock, extend }, (lease) => {
-      clock.advance(5_000);
+      clock.tick(5_000);
       return lease.isLost();
     });
     expect(isLost).to.equal(true);
@@ -45,17 +45,17 @@ describe("work under a lease", () => {
 
   it("extends at once when much of the lease is gone, and counts from before the request", async () => {
     const clock = handClock();
-    clock.advance(15_000);
+    clock.tick(15_000);
     const extend = async (now: Date): Promise<boolean> => {
       expect(now).to.deep.equal(new Date(noon.getTime() + 15_000));
-      clock.advance(10_000); // it took so long
+      clock.tick(10_000); // it took so long
       return true;
     };
     const states = await seen({ clock, extend }, async (lease) => {
       await turn();
-      clock.advance(leaseMs - 10_000 - 1);
+      clock.tick(leaseMs - 10_000 - 1);
       const justBefore = lease.isLost();
-      clock.advance(1);
+      clock.tick(1);
       return [justBefore, lease.isLost()];
     });
     expect(states).to.deep.equal([false, true]);
@@ -63,7 +63,7 @@ describe("work under a lease", () => {
 
   it("is lost at once when another has taken over", async () => {
     const clock = handClock();
-    clock.advance(15_000);
+    clock.tick(15_000);
     const isLost = await seen({ clock, extend: async () => false }, async (lease) => {
       await turn();
       return lease.isLost();

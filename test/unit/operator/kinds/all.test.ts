@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { allCollections } from "#core/storage/collections.ts";
-import { rootDir } from "../../../../dev/paths.ts";
+import { rootDir } from "../../../../dev/files/paths.ts";
 import { allKinds } from "../../../../operator/kinds/all.ts";
 
 const textOf = (file: string): string => readFileSync(join(rootDir, file), "utf8");
@@ -24,14 +24,15 @@ describe("kinds/all.ts", () => {
 
   it("removes before an app what collections leave to the operator, by the index that they name", () => {
     const left = allCollections.flatMap(({ name, appRemoval: of }) => ("operator" in of ? [[name, of.operator]] : []));
-    const removed = allKinds.flatMap(({ collection, owner, goesWithOwner }) =>
-      owner === "app" && goesWithOwner !== undefined ? [[collection.name, goesWithOwner.index]] : [],
+    const removed = allKinds.flatMap(({ collection, goesWithOwner }) =>
+      collection.owner.kind === "app" && goesWithOwner !== undefined ? [[collection.name, goesWithOwner.index]] : [],
     );
     expect(removed).to.have.deep.members(left);
   });
 
   for (const [position, kind] of allKinds.entries()) {
-    const { definition, collection, indexes, links = [], owner, goesWithOwner } = kind;
+    const { definition, collection, indexes, links = [], goesWithOwner } = kind;
+    const { owner } = collection;
 
     describe(definition.kind, () => {
       it("links to kinds that there are, by indexes of its own", () => {
@@ -43,15 +44,18 @@ describe("kinds/all.ts", () => {
       });
 
       it("comes after what its records are part of", () => {
-        const owners = { tenant: "Tenant", app: "App" };
+        const owners = new Map([
+          ["tenant", "Tenant"],
+          ["app", "App"],
+        ]);
         const before = allKinds.slice(0, position).map((one) => one.definition.kind);
-        if (owner !== null) expect(before).to.include(owners[owner]);
+        if (owner.kind !== "installation") expect(before).to.include(owners.get(owner.kind));
       });
 
       it("is found by its owner when it goes with it, by an index of its collection", () => {
-        if (goesWithOwner === undefined) return;
+        if (goesWithOwner === undefined || owner.kind === "installation") return;
         const index = collection.indexes.find(({ name }) => name === goesWithOwner.index);
-        expect(Object.keys(index?.key ?? {})[0]).to.equal(`${owner}_id`);
+        expect(Object.keys(index?.key ?? {})[0]).to.equal(owner.member);
       });
 
       it("has the index by which a term finds all managed documents", () => {

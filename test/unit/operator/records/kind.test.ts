@@ -28,7 +28,6 @@ const world = (over: Partial<KindDeclaration<Claimant, ManagedRow>> = {}, hasInp
     what: "webhook",
     collection: webhookCollection,
     rows: () => ({ find: async () => null }) as unknown as ManagedRows<ManagedRow>, // nothing else is asked
-    owner: "app",
     ownSecret: ownSecret(webhookResource, { what: "webhook", credential: "secret", nameOf: () => "signing" }),
     readsSecrets: () => ["keys"],
     ...(hasInputs && { inputs: () => async () => [state.input] }),

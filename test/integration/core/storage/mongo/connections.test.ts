@@ -91,13 +91,13 @@ describe("connections to stores that go away", function () {
     const deaf = await failureOf(() => client.get("a"));
     redis.resume();
     expect(deaf.error).to.be.instanceOf(Error);
-    expect(deaf.ms).to.be.within(200, 2_000); // without a limit it would wait for ever
+    expect(deaf.ms).to.be.within(200, 5_000); // without a limit it would not end
 
     await redis.kill();
     await until(() => client.status !== "ready");
     const away = await failureOf(() => client.get("a"));
     expect(away.error).to.be.instanceOf(Error);
-    expect(away.ms).to.be.below(2_000);
+    expect(away.ms).to.be.below(5_000);
     await redis.start();
     await until(() => client.status === "ready", 15_000); // it asks every 2 s
     expect(await client.set("b", "2")).to.equal("OK");

@@ -1,23 +1,18 @@
 import { expect } from "chai";
-import { type Collection, MongoClient } from "mongodb";
+import { type Collection } from "mongodb";
 import { readWithin } from "#core/storage/mongo/read-within.ts";
-import { testServers } from "../../../../support/servers/servers.ts";
+import { testDatabase } from "../../../../support/servers/database.ts";
 
 type Row = { _id: number; text: string };
 
 describe("a read within a number of bytes", function () {
   this.timeout(60_000);
-  let client: MongoClient;
+  const db = testDatabase("read_within", []);
   let rows: Collection<Row>;
 
   before(async () => {
-    client = await MongoClient.connect((await testServers()).mongodbUrl);
-    rows = client.db(`test_read_within_${process.pid}`).collection<Row>("rows");
+    rows = db().collection<Row>("rows");
     await rows.insertMany(Array.from({ length: 20 }, (_, n) => ({ _id: n, text: "x".repeat(100_000) })));
-  });
-  after(async () => {
-    await client.db(`test_read_within_${process.pid}`).dropDatabase();
-    await client.close();
   });
 
   const read = async (mostBytes: number, after = -1) => {

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import type { Collection } from "mongodb";
-import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import {
   Deposed,
@@ -12,7 +11,7 @@ import {
   stampEpoch,
   type WantedRow,
 } from "#core/storage/settings/managed.ts";
-import { testServers } from "../../../../support/servers/servers.ts";
+import { testDatabase } from "../../../../support/servers/database.ts";
 
 type Row = ManagedRow & { title: string };
 
@@ -42,7 +41,7 @@ const overAfter = (calls: number) => (): void => {
 
 describe("managed documents", function () {
   this.timeout(30_000);
-  let mongo: Mongo;
+  const db = testDatabase("core_managed", []);
   let rows: Collection<Row>;
   const wanted = (found: Row | null, title = "Gold"): WantedRow<Row> => ({
     id: "gold",
@@ -54,16 +53,10 @@ describe("managed documents", function () {
   const stored = () => rows.findOne({ _id: "gold" });
 
   before(async () => {
-    const { mongodbUrl } = await testServers();
-    mongo = connectMongo({ url: mongodbUrl, database: "test_core_managed", appName: "test", maxPoolSize: 5 });
-    rows = mongo.db.collection<Row>(planCollection.name);
+    rows = db().collection<Row>(planCollection.name);
     await rows.createIndexes([...planCollection.indexes]);
   });
   beforeEach(() => rows.deleteMany({}));
-  after(async () => {
-    await mongo.db.dropDatabase();
-    await mongo.close();
-  });
 
   it("are made, changed only where they differ, and removed", async () => {
     const { keep, remove } = managedRows(rows, term(1));
@@ -151,7 +144,7 @@ describe("managed documents", function () {
   });
 
   it("without a resource are found", async () => {
-    const kept = managedRows(mongo.db.collection<PlanRow>(planCollection.name), term(1));
+    const kept = managedRows(db().collection<PlanRow>(planCollection.name), term(1));
     for (const name of ["a", "b"]) {
       await kept.keep({ id: name, found: null, managed: by(`uid-${name}`), set: {}, begin: {} }, now);
     }

@@ -1,7 +1,5 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import { shareOf } from "#core/domain/webhooks/shares.ts";
-import { ensureIndexes } from "#core/storage/collections.ts";
 import {
   type DeliveryResult,
   type WebhookDeliveryRow,
@@ -10,28 +8,20 @@ import {
 } from "#core/storage/webhooks/deliveries.ts";
 import { anyDelivery, webhookHistory } from "#core/storage/webhooks/history.ts";
 import { anAttempt, anEnvelope, aWebhookDelivery } from "../../../../support/rows/webhook-deliveries.ts";
-import { testServers } from "../../../../support/servers/servers.ts";
+import { testDatabase } from "../../../../support/servers/database.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 const later = new Date(now.getTime() + 60_000);
 
 describe("the deliveries of webhooks", function () {
   this.timeout(60_000);
-  let client: MongoClient;
-  let db: Db;
+  const db = testDatabase("webhook_deliveries", [webhookDeliveryCollection]);
   let deliveries: ReturnType<typeof webhookDeliveries>;
 
   before(async () => {
-    client = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = client.db(`test_webhook_deliveries_${process.pid}`);
-    await ensureIndexes(db, [webhookDeliveryCollection]);
-    deliveries = webhookDeliveries(db);
+    deliveries = webhookDeliveries(db());
   });
   beforeEach(() => deliveries.rows.deleteMany({}));
-  after(async () => {
-    await db.dropDatabase();
-    await client.close();
-  });
 
   const waiting = (count = 1): WebhookDeliveryRow[] =>
     Array.from({ length: count }, (_, n) =>
@@ -140,7 +130,7 @@ describe("the deliveries of webhooks", function () {
   });
 
   it("of a kind are listed each once while they move from status to status", async () => {
-    const { list } = webhookHistory(db);
+    const { list } = webhookHistory(db());
     const whole = waiting(60);
     const ids = whole.map(({ _id }) => _id).toReversed();
     const page = { ...anyDelivery, isDescending: true, limit: 100 };

@@ -1,6 +1,4 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
-import { ensureIndexes } from "#core/storage/collections.ts";
 import {
   bucketMs,
   type WebhookStatsChange,
@@ -8,7 +6,7 @@ import {
   webhookStatsCollection,
 } from "#core/storage/webhooks/stats.ts";
 import { planOf } from "../../../../support/queries/plans.ts";
-import { testServers } from "../../../../support/servers/servers.ts";
+import { testDatabase } from "../../../../support/servers/database.ts";
 
 const noon = new Date("2026-11-21T12:00:00Z");
 const minutesAgo = (minutes: number) => new Date(noon.getTime() - minutes * 60_000);
@@ -23,24 +21,15 @@ const aChange = (over: Partial<WebhookStatsChange> = {}): WebhookStatsChange => 
 });
 
 describe("the statistics of endpoints", () => {
-  let client: MongoClient;
-  let db: Db;
+  const db = testDatabase("webhook_stats", [webhookStatsCollection]);
   let stats: ReturnType<typeof webhookStats>;
 
   before(async function () {
     this.timeout(60_000);
-    client = await MongoClient.connect((await testServers()).mongodbUrl);
-    db = client.db(`test_webhook_stats_${process.pid}`);
-    await ensureIndexes(db, [webhookStatsCollection]);
-    stats = webhookStats(db);
+    stats = webhookStats(db());
   });
 
   beforeEach(() => stats.rows.deleteMany({}));
-
-  after(async () => {
-    await db.dropDatabase();
-    await client.close();
-  });
 
   it("says nothing of an endpoint without requests", async () => {
     const empty = { requests: 0, success_rate: null, p50_ms: null, p99_ms: null, last_error_class: null };
@@ -101,7 +90,7 @@ describe("the statistics of endpoints", () => {
       await stats.add(Array.from({ length: 500 }, (_, n) => aChange({ endpointId: `whk_${from + n}` })));
     }
     const filter = { _id: { $gte: "whk_7/0", $lte: "whk_7/9999999999999" } };
-    const { scans } = await planOf(db, {
+    const { scans } = await planOf(db(), {
       collection: webhookStatsCollection.name,
       command: "find",
       filter,

@@ -1,29 +1,16 @@
 import { expect } from "chai";
-import { type Db, MongoClient } from "mongodb";
 import {
   type Changeable,
   changeWasMade,
   type IntendedChange,
   rememberChange,
 } from "#core/storage/work/intended-changes.ts";
-import { testServers } from "../../../../support/servers/servers.ts";
+import { testDatabase } from "../../../../support/servers/database.ts";
 
 const ids = (from: number, count: number) => Array.from({ length: count }, (_, n) => `evb_${from + n}`);
 
 describe("whether a change was made", () => {
-  let client: MongoClient;
-  let db: Db;
-
-  before(async function () {
-    this.timeout(60_000);
-    const { mongodbUrl } = await testServers();
-    client = await MongoClient.connect(mongodbUrl);
-    db = client.db(`changes_${process.pid}`);
-  });
-  after(async () => {
-    await db.dropDatabase();
-    await client.close();
-  });
+  const db = testDatabase("changes", []);
 
   const cases: { it: string; kind: IntendedChange["kind"]; row: Changeable | null; expected: boolean }[] = [
     { it: "made, and there", kind: "made", row: {}, expected: true },
@@ -42,8 +29,11 @@ describe("whether a change was made", () => {
     for (const { it: title, kind, row, expected } of cases) {
       it(`says of one of ${collection} that was to be ${title}: ${expected}`, async () => {
         const document_id = `${kind}-${cases.findIndex((one) => one.it === title)}`;
-        if (row !== null) await db.collection(collection).insertOne({ _id: document_id as never, ...row });
-        expect(await changeWasMade(db)("evb_20", { collection, document_id, kind })).to.equal(expected);
+        if (row !== null)
+          await db()
+            .collection(collection)
+            .insertOne({ _id: document_id as never, ...row });
+        expect(await changeWasMade(db())("evb_20", { collection, document_id, kind })).to.equal(expected);
       });
     }
   }

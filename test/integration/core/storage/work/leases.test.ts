@@ -1,32 +1,25 @@
 import { expect } from "chai";
 import type { Collection } from "mongodb";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import { connectMongo, type Mongo } from "#core/storage/mongo/connect.ts";
 import { extendLease, type Leasable, namedLease, settle, takeLease } from "#core/storage/work/leases.ts";
-import { testServers } from "../../../../support/servers/servers.ts";
+import { testDatabase } from "../../../../support/servers/database.ts";
 
 type Row = Leasable & { status: string; note?: string; outbox: string[] };
 
 describe("leases", () => {
-  let mongo: Mongo;
+  const db = testDatabase("core_leases", []);
   let rows: Collection<Row>;
   const t0 = new Date("2026-11-21T08:00:00Z");
   const later = (ms: number): Date => new Date(t0.getTime() + ms);
 
   before(async function () {
     this.timeout(60_000);
-    const { mongodbUrl } = await testServers();
-    mongo = connectMongo({ url: mongodbUrl, database: "test_core_leases", appName: "test", maxPoolSize: 50 });
-    rows = collectionOf<Row>(mongo.db, { name: "rows" });
+    rows = collectionOf<Row>(db(), { name: "rows" });
   });
   beforeEach(async () => {
-    await mongo.db.collection("leases").deleteMany({});
+    await db().collection("leases").deleteMany({});
     await rows.deleteMany({});
     await rows.insertOne({ _id: "a", status: "open", outbox: [], due_at: t0, lease: null, fence: 0 });
-  });
-  after(async () => {
-    await mongo.db.dropDatabase();
-    await mongo.close();
   });
 
   it("gives a document to one of many that ask at once", async () => {
@@ -53,19 +46,18 @@ describe("leases", () => {
 
   it("extends for its holder and refuses one that was overtaken", async () => {
     await takeLease(rows, term("p1", t0));
-    expect(await extendLease(rows, first, later(900), 1_000)).to.equal(true);
+    expect(await extendLease(rows, first, { now: later(900), leaseMs: 1_000, set: { note: "x" } })).to.equal(true);
     expect(await takeLease(rows, term("p2", later(1_500)))).to.equal(null);
     await takeLease(rows, term("p2", later(1_900)));
-    expect(await extendLease(rows, first, later(2_000), 1_000)).to.equal(false);
+    expect(await extendLease(rows, first, { now: later(2_000), leaseMs: 1_000, set: { note: "y" } })).to.equal(false);
+    expect((await rows.findOne({ _id: "a" }))?.note).to.equal("x");
   });
 
   it("writes a result under its fence and gives the lease back", async () => {
-    await rows.updateOne({ _id: "a" }, { $set: { note: "x" } });
     await takeLease(rows, term("p1", t0));
     const end = {
       dueAt: null,
       set: { status: "done" },
-      unset: { note: "" },
       push: { outbox: "e1" },
     } as const;
     expect(await settle(rows, first, end)).to.equal(true);
@@ -89,7 +81,7 @@ describe("leases", () => {
   describe("namedLease", () => {
     let nowMs = t0.getTime();
     const clock = { now: () => new Date(nowMs) };
-    const view = (holder: string) => namedLease(mongo.db, { name: "timers/x", holder, leaseMs: 1_000, clock });
+    const view = (holder: string) => namedLease(db(), { name: "timers/x", holder, leaseMs: 1_000, clock });
 
     it("is taken by one of many that ask for it the first time", async () => {
       const taken = await Promise.all(Array.from({ length: 20 }, (_, i) => view(`p${i}`).take()));

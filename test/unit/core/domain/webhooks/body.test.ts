@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { expect } from "chai";
 import * as fc from "fast-check";
+import { maxEventBytes, textWithin } from "#core/domain/events/text.ts";
 import { derivedIdAt } from "#core/domain/ids.ts";
-import { batchesOf, maxWebhookBytes, webhookText } from "#core/domain/webhooks/body.ts";
+import { batchesOf } from "#core/domain/webhooks/body.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 
 const anEvent = (data: Record<string, unknown>, id = "evt_1"): EventEnvelope => ({
@@ -17,7 +18,7 @@ const anEvent = (data: Record<string, unknown>, id = "evt_1"): EventEnvelope => 
 
 type Sent = EventEnvelope & { truncated?: boolean };
 
-const sent = (data: Record<string, unknown>): Sent => JSON.parse(webhookText(anEvent(data))) as Sent;
+const sent = (data: Record<string, unknown>): Sent => JSON.parse(textWithin(anEvent(data))) as Sent;
 
 const deepList = (depth: number): unknown => {
   let value: unknown = 1;
@@ -54,12 +55,12 @@ const anyData = (): fc.Arbitrary<Record<string, unknown>> => {
 describe("the text of an event", () => {
   it("is its JSON as it is when it fits", () => {
     const event = anEvent({ name: "x".repeat(60_000) });
-    expect(webhookText(event)).to.equal(JSON.stringify(event));
-    expect(webhookText(anEvent({ name: "é😀" }))).to.equal(JSON.stringify(anEvent({ name: "é😀" })));
+    expect(textWithin(event)).to.equal(JSON.stringify(event));
+    expect(textWithin(anEvent({ name: "é😀" }))).to.equal(JSON.stringify(anEvent({ name: "é😀" })));
   });
 
   it("has its longest texts cut to one length when it is too large, and says so", () => {
-    const body = webhookText(anEvent({ long: "x".repeat(100_000), other: ["y".repeat(90_000)], short: "kept" }));
+    const body = textWithin(anEvent({ long: "x".repeat(100_000), other: ["y".repeat(90_000)], short: "kept" }));
     const { truncated, data } = JSON.parse(body) as {
       truncated: boolean;
       data: { long: string; other: string[]; short: string };
@@ -67,7 +68,7 @@ describe("the text of an event", () => {
     expect(truncated).to.equal(true);
     expect(data.short).to.equal("kept");
     expect(data.long.length).to.equal(data.other[0]?.length);
-    expect(Buffer.byteLength(body)).to.be.within(maxWebhookBytes - 10, maxWebhookBytes);
+    expect(Buffer.byteLength(body)).to.be.within(maxEventBytes - 10, maxEventBytes);
   });
 
   it("loses the largest members when cutting texts does not suffice, and only those", () => {
@@ -104,13 +105,13 @@ describe("the text of an event", () => {
   it("is valid JSON in UTF-8 of at most 65,536 bytes, whatever the data, and the same each time", () => {
     fc.assert(
       fc.property(anyData(), (data) => {
-        const text = webhookText(anEvent(data));
-        expect(Buffer.byteLength(text)).to.be.at.most(maxWebhookBytes);
+        const text = textWithin(anEvent(data));
+        expect(Buffer.byteLength(text)).to.be.at.most(maxEventBytes);
         expect(isUtf8(Buffer.from(text)) && text.isWellFormed() && !/(?<!\\)(\\\\)*\\ud[89a-f]/.test(text)).to.equal(
           true,
         );
         expect(JSON.parse(text)).to.include({ id: "evt_1", type: "message.queued", subject_id: "msg_1" });
-        expect(webhookText(anEvent(data))).to.equal(text);
+        expect(textWithin(anEvent(data))).to.equal(text);
       }),
       { numRuns: 60 },
     );
@@ -143,7 +144,7 @@ describe("batches of events", () => {
   it("are filled up to 65,536 bytes", () => {
     const batches = batchesOf(events(100, { text: "é".repeat(1_000) }));
     expect(batches.map(({ envelope }) => envelope.events.length)).to.deep.equal([30, 30, 30, 10]);
-    expect(Buffer.byteLength(batches[0]?.text ?? "")).to.be.within(maxWebhookBytes - 2_500, maxWebhookBytes);
+    expect(Buffer.byteLength(batches[0]?.text ?? "")).to.be.within(maxEventBytes - 2_500, maxEventBytes);
   });
 
   it("leave an event that fits into none alone, and cut", () => {
@@ -154,8 +155,8 @@ describe("batches of events", () => {
       ["evt_large"],
       ["evt_2"],
     ]);
-    expect(Buffer.byteLength(webhookText(large))).to.be.at.most(maxWebhookBytes);
-    expect(webhookText(large)).to.equal(JSON.stringify(large));
+    expect(Buffer.byteLength(textWithin(large))).to.be.at.most(maxEventBytes);
+    expect(textWithin(large)).to.equal(JSON.stringify(large));
     expect(batches[1]?.envelope.events[0]).to.include({ truncated: true });
   });
 
@@ -167,7 +168,7 @@ describe("batches of events", () => {
       fc.property(given, (list) => {
         const batches = batchesOf(list);
         for (const { envelope, text } of batches) {
-          expect(Buffer.byteLength(text)).to.be.at.most(maxWebhookBytes);
+          expect(Buffer.byteLength(text)).to.be.at.most(maxEventBytes);
           const { events: parsed, ...head } = JSON.parse(text) as typeof envelope;
           expect({ ...head, ids: parsed.map(({ id }) => id) }).to.deep.equal({
             id: envelope.id,

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { Registry } from "prom-client";
-import { combinations, counterFromZero } from "#core/runtime/metrics/series.ts";
+import { combinations, metricsIn } from "#core/runtime/metrics/series.ts";
 
 describe("a counter that begins at zero", () => {
   it("has a series for each combination of its labels before anything is counted", async () => {
     const registry = new Registry();
     const series = combinations({ outcome: ["sent", "failed"], channel: ["email", "ios_push"] });
-    const counter = counterFromZero({ name: "x_total", help: "x", registry, series });
+    const counter = metricsIn(registry).counterFromZero("x_total", "x", series);
     counter.inc({ outcome: "failed", channel: "email" });
     expect((await registry.metrics()).match(/^x_total.*$/gm)).to.have.members([
       'x_total{outcome="sent",channel="email"} 0',

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { sampleEvent } from "#core/domain/events/sample.ts";
-import { maxWebhookBytes } from "#core/domain/webhooks/body.ts";
+import { maxEventBytes } from "#core/domain/events/text.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import { eventKinds } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
@@ -41,7 +41,7 @@ describe("a sample event", () => {
       expect(() => parser(eventTypes[kind].data)(event.data)).not.to.throw();
       expect(event).to.include({ type: kind, app_id: "app_mine", timestamp: now.toISOString(), api_version: "1.0" });
       if ("app_id" in event.data) expect(event.data["app_id"]).to.equal("app_mine");
-      expect(JSON.stringify(event).length).to.be.below(maxWebhookBytes);
+      expect(JSON.stringify(event).length).to.be.below(maxEventBytes);
     });
   }
 

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { renderFcm } from "#core/channels/android-push/render.ts";
 import type { Outcome } from "#core/domain/messages/outcome.ts";
-import type { Simulator } from "../../../../../dev/simulators/control.ts";
-import { makeCredentials } from "../../../../../dev/simulators/credentials.ts";
 import { startFcm } from "../../../../../dev/simulators/fcm.ts";
+import type { Simulator } from "../../../../../dev/simulators/kit/control.ts";
+import { makeCredentials } from "../../../../../dev/simulators/kit/credentials.ts";
 import { type FcmAccount, fcm } from "../../../../../dispatcher/channels/android-push/fcm.ts";
 import { http2Pool } from "../../../../../dispatcher/net/http2/pool.ts";
 

@@ -1,6 +1,6 @@
 import { verify } from "node:crypto";
 import { expect } from "chai";
-import { makeCredentials } from "../../../../../dev/simulators/credentials.ts";
+import { makeCredentials } from "../../../../../dev/simulators/kit/credentials.ts";
 import { apnsTokens } from "../../../../../dispatcher/channels/ios-push/apns-tokens.ts";
 
 const { apns: account } = makeCredentials();

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { renderApns } from "#core/channels/ios-push/render.ts";
-import { makeCredentials } from "../../../../../dev/simulators/credentials.ts";
+import { makeCredentials } from "../../../../../dev/simulators/kit/credentials.ts";
 import { type ApnsDeps, apns, apnsIdOf } from "../../../../../dispatcher/channels/ios-push/apns.ts";
 import { apnsTokens } from "../../../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import type { TransportRequest, TransportResult } from "../../../../../dispatcher/net/transport.ts";

@@ -1,6 +1,6 @@
 import { createServer as createHttps } from "node:https";
 import { expect } from "chai";
-import { selfSigned } from "../../../../../dev/simulators/certificate.ts";
+import { selfSigned } from "../../../../../dev/simulators/kit/certificate.ts";
 import type { GuardedClient } from "../../../../../dispatcher/net/guarded/client.ts";
 import { ask, outgoing } from "../../../../support/servers/outgoing.ts";
 

@@ -3,7 +3,7 @@ import { createServer as createHttps } from "node:https";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { selfSigned } from "../../../../../dev/simulators/certificate.ts";
+import { selfSigned } from "../../../../../dev/simulators/kit/certificate.ts";
 import type { GuardedReply } from "../../../../../dispatcher/net/guarded/client.ts";
 import { outgoing } from "../../../../support/servers/outgoing.ts";
 

@@ -4,7 +4,7 @@ import { createServer as createTls } from "node:tls";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
-import { selfSigned } from "../../../../../dev/simulators/certificate.ts";
+import { selfSigned } from "../../../../../dev/simulators/kit/certificate.ts";
 import type { GuardedReply } from "../../../../../dispatcher/net/guarded/client.ts";
 import { ask, outgoing } from "../../../../support/servers/outgoing.ts";
 import { until } from "../../../../support/until.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { NotBegun } from "#core/domain/messages/outcome.ts";
-import { selfSigned } from "../../../../../dev/simulators/certificate.ts";
-import { type SimulatedServer, startHttp2Server } from "../../../../../dev/simulators/http2-server.ts";
-import { calm, type Script } from "../../../../../dev/simulators/script.ts";
+import { selfSigned } from "../../../../../dev/simulators/kit/certificate.ts";
+import { type SimulatedServer, startHttp2Server } from "../../../../../dev/simulators/kit/http2-server.ts";
+import { calm, type Script } from "../../../../../dev/simulators/kit/script.ts";
 import { type Http2Pool, type Http2PoolOptions, http2Pool } from "../../../../../dispatcher/net/http2/pool.ts";
 import { providerOrigin, type TransportResult } from "../../../../../dispatcher/net/transport.ts";
 import { until } from "../../../../support/until.ts";

@@ -1,0 +1,30 @@
+import { refuse } from "#core/errors.ts";
+import type { EstimateAudience, EstimateAudienceResult } from "#core/schema/messages/estimate.ts";
+import { sendableChannels } from "#core/schema/vocabulary/channels.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import type { AcceptDeps } from "./accept.ts";
+import { audienceOf, configuredOf, requireChannels } from "./audience.ts";
+import { sendableAsked, targetErrors } from "./draft.ts";
+import { missingOf } from "./estimate.ts";
+
+export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate"> & { limit: NarrowLimit };
+
+const allowance = { calls: 10, seconds: 1 }; // of an app; docs/reference/limits.md#narrow-rates
+
+/**
+ * Counts whom a message to a target would reach now, over the channels that it names, or else all of the app's. Nothing
+ * is sent, stored or reserved. Source: docs/reference/messages.md#estimate.
+ */
+export const estimateAudience =
+  ({ estimate, limit }: EstimateAudienceDeps) =>
+  async (app: AppRow, { target, ...options }: EstimateAudience): Promise<EstimateAudienceResult> => {
+    await limit("notifications.estimate", app._id, allowance);
+    refuse(targetErrors(target));
+    const channelsAsked = sendableAsked(target);
+    const aimed = { channelsAsked, channels: channelsAsked ?? [...sendableChannels] };
+    const channels = configuredOf(app, aimed);
+    const found = await estimate(audienceOf(app, { target, options }, channels), target);
+    requireChannels(aimed, channels);
+    return { recipients: found.recipients, by_channel: found.byChannel, new_contacts: 0, ...missingOf(found) };
+  };

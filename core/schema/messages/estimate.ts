@@ -1,0 +1,31 @@
+import { type Static, Type } from "typebox";
+import { Closed } from "../json/common.ts";
+import { named } from "../json/named.ts";
+import { CreateNotificationResult } from "./message.ts";
+import { CreateNotification, Options, Target } from "./notification.ts";
+
+const { Integer, Optional, Record, String: Text } = Type;
+
+/** Body of `POST /v1/notifications/estimate`. Source: docs/reference/messages.md#estimate. */
+export const EstimateAudience = Closed({
+  app_id: CreateNotification.properties.app_id,
+  target: Target,
+  include_unsubscribed: Optional(Options.properties.include_unsubscribed),
+});
+export type EstimateAudience = Static<typeof EstimateAudience>;
+
+const { recipients_estimate: recipients, external_id_missing, missing } = CreateNotificationResult.properties;
+
+/** Its reply: whom a message to this target would reach now. */
+export const EstimateAudienceResult = Type.Object({
+  recipients,
+  by_channel: Record(Text(), Integer({ minimum: 1 }), {
+    description: "channels that reach anybody; their sum is `recipients`",
+  }),
+  new_contacts: Integer({ minimum: 0, description: "of `recipients`, those that are not known yet; always 0" }),
+  external_id_missing,
+  missing,
+});
+export type EstimateAudienceResult = Static<typeof EstimateAudienceResult>;
+
+named({ EstimateAudience, EstimateAudienceResult });

@@ -1,0 +1,28 @@
+import type { EventKind } from "../../schema/events/envelope.ts";
+import type { DueWork } from "../work/due.ts";
+import type { IntendedChange } from "../work/intended-changes.ts";
+
+/** An event as its JSON: what a customer put into it needs no rules about names of members. */
+export type StoredEvent = {
+  id: string;
+  type: EventKind;
+  text: string;
+  /** Follows from an id that the sender chose: of all batches with this event, the first one counts. False: all do. */
+  once: string | false;
+};
+
+/**
+ * Events that follow from no document of their own: custom events, and facts about settings. Stored before the
+ * request is answered, removed as soon as they are published.
+ */
+export type EventBatchRow = DueWork & {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  events: StoredEvent[];
+  /** W3C trace context of the (first) request with them. */
+  traceparent: string | null;
+  /** They are true only if this change was made; absent when that is certain. */
+  change?: IntendedChange;
+  created_at: Date;
+};

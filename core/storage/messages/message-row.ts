@@ -1,0 +1,57 @@
+import type { OutboxEvent } from "../../schema/events/envelope.ts";
+import type { Counts, CreateNotificationResult, Message } from "../../schema/messages/message.ts";
+import type { Content, Options, Target } from "../../schema/messages/notification.ts";
+import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
+import type { DueWork, SuspendedWork } from "../work/due.ts";
+import type { Reserved } from "./usage.ts";
+
+export type MessageStatus = Message["status"];
+export type MessageSource = Message["source"];
+
+/**
+ * A notification as accepted: one document, written once, then changed by the holder of its lease.
+ * `due_at` is its timer (`send_after`) while queued and its safety net while processing; null when it has ended
+ * and `outbox` is empty.
+ */
+export type MessageRow = DueWork &
+  SuspendedWork & {
+    _id: string;
+    tenant_id: string;
+    app_id: string;
+    /** The tenant's plan when accepted: the stream that its hints go to. */
+    plan: string;
+    source: MessageSource;
+    status: MessageStatus;
+    /** Absent (not null) without a key, so that the unique index leaves the document out. */
+    idempotency_key?: string;
+    /** What its key is unique within, besides the app; absent for `POST /v1/notifications`. */
+    operation?: string;
+    /** SHA-256 of the canonical body, hex. */
+    fingerprint: string;
+    /** The reply of the accept, for replays. */
+    accepted: Omit<CreateNotificationResult, "id" | "status">;
+    name: string | null;
+    labels: string[];
+    category: string | null;
+    content: Content;
+    target: Target;
+    /** The channels it goes over, decided at accept: those asked for, else those that have content and an account. */
+    channels: SendableChannel[];
+    options: Options;
+    counts: Counts;
+    requested_by: Message["requested_by"];
+    error: string | null;
+    /** Deliveries reserved at accept; null when nothing limits them. */
+    reserved: Reserved | null;
+    /** Whether the audience has been read to its end. */
+    planned: boolean;
+    scheduled_for: Date | null;
+    started_at: Date | null;
+    completed_at: Date | null;
+    created_at: Date;
+    updated_at: Date;
+    /** Events of this document that may not have been published yet. */
+    outbox: OutboxEvent[];
+    /** W3C trace context of the request that made it. */
+    traceparent: string | null;
+  };

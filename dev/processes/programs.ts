@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import { rootDir } from "../files/paths.ts";
+import { answersHttp, launch, type ServerProcess } from "./process.ts";
+
+export type ProgramName = "operator" | "apiserver" | "dispatcher";
+
+/** How one of the three programs is started. `env` holds its settings (docs/config); `name` sets it apart in `dir`. */
+export type ProgramOptions = {
+  program: ProgramName;
+  name?: string;
+  dir: string;
+  healthPort: number;
+  env: Readonly<Record<string, string>>;
+  detached?: boolean;
+  /** What has to answer with 2xx: `/readyz` unless said otherwise. */
+  awaited?: AwaitedAnswer;
+};
+
+export type AwaitedAnswer = "/healthz" | "/readyz";
+
+/**
+ * A program's flags of Node, as in package.json: a young generation that outlives a burst's garbage, and an old one that
+ * is collected when it has grown by half, not by three times.
+ */
+export const nodeFlags = ["--max-semi-space-size=8", "--heap-growing-percent=50"];
+
+/** Starts a program as its image does, from source, and waits until it is ready, or lives. */
+export const startProgram = ({
+  program,
+  name = program,
+  dir,
+  healthPort,
+  env,
+  detached = false,
+  awaited = "/readyz",
+}: ProgramOptions): Promise<ServerProcess> =>
+  launch({
+    name,
+    dir,
+    command: [join(rootDir, "node_modules/.bin/node"), ...nodeFlags, join(rootDir, program, "main.ts")],
+    marker: `${program}/main.ts`,
+    ports: [healthPort, ...(env["HERALD_HTTP_PORT"] ? [Number(env["HERALD_HTTP_PORT"])] : [])],
+    detached,
+    isReady: () => answersHttp(`http://127.0.0.1:${healthPort}${awaited}`),
+    env: { NODE_COMPILE_CACHE: join(rootDir, ".dev/compile-cache"), ...env, HERALD_HEALTH_PORT: String(healthPort) },
+  });

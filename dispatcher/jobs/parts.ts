@@ -1,0 +1,65 @@
+import { dayMs } from "#core/domain/durations.ts";
+import type { Nats } from "#core/queue/jetstream/connect.ts";
+import type { Publisher } from "#core/queue/jetstream/publish.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { jobStream } from "#core/queue/jetstream/topology.ts";
+import { type Settlement, worker } from "#core/queue/jetstream/worker.ts";
+import type { Subjects } from "#core/queue/subjects.ts";
+import type { AnyTimerSource } from "#core/queue/timers.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { jobHint } from "../work/hints.ts";
+import type { Job, RunDeps } from "./job.ts";
+import { jobResults } from "./run.ts";
+
+export type JobPartsDeps = RunDeps & {
+  jobs: readonly Job[];
+  config: { natsPrefix: string; natsReplicas: number; openJobs: number };
+  nats: Nats;
+  publisher: Pick<Publisher, "publish">;
+  subjects: Pick<Subjects, "job">;
+};
+
+/**
+ * What a dispatcher runs for jobs: a timer for each type publishes the hints of what is due, and one worker for all types
+ * takes the documents (docs/decisions/0046).
+ */
+export const jobParts = (deps: JobPartsDeps): { parts: Part[]; timers: AnyTimerSource[] } => {
+  const { jobs, metrics, publisher, subjects } = deps;
+  for (const { name } of jobs) {
+    metrics.jobItems.inc({ job: name }, 0); // as counterFromZero has it
+    for (const result of jobResults) metrics.jobs.inc({ job: name, result }, 0);
+  }
+  const hint = (type: string) => (id: string) => publisher.publish(subjects.job(type, id), { type, id });
+  return {
+    parts: [...jobs.flatMap(({ parts }) => parts), jobWorker(deps)],
+    timers: jobs.map(({ name, timer }) => timer(hint(name))),
+  };
+};
+
+/** A run that is not over by then is halted and goes on with the next one, in this or in another process. */
+const timeoutMs = dayMs;
+
+/** Each hint is acknowledged, whatever became of the run: the document says when it is due again. */
+const jobWorker = (deps: JobPartsDeps): Part => {
+  const { jobs, config, nats, log, metrics } = deps;
+  const spec = jobStream(config.natsPrefix);
+  const types = new Map(jobs.map((one) => [one.name, one]));
+  return worker({
+    nats,
+    stream: spec.stream.name,
+    consumer: "jobs",
+    concurrency: config.openJobs,
+    timeoutMs,
+    repair: () => ensureStream(nats.jsm, spec, config.natsReplicas),
+    parse: jobHint,
+    handle: async ({ type, id }, { signal }): Promise<Settlement> => {
+      const known = types.get(type);
+      if (known === undefined) return { kind: "drop", reason: "a type of job that this release does not know" };
+      await known.run(id, deps, signal);
+      return { kind: "done" };
+    },
+    name: "jobs",
+    log,
+    metrics: metrics.queue,
+  });
+};

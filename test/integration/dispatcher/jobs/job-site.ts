@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { type Collection, MongoClient } from "mongodb";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { jobStream } from "#core/queue/jetstream/topology.ts";
+import { type Subjects, subjects } from "#core/queue/subjects.ts";
+import { timers } from "#core/queue/timers.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { ensureIndexes } from "#core/storage/collections.ts";
+import { dueIndex, noWork } from "#core/storage/work/due.ts";
+import type { JobRow } from "#core/storage/work/jobs.ts";
+import type { JobType } from "../../../../dispatcher/jobs/job.ts";
+import { jobParts } from "../../../../dispatcher/jobs/parts.ts";
+import { job } from "../../../../dispatcher/jobs/run.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+import { keptLog } from "../../core/queue/helpers.ts";
+
+/** A type of job that no release has: it goes through pages, and keeps how many it has behind it. */
+type ExportRow = JobRow & { page: number; by?: string };
+
+export type Given = Omit<JobType<ExportRow>, "name" | "rows"> & { termMs?: number; openJobs?: number };
+
+/** Dispatchers that have one type of job alone, on a database and a stream of their own. */
+export type JobSite = Awaited<ReturnType<typeof openJobSite>>;
+
+export const openJobSite = async () => {
+  const prefix = `jobs_${randomUUID().slice(0, 8)}`;
+  const { mongodbUrl, natsUrl } = await testServers();
+  const mongo = await MongoClient.connect(mongodbUrl);
+  const db = mongo.db(prefix);
+  const rows = db.collection<ExportRow>("exports");
+  await ensureIndexes(db);
+  await ensureIndexes(db, [{ name: "exports", indexes: [dueIndex] }]);
+  const nats = await connectNats({ url: natsUrl, name: prefix });
+  const { stream } = jobStream(prefix);
+  await ensureStream(nats.jsm, jobStream(prefix));
+  let [shiftMs, running]: [number, Part[]] = [0, []];
+  const clock = { now: () => new Date(Date.now() + shiftMs) };
+
+  const stop = async (parts: readonly Part[]): Promise<void> => {
+    running = running.filter((part) => !parts.includes(part));
+    await Promise.all(parts.map((part) => part.stop(AbortSignal.timeout(3_000))));
+  };
+  const row = async (id: string): Promise<ExportRow> => {
+    const found = await rows.findOne({ _id: id });
+    if (found === null) throw new Error(`${id} is gone`);
+    return found;
+  };
+  return {
+    rows,
+    row,
+    nats,
+    stream: stream.name,
+    subjects: subjects(prefix),
+    clock,
+    /** Sets how far the clock is from the real one. */
+    shift: (ms: number) => void (shiftMs = ms),
+    dispatcher: async (given: Given) => {
+      const made = dispatcherOf(given, { db, rows, nats, subjects: subjects(prefix), prefix, clock });
+      for (const part of made.parts) await part.start(new AbortController().signal);
+      running.push(...made.parts);
+      return made;
+    },
+    add: async (...ids: string[]): Promise<void> => {
+      const of = { ...noWork, tenant_id: "ten_1", app_id: "app_1", page: 0 };
+      const due_at = new Date(clock.now().getTime() - 1);
+      await rows.insertMany(ids.map((_id) => ({ ...of, _id, due_at })));
+    },
+    isOver: (id: string) => async (): Promise<boolean> => {
+      const { due_at, lease } = await row(id);
+      return due_at === null && lease === null;
+    },
+    /** Hints that are in the stream, those under way too. */
+    waiting: async (): Promise<number> => (await nats.jsm.streams.info(stream.name)).state.messages,
+    /** Stops all timers: nothing more is hinted at. Or all workers: hints wait. */
+    stopAllThe: (name: "timers" | "jobs") => stop(running.filter((part) => part.name === name)),
+    stopAll: () => stop(running),
+    reset: async () => {
+      await stop(running);
+      shiftMs = 0;
+      await rows.deleteMany({});
+      await nats.jsm.streams.purge(stream.name);
+    },
+    close: async () => {
+      await nats.jsm.streams.delete(stream.name);
+      await nats.close();
+      await db.dropDatabase();
+      await mongo.close();
+    },
+  };
+};
+
+type Site = { db: ReturnType<MongoClient["db"]>; rows: Collection<ExportRow>; nats: Nats; subjects: Subjects } & {
+  prefix: string;
+  clock: { now: () => Date };
+};
+
+const dispatcherOf = ({ termMs = 30_000, openJobs = 4, ...type }: Given, { prefix, ...site }: Site) => {
+  const [{ log, lines }, metrics, stopping] = [keptLog(), createMetrics("dispatcher"), new AbortController()];
+  const common = { ...site, holder: randomUUID(), log, termMs, metrics, stopping: stopping.signal };
+  const exports = job<ExportRow>({ name: "exports", rows: site.rows, ...type });
+  const config = { natsPrefix: prefix, natsReplicas: 1, openJobs };
+  const jobs = jobParts({ ...common, jobs: [exports], publisher: publisher(site.nats), config });
+  const results = async () => (await metrics.jobs.get()).values.filter(({ value }) => value > 0);
+  return {
+    parts: [...jobs.parts, timers({ ...common, sources: jobs.timers, metrics: metrics.queue })],
+    lines,
+    stopping,
+    items: async () => (await metrics.jobItems.get()).values,
+    results: async () => Object.fromEntries((await results()).map(({ labels, value }) => [labels["result"], value])),
+    asides: async () => (await metrics.queue.setAside.get()).values.find(({ labels }) => labels.source === "exports"),
+    run: (id: string) => exports.run(id, common, new AbortController().signal),
+  };
+};

@@ -1,0 +1,19 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { expect } from "chai";
+import { freePorts } from "../../../../dev/processes/free-ports.ts";
+
+describe("free ports", () => {
+  it("are given once, also to those who ask at the same time", async () => {
+    const given = await Promise.all(Array.from({ length: 100 }, () => freePorts(10)));
+    expect(new Set(given.flat()).size).to.equal(1_000);
+  });
+
+  it("are such that a server can listen there", async () => {
+    const [port = 0] = await freePorts(1);
+    const server = createServer().listen(port, "127.0.0.1");
+    await once(server, "listening");
+    server.close();
+    await once(server, "close");
+  });
+});
