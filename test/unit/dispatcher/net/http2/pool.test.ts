@@ -170,10 +170,12 @@ describe("http2Pool", function () {
   });
 
   it("gives up a waiting request, and is broken for one that was sent, when they are cut off", async () => {
-    await start({ delay_ms: 5000, max_streams: 1 }, { maxConnections: 1 });
+    await start({ max_streams: 1 }, { maxConnections: 1 });
+    await request("first"); // by then the limit is known
+    server.apply({ ...calm, delay_ms: 5000, max_streams: 1 });
     const stop = new AbortController();
     const underWay = [request("a", { signal: stop.signal }), request("b", { signal: stop.signal })];
-    await until(() => processed.size === 1);
+    await until(() => processed.has("a"));
     stop.abort();
     const [sent, waiting] = await Promise.allSettled(underWay);
     expect(sent).to.have.nested.property("value.kind", "broken");
