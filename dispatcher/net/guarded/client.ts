@@ -31,16 +31,20 @@ export const guardedClient = (deps: GuardedClientDeps) => {
   const pools = connectionPools(maxIdle);
   const sockets = new Set<Socket>();
 
-  const connection = async (wanted: GuardedRequest, signal: AbortSignal): Promise<Connection | Failure> => {
+  const open = async (pool: Pool, wanted: GuardedRequest, signal: AbortSignal): Promise<Connection | Failure> => {
     const late = AbortSignal.timeout(wanted.connectTimeoutMs);
     const made = await connect(wanted.url, AbortSignal.any([late, signal]));
-    if ("errorClass" in made) return made;
+    if ("errorClass" in made) {
+      pools.failed(pool, signal.aborted ? null : made);
+      return made;
+    }
     const fresh = connectionOver(made, wanted.url);
     sockets.add(made);
     made.once("close", () => {
       sockets.delete(made);
       pools.forget(fresh);
     });
+    pools.opened(pool);
     return fresh;
   };
   const sendOver = async (pool: Pool, over: Connection, wanted: GuardedRequest, signal: AbortSignal) => {
@@ -48,32 +52,23 @@ export const guardedClient = (deps: GuardedClientDeps) => {
     pools.keep(pool, over);
     return exchanged;
   };
-  const converse = async (pool: Pool, wanted: GuardedRequest, signal: AbortSignal): Promise<GuardedReply> => {
-    const kept = pools.take(pool);
-    if (kept !== undefined) {
-      const exchanged = await sendOver(pool, kept, wanted, signal);
-      if (!metItsClosing(exchanged, wanted)) return exchanged.reply;
-    }
-    const fresh = await connection(wanted, signal);
-    if ("errorClass" in fresh) return { kind: "unreached", ...fresh };
-    return (await sendOver(pool, fresh, wanted, signal)).reply;
-  };
-  const inPlace = async (wanted: GuardedRequest, signal: AbortSignal): Promise<GuardedReply> => {
+  /** `isLast` unless it may be made once more when it met the closing of a kept connection. */
+  const converse = async (wanted: GuardedRequest, signal: AbortSignal, isLast = false): Promise<GuardedReply> => {
     const { poolKey, maxConnections, url } = wanted;
-    const key = `${poolKey} ${maxConnections} ${url.origin}`;
-    const pool = await pools.enter(key, maxConnections, signal).catch(() => null);
-    if (pool === null) return { kind: "unreached", ...failures.placeLate };
-    try {
-      return await converse(pool, wanted, signal);
-    } finally {
-      pools.leave(pool);
-    }
+    const pool = pools.of(`${poolKey} ${maxConnections} ${url.origin}`, maxConnections);
+    const granted = await pools.take(pool, signal);
+    const over = granted === "open" ? await open(pool, wanted, signal) : granted;
+    if ("errorClass" in over) return { kind: "unreached", ...over };
+    const exchanged = await sendOver(pool, over, wanted, signal);
+    if (isLast || granted === "open" || !metItsClosing(exchanged, wanted)) return exchanged.reply;
+    pools.closeIdle(pool); // what is idle for longer is closed by now, too
+    return converse(wanted, signal, true);
   };
   return {
     request: async (wanted: GuardedRequest, signal: AbortSignal): Promise<GuardedReply> => {
       const problem = guard.problemOf(wanted.url);
       if (problem !== null) return { kind: "refused", reason: problem, errorClass: "address_refused" };
-      return within(wanted.timeoutMs, signal, (ending) => inPlace(wanted, ending));
+      return within(wanted.timeoutMs, signal, (ending) => converse(wanted, ending));
     },
     /** Closes every connection; requests under way end as broken. */
     close: (): void => {

@@ -7,11 +7,13 @@ export type Connection = {
   client: Client;
   /** Bytes since its beginning at which it is closed: what is no body (announcements, chunk extensions) is bounded too. */
   closeAtBytes: number;
+  /** When it was given to a request last, ms. */
+  takenMs: number;
 };
 
 /** undici's HTTP/1.1 over a socket that stands already. It closes the socket after 4 s without a request. */
 export const connectionOver = (socket: Socket, url: URL): Connection => {
-  const connection: Connection = { socket, client: clientOver(socket, url), closeAtBytes: 0 };
+  const connection: Connection = { socket, client: clientOver(socket, url), closeAtBytes: 0, takenMs: performance.now() };
   const watch = (): void => {
     if (socket.bytesRead > connection.closeAtBytes) socket.destroy();
   };

@@ -35,6 +35,34 @@ describe("a guarded client's connections", () => {
     expect([most, connections()]).to.deep.equal([3, 3]);
   });
 
+  it("are opened as they are needed: while one is opened, those who wait take it in turn", async () => {
+    const port = await http((_, response) => response.end());
+    const one = client();
+    const ends = Array.from({ length: 100 }, () => ask(one, `http://127.0.0.1:${port}/`, { maxConnections: 100 }));
+    expect((await Promise.all(ends)).map(({ kind }) => kind)).to.deep.equal(Array(100).fill("answered"));
+    expect(connections()).to.be.below(50);
+  });
+
+  it("are opened until each request has one, when their receiver hangs", async () => {
+    const open: ServerResponse[] = [];
+    const port = await http((_, response) => void open.push(response));
+    const one = client();
+    const asked = Array.from({ length: 20 }, () =>
+      ask(one, `http://127.0.0.1:${port}/`, { maxConnections: 20, timeoutMs: 15_000 }),
+    );
+    await until(() => open.length === 20);
+    for (const response of open) response.end();
+    expect((await Promise.all(asked)).map(({ kind }) => kind)).to.deep.equal(Array(20).fill("answered"));
+  });
+
+  it("that cannot be opened are tried once for all who wait", async () => {
+    let tried = 0;
+    const one = client({ resolve: async () => (tried++, ["127.0.0.1"]) });
+    const asked = Array.from({ length: 20 }, () => ask(one, "http://localhost:1/", { maxConnections: 20 }));
+    for (const end of await Promise.all(asked)) expect(end).to.include({ kind: "unreached", errorClass: "connect" });
+    expect(tried).to.equal(1);
+  });
+
   it("that are all taken keep a request waiting until its time is up, and it was not sent", async () => {
     let requests = 0;
     const port = await http(() => requests++);
