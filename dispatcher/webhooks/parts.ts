@@ -16,6 +16,7 @@ import { accepting } from "./accept/accept.ts";
 import { healthNotes } from "./health/notes.ts";
 import { observe } from "./health/observe.ts";
 import { type HealthPartDeps, healthPart } from "./health/part.ts";
+import { requestLog } from "./health/request-log.ts";
 import { endpointStats } from "./health/stats.ts";
 import { type Deliveries, storedDeliveries } from "./history/deliveries.ts";
 import { deliverByOwner } from "./match/by-owner.ts";
@@ -54,9 +55,10 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
     prepare: (row: WebhookRow) => prepare(row, deps.unseal),
     send: sendWebhook({ ...deps, templates }),
   };
+  const attempts = requestLog(log);
   const stats = endpointStats({ rows: webhookStats(db), log });
   const notes = healthNotes({ endpoints, log });
-  const health = { observe: observe({ ...deps, stats }) };
+  const health = { observe: observe({ ...deps, stats, requestLog: attempts }) };
   const onSilent = (holder: string): void => handOver.giveUp(holder);
   const { shares, queues, walks } = owned({ ...deps, endpoints, deliveries, requests, health, notes, onSilent });
   const accept = accepting({ ...deps, deliveries, queues });
@@ -68,6 +70,7 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
   const fallBack = (count: number): void => metrics.webhookFallbacks.inc(count);
   return [
     templates,
+    attempts,
     stats,
     notes,
     queues,
