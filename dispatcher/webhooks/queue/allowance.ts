@@ -8,6 +8,8 @@ const mostRoom = 600;
 const firstPerSecond = 50;
 /** While an endpoint answers, deliveries wait for their turn; once it has fallen silent, it may hang. */
 const limitMs = { answering: 2_000, silent: 500, untrusted: 250 };
+/** A queue that is behind for longer is not waited for: what its endpoint misses belongs into the store then. */
+const catchUpMs = 15_000;
 /** The rate is measured over so much: less the first time, when everything that comes waits for the measurement. */
 const windows = { firstRequests: 40, ms: 1_000 };
 
@@ -52,7 +54,7 @@ export const allowance = (endpoint: Pick<Endpoint, "isTrusted" | "row">, beganMs
       return isAnswering(nowMs) ? limitMs.answering : limitMs.silent;
     },
     /** Whether callers should wait for room although the queue has been behind for so long: the endpoint answers. */
-    isWorthWaiting: (nowMs: number, behindMs: number): boolean => isAnswering(nowMs) && behindMs < limitMs.answering,
+    isWorthWaiting: (nowMs: number, behindMs: number): boolean => isAnswering(nowMs) && behindMs < catchUpMs,
   };
 };
 

@@ -16,7 +16,8 @@ export type WaitingRoom = {
   admit: () => void;
 };
 
-const mostMs = 2_000;
+/** By then a queue that has fallen behind has caught up: to leave what comes to the store would keep it behind. */
+const mostMs = 15_000;
 
 export const waitingRoom = ({ nowMs, room, perSecond, isWorthWaiting }: WaitingRoomDeps): WaitingRoom => {
   const waiting: { count: number; sinceMs: number; letIn: () => void }[] = [];
@@ -25,7 +26,7 @@ export const waitingRoom = ({ nowMs, room, perSecond, isWorthWaiting }: WaitingR
     enter: (count, most) => {
       const wanted = Math.min(count, most);
       const isFree = waiting.length === 0 && room() >= wanted;
-      if (isFree || ahead() + count > perSecond() || !isWorthWaiting()) return null;
+      if (isFree || ahead() + count > 2 * perSecond() || !isWorthWaiting()) return null;
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.push({ count: wanted, sinceMs: nowMs(), letIn: resolve });
       return promise;
