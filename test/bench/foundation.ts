@@ -1,10 +1,10 @@
+import { atLeast, atMost, type Figure } from "./figure.ts";
 import { idle } from "./idle.ts";
 import type { Measurement, Measurements } from "./measure-all.ts";
 import { accept } from "./messages/accept.ts";
 import { benchApnsSender } from "./messages/apns-sender.ts";
 import { blast } from "./messages/blast.ts";
 import type { Round } from "./servers.ts";
-import { type Figure, figure } from "./table.ts";
 
 const whole = {
   accepts: { requests: 6_000, warmUp: 500 },
@@ -35,8 +35,8 @@ const acceptFigures = (round: Round, name: string, isDelivered: boolean): Promis
     const beside = isDelivered ? "a dispatcher sends them meanwhile" : "no dispatcher runs";
     const how = `${accepts.requests} messages of one recipient, 32 connections, ${beside}`;
     return [
-      figure(name, "≥ 400/s", perSecond, "/s", perSecond >= 400, how),
-      figure(`${name}, p99`, "< 100 ms", p99Ms, "ms", p99Ms < 100, how),
+      { name, reach: atLeast(400), value: perSecond, unit: "/s", how },
+      { name: `${name}, p99`, reach: atMost(100), value: p99Ms, unit: "ms", how },
     ];
   });
 
@@ -45,7 +45,7 @@ const measureSender: Measurement = async (round, tell) => {
   const { cpuUsPerPush } = await benchApnsSender(pushes);
   const { cpuUsPerPush: bare } = await benchApnsSender({ ...pushes, variant: "node:http2" });
   const how = `${pushes.pushes} pushes over TLS; node:http2 alone in the same run: ${bare.toFixed(1)} µs`;
-  tell(figure("APNs sender, CPU a push", "≤ 40 µs", cpuUsPerPush, "µs", cpuUsPerPush <= 40, how));
+  tell({ name: "APNs sender, CPU a push", reach: atMost(40), value: cpuUsPerPush, unit: "µs", how });
 };
 
 const measureBlast: Measurement = (round, tell) =>
@@ -56,9 +56,15 @@ const measureBlast: Measurement = (round, tell) =>
     const how = `all of ${result.recipients} subscriptions, ${result.dispatcherCpuUs.toFixed(0)} µs CPU of the dispatcher each`;
     const beside = `${result.small.count} messages of one recipient, one each 100 ms, during the blast`;
     tell(
-      figure("end to end", "≥ 5000/s", result.perSecond, "/s", result.perSecond >= 5_000, how),
-      figure("small message beside it, p99", "< 1000 ms", result.small.p99Ms, "ms", result.small.p99Ms < 1_000, beside),
-      figure("dispatcher, most RSS", "≤ 300 MiB", result.peakRssMiB, "MiB", result.peakRssMiB <= 300, how),
+      { name: "end to end", reach: atLeast(5_000), value: result.perSecond, unit: "/s", how },
+      {
+        name: "small message beside it, p99",
+        reach: atMost(1_000),
+        value: result.small.p99Ms,
+        unit: "ms",
+        how: beside,
+      },
+      { name: "dispatcher, most RSS", reach: atMost(300), value: result.peakRssMiB, unit: "MiB", how },
     );
   });
 
@@ -68,7 +74,7 @@ const measureIdle: Measurement = (round, tell) =>
       const { settleMs } = sizeOf(round);
       for (const [program, mib] of Object.entries(await idle(system, kubeconfig, settleMs))) {
         const how = `${settleMs / 1_000} s after its start`;
-        tell(figure(`${program}, idle RSS`, "≤ 150 MiB", mib, "MiB", mib <= 150, how));
+        tell({ name: `${program}, idle RSS`, reach: atMost(150), value: mib, unit: "MiB", how });
       }
     }),
   );

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { devDir } from "../../dev/files/paths.ts";
 import { withLock } from "../../dev/processes/lock.ts";
+import type { JudgedFigure } from "./figure.ts";
 import { foundation } from "./foundation.ts";
 import { type Measurements, measureAll } from "./measure-all.ts";
 import { operator } from "./operator/operator.ts";
 import { shortRound, wholeRound } from "./servers.ts";
-import type { Figure } from "./table.ts";
 import { webhooks } from "./webhooks/webhooks.ts";
 
 // make bench: measures every figure of the project on this machine and prints each when it is known. `node
@@ -35,7 +35,7 @@ const chosen = (names: readonly string[]): Record<string, Measurements> => {
 };
 
 /** Figures that were not measured this time stay as they are. */
-const save = (group: string, figures: readonly Figure[]): void => {
+const save = (group: string, figures: readonly JudgedFigure[]): void => {
   const file = join(baselines, `${group}.json`);
   const names = figures.map(({ name }) => name);
   const kept = figuresOf(file).filter(({ name }) => !names.includes(name));
@@ -45,9 +45,9 @@ const save = (group: string, figures: readonly Figure[]): void => {
   writeFileSync(file, `${JSON.stringify(baseline, null, 2)}\n`);
 };
 
-const figuresOf = (file: string): Figure[] => {
+const figuresOf = (file: string): JudgedFigure[] => {
   try {
-    return (JSON.parse(readFileSync(file, "utf8")) as { figures: Figure[] }).figures; // written above
+    return (JSON.parse(readFileSync(file, "utf8")) as { figures: JudgedFigure[] }).figures; // written above
   } catch {
     return []; // the first time
   }

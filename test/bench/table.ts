@@ -1,24 +1,4 @@
-/** One measured figure beside what it should reach. */
-export type Figure = {
-  name: string;
-  /** What is wanted, as a person would say it. */
-  reach: string;
-  value: number;
-  unit: string;
-  isReached: boolean;
-  how: string;
-};
-
-export const figure = (...[name, reach, value, unit, isReached, how]: FigureMembers): Figure => ({
-  name,
-  reach,
-  value,
-  unit,
-  isReached,
-  how,
-});
-
-type FigureMembers = [name: string, reach: string, value: number, unit: string, isReached: boolean, how: string];
+import type { JudgedFigure } from "./figure.ts";
 
 const widths = [74, 12, 12, 11] as const; // of name, reach, measured and verdict; how stands at the end
 
@@ -31,7 +11,7 @@ const row = (...cells: string[]): string =>
 export const heading = row("figure", "reach", "measured", "", "how");
 
 /** A figure as a row of the table. A short round's says nothing about what is reached. */
-export const rowOf = ({ name, reach, value, unit, isReached, how }: Figure, isShort: boolean): string => {
+export const rowOf = ({ name, reach, value, unit, isReached, how }: JudgedFigure, isShort: boolean): string => {
   const verdict = isReached ? "reached" : "NOT REACHED";
   return row(name, reach, `${shown(value)} ${unit}`, isShort ? "tried" : verdict, how);
 };

@@ -1,6 +1,6 @@
+import { atLeast, atMost, type Figure } from "../figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
 import type { Round } from "../servers.ts";
-import { type Figure, figure } from "../table.ts";
 import { type Hanging, type LatencyResult, latency, latencyBesideHanging } from "./latency.ts";
 import { listOfDeliveries } from "./list.ts";
 import { benchOutgoing } from "./outgoing.ts";
@@ -45,8 +45,14 @@ const throughputFigures = (name: string, result: ThroughputResult, reach: Reach)
   const memory = `dispatcher at most ${result.peakRssMiB.toFixed(0)} MiB`;
   const how = `${deliveries} deliveries, 32 publishers, 20 in flight an endpoint, ${published}, ${repeated} repeated; ${memory}`;
   return [
-    figure(name, `≥ ${reach.perSecond}/s`, perSecond, "/s", perSecond >= reach.perSecond, how),
-    figure(`${name}, CPU`, `≤ ${reach.cpuUs} µs`, cpuUs, "µs", cpuUs <= reach.cpuUs, `a delivery: ${split.join(", ")}`),
+    { name, reach: atLeast(reach.perSecond), value: perSecond, unit: "/s", how },
+    {
+      name: `${name}, CPU`,
+      reach: atMost(reach.cpuUs),
+      value: cpuUs,
+      unit: "µs",
+      how: `a delivery: ${split.join(", ")}`,
+    },
   ];
 };
 
@@ -61,18 +67,18 @@ const measureInTurn: Measurement = async (round, tell) => {
   const how = `${inTurn.perSecond.toFixed(0)}/s; 1 endpoint in the same run: ${alone.perSecond.toFixed(0)}/s`;
   const cpuHow = `${inTurn.cpuUsPerDelivery.all.toFixed(0)} µs; 1 endpoint: ${alone.cpuUsPerDelivery.all.toFixed(0)} µs`;
   tell(
-    figure(name, "≥ 80 % of 1", rate, "%", rate >= 80, how),
-    figure(`${name}, CPU`, "≤ 120 % of 1", cpu, "%", cpu <= 120, cpuHow),
+    { name, reach: atLeast(80), value: rate, unit: "%", how },
+    { name: `${name}, CPU`, reach: atMost(120), value: cpu, unit: "%", how: cpuHow },
   );
 };
 
 const measureLatency: Measurement = async (round, tell) => {
   const { pace } = sizeOf(round);
   const result = await latency(round, pace);
-  const { p50Ms, p99Ms } = result;
+  const how = paceOf(result, pace.perSecond);
   tell(
-    figure("webhooks, publish → arrival, p50", "≤ 5 ms", p50Ms, "ms", p50Ms <= 5, paceOf(result, pace.perSecond)),
-    figure("webhooks, publish → arrival, p99", "≤ 15 ms", p99Ms, "ms", p99Ms <= 15, paceOf(result, pace.perSecond)),
+    { name: "webhooks, publish → arrival, p50", reach: atMost(5), value: result.p50Ms, unit: "ms", how },
+    { name: "webhooks, publish → arrival, p99", reach: atMost(15), value: result.p99Ms, unit: "ms", how },
   );
 };
 
@@ -90,9 +96,15 @@ const measureHanging =
     const how = `${paceOf(result, size.healthy.perSecond)}; p50 ${result.p50Ms.toFixed(1)} ms`;
     const queued = `${result.queued} deliveries queued, stored at ${result.queuedPerSecond.toFixed(0)}/s`;
     tell(
-      figure(name, `${sent} arrive`, arrived, "arrived", arrived === sent, how),
-      figure(`${name}, p99`, "≤ 100 ms", p99Ms, "ms", p99Ms <= 100, how),
-      figure(`${name}, dispatcher's most RSS`, "≤ 300 MB", peakRssMiB * 1.048576, "MB", peakRssMiB <= 286, queued),
+      { name, reach: atLeast(sent), value: arrived, unit: "arrived", how },
+      { name: `${name}, p99`, reach: atMost(100), value: p99Ms, unit: "ms", how },
+      {
+        name: `${name}, dispatcher's most RSS`,
+        reach: atMost(300),
+        value: peakRssMiB * 1.048576,
+        unit: "MB",
+        how: queued,
+      },
     );
   };
 
@@ -100,7 +112,7 @@ const measureList: Measurement = async (round, tell) => {
   const { history } = sizeOf(round);
   for (const { filter, p95Ms, rows } of await listOfDeliveries(round, history)) {
     const how = `1 endpoint with ${history.deliveries} deliveries, ${history.pages} pages one after another, ${rows} rows read`;
-    tell(figure(`webhooks, list of deliveries, ${filter}, p95`, "< 100 ms", p95Ms, "ms", p95Ms < 100, how));
+    tell({ name: `webhooks, list of deliveries, ${filter}, p95`, reach: atMost(100), value: p95Ms, unit: "ms", how });
   }
 };
 
@@ -111,7 +123,7 @@ const measureOutgoing: Measurement = async (round, tell) => {
   const bare = await benchOutgoing({ ...requests, variant: "node:http" });
   const how = `of the sending process; ${ours.perSecond.toFixed(0)}/s; bare node:http ${bare.cpuUsPerRequest.toFixed(0)} µs`;
   const { cpuUsPerRequest: cpuUs } = ours;
-  tell(figure("outgoing request, CPU", "≤ 60 µs", cpuUs, "µs", cpuUs <= 60, how));
+  tell({ name: "outgoing request, CPU", reach: atMost(60), value: cpuUs, unit: "µs", how });
 };
 
 /** Events from `POST /events` to their endpoints; every program and store is counted, the receiver is not. */

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { command } from "../../../dev/processes/run-command.ts";
+import { atLeast, type Figure } from "../../bench/figure.ts";
 import { type Course, type Measurement, measureAll } from "../../bench/measure-all.ts";
 import type { Round } from "../../bench/servers.ts";
-import { figure } from "../../bench/table.ts";
 
 const unused = () => Promise.reject(new Error("no server is needed here"));
 const round: Round = { isShort: false, withStores: unused, withInstallation: unused, withCluster: unused };
 
-const aFigure = (name: string, value = 1) => figure(name, "≥ 1/s", value, "/s", value >= 1, "once");
+const aFigure = (name: string, value = 1): Figure => ({ name, reach: atLeast(1), value, unit: "/s", how: "once" });
 const telling =
   (...names: string[]): Measurement =>
   async (_round, tell) =>
@@ -40,7 +40,7 @@ describe("a round of measurements", () => {
       if (line.startsWith("first")) goOn(); // else it would never end
     };
     await run({ groups: { a: { measurement } }, print });
-    expect(lines[1]).to.match(/^first +≥ 1\/s +1\.0 \/s +reached +once$/);
+    expect(lines[1]).to.match(/^first +≥ 1 \/s +1\.0 \/s +reached +once$/);
   });
 
   it("has a row that says what failed and why, keeps what was printed before, and goes on", async () => {
