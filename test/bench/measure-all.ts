@@ -12,6 +12,8 @@ export type Measurements = Record<string, Measurement>;
 export type Course = {
   groups: Readonly<Record<string, Measurements>>;
   round: Round;
+  /** What a bare push costs on this machine now: CPU and rates are judged by it. */
+  pushUs: number;
   print: (line: string) => void;
   /** Keeps what a measurement of a group has printed, also when it failed afterwards. */
   keep: (group: string, figures: readonly JudgedFigure[]) => void;
@@ -39,12 +41,12 @@ export const measureAll = async (course: Course): Promise<Tally> => {
 
 /** Whether it went through. */
 const measure = async (name: string, group: string, measurement: Measurement, course: Course): Promise<boolean> => {
-  const { round, print, keep, withinMs } = course;
+  const { round, pushUs, print, keep, withinMs } = course;
   const printed: JudgedFigure[] = [];
   const tell = (...figures: Figure[]): void => {
     for (const one of figures) {
       if (!Number.isFinite(one.value)) throw new Error(`${one.name}: no number came of it (${one.how})`);
-      const judged = judge(one);
+      const judged = judge(one, pushUs);
       printed.push(judged);
       print(rowOf(judged, round.isShort));
     }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { command } from "../../../dev/processes/run-command.ts";
-import { atLeast, type Figure } from "../../bench/figure.ts";
+import { atLeast, atMost, type Figure, judge, reachPushUs } from "../../bench/figure.ts";
 import { type Course, type Measurement, measureAll } from "../../bench/measure-all.ts";
 import type { Round } from "../../bench/servers.ts";
 
@@ -21,6 +21,7 @@ const run = async (over: Pick<Course, "groups"> & Partial<Course>) => {
     round,
     print: (line) => void lines.push(line),
     keep: (group, figures) => void kept.push([group, figures.map(({ name }) => name)]),
+    pushUs: reachPushUs,
     withinMs: 10_000,
     ...over,
   });
@@ -40,7 +41,7 @@ describe("a round of measurements", () => {
       if (line.startsWith("first")) goOn(); // else it would never end
     };
     await run({ groups: { a: { measurement } }, print });
-    expect(lines[1]).to.match(/^first +≥ 1 \/s +1\.0 \/s +reached +once$/);
+    expect(lines[1]).to.match(/^first +≥ 1 \/s +1\.0 \/s +1\.0 \/s +reached +once$/);
   });
 
   it("has a row that says what failed and why, keeps what was printed before, and goes on", async () => {
@@ -91,12 +92,33 @@ describe("a round of measurements", () => {
       const { measureAll } = await import("./test/bench/measure-all.ts");
       const thrown = () => new Promise(() => setTimeout(() => { throw new Error("beside"); }, 1));
       const groups = { a: { thrown, fine: async () => {} } };
-      const course = { groups, round: { isShort: false }, print: console.log, keep: () => {}, withinMs: 10_000 };
+      const course = { groups, round: { isShort: false }, pushUs: 32, print: console.log, keep: () => {}, withinMs: 10_000 };
       console.log(JSON.stringify(await measureAll(course)));
     `;
     const printed = await command([process.execPath, "--input-type=module", "--eval", script]);
     expect(printed)
       .to.match(/^thrown +FAILED +beside$/m)
       .and.to.include('{"passed":1,"failed":1}');
+  });
+});
+
+describe("a figure of a machine that needs twice the CPU", () => {
+  const judged = (reach: Figure["reach"], value: number, unit: string) => {
+    const { scaled, isReached } = judge({ name: "one", reach, value, unit, how: "once" }, 2 * reachPushUs);
+    return { scaled, isReached };
+  };
+
+  it("is judged by half of it when it is an amount of CPU", () => {
+    expect(judged(atMost(100), 200, "µs")).to.deep.equal({ scaled: 100, isReached: true });
+    expect(judged(atMost(100), 202, "µs")).to.deep.equal({ scaled: 101, isReached: false });
+  });
+
+  it("is judged by twice of it when it is a rate", () => {
+    expect(judged(atLeast(100), 50, "/s")).to.deep.equal({ scaled: 100, isReached: true });
+    expect(judged(atLeast(100), 49, "/s")).to.deep.equal({ scaled: 98, isReached: false });
+  });
+
+  it("is judged as it was measured when it is a time", () => {
+    expect(judged(atMost(100), 101, "ms")).to.deep.equal({ scaled: undefined, isReached: false });
   });
 });
