@@ -4,23 +4,25 @@ import type { Round } from "../servers.ts";
 import { type Hanging, type LatencyResult, latency, latencyBesideHanging } from "./latency.ts";
 import { listOfDeliveries } from "./list.ts";
 import { benchOutgoing } from "./outgoing.ts";
-import { type Throughput, type ThroughputResult, throughput } from "./throughput.ts";
+import type { Scenario } from "./publish.ts";
+import { type ThroughputResult, throughput } from "./throughput.ts";
 
+const oneEndpoint = { perRequest: 1, names: 1, endpointsPerName: 1 };
 const whole = {
-  one: { events: 20_000, perRequest: 1, names: 1, endpointsPerName: 1, warmUp: 1_000 },
+  one: { ...oneEndpoint, events: 20_000, warmUp: 1_000 },
   fanOut: { events: 200, endpointsPerName: 100 },
-  pace: { perSecond: 50, events: 1_500, warmUp: 200 },
-  healthy: { perSecond: 20, events: 800, warmUp: 200 },
+  pace: { ...oneEndpoint, perSecond: 50, events: 1_500, warmUp: 200 },
+  healthy: { ...oneEndpoint, perSecond: 20, events: 800, warmUp: 200 },
   hanging: { endpoints: 20, queued: 1_000 },
   million: { endpoints: 100, queued: 10_000 },
   history: { deliveries: 1_000_000, pages: 200 },
   requests: { requests: 30_000, warmUp: 5_000 },
 };
 const short: typeof whole = {
-  one: { ...whole.one, events: 200, warmUp: 100 },
+  one: { ...oneEndpoint, events: 200, warmUp: 100 },
   fanOut: { events: 2, endpointsPerName: 100 },
-  pace: { perSecond: 50, events: 20, warmUp: 5 },
-  healthy: { perSecond: 50, events: 20, warmUp: 5 },
+  pace: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
+  healthy: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   hanging: { endpoints: 2, queued: 10 },
   million: { endpoints: 4, queued: 10 },
   history: { deliveries: 1_000, pages: 3 },
@@ -31,7 +33,7 @@ const sizeOf = ({ isShort }: Round): typeof whole => (isShort ? short : whole);
 type Reach = { perSecond: number; cpuUs: number };
 
 const measureThroughput =
-  (name: string, over: (size: typeof whole) => Partial<Throughput>, reach: Reach): Measurement =>
+  (name: string, over: (size: typeof whole) => Partial<Scenario>, reach: Reach): Measurement =>
   async (round, tell) => {
     const size = sizeOf(round);
     tell(...throughputFigures(name, await throughput(round, { ...size.one, ...over(size) }), reach));
@@ -86,11 +88,11 @@ const paceOf = ({ sent, repeated }: LatencyResult, perSecond: number): string =>
   `${sent} events at ${perSecond}/s, one a request, ${repeated} repeated`;
 
 const measureHanging =
-  (hangingOf: (size: typeof whole) => Omit<Hanging, "pace">): Measurement =>
+  (hangingOf: (size: typeof whole) => Hanging): Measurement =>
   async (round, tell) => {
     const size = sizeOf(round);
-    const hanging = { ...hangingOf(size), pace: size.healthy };
-    const result = await latencyBesideHanging(round, hanging);
+    const hanging = hangingOf(size);
+    const result = await latencyBesideHanging(round, hanging, size.healthy);
     const { sent, arrived, p99Ms, peakRssMiB } = result;
     const name = `webhooks beside ${hanging.endpoints} × ${hanging.queued} that hang`;
     const how = `${paceOf(result, size.healthy.perSecond)}; p50 ${result.p50Ms.toFixed(1)} ms`;
