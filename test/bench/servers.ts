@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { rootDir, testDir } from "../../dev/files/paths.ts";
 import { freePorts } from "../../dev/processes/free-ports.ts";
+import type { ProgramName } from "../../dev/processes/programs.ts";
 import { startKubernetes } from "../../dev/servers/kubernetes.ts";
 import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
 import { connection } from "../../operator/kube/connection.ts";
@@ -77,16 +78,16 @@ const onlyOnce = <T extends Closing>(start: () => Promise<T>): (() => Promise<T>
   return Object.assign(() => (started ??= start()), { close });
 };
 
-/** Whoever starts a program gets the one that runs, if one does. */
+/** A measurement's first dispatcher is the first one that runs, its second one the second; and so on, for each program. */
 const withSharedPrograms = (made: Installation): Installation => {
-  const running = new Map<string, Promise<SystemProgram>>();
-  const start: System["start"] = (program, env) => {
-    const one = running.get(program) ?? made.system.start(program, env);
-    running.set(program, one);
-    return one;
+  const running: Record<ProgramName, Promise<SystemProgram>[]> = { operator: [], apiserver: [], dispatcher: [] };
+  const another = async (): Promise<System> => {
+    const started = { operator: 0, apiserver: 0, dispatcher: 0 };
+    const start: System["start"] = (program, env) =>
+      (running[program][started[program]++] ??= made.system.start(program, env));
+    return { ...(await made.system.another()), start };
   };
-  const another = async () => ({ ...(await made.system.another()), start });
-  return { ...made, system: { ...made.system, start, another } };
+  return { ...made, system: { ...made.system, another } };
 };
 
 const install = async (stores: Stores): Promise<Installation> => {

@@ -1,7 +1,7 @@
 import type { System } from "../../support/system/system.ts";
 import { addEndpoint, anEvent, deliveriesBecome, postEvents } from "../../support/webhooks/traffic.ts";
+import { mostRssMiB } from "../dispatchers.ts";
 import { quantiles } from "../messages/load.ts";
-import { peakRssMiB } from "../process-usage.ts";
 import type { Round } from "../servers.ts";
 import { addEndpoints, onWarmBench, publish, type Scenario, warmUp } from "./publish.ts";
 import { arrived, monotonicMs } from "./sink.ts";
@@ -37,7 +37,7 @@ export const latencyBesideHanging = (round: Round, hanging: Hanging, healthy: Sc
       const queuedPerSecond = (queued / (monotonicMs() - startedMs)) * 1000;
       await warmUp(bench, healthyOnes, healthy);
       const result = await paced(bench, healthy);
-      return { ...result, queued, queuedPerSecond, peakRssMiB: peakRssMiB(bench.dispatcher.pid()) };
+      return { ...result, queued, queuedPerSecond, peakRssMiB: mostRssMiB(bench.dispatchers) };
     },
   );
 

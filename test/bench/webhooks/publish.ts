@@ -6,15 +6,16 @@ import type { Round } from "../servers.ts";
 import { monotonicMs } from "./sink.ts";
 import { onWebhookBench, type WebhookBench } from "./system.ts";
 
-/** Events of `names` in turn, each wanted by `endpointsPerName` endpoints. */
+/** Events of `names` in turn, each wanted by `endpointsPerName` endpoints, for some dispatchers to deliver. */
 export type Scenario = {
   events: number;
   perRequest: number;
   names: number;
   endpointsPerName: number;
+  dispatchers: number;
   /** Events a second, evenly, whether or not the last ones were answered; else each publisher waits for its answer. */
   perSecond?: number;
-  /** Deliveries that come before, for compiled code and open connections. */
+  /** Deliveries for each dispatcher that come before, for compiled code and open connections. */
   warmUp: number;
 };
 
@@ -36,6 +37,7 @@ export const onWarmBench = <T>(
       await warmUp(bench, endpoints, scenario);
       return run(bench, endpoints);
     },
+    scenario.dispatchers,
   );
 
 /** Stores the endpoints of a scenario. */
@@ -59,9 +61,21 @@ export const warmUp = async (
   endpoints: readonly WebhookRow[],
   scenario: Scenario,
 ): Promise<void> => {
-  await publish(bench, { ...scenario, events: scenario.warmUp / scenario.endpointsPerName }, "warm");
-  await allStored(bench, endpoints, scenario.warmUp);
+  const deliveries = warmUpOf(scenario);
+  await publish(bench, { ...scenario, events: deliveries / scenario.endpointsPerName }, "warm");
+  await areStored(bench, endpoints, deliveries);
   await bench.sink.forget();
+};
+
+const warmUpOf = ({ warmUp: ofEach, dispatchers }: Scenario): number => ofEach * dispatchers;
+
+/** Waits until every delivery of a scenario is stored as a success: the work is not over before. */
+export const allStored = (bench: WebhookBench, endpoints: readonly WebhookRow[], scenario: Scenario): Promise<void> =>
+  areStored(bench, endpoints, warmUpOf(scenario) + scenario.events * scenario.endpointsPerName);
+
+const areStored = ({ system }: WebhookBench, endpoints: readonly WebhookRow[], count: number): Promise<void> => {
+  const ids = endpoints.map(({ _id }) => _id);
+  return deliveriesBecome(system, ids, { are: ({ success }) => success === count, withinMs });
 };
 
 export type Published = {
@@ -94,10 +108,4 @@ export const publish = async (
   });
   if (Object.keys(failures).length > 0) throw new Error(`answers other than 202: ${JSON.stringify(failures)}`);
   return { perSecond: perSecond * perRequest, sentAtMs };
-};
-
-/** Waits until every delivery is stored as a success: the work is not over before. */
-export const allStored = ({ system }: WebhookBench, endpoints: readonly WebhookRow[], count: number): Promise<void> => {
-  const ids = endpoints.map(({ _id }) => _id);
-  return deliveriesBecome(system, ids, { are: ({ success }) => success === count, withinMs });
 };

@@ -1,19 +1,19 @@
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { peakRssMiB } from "../process-usage.ts";
+import type { Work } from "../compare.ts";
+import { cpuOfEach } from "../cpu.ts";
+import { mostRssMiB } from "../dispatchers.ts";
 import type { Round } from "../servers.ts";
 import { allStored, onWarmBench, publish, type Scenario, withinMs } from "./publish.ts";
 import { arrived, monotonicMs } from "./sink.ts";
-import { type Cpu, cpuOfEach, type WebhookBench } from "./system.ts";
+import type { WebhookBench } from "./system.ts";
 
-export type ThroughputResult = {
+/** Deliveries from the first publish to the last arrival; their CPU until every one is stored. */
+export type ThroughputResult = Work & {
   deliveries: number;
-  /** From the first publish to the last arrival. */
-  perSecond: number;
   /** Events accepted a second, from the first request to the last answer. */
   publishedPerSecond: number;
-  /** Of the programs and the stores, until every delivery is stored. */
-  cpuUsPerDelivery: Cpu & { all: number };
   repeated: number;
+  /** Of a dispatcher. */
   peakRssMiB: number;
 };
 
@@ -31,14 +31,14 @@ const measure = async (
   const startedMs = monotonicMs();
   const { perSecond: publishedPerSecond } = await publish(bench, scenario);
   const { lastAtMs } = await arrived(bench.sink, deliveries, withinMs);
-  await allStored(bench, endpoints, deliveries + scenario.warmUp);
+  await allStored(bench, endpoints, scenario);
   const { requests, distinct } = await bench.sink.totals();
   return {
     deliveries,
     perSecond: (deliveries / (lastAtMs - startedMs)) * 1000,
     publishedPerSecond,
-    cpuUsPerDelivery: cpuOfEach(cpuBefore, bench.cpuUs(), deliveries),
+    cpuUs: cpuOfEach(cpuBefore, bench.cpuUs(), deliveries),
     repeated: requests - distinct,
-    peakRssMiB: peakRssMiB(bench.dispatcher.pid()),
+    peakRssMiB: mostRssMiB(bench.dispatchers),
   };
 };

@@ -1,3 +1,5 @@
+import { compare, withOneDispatcher } from "../compare.ts";
+import { splitOf } from "../cpu.ts";
 import { atLeast, atMost, type Figure } from "../figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
 import type { Round } from "../servers.ts";
@@ -7,10 +9,12 @@ import { benchOutgoing } from "./outgoing.ts";
 import type { Scenario } from "./publish.ts";
 import { type ThroughputResult, throughput } from "./throughput.ts";
 
-const oneEndpoint = { perRequest: 1, names: 1, endpointsPerName: 1 };
+const oneEndpoint = { perRequest: 1, names: 1, endpointsPerName: 1, dispatchers: 1 };
 const whole = {
-  one: { ...oneEndpoint, events: 20_000, warmUp: 1_000 },
+  one: { ...oneEndpoint, events: 20_000, warmUp: 3_000 },
   fanOut: { events: 200, endpointsPerName: 100 },
+  turns: { names: 100 },
+  moreDispatchers: [2, 4],
   pace: { ...oneEndpoint, perSecond: 50, events: 1_500, warmUp: 200 },
   healthy: { ...oneEndpoint, perSecond: 20, events: 800, warmUp: 200 },
   hanging: { endpoints: 20, queued: 1_000 },
@@ -19,8 +23,10 @@ const whole = {
   requests: { requests: 30_000, warmUp: 5_000 },
 };
 const short: typeof whole = {
-  one: { ...oneEndpoint, events: 200, warmUp: 100 },
-  fanOut: { events: 2, endpointsPerName: 100 },
+  one: { ...oneEndpoint, events: 100, warmUp: 20 },
+  fanOut: { events: 5, endpointsPerName: 20 },
+  turns: { names: 20 },
+  moreDispatchers: [2],
   pace: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   healthy: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   hanging: { endpoints: 2, queued: 10 },
@@ -36,52 +42,51 @@ const measureThroughput =
   (name: string, over: (size: typeof whole) => Partial<Scenario>, reach: Reach): Measurement =>
   async (round, tell) => {
     const size = sizeOf(round);
-    tell(...throughputFigures(name, await throughput(round, { ...size.one, ...over(size) }), reach));
+    const scenario = { ...size.one, ...over(size) };
+    const one = await throughput(round, scenario);
+    tell(...throughputFigures(name, one, reach));
+    for (const dispatchers of size.moreDispatchers) {
+      const more = await throughput(round, { ...scenario, dispatchers });
+      tell(...compare(`${name}, ${dispatchers} dispatchers`, more, withOneDispatcher(one)));
+    }
   };
 
 const throughputFigures = (name: string, result: ThroughputResult, reach: Reach): Figure[] => {
-  const { deliveries, perSecond, repeated } = result;
-  const { all: cpuUs, ...shares } = result.cpuUsPerDelivery;
-  const split = Object.entries(shares).map(([program, us]) => `${program} ${us.toFixed(0)}`);
+  const { deliveries, perSecond, cpuUs, repeated } = result;
   const published = `accepted at ${result.publishedPerSecond.toFixed(0)} events/s`;
   const memory = `dispatcher at most ${result.peakRssMiB.toFixed(0)} MiB`;
   const how = `${deliveries} deliveries, 32 publishers, 20 in flight an endpoint, ${published}, ${repeated} repeated; ${memory}`;
+  const split = `a delivery: ${splitOf(cpuUs)}`;
   return [
     { name, reach: atLeast(reach.perSecond), value: perSecond, unit: "/s", how },
-    {
-      name: `${name}, CPU`,
-      reach: atMost(reach.cpuUs),
-      value: cpuUs,
-      unit: "µs",
-      how: `a delivery: ${split.join(", ")}`,
-    },
+    { name: `${name}, CPU`, reach: atMost(reach.cpuUs), value: cpuUs.all, unit: "µs", how: split },
   ];
 };
 
 /** Beside the same work for one endpoint, in the same run. */
 const measureInTurn: Measurement = async (round, tell) => {
-  const { one } = sizeOf(round);
-  const alone = await throughput(round, one);
-  const inTurn = await throughput(round, { ...one, names: 100 });
-  const rate = (100 * inTurn.perSecond) / alone.perSecond;
-  const cpu = (100 * inTurn.cpuUsPerDelivery.all) / alone.cpuUsPerDelivery.all;
+  const { one, turns, moreDispatchers } = sizeOf(round);
   const name = "webhooks, 100 endpoints in turn";
-  const how = `${inTurn.perSecond.toFixed(0)}/s; 1 endpoint in the same run: ${alone.perSecond.toFixed(0)}/s`;
-  const cpuHow = `${inTurn.cpuUsPerDelivery.all.toFixed(0)} µs; 1 endpoint: ${alone.cpuUsPerDelivery.all.toFixed(0)} µs`;
-  tell(
-    { name, reach: atLeast(80), value: rate, unit: "%", how },
-    { name: `${name}, CPU`, reach: atMost(120), value: cpu, unit: "%", how: cpuHow },
-  );
+  const alone = await throughput(round, one);
+  const inTurn = await throughput(round, { ...one, ...turns });
+  tell(...compare(name, inTurn, { with: alone, called: "1 endpoint", rate: 95, cpu: 120 }));
+  for (const dispatchers of moreDispatchers) {
+    const more = await throughput(round, { ...one, ...turns, dispatchers });
+    tell(...compare(`${name}, ${dispatchers} dispatchers`, more, withOneDispatcher(inTurn)));
+  }
 };
 
 const measureLatency: Measurement = async (round, tell) => {
   const { pace } = sizeOf(round);
-  const result = await latency(round, pace);
-  const how = paceOf(result, pace.perSecond);
-  tell(
-    { name: "webhooks, publish → arrival, p50", reach: atMost(5), value: result.p50Ms, unit: "ms", how },
-    { name: "webhooks, publish → arrival, p99", reach: atMost(15), value: result.p99Ms, unit: "ms", how },
-  );
+  for (const dispatchers of [1, 3]) {
+    const result = await latency(round, { ...pace, dispatchers });
+    const name = `webhooks, publish → arrival${dispatchers === 1 ? "" : `, ${dispatchers} dispatchers`}`;
+    const how = paceOf(result, pace.perSecond);
+    tell(
+      { name: `${name}, p50`, reach: atMost(5), value: result.p50Ms, unit: "ms", how },
+      { name: `${name}, p99`, reach: atMost(15), value: result.p99Ms, unit: "ms", how },
+    );
+  }
 };
 
 const paceOf = ({ sent, repeated }: LatencyResult, perSecond: number): string =>
