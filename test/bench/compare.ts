@@ -18,11 +18,15 @@ export const withOneDispatcher = (work: Work): Comparison => ({
 export const compare = (name: string, work: Work, comparison: Comparison): Figure[] => {
   const { with: other, called, rate, cpu } = comparison;
   const rates = `${work.perSecond.toFixed(0)}/s; ${called} in the same run: ${other.perSecond.toFixed(0)}/s`;
-  const cpus = `${work.cpuUs.all.toFixed(0)} µs (${splitOf(work.cpuUs)}); ${called}: ${other.cpuUs.all.toFixed(0)} µs`;
+  const cpus = comparedCpu(work, other, called);
   return [
     { name, reach: atLeast(rate), value: percent(work.perSecond, other.perSecond), unit: "%", how: rates },
     { name: `${name}, CPU`, reach: atMost(cpu), value: percent(work.cpuUs.all, other.cpuUs.all), unit: "%", how: cpus },
   ];
 };
+
+/** The CPU of both, for a person to read. */
+export const comparedCpu = (work: Work, other: Work, called: string): string =>
+  `${work.cpuUs.all.toFixed(0)} µs (${splitOf(work.cpuUs)}); ${called}: ${other.cpuUs.all.toFixed(0)} µs`;
 
 export const percent = (part: number, whole: number): number => (100 * part) / whole;

@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { devDir } from "../../dev/files/paths.ts";
 import { withLock } from "../../dev/processes/lock.ts";
 import type { Tally } from "../support/suite/reporter.ts";
+import { besideBusyCore } from "./cores.ts";
 import { type JudgedFigure, reachPushUs } from "./figure.ts";
 import { foundation } from "./foundation.ts";
 import { type Course, type Measurements, measureAll } from "./measure-all.ts";
@@ -16,8 +17,8 @@ import { webhooks } from "./webhooks/webhooks.ts";
 // make bench: measures every figure of the project on this machine and prints each when it is known. The first line is
 // the calibration: what a push by node:http2 alone costs here and now. `node test/bench/main.ts [names]` measures some, by
 // the name of a group or of one measurement. With --save they become the baseline that is committed: a file for each
-// group. With --short everything is only tried, in seconds. The last line says how many measurements passed and failed.
-// What it starts ends with it, however it ends.
+// group. With --short everything is only tried, in seconds; with --busy all is measured while a loop keeps one core
+// busy. The last line says how many measurements passed and failed. What it starts ends with it, however it ends.
 
 const all: Record<string, Measurements> = { foundation, webhooks, operator };
 const baselines = join(import.meta.dirname, "baselines");
@@ -57,11 +58,13 @@ const figuresOf = (file: string): JudgedFigure[] => {
   }
 };
 
+const flag = { type: "boolean", default: false } as const;
 const { values, positionals } = parseArgs({
-  options: { save: { type: "boolean", default: false }, short: { type: "boolean", default: false } },
+  options: { save: flag, short: flag, busy: flag },
   allowPositionals: true,
 });
-if (values.save && values.short) throw new Error("a short round's figures say nothing: they are not to be saved");
+if (values.save && (values.short || values.busy))
+  throw new Error("only a whole round on a quiet machine is to be saved");
 const groups = chosen(positionals);
 
 const measure = async (): Promise<Tally> => {
@@ -70,9 +73,9 @@ const measure = async (): Promise<Tally> => {
   console.log(`a push by node:http2 alone: ${pushUs.toFixed(1)} µs CPU; µs and /s are scaled to ${reachPushUs} µs`);
   const keep: Course["keep"] = (group, figures) => (values.save ? save(group, figures, pushUs) : undefined);
   const course = { groups, pushUs, print: console.log, keep, withinMs };
-  if (!values.short) return measureAll({ ...course, round: wholeRound });
-  const round = shortRound();
-  return measureAll({ ...course, round }).finally(round.close);
+  const round = values.short ? shortRound(values.busy) : wholeRound(values.busy);
+  const measureChosen = () => measureAll({ ...course, round }).finally(round.close);
+  return values.busy ? besideBusyCore(measureChosen) : measureChosen();
 };
 
 const { passed, failed } = await withLock(join(devDir, "test.lock"), measure);

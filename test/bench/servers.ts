@@ -33,6 +33,8 @@ export type Installation = { stores: Stores; system: System; close: () => Promis
 export type Round = {
   /** Whether everything is only tried, in seconds: the figures say nothing then. */
   isShort: boolean;
+  /** Whether a loop keeps a core busy all the time. */
+  isBusy: boolean;
   /** Stores of the measurement's own, so that all their CPU is its. `durable` ones wait for the disk. */
   withStores: <T>(work: (stores: Stores) => Promise<T>, options?: { durable?: boolean }) => Promise<T>;
   withInstallation: <T>(work: (made: Installation) => Promise<T>, options?: { durable?: boolean }) => Promise<T>;
@@ -40,21 +42,24 @@ export type Round = {
 };
 
 /** Everything anew for each measurement. */
-export const wholeRound: Round = {
+export const wholeRound = (isBusy: boolean): Round & Closing => ({
   isShort: false,
+  isBusy,
   withStores: (work, { durable = false } = {}) => using(startStores(durable), work),
   withInstallation: (work, { durable = false } = {}) =>
     using(startStores(durable), (stores) => using(install(stores), work)),
   withCluster: (work) => using(startCluster(), work),
-};
+  close: async () => undefined,
+});
 
 /** One set of everything, started when it is first asked for; a measurement gets an organisation of its own. */
-export const shortRound = (): Round & { close: () => Promise<void> } => {
+export const shortRound = (isBusy: boolean): Round & Closing => {
   const stores = onlyOnce(() => startStores(false));
   const cluster = onlyOnce(startCluster);
   const installation = onlyOnce(async () => withSharedPrograms(await install(await stores())));
   return {
     isShort: true,
+    isBusy,
     withStores: async (work) => work(await stores()),
     withInstallation: async (work) => {
       const made = await installation();

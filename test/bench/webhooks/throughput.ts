@@ -1,5 +1,6 @@
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Work } from "../compare.ts";
+import { onOneCoreEach } from "../cores.ts";
 import { cpuOfEach } from "../cpu.ts";
 import { mostRssMiB } from "../dispatchers.ts";
 import type { Round } from "../servers.ts";
@@ -20,6 +21,12 @@ export type ThroughputResult = Work & {
 /** Publishes events over HTTP and measures until the last of them has arrived. */
 export const throughput = (round: Round, scenario: Scenario): Promise<ThroughputResult> =>
   onWarmBench(round, scenario, (bench, endpoints) => measure(bench, endpoints, scenario));
+
+/** The same while each dispatcher may use one core only. */
+export const throughputOnOneCoreEach = (round: Round, scenario: Scenario): Promise<ThroughputResult> =>
+  onWarmBench(round, scenario, (bench, endpoints) =>
+    onOneCoreEach(bench.dispatchers, () => measure(bench, endpoints, scenario)),
+  );
 
 const measure = async (
   bench: WebhookBench,

@@ -1,4 +1,5 @@
-import { compare, withOneDispatcher } from "../compare.ts";
+import { compare, comparedCpu, percent, withOneDispatcher } from "../compare.ts";
+import { besideBusyCore } from "../cores.ts";
 import { splitOf } from "../cpu.ts";
 import { atLeast, atMost, type Figure } from "../figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
@@ -7,7 +8,7 @@ import { type Hanging, type LatencyResult, latency, latencyBesideHanging } from 
 import { listOfDeliveries } from "./list.ts";
 import { benchOutgoing } from "./outgoing.ts";
 import type { Scenario } from "./publish.ts";
-import { type ThroughputResult, throughput } from "./throughput.ts";
+import { type ThroughputResult, throughput, throughputOnOneCoreEach } from "./throughput.ts";
 
 const oneEndpoint = { perRequest: 1, names: 1, endpointsPerName: 1, dispatchers: 1 };
 const whole = {
@@ -74,6 +75,40 @@ const measureInTurn: Measurement = async (round, tell) => {
     const more = await throughput(round, { ...one, ...turns, dispatchers });
     tell(...compare(`${name}, ${dispatchers} dispatchers`, more, withOneDispatcher(inTurn)));
   }
+};
+
+/** What a busy machine costs: a dispatcher that falls behind should not pay more for each delivery. */
+const measureBusy: Measurement = async (round, tell) => {
+  if (round.isBusy) return; // there is nothing quiet to compare with
+  const { one, fanOut } = sizeOf(round);
+  const scenario = { ...one, ...fanOut };
+  const quiet = await throughput(round, scenario);
+  const busy = await besideBusyCore(() => throughput(round, scenario));
+  const how = `${comparedCpu(busy, quiet, "quiet")}; ${busy.perSecond.toFixed(0)}/s, quiet ${quiet.perSecond.toFixed(0)}/s`;
+  const value = percent(busy.cpuUs.all, quiet.cpuUs.all);
+  tell({ name: "webhooks, 200 events × 100 endpoints, one core busy, CPU", reach: atMost(125), value, unit: "%", how });
+};
+
+/**
+ * What a second dispatcher is worth where receiver and stores are elsewhere: each has a core of its own, and does in a
+ * second what a second of its CPU is enough for. On two cores the rate itself would be that of everything beside them.
+ */
+const measureCores: Measurement = async (round, tell) => {
+  const { one, fanOut } = sizeOf(round);
+  const cpuUs = async (dispatchers: number): Promise<number> => {
+    const { cpuUs: us } = await throughputOnOneCoreEach(round, { ...one, ...fanOut, dispatchers });
+    return us["dispatcher"] ?? Number.NaN;
+  };
+  const [alone, ofTwo] = [await cpuUs(1), await cpuUs(2)];
+  const rates = `deliveries in a second of a dispatcher's own CPU: ${(1e6 / alone).toFixed(0)}, of two ${(1e6 / ofTwo).toFixed(0)} each`;
+  const how = `calculated: ${rates}; each on a core of its own, CPU of all else left out`;
+  tell({
+    name: "webhooks, 2 dispatchers on a core each",
+    reach: atLeast(1.8),
+    value: (2 * alone) / ofTwo,
+    unit: "times",
+    how,
+  });
 };
 
 const measureLatency: Measurement = async (round, tell) => {
@@ -145,6 +180,8 @@ export const webhooks: Measurements = {
     perSecond: 10_500,
     cpuUs: 350,
   }),
+  "webhooks-busy": measureBusy,
+  "webhooks-cores": measureCores,
   "webhooks-latency": measureLatency,
   "webhooks-hanging": measureHanging(({ hanging }) => hanging),
   "webhooks-million": measureHanging(({ million }) => million),

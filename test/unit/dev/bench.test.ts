@@ -5,7 +5,13 @@ import { type Course, type Measurement, measureAll } from "../../bench/measure-a
 import type { Round } from "../../bench/servers.ts";
 
 const unused = () => Promise.reject(new Error("no server is needed here"));
-const round: Round = { isShort: false, withStores: unused, withInstallation: unused, withCluster: unused };
+const round: Round = {
+  isShort: false,
+  isBusy: false,
+  withStores: unused,
+  withInstallation: unused,
+  withCluster: unused,
+};
 
 const aFigure = (name: string, value = 1): Figure => ({ name, reach: atLeast(1), value, unit: "/s", how: "once" });
 const telling =
