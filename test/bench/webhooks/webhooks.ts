@@ -4,6 +4,7 @@ import { splitOf } from "../cpu.ts";
 import { atLeast, atMost, type Figure } from "../figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
 import type { Round } from "../servers.ts";
+import { killDuring } from "./kill.ts";
 import { type Hanging, type LatencyResult, latency, latencyBesideHanging } from "./latency.ts";
 import { listOfDeliveries } from "./list.ts";
 import { benchOutgoing } from "./outgoing.ts";
@@ -16,6 +17,7 @@ const whole = {
   fanOut: { events: 200, endpointsPerName: 100 },
   turns: { names: 100 },
   moreDispatchers: [2, 4],
+  kill: { events: 20_000, perRequest: 100, perSecond: 1_000, names: 100, dispatchers: 3 },
   pace: { ...oneEndpoint, perSecond: 50, events: 1_500, warmUp: 200 },
   healthy: { ...oneEndpoint, perSecond: 20, events: 800, warmUp: 200 },
   hanging: { endpoints: 20, queued: 1_000 },
@@ -28,6 +30,7 @@ const short: typeof whole = {
   fanOut: { events: 5, endpointsPerName: 20 },
   turns: { names: 20 },
   moreDispatchers: [2],
+  kill: { events: 80, perRequest: 20, perSecond: 100, names: 20, dispatchers: 3 },
   pace: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   healthy: { ...oneEndpoint, perSecond: 50, events: 20, warmUp: 5 },
   hanging: { endpoints: 2, queued: 10 },
@@ -71,6 +74,10 @@ const measureInTurn: Measurement = async (round, tell) => {
   const alone = await throughput(round, one);
   const inTurn = await throughput(round, { ...one, ...turns });
   tell(...compare(name, inTurn, { with: alone, called: "1 endpoint", rate: 95, cpu: 120 }));
+  const pace = { ...one, ...turns, perSecond: 0.8 * alone.perSecond };
+  const result = await latency(round, pace);
+  const how = `${paceOf(result, pace.perSecond)}: 80 % of the rate of 1 endpoint; p50 ${result.p50Ms.toFixed(1)} ms`;
+  tell({ name: `${name}, p99`, reach: atMost(100), value: result.p99Ms, unit: "ms", how });
   for (const dispatchers of moreDispatchers) {
     const more = await throughput(round, { ...one, ...turns, dispatchers });
     tell(...compare(`${name}, ${dispatchers} dispatchers`, more, withOneDispatcher(inTurn)));
@@ -111,6 +118,22 @@ const measureCores: Measurement = async (round, tell) => {
   });
 };
 
+const mostStoredAtOnce = 500; // by dispatcher/webhooks/history/deliveries.ts
+
+const measureKill: Measurement = async (round, tell) => {
+  const { one, kill } = sizeOf(round);
+  const { lost, repeated, servedAgainSeconds } = await killDuring(round, { ...one, ...kill });
+  const name = "webhooks, 1 of 3 dispatchers killed";
+  const how = `during ${kill.events} deliveries to ${kill.names} endpoints at ${kill.perSecond}/s`;
+  const batch = `${how}; one write stores ${mostStoredAtOnce} results at most`;
+  const again = `${how}; until each endpoint got what was published after the kill`;
+  tell(
+    { name: `${name}, lost`, reach: atMost(0), value: lost, unit: "lost", how },
+    { name: `${name}, repeated`, reach: atMost(mostStoredAtOnce), value: repeated, unit: "repeated", how: batch },
+    { name: `${name}, all served again`, reach: atMost(15), value: servedAgainSeconds, unit: "s", how: again },
+  );
+};
+
 const measureLatency: Measurement = async (round, tell) => {
   const { pace } = sizeOf(round);
   for (const dispatchers of [1, 3]) {
@@ -125,7 +148,7 @@ const measureLatency: Measurement = async (round, tell) => {
 };
 
 const paceOf = ({ sent, repeated }: LatencyResult, perSecond: number): string =>
-  `${sent} events at ${perSecond}/s, one a request, ${repeated} repeated`;
+  `${sent} events at ${perSecond.toFixed(0)}/s, one a request, ${repeated} repeated`;
 
 const measureHanging =
   (hangingOf: (size: typeof whole) => Hanging): Measurement =>
@@ -182,6 +205,7 @@ export const webhooks: Measurements = {
   }),
   "webhooks-busy": measureBusy,
   "webhooks-cores": measureCores,
+  "webhooks-kill": measureKill,
   "webhooks-latency": measureLatency,
   "webhooks-hanging": measureHanging(({ hanging }) => hanging),
   "webhooks-million": measureHanging(({ million }) => million),
