@@ -1,21 +1,26 @@
+import { compare, withOneDispatcher } from "./compare.ts";
+import { splitOf } from "./cpu.ts";
 import { atLeast, atMost, type Figure } from "./figure.ts";
 import { idle } from "./idle.ts";
 import type { Measurement, Measurements } from "./measure-all.ts";
 import { accept } from "./messages/accept.ts";
 import { benchApnsSender } from "./messages/apns-sender.ts";
-import { blast } from "./messages/blast.ts";
+import { type BlastResult, blast } from "./messages/blast.ts";
+import { startPrograms } from "./programs.ts";
 import type { Round } from "./servers.ts";
 
 const whole = {
   accepts: { requests: 6_000, warmUp: 500 },
   pushes: { pushes: 50_000, warmUp: 5_000 },
-  recipients: 100_000,
+  blast: { recipients: 100_000, warmUp: 5_000 },
+  moreDispatchers: [2, 4],
   settleMs: 10_000,
 };
 const short: typeof whole = {
   accepts: { requests: 100, warmUp: 20 },
   pushes: { pushes: 500, warmUp: 100 },
-  recipients: 500,
+  blast: { recipients: 500, warmUp: 20 },
+  moreDispatchers: [2],
   settleMs: 500,
 };
 const sizeOf = ({ isShort }: Round): typeof whole => (isShort ? short : whole);
@@ -48,25 +53,50 @@ const measureSender: Measurement = async (round, tell) => {
   tell({ name: "APNs sender, CPU a push", reach: atMost(40), value: cpuUsPerPush, unit: "µs", how });
 };
 
-const measureBlast: Measurement = (round, tell) =>
-  round.withInstallation(async ({ system }) => {
-    const apiserver = await system.start("apiserver");
-    const dispatcher = await system.start("dispatcher");
-    const result = await blast(system, { apiserver, dispatcher, recipients: sizeOf(round).recipients });
-    const how = `all of ${result.recipients} subscriptions, ${result.dispatcherCpuUs.toFixed(0)} µs CPU of the dispatcher each`;
-    const beside = `${result.small.count} messages of one recipient, one each 100 ms, during the blast`;
-    tell(
-      { name: "end to end", reach: atLeast(5_000), value: result.perSecond, unit: "/s", how },
-      {
-        name: "small message beside it, p99",
-        reach: atMost(1_000),
-        value: result.small.p99Ms,
-        unit: "ms",
-        how: beside,
-      },
-      { name: "dispatcher, most RSS", reach: atMost(300), value: result.peakRssMiB, unit: "MiB", how },
-    );
-  });
+const blastBy = (round: Round, dispatchers: number, apnsDelayMs = 0): Promise<BlastResult> =>
+  round.withInstallation(
+    async ({ system, stores }) =>
+      blast(system, await startPrograms({ system, stores }, dispatchers), sizeOf(round).blast),
+    { apnsDelayMs },
+  );
+
+const measureBlast: Measurement = async (round, tell) => {
+  const one = await blastBy(round, 1);
+  tell(...blastFigures(one));
+  for (const dispatchers of sizeOf(round).moreDispatchers) {
+    const more = await blastBy(round, dispatchers);
+    tell(...compare(`end to end, ${dispatchers} dispatchers`, more, withOneDispatcher(one)));
+  }
+};
+
+const blastFigures = ({ perSecond, cpuUs, recipients, peakRssMiB, small }: BlastResult): Figure[] => {
+  const how = `all of ${recipients} subscriptions`;
+  const split = `a delivery: ${splitOf(cpuUs)}`;
+  const beside = `${small.count} messages of one recipient, one each 100 ms, during the blast`;
+  return [
+    { name: "end to end", reach: atLeast(5_000), value: perSecond, unit: "/s", how },
+    { name: "end to end, CPU", reach: atMost(290), value: cpuUs.all, unit: "µs", how: split },
+    {
+      name: "end to end, dispatcher's CPU",
+      reach: atMost(90),
+      value: cpuUs["dispatcher"] ?? NaN,
+      unit: "µs",
+      how: split,
+    },
+    { name: "small message beside it, p99", reach: atMost(1_000), value: small.p99Ms, unit: "ms", how: beside },
+    { name: "dispatcher, most RSS", reach: atMost(300), value: peakRssMiB, unit: "MiB", how },
+  ];
+};
+
+/** A provider that takes its time leaves cores free, so that the rate itself says what a second dispatcher is worth. */
+const measureSlowBlast: Measurement = async (round, tell) => {
+  const delayMs = 50;
+  const one = await blastBy(round, 1, delayMs);
+  const two = await blastBy(round, 2, delayMs);
+  const name = `end to end, ${delayMs} ms a push, 2 dispatchers`;
+  const how = `${two.perSecond.toFixed(0)}/s; 1 dispatcher in the same run: ${one.perSecond.toFixed(0)}/s`;
+  tell({ name, reach: atLeast(1.8), value: two.perSecond / one.perSecond, unit: "times", how });
+};
 
 const measureIdle: Measurement = (round, tell) =>
   round.withInstallation(({ system }) =>
@@ -84,5 +114,6 @@ export const foundation: Measurements = {
   accept: measureAccept,
   sender: measureSender,
   blast: measureBlast,
+  "blast-slow": measureSlowBlast,
   idle: measureIdle,
 };

@@ -37,7 +37,11 @@ export type Round = {
   isBusy: boolean;
   /** Stores of the measurement's own, so that all their CPU is its. `durable` ones wait for the disk. */
   withStores: <T>(work: (stores: Stores) => Promise<T>, options?: { durable?: boolean }) => Promise<T>;
-  withInstallation: <T>(work: (made: Installation) => Promise<T>, options?: { durable?: boolean }) => Promise<T>;
+  /** `apnsDelayMs` is the time until a push is answered. A short round heeds none of the options. */
+  withInstallation: <T>(
+    work: (made: Installation) => Promise<T>,
+    options?: { durable?: boolean; apnsDelayMs?: number },
+  ) => Promise<T>;
   withCluster: <T>(work: (cluster: Cluster) => Promise<T>) => Promise<T>;
 };
 
@@ -46,8 +50,8 @@ export const wholeRound = (isBusy: boolean): Round & Closing => ({
   isShort: false,
   isBusy,
   withStores: (work, { durable = false } = {}) => using(startStores(durable), work),
-  withInstallation: (work, { durable = false } = {}) =>
-    using(startStores(durable), (stores) => using(install(stores), work)),
+  withInstallation: (work, { durable = false, apnsDelayMs = 0 } = {}) =>
+    using(startStores(durable), (stores) => using(install(stores, apnsDelayMs), work)),
   withCluster: (work) => using(startCluster(), work),
   close: async () => undefined,
 });
@@ -95,8 +99,8 @@ const withSharedPrograms = (made: Installation): Installation => {
   return { ...made, system: { ...made.system, another } };
 };
 
-const install = async (stores: Stores): Promise<Installation> => {
-  const sink = await startSink();
+const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> => {
+  const sink = await startSink(apnsDelayMs);
   try {
     const system = await startSystem({
       mongodbUrl: stores.mongodb.url,

@@ -1,7 +1,7 @@
 import type { System } from "../../support/system/system.ts";
 import { addEndpoint, anEvent, deliveriesBecome, postEvents } from "../../support/webhooks/traffic.ts";
-import { mostRssMiB } from "../dispatchers.ts";
 import { quantiles } from "../messages/load.ts";
+import { mostRssMiB } from "../programs.ts";
 import type { Round } from "../servers.ts";
 import { addEndpoints, onWarmBench, publish, type Scenario, warmUp } from "./publish.ts";
 import { arrived, monotonicMs } from "./sink.ts";

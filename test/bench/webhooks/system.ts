@@ -1,18 +1,10 @@
-import type { System, SystemProgram } from "../../support/system/system.ts";
-import { type Cpu, cpuMeter } from "../cpu.ts";
-import { startDispatchers } from "../dispatchers.ts";
+import type { System } from "../../support/system/system.ts";
+import { type Programs, startPrograms } from "../programs.ts";
 import type { Round } from "../servers.ts";
 import { startWebhookSink, type WebhookSink } from "./sink.ts";
 
 /** An installation with stores of its own, so that all their CPU is its, and a receiver. */
-export type WebhookBench = {
-  system: System;
-  apiserver: SystemProgram;
-  dispatchers: readonly SystemProgram[];
-  sink: WebhookSink;
-  /** CPU so far of the programs and stores. */
-  cpuUs: () => Cpu;
-};
+export type WebhookBench = Programs & { system: System; sink: WebhookSink };
 
 /** Runs one measurement on a new installation with some dispatchers. `prepare` comes before the programs start. */
 export const onWebhookBench = <P, T>(
@@ -26,10 +18,8 @@ export const onWebhookBench = <P, T>(
       const sink = await startWebhookSink();
       try {
         const prepared = await prepare({ system, sink });
-        const starting = [system.start("apiserver"), startDispatchers(system, dispatcherCount)] as const;
-        const [apiserver, dispatchers] = await Promise.all(starting);
-        const cpuUs = cpuMeter(stores, { apiserver: [apiserver], dispatcher: dispatchers });
-        return await run({ system, apiserver, dispatchers, sink, cpuUs }, prepared);
+        const programs = await startPrograms({ system, stores }, dispatcherCount);
+        return await run({ ...programs, system, sink }, prepared);
       } finally {
         sink.stop();
       }

@@ -2,7 +2,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Work } from "../compare.ts";
 import { onOneCoreEach } from "../cores.ts";
 import { cpuOfEach } from "../cpu.ts";
-import { mostRssMiB } from "../dispatchers.ts";
+import { mostRssMiB } from "../programs.ts";
 import type { Round } from "../servers.ts";
 import { allStored, onWarmBench, publish, type Scenario, withinMs } from "./publish.ts";
 import { arrived, monotonicMs } from "./sink.ts";

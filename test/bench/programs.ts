@@ -1,14 +1,23 @@
-import type { System, SystemProgram } from "../support/system/system.ts";
+import type { SystemProgram } from "../support/system/system.ts";
 import { until } from "../support/until.ts";
+import { type Cpu, cpuMeter } from "./cpu.ts";
 import { peakRssMiB } from "./process-usage.ts";
+import type { Installation } from "./servers.ts";
 
 const withinMs = 60_000;
 
-/** Starts dispatchers, and waits until each has its part of the endpoints. */
-export const startDispatchers = async (system: System, count: number): Promise<SystemProgram[]> => {
-  const dispatchers = await Promise.all(Array.from({ length: count }, () => system.start("dispatcher")));
+/** The programs that deliver, and their CPU so far with that of the stores. */
+export type Programs = { apiserver: SystemProgram; dispatchers: readonly SystemProgram[]; cpuUs: () => Cpu };
+
+/** Starts an apiserver and dispatchers, and waits until each dispatcher has its part of the endpoints. */
+export const startPrograms = async (
+  { system, stores }: Pick<Installation, "system" | "stores">,
+  dispatcherCount: number,
+): Promise<Programs> => {
+  const starting = Array.from({ length: dispatcherCount }, () => system.start("dispatcher"));
+  const [apiserver, ...dispatchers] = await Promise.all([system.start("apiserver"), ...starting]);
   await until(async () => areSpread(await Promise.all(dispatchers.map(sharesOf))), withinMs);
-  return dispatchers;
+  return { apiserver, dispatchers, cpuUs: cpuMeter(stores, { apiserver: [apiserver], dispatcher: dispatchers }) };
 };
 
 /** Most memory that one of them ever had, MiB. */
