@@ -73,7 +73,7 @@ const queueUp = async ({ system, apiserver }: WebhookBench, { endpoints, queued 
 const lastWithinMs = 30_000;
 
 /** Publishes a scenario and takes the time until each event first arrives. */
-export const paced = async (bench: WebhookBench, scenario: Scenario): Promise<LatencyResult> => {
+const paced = async (bench: WebhookBench, scenario: Scenario): Promise<LatencyResult> => {
   const { events } = scenario;
   const { sentAtMs } = await publish(bench, scenario);
   await arrived(bench.sink, events, lastWithinMs).catch(() => undefined); // how many came is a figure
