@@ -3,6 +3,8 @@ import { allStored, onWarmBench, publish, type Scenario, withinMs } from "./publ
 import { arrived, monotonicMs } from "./sink.ts";
 
 export type KillResult = {
+  /** The pace that was kept. */
+  sentPerSecond: number;
   /** Deliveries that never arrived. */
   lost: number;
   /** Requests beyond the first of an event. */
@@ -23,27 +25,29 @@ export const killDuring = (round: Round, scenario: Scenario): Promise<KillResult
     await arrived(sink, scenario.events / 4, withinMs);
     const endedAtMs = monotonicMs();
     await (round.isShort ? victim?.stop() : victim?.kill());
-    const { sentAtMs } = await publishing;
+    const { sentAtMs, perSecond: sentPerSecond } = await publishing;
     await allStored(bench, endpoints, scenario).catch(() => undefined); // how many came is a figure
     const { requests, distinct } = await sink.totals();
-    const afterMs = firstArrivals(await sink.arrivals(), sentAtMs, { scenario, sinceMs: endedAtMs });
+    const afterMs = firstArrivals(scenario.names, endedAtMs, { sentAtMs, arrivals: await sink.arrivals() });
     if (round.isShort) await victim?.restart();
     return {
+      sentPerSecond,
       lost: scenario.events - distinct,
       repeated: requests - distinct,
       servedAgainSeconds: (Math.max(...afterMs) - endedAtMs) / 1000,
     };
   });
 
-/** When each endpoint first got an event that was published after an instant; never is infinity. */
-const firstArrivals = (
-  arrivals: ReadonlyMap<number, number>,
-  sentAtMs: readonly number[],
-  { scenario, sinceMs }: { scenario: Scenario; sinceMs: number },
+/** When each of some endpoints in turn first got an event that was published after an instant; never is infinity. */
+export const firstArrivals = (
+  endpoints: number,
+  sinceMs: number,
+  { sentAtMs, arrivals }: { sentAtMs: readonly number[]; arrivals: ReadonlyMap<number, number> },
 ): number[] => {
-  const later = sentAtMs.flatMap((at, n) => (at > sinceMs ? [n] : []));
-  const ofEndpoint = (name: number) => later.filter((n) => n % scenario.names === name);
-  return Array.from({ length: scenario.names }, (_, name) =>
-    Math.min(...ofEndpoint(name).map((n) => arrivals.get(n) ?? Number.POSITIVE_INFINITY)),
-  );
+  const first = Array.from({ length: endpoints }, () => Number.POSITIVE_INFINITY);
+  for (const [n, atMs] of arrivals) {
+    const endpoint = n % endpoints;
+    if ((sentAtMs[n] ?? 0) > sinceMs) first[endpoint] = Math.min(first[endpoint] ?? atMs, atMs);
+  }
+  return first;
 };

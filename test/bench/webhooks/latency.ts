@@ -7,7 +7,15 @@ import { addEndpoints, onWarmBench, publish, type Scenario, warmUp } from "./pub
 import { arrived, monotonicMs } from "./sink.ts";
 import { onWebhookBench, type WebhookBench } from "./system.ts";
 
-export type LatencyResult = { p50Ms: number; p99Ms: number; sent: number; arrived: number; repeated: number };
+export type LatencyResult = {
+  p50Ms: number;
+  p99Ms: number;
+  sent: number;
+  /** The pace that was kept. */
+  sentPerSecond: number;
+  arrived: number;
+  repeated: number;
+};
 
 /** Publish → arrival at the pace of a scenario; nothing else happens. */
 export const latency = (round: Round, scenario: Scenario): Promise<LatencyResult> =>
@@ -75,9 +83,10 @@ const lastWithinMs = 30_000;
 /** Publishes a scenario and takes the time until each event first arrives. */
 const paced = async (bench: WebhookBench, scenario: Scenario): Promise<LatencyResult> => {
   const { events } = scenario;
-  const { sentAtMs } = await publish(bench, scenario);
+  const { sentAtMs, perSecond: sentPerSecond } = await publish(bench, scenario);
   await arrived(bench.sink, events, lastWithinMs).catch(() => undefined); // how many came is a figure
   const [totals, arrivals] = [await bench.sink.totals(), await bench.sink.arrivals()];
   const tookMs = [...arrivals].map(([n, atMs]) => atMs - (sentAtMs[n] ?? Number.NaN));
-  return { ...quantiles(tookMs), sent: events, arrived: arrivals.size, repeated: totals.requests - totals.distinct };
+  const repeated = totals.requests - totals.distinct;
+  return { ...quantiles(tookMs), sent: events, sentPerSecond, arrived: arrivals.size, repeated };
 };

@@ -74,9 +74,8 @@ const measureInTurn: Measurement = async (round, tell) => {
   const alone = await throughput(round, one);
   const inTurn = await throughput(round, { ...one, ...turns });
   tell(...compare(name, inTurn, { with: alone, called: "1 endpoint", rate: 95, cpu: 120 }));
-  const pace = { ...one, ...turns, perSecond: 0.8 * alone.perSecond };
-  const result = await latency(round, pace);
-  const how = `${paceOf(result, pace.perSecond)}: 80 % of the rate of 1 endpoint; p50 ${result.p50Ms.toFixed(1)} ms`;
+  const result = await latency(round, { ...one, ...turns, perSecond: 0.8 * alone.perSecond });
+  const how = `${paceOf(result)}: of 1 endpoint's ${alone.perSecond.toFixed(0)}/s; p50 ${result.p50Ms.toFixed(1)} ms`;
   tell({ name: `${name}, p99`, reach: atMost(100), value: result.p99Ms, unit: "ms", how });
   for (const dispatchers of moreDispatchers) {
     const more = await throughput(round, { ...one, ...turns, dispatchers });
@@ -122,9 +121,10 @@ const mostStoredAtOnce = 500; // by dispatcher/webhooks/history/deliveries.ts
 
 const measureKill: Measurement = async (round, tell) => {
   const { one, kill } = sizeOf(round);
-  const { lost, repeated, servedAgainSeconds } = await killDuring(round, { ...one, ...kill });
+  const result = await killDuring(round, { ...one, ...kill });
+  const { lost, repeated, servedAgainSeconds } = result;
   const name = "webhooks, 1 of 3 dispatchers killed";
-  const how = `during ${kill.events} deliveries to ${kill.names} endpoints at ${kill.perSecond}/s`;
+  const how = `during ${kill.events} deliveries to ${kill.names} endpoints at ${result.sentPerSecond.toFixed(0)}/s`;
   const batch = `${how}; one write stores ${mostStoredAtOnce} results at most`;
   const again = `${how}; until each endpoint got what was published after the kill`;
   tell(
@@ -139,7 +139,7 @@ const measureLatency: Measurement = async (round, tell) => {
   for (const dispatchers of [1, 3]) {
     const result = await latency(round, { ...pace, dispatchers });
     const name = `webhooks, publish → arrival${dispatchers === 1 ? "" : `, ${dispatchers} dispatchers`}`;
-    const how = paceOf(result, pace.perSecond);
+    const how = paceOf(result);
     tell(
       { name: `${name}, p50`, reach: atMost(3), value: result.p50Ms, unit: "ms", how },
       { name: `${name}, p99`, reach: atMost(8), value: result.p99Ms, unit: "ms", how },
@@ -147,8 +147,8 @@ const measureLatency: Measurement = async (round, tell) => {
   }
 };
 
-const paceOf = ({ sent, repeated }: LatencyResult, perSecond: number): string =>
-  `${sent} events at ${perSecond.toFixed(0)}/s, one a request, ${repeated} repeated`;
+const paceOf = ({ sent, sentPerSecond, repeated }: LatencyResult): string =>
+  `${sent} events at ${sentPerSecond.toFixed(0)}/s, one a request, ${repeated} repeated`;
 
 const measureHanging =
   (hangingOf: (size: typeof whole) => Hanging): Measurement =>
@@ -158,7 +158,7 @@ const measureHanging =
     const result = await latencyBesideHanging(round, hanging, size.healthy);
     const { sent, arrived, p99Ms, peakRssMiB } = result;
     const name = `webhooks beside ${hanging.endpoints} × ${hanging.queued} that hang`;
-    const how = `${paceOf(result, size.healthy.perSecond)}; p50 ${result.p50Ms.toFixed(1)} ms`;
+    const how = `${paceOf(result)}; p50 ${result.p50Ms.toFixed(1)} ms`;
     const queued = `${result.queued} deliveries queued, stored at ${result.queuedPerSecond.toFixed(0)}/s`;
     tell(
       { name, reach: atLeast(sent), value: arrived, unit: "arrived", how },

@@ -1,8 +1,13 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { command } from "../../../dev/processes/run-command.ts";
 import { atLeast, atMost, type Figure, judge, reachPushUs } from "../../bench/figure.ts";
 import { type Course, type Measurement, measureAll } from "../../bench/measure-all.ts";
+import { runLoad } from "../../bench/messages/load.ts";
 import type { Round } from "../../bench/servers.ts";
+import { firstArrivals } from "../../bench/webhooks/kill.ts";
 
 const unused = () => Promise.reject(new Error("no server is needed here"));
 const round: Round = {
@@ -126,5 +131,41 @@ describe("a figure of a machine that needs twice the CPU", () => {
 
   it("is judged as it was measured when it is a time", () => {
     expect(judged(atMost(100), 101, "ms")).to.deep.equal({ scaled: undefined, isReached: false });
+  });
+});
+
+describe("a load at an even pace", () => {
+  it("sends each request when it is due, whether or not those before are answered", async () => {
+    const waiting: ServerResponse[] = [];
+    const server = createServer((_request, response) => {
+      waiting.push(response);
+      if (waiting.length === 20) for (const one of waiting) one.end();
+    });
+    await once(server.listen({ port: 0, host: "127.0.0.1" }), "listening");
+    const { port } = server.address() as AddressInfo; // a TCP server's address is never a string
+    const load = { url: `http://127.0.0.1:${port}`, connections: 32, headers: {}, body: String, status: 200 };
+    const { perSecond, failures } = await runLoad({ ...load, requests: 20, perSecond: 200 });
+    server.close();
+    expect(perSecond).to.be.within(1, 220); // 20 in 95 ms, but for what a timer is early
+    expect(failures).to.deep.equal({});
+  });
+});
+
+describe("the first arrivals after a kill", () => {
+  const sentAtMs = [1, 2, 11, 12, 13, 14];
+
+  it("are those of events that were published after it, for each endpoint in turn", () => {
+    const arrivals = new Map([
+      [0, 15],
+      [1, 16],
+      [4, 40],
+      [2, 50],
+      [3, 30],
+    ]);
+    expect(firstArrivals(2, 10, { sentAtMs, arrivals })).to.deep.equal([40, 30]);
+  });
+
+  it("are never where nothing arrived", () => {
+    expect(firstArrivals(2, 10, { sentAtMs, arrivals: new Map([[2, 20]]) })).to.deep.equal([20, Infinity]);
   });
 });
