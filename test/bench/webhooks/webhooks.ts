@@ -75,7 +75,8 @@ const measureInTurn: Measurement = async (round, tell) => {
   const inTurn = await throughput(round, { ...one, ...turns });
   tell(...compare(name, inTurn, { with: alone, called: "1 endpoint", rate: 95, cpu: 120 }));
   const result = await latency(round, { ...one, ...turns, perSecond: 0.8 * alone.perSecond });
-  const how = `${paceOf(result)}: of 1 endpoint's ${alone.perSecond.toFixed(0)}/s; p50 ${result.p50Ms.toFixed(1)} ms`;
+  const paces = `${paceOf(result)}; 1 endpoint took ${alone.perSecond.toFixed(0)}/s`;
+  const how = `${paces}; p50 ${result.p50Ms.toFixed(1)} ms`;
   tell({ name: `${name}, p99`, reach: atMost(100), value: result.p99Ms, unit: "ms", how });
   for (const dispatchers of moreDispatchers) {
     const more = await throughput(round, { ...one, ...turns, dispatchers });
