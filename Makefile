@@ -41,8 +41,8 @@ e2e: install ## install the chart on a cluster with real nodes, given by KUBECON
 coverage: install ## run the whole suite and report what of the programs it ran
 	@node_modules/.bin/c8 $(NODE) dev/test.ts
 
-bench: install ## measure, and print each figure when it is known; NAMES=some, SHORT=1 only tries all in seconds, SAVE=1 keeps
-	@$(NODE) test/bench/main.ts $(if $(SHORT),--short) $(if $(SAVE),--save) $(NAMES)
+bench: install ## measure, and print each figure when it is known; NAMES=some, SHORT=1 only tries all in seconds, BUSY=1 beside a busy core, SAVE=1 keeps
+	@$(NODE) test/bench/main.ts $(if $(SHORT),--short) $(if $(BUSY),--busy) $(if $(SAVE),--save) $(NAMES)
 
 clean: down ## stop everything and remove .dev: servers, data and logs
 	@rm -rf --one-file-system .dev

@@ -4,30 +4,35 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { devDir } from "../../dev/files/paths.ts";
 import { withLock } from "../../dev/processes/lock.ts";
+import type { Tally } from "../support/suite/reporter.ts";
+import { besideBusyCore } from "./cores.ts";
+import { type JudgedFigure, reachPushUs } from "./figure.ts";
 import { foundation } from "./foundation.ts";
-import { type Measurements, measureAll } from "./measure-all.ts";
+import { type Course, type Measurements, measureAll } from "./measure-all.ts";
+import { benchApnsSender } from "./messages/apns-sender.ts";
 import { operator } from "./operator/operator.ts";
 import { shortRound, wholeRound } from "./servers.ts";
-import type { Figure } from "./table.ts";
 import { webhooks } from "./webhooks/webhooks.ts";
 
-// make bench: measures every figure of the project on this machine and prints each when it is known. `node
-// test/bench/main.ts [names]` measures some, by the name of a group or of one measurement. With --save they become the
-// baseline that is committed: a file for each group. With --short everything is only tried, in seconds. The last line
-// says how many measurements passed and failed. What it starts ends with it, however it ends.
+// make bench: measures every figure of the project on this machine and prints each when it is known. The first line is
+// the calibration: what a push by node:http2 alone costs here and now. `node test/bench/main.ts [names]` measures some, by
+// the name of a group or of one measurement. With --save they become the baseline that is committed: a file for each
+// group. With --short everything is only tried, in seconds; with --busy all is measured while a loop keeps one core
+// busy. The last line says how many measurements passed and failed. What it starts ends with it, however it ends.
 
-const groups: Record<string, Measurements> = { foundation, webhooks, operator };
+const all: Record<string, Measurements> = { foundation, webhooks, operator };
 const baselines = join(import.meta.dirname, "baselines");
-const withinMs = { whole: 1_800_000, short: 300_000 }; // a million deliveries take some ten minutes, a short round one
+const whole = { withinMs: 1_800_000, calibration: { pushes: 50_000, warmUp: 5_000 } }; // a million deliveries: ten minutes
+const short: typeof whole = { withinMs: 300_000, calibration: { pushes: 500, warmUp: 100 } };
 
 /** The measurements that the command line names; all of them when it names none. */
 const chosen = (names: readonly string[]): Record<string, Measurements> => {
-  const known = Object.entries(groups).flatMap(([group, measurements]) => [group, ...Object.keys(measurements)]);
+  const known = Object.entries(all).flatMap(([group, measurements]) => [group, ...Object.keys(measurements)]);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Error(`no such measurement: ${unknown.join(", ")}; there are ${known.join(", ")}`);
   const isChosen = (name: string): boolean => names.length === 0 || names.includes(name);
   return Object.fromEntries(
-    Object.entries(groups).map(([group, measurements]) => [
+    Object.entries(all).map(([group, measurements]) => [
       group,
       Object.fromEntries(Object.entries(measurements).filter(([name]) => isChosen(name) || isChosen(group))),
     ]),
@@ -35,37 +40,44 @@ const chosen = (names: readonly string[]): Record<string, Measurements> => {
 };
 
 /** Figures that were not measured this time stay as they are. */
-const save = (group: string, figures: readonly Figure[]): void => {
+const save = (group: string, figures: readonly JudgedFigure[], pushUs: number): void => {
   const file = join(baselines, `${group}.json`);
   const names = figures.map(({ name }) => name);
   const kept = figuresOf(file).filter(({ name }) => !names.includes(name));
-  const machine = { cores: cpus().length, model: cpus()[0]?.model, node: process.version };
+  const machine = { cores: cpus().length, model: cpus()[0]?.model, node: process.version, pushUs };
   const baseline = { at: new Date().toISOString(), machine, figures: [...kept, ...figures] };
   mkdirSync(baselines, { recursive: true });
   writeFileSync(file, `${JSON.stringify(baseline, null, 2)}\n`);
 };
 
-const figuresOf = (file: string): Figure[] => {
+const figuresOf = (file: string): JudgedFigure[] => {
   try {
-    return (JSON.parse(readFileSync(file, "utf8")) as { figures: Figure[] }).figures; // written above
+    return (JSON.parse(readFileSync(file, "utf8")) as { figures: JudgedFigure[] }).figures; // written above
   } catch {
     return []; // the first time
   }
 };
 
+const flag = { type: "boolean", default: false } as const;
 const { values, positionals } = parseArgs({
-  options: { save: { type: "boolean", default: false }, short: { type: "boolean", default: false } },
+  options: { save: flag, short: flag, busy: flag },
   allowPositionals: true,
 });
-if (values.save && values.short) throw new Error("a short round's figures say nothing: they are not to be saved");
-const course = { groups: chosen(positionals), print: console.log, keep: values.save ? save : () => undefined };
+if (values.save && (values.short || values.busy))
+  throw new Error("only a whole round on a quiet machine is to be saved");
+const groups = chosen(positionals);
 
-const inShort = async () => {
-  const round = shortRound();
-  return measureAll({ ...course, round, withinMs: withinMs.short }).finally(round.close);
+const measure = async (): Promise<Tally> => {
+  const { withinMs, calibration } = values.short ? short : whole;
+  const { cpuUsPerPush: pushUs } = await benchApnsSender({ ...calibration, variant: "node:http2" });
+  console.log(`a push by node:http2 alone: ${pushUs.toFixed(1)} µs CPU; µs and /s are scaled to ${reachPushUs} µs`);
+  const keep: Course["keep"] = (group, figures) => (values.save ? save(group, figures, pushUs) : undefined);
+  const course = { groups, pushUs, print: console.log, keep, withinMs };
+  const round = values.short ? shortRound(values.busy) : wholeRound(values.busy);
+  const measureChosen = () => measureAll({ ...course, round }).finally(round.close);
+  return values.busy ? besideBusyCore(measureChosen) : measureChosen();
 };
-const whole = () => measureAll({ ...course, round: wholeRound, withinMs: withinMs.whole });
 
-const { passed, failed } = await withLock(join(devDir, "test.lock"), values.short ? inShort : whole);
+const { passed, failed } = await withLock(join(devDir, "test.lock"), measure);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

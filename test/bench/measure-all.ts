@@ -1,6 +1,7 @@
 import type { Tally } from "../support/suite/reporter.ts";
+import { type Figure, type JudgedFigure, judge } from "./figure.ts";
 import type { Round } from "./servers.ts";
-import { type Figure, failedRow, heading, rowOf } from "./table.ts";
+import { failedRow, heading, rowOf } from "./table.ts";
 
 /** Measures, and tells each figure as soon as it is known. */
 export type Measurement = (round: Round, tell: (...figures: Figure[]) => void) => Promise<void>;
@@ -11,9 +12,11 @@ export type Measurements = Record<string, Measurement>;
 export type Course = {
   groups: Readonly<Record<string, Measurements>>;
   round: Round;
+  /** What a bare push costs on this machine now: CPU and rates are judged by it. */
+  pushUs: number;
   print: (line: string) => void;
   /** Keeps what a measurement of a group has printed, also when it failed afterwards. */
-  keep: (group: string, figures: readonly Figure[]) => void;
+  keep: (group: string, figures: readonly JudgedFigure[]) => void;
   /** How long one measurement may take. */
   withinMs: number;
 };
@@ -38,13 +41,14 @@ export const measureAll = async (course: Course): Promise<Tally> => {
 
 /** Whether it went through. */
 const measure = async (name: string, group: string, measurement: Measurement, course: Course): Promise<boolean> => {
-  const { round, print, keep, withinMs } = course;
-  const printed: Figure[] = [];
+  const { round, pushUs, print, keep, withinMs } = course;
+  const printed: JudgedFigure[] = [];
   const tell = (...figures: Figure[]): void => {
     for (const one of figures) {
       if (!Number.isFinite(one.value)) throw new Error(`${one.name}: no number came of it (${one.how})`);
-      printed.push(one);
-      print(rowOf(one, round.isShort));
+      const judged = judge(one, pushUs);
+      printed.push(judged);
+      print(rowOf(judged, round.isShort));
     }
   };
   try {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { rootDir, testDir } from "../../dev/files/paths.ts";
 import { freePorts } from "../../dev/processes/free-ports.ts";
+import type { ProgramName } from "../../dev/processes/programs.ts";
 import { startKubernetes } from "../../dev/servers/kubernetes.ts";
 import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
 import { connection } from "../../operator/kube/connection.ts";
@@ -32,28 +33,37 @@ export type Installation = { stores: Stores; system: System; close: () => Promis
 export type Round = {
   /** Whether everything is only tried, in seconds: the figures say nothing then. */
   isShort: boolean;
+  /** Whether a loop keeps a core busy all the time. */
+  isBusy: boolean;
   /** Stores of the measurement's own, so that all their CPU is its. `durable` ones wait for the disk. */
   withStores: <T>(work: (stores: Stores) => Promise<T>, options?: { durable?: boolean }) => Promise<T>;
-  withInstallation: <T>(work: (made: Installation) => Promise<T>, options?: { durable?: boolean }) => Promise<T>;
+  /** `apnsDelayMs` is the time until a push is answered. A short round heeds none of the options. */
+  withInstallation: <T>(
+    work: (made: Installation) => Promise<T>,
+    options?: { durable?: boolean; apnsDelayMs?: number },
+  ) => Promise<T>;
   withCluster: <T>(work: (cluster: Cluster) => Promise<T>) => Promise<T>;
 };
 
 /** Everything anew for each measurement. */
-export const wholeRound: Round = {
+export const wholeRound = (isBusy: boolean): Round & Closing => ({
   isShort: false,
+  isBusy,
   withStores: (work, { durable = false } = {}) => using(startStores(durable), work),
-  withInstallation: (work, { durable = false } = {}) =>
-    using(startStores(durable), (stores) => using(install(stores), work)),
+  withInstallation: (work, { durable = false, apnsDelayMs = 0 } = {}) =>
+    using(startStores(durable), (stores) => using(install(stores, apnsDelayMs), work)),
   withCluster: (work) => using(startCluster(), work),
-};
+  close: async () => undefined,
+});
 
 /** One set of everything, started when it is first asked for; a measurement gets an organisation of its own. */
-export const shortRound = (): Round & { close: () => Promise<void> } => {
+export const shortRound = (isBusy: boolean): Round & Closing => {
   const stores = onlyOnce(() => startStores(false));
   const cluster = onlyOnce(startCluster);
   const installation = onlyOnce(async () => withSharedPrograms(await install(await stores())));
   return {
     isShort: true,
+    isBusy,
     withStores: async (work) => work(await stores()),
     withInstallation: async (work) => {
       const made = await installation();
@@ -77,20 +87,20 @@ const onlyOnce = <T extends Closing>(start: () => Promise<T>): (() => Promise<T>
   return Object.assign(() => (started ??= start()), { close });
 };
 
-/** Whoever starts a program gets the one that runs, if one does. */
+/** A measurement's first dispatcher is the first one that runs, its second one the second; and so on, for each program. */
 const withSharedPrograms = (made: Installation): Installation => {
-  const running = new Map<string, Promise<SystemProgram>>();
-  const start: System["start"] = (program, env) => {
-    const one = running.get(program) ?? made.system.start(program, env);
-    running.set(program, one);
-    return one;
+  const running: Record<ProgramName, Promise<SystemProgram>[]> = { operator: [], apiserver: [], dispatcher: [] };
+  const another = async (): Promise<System> => {
+    const started = { operator: 0, apiserver: 0, dispatcher: 0 };
+    const start: System["start"] = (program, env) =>
+      (running[program][started[program]++] ??= made.system.start(program, env));
+    return { ...(await made.system.another()), start };
   };
-  const another = async () => ({ ...(await made.system.another()), start });
-  return { ...made, system: { ...made.system, start, another } };
+  return { ...made, system: { ...made.system, another } };
 };
 
-const install = async (stores: Stores): Promise<Installation> => {
-  const sink = await startSink();
+const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> => {
+  const sink = await startSink(apnsDelayMs);
   try {
     const system = await startSystem({
       mongodbUrl: stores.mongodb.url,

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { type Credentials, makeCredentials } from "../../dev/simulators/kit/credentials.ts";
 import type { ReceivedCounts } from "../../dev/simulators/kit/received.ts";
+import type { SinkSettings } from "./messages/apns-sink.ts";
 
 /** The APNs simulator in a process of its own, so that its work is not counted as ours. */
 export type Sink = {
@@ -13,10 +14,11 @@ export type Sink = {
   stop: () => void;
 };
 
-export const startSink = async (): Promise<Sink> => {
+/** Starts it; `delayMs` is the time until it answers a push. */
+export const startSink = async (delayMs = 0): Promise<Sink> => {
   const credentials = makeCredentials();
   const child = fork(join(import.meta.dirname, "messages/apns-sink.ts"));
-  child.send(credentials);
+  child.send({ credentials, delayMs } satisfies SinkSettings);
   const [{ url }] = (await once(child, "message")) as [{ url: string }]; // what apns-sink.ts answers first
   return {
     url,

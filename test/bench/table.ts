@@ -1,26 +1,6 @@
-/** One measured figure beside what it should reach. */
-export type Figure = {
-  name: string;
-  /** What is wanted, as a person would say it. */
-  reach: string;
-  value: number;
-  unit: string;
-  isReached: boolean;
-  how: string;
-};
+import type { JudgedFigure } from "./figure.ts";
 
-export const figure = (...[name, reach, value, unit, isReached, how]: FigureMembers): Figure => ({
-  name,
-  reach,
-  value,
-  unit,
-  isReached,
-  how,
-});
-
-type FigureMembers = [name: string, reach: string, value: number, unit: string, isReached: boolean, how: string];
-
-const widths = [74, 12, 12, 11] as const; // of name, reach, measured and verdict; how stands at the end
+const widths = [74, 12, 12, 12, 11] as const; // of all but the last, which is how it was measured
 
 const row = (...cells: string[]): string =>
   cells
@@ -28,18 +8,20 @@ const row = (...cells: string[]): string =>
     .join("  ")
     .trimEnd();
 
-export const heading = row("figure", "reach", "measured", "", "how");
+export const heading = row("figure", "reach", "measured", "scaled", "", "how");
 
 /** A figure as a row of the table. A short round's says nothing about what is reached. */
-export const rowOf = ({ name, reach, value, unit, isReached, how }: Figure, isShort: boolean): string => {
+export const rowOf = (figure: JudgedFigure, isShort: boolean): string => {
+  const { name, reach, value, scaled, unit, isReached, how } = figure;
   const verdict = isReached ? "reached" : "NOT REACHED";
-  return row(name, reach, `${shown(value)} ${unit}`, isShort ? "tried" : verdict, how);
+  const values = [`${shown(value)} ${unit}`, scaled === undefined ? "" : `${shown(scaled)} ${unit}`];
+  return row(name, reach, ...values, isShort ? "tried" : verdict, how);
 };
 
 /** A measurement that came to nothing; further lines of the reason stand below its row. */
 export const failedRow = (name: string, reason: string): string => {
   const [first = "", ...rest] = reason.split("\n");
-  return [row(name, "", "", "FAILED", first), ...rest.map((line) => `    ${line}`)].join("\n");
+  return [row(name, "", "", "", "FAILED", first), ...rest.map((line) => `    ${line}`)].join("\n");
 };
 
 const shown = (value: number): string => value.toFixed(value >= 100 ? 0 : value >= 1 ? 1 : 2);

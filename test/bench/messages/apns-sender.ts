@@ -1,18 +1,16 @@
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:http2";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import wrapper from "http2-wrapper";
 import { apnsBody, renderApns } from "#core/channels/ios-push/render.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import type { Recipient } from "#core/domain/messages/outcome.ts";
-import { type Credentials, makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
-import type { ReceivedCounts } from "../../../dev/simulators/kit/received.ts";
+import type { Credentials } from "../../../dev/simulators/kit/credentials.ts";
 import { apns, apnsIdOf } from "../../../dispatcher/channels/ios-push/apns.ts";
 import { apnsTokens } from "../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import { http2Pool } from "../../../dispatcher/net/http2/pool.ts";
+import { startSink } from "../sink.ts";
 
 export type SenderResult = {
   variant: Variant;
@@ -34,11 +32,8 @@ export type SenderBench = { variant?: Variant; pushes?: number; warmUp?: number;
  */
 export const benchApnsSender = async (bench: SenderBench = {}): Promise<SenderResult> => {
   const { variant = "herald", pushes = 50_000, warmUp = 5_000, underWay = 100 } = bench;
-  const credentials = makeCredentials();
-  const sink = fork(join(import.meta.dirname, "apns-sink.ts"));
-  sink.send(credentials);
-  const [{ url }] = (await once(sink, "message")) as [{ url: string }];
-  const sender = senders[variant](url, credentials);
+  const sink = await startSink();
+  const sender = senders[variant](sink.url, sink.credentials);
   const recipients = Array.from({ length: pushes }, (_, n) => recipient(n));
   const before = Array.from({ length: warmUp }, (_, n) => recipient(pushes + n));
   await inParallel(before, underWay, sender.send);
@@ -47,10 +42,9 @@ export const benchApnsSender = async (bench: SenderBench = {}): Promise<SenderRe
   await inParallel(recipients, underWay, sender.send);
   const tookMs = performance.now() - startedMs;
   const { user, system } = process.cpuUsage(cpuBefore);
-  sink.send("counts");
-  const [{ accepted, repeated_keys: repeated }] = (await once(sink, "message")) as [ReceivedCounts];
+  const { accepted, repeated_keys: repeated } = await sink.counts();
   await sender.close();
-  sink.disconnect();
+  sink.stop();
   const cpuUsPerPush = (user + system) / pushes;
   return { variant, cpuUsPerPush, perSecond: (pushes / tookMs) * 1000, accepted: accepted - warmUp, repeated };
 };

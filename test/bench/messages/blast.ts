@@ -5,14 +5,21 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { aSubscription, seed } from "../../support/rows/fixtures.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
-import { cpuUs, peakRssMiB } from "../process-usage.ts";
+import type { Work } from "../compare.ts";
+import { cpuOfEach } from "../cpu.ts";
+import { mostRssMiB, type Programs } from "../programs.ts";
 import { quantiles } from "./load.ts";
 
-export type BlastResult = {
+export type Blast = {
   recipients: number;
-  /** Deliveries a second from the accept to `completed`. */
-  perSecond: number;
-  dispatcherCpuUs: number;
+  /** Recipients for each dispatcher that come before, for compiled code and open connections. */
+  warmUp: number;
+};
+
+/** Deliveries from the accept to `completed`; their CPU. */
+export type BlastResult = Work & {
+  recipients: number;
+  /** Of a dispatcher. */
   peakRssMiB: number;
   /** From the accept of a message of one recipient to its delivery, while the blast runs. */
   small: { p50Ms: number; p99Ms: number; count: number };
@@ -23,16 +30,19 @@ const smallEveryMs = 100;
 /** Sends one message to every subscription, and small ones beside it; measures both. */
 export const blast = async (
   system: System,
-  { apiserver, dispatcher, recipients }: { apiserver: SystemProgram; dispatcher: SystemProgram; recipients: number },
+  { apiserver, dispatchers, cpuUs }: Programs,
+  { recipients, warmUp: warmUpOfEach }: Blast,
 ): Promise<BlastResult> => {
-  await seed(system.db, { subscriptions: audience(system, recipients) });
+  const subscriptions = audience(system, recipients);
+  await seed(system.db, { subscriptions });
   const lone = aSubscription({
     tenant_id: system.tenantId,
     app_id: system.app._id,
     channel: "ios_push",
   });
   await seed(system.db, { subscriptions: [lone] });
-  const cpuBefore = cpuUs(dispatcher.pid());
+  await warmUp(system, apiserver, subscriptions.slice(0, warmUpOfEach * dispatchers.length));
+  const cpuBefore = cpuUs();
   const { id } = await send(system, apiserver, { target: { all: true } });
   const ending = system.ended(id, 300_000);
   const small = await smallOnesUntil(ending, () =>
@@ -44,10 +54,20 @@ export const blast = async (
   return {
     recipients: message.counts.sent ?? 0,
     perSecond: ((message.counts.sent ?? 0) / tookMs) * 1000,
-    dispatcherCpuUs: (cpuUs(dispatcher.pid()) - cpuBefore) / recipients,
-    peakRssMiB: peakRssMiB(dispatcher.pid()),
+    cpuUs: cpuOfEach(cpuBefore, cpuUs(), recipients),
+    peakRssMiB: mostRssMiB(dispatchers),
     small: { ...quantiles(await latencies(system, small)), count: small.length },
   };
+};
+
+const warmUpAtOnce = 1_000; // a message names 2,000 recipients at most
+
+const warmUp = async (system: System, apiserver: SystemProgram, to: readonly SubscriptionRow[]): Promise<void> => {
+  for (let from = 0; from < to.length; from += warmUpAtOnce) {
+    const ids = to.slice(from, from + warmUpAtOnce).map(({ _id }) => _id);
+    const { id } = await send(system, apiserver, { target: { include_subscription_ids: ids } });
+    await system.ended(id, 60_000);
+  }
 };
 
 /** Sends a small message every 100 ms until the blast has ended; their ids. */

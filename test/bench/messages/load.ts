@@ -1,10 +1,13 @@
 import { Agent, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 
-/** A load of requests of one kind over a fixed number of kept connections, each sending one after another. */
+/** A load of requests of one kind over kept connections, each sending one after another. */
 export type Load = {
   url: string;
   connections: number;
   requests: number;
+  /** Requests a second, evenly, while connections are free; else each is sent when the one before was answered. */
+  perSecond?: number;
   headers: Readonly<Record<string, string>>;
   body: (n: number) => string;
   /** Status that counts as success. */
@@ -19,18 +22,21 @@ export const runLoad = async (load: Load): Promise<LoadResult> => {
   const latenciesMs: number[] = [];
   const failures: Record<string, number> = {};
   let next = 0;
+  const beganMs = performance.now();
+  const dueInMs = (n: number): number => beganMs + (n * 1000) / (load.perSecond ?? Infinity) - performance.now();
   const connection = async (): Promise<void> => {
     while (next < load.requests) {
-      const body = load.body(next++);
+      const n = next++;
+      if (dueInMs(n) > 0) await sleep(dueInMs(n));
+      const body = load.body(n);
       const startedMs = performance.now();
       const status = await post(load, agent, body);
       latenciesMs.push(performance.now() - startedMs);
       if (status !== load.status) failures[status] = (failures[status] ?? 0) + 1;
     }
   };
-  const startedMs = performance.now();
   await Promise.all(Array.from({ length: load.connections }, connection));
-  const tookMs = performance.now() - startedMs;
+  const tookMs = performance.now() - beganMs;
   agent.destroy();
   return { perSecond: (load.requests / tookMs) * 1000, ...quantiles(latenciesMs), failures };
 };

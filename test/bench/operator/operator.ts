@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "../../support/until.ts";
+import { atLeast, atMost, type Figure } from "../figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
 import { peakRssMiB, rssMiB } from "../process-usage.ts";
-import { type Figure, figure } from "../table.ts";
 import { type Changer, changer, quantile } from "./changes.ts";
 import { resources, surroundings } from "./resources.ts";
 import { type OperatorBench, onOperatorBench, post, type RunningOperator } from "./system.ts";
@@ -64,8 +64,8 @@ const startFigures = (all: number, madeSeconds: number, { seconds, perSecond, cp
   const how = `the first time, all to be made, ${madeSeconds.toFixed(0)} s`;
   const split = `CPU a pass, µs: ${cpu.join(", ")}`;
   return [
-    figure(name, "≤ 60 s", seconds, "s", seconds <= 60, how),
-    figure("operator, passes that change nothing", "≥ 500/s", perSecond, "/s", perSecond >= 500, split),
+    { name, reach: atMost(60), value: seconds, unit: "s", how },
+    { name: "operator, passes that change nothing", reach: atLeast(500), value: perSecond, unit: "/s", how: split },
   ];
 };
 
@@ -75,7 +75,7 @@ const timesFigure = (name: string, { mostMs, times, everyMs }: Times): Figure =>
   const p99Ms = quantile(times, 0.99);
   const p50Ms = quantile(times, 0.5);
   const how = `${times.length} changes, one each ${everyMs} ms, write → status; p50 ${p50Ms.toFixed(0)} ms`;
-  return figure(`operator, ${name}, p99`, `≤ ${mostMs} ms`, p99Ms, "ms", p99Ms <= mostMs, how);
+  return { name: `operator, ${name}, p99`, reach: atMost(mostMs), value: p99Ms, unit: "ms", how };
 };
 
 /** A start, and then one whole list of every kind. */
@@ -124,17 +124,17 @@ const memoryFigure = ({ pid }: RunningOperator, { all, quietMs }: Size): Figure 
   const megabytes = peakRssMiB(pid) * 1.048576;
   const how = `at most; ${(rssMiB(pid) * 1.048576).toFixed(0)} MB after ${quietMs / 1_000} s without a change`;
   const name = `operator, RSS at ${all.toLocaleString("en")} resources`;
-  return figure(name, "≤ 384 MB", megabytes, "MB", megabytes <= 384, how);
+  return { name, reach: atMost(384), value: megabytes, unit: "MB", how };
 };
 
 const resyncEverySeconds = 750; // 600, and a quarter of it more on average
 
 const requestsFigure = (quiet: Record<string, number>, ofResync: number, quietMs: number): Figure => {
-  const perSecond = count(quiet) / (quietMs / 1_000);
+  const perMinute = count(quiet) / (quietMs / 60_000);
   const methods = Object.entries(quiet).filter(([, many]) => many > 0);
-  const beside = `the lists of a resync, each 10 to 15 min: ${ofResync} (${(ofResync / resyncEverySeconds).toFixed(2)}/s)`;
+  const beside = `the lists of a resync, each 10 to 15 min: ${ofResync} (${((60 * ofResync) / resyncEverySeconds).toFixed(0)}/min)`;
   const how = `in ${quietMs / 1_000} s ${methods.map(([method, many]) => `${many} ${method}`).join(", ")}; ${beside}`;
-  return figure("operator, requests when nothing changes", "≤ 0.2/s", perSecond, "/s", perSecond <= 0.2, how);
+  return { name: "operator, requests when nothing changes", reach: atMost(12), value: perMinute, unit: "/min", how };
 };
 
 type HandOver = { leader: RunningOperator; changes: Changer; tell: (...figures: Figure[]) => void };
@@ -145,14 +145,14 @@ const handOver = async (bench: OperatorBench, { leader, changes, tell }: HandOve
   const second = await bench.start().ready;
   await leader.kill();
   const afterKill = (await changes.one()) / 1_000;
-  tell(figure("operator, killed → the next one works", "≤ 20 s", afterKill, "s", afterKill <= 20, how));
+  tell({ name: "operator, killed → the next one works", reach: atMost(20), value: afterKill, unit: "s", how });
   await whenIdle(second);
   const third = await bench.start().ready;
   const stopped = second.stop();
   const afterStop = (await changes.one()) / 1_000;
   await stopped;
   await third.stop();
-  tell(figure("operator, SIGTERM → the next one works", "≤ 2 s", afterStop, "s", afterStop <= 2, how));
+  tell({ name: "operator, SIGTERM → the next one works", reach: atMost(2), value: afterStop, unit: "s", how });
 };
 
 /** Keeping custom resources. */

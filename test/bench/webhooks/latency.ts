@@ -1,28 +1,27 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { System } from "../../support/system/system.ts";
 import { addEndpoint, anEvent, deliveriesBecome, postEvents } from "../../support/webhooks/traffic.ts";
 import { quantiles } from "../messages/load.ts";
-import { peakRssMiB } from "../process-usage.ts";
+import { mostRssMiB } from "../programs.ts";
 import type { Round } from "../servers.ts";
-import { arrived, monotonicMs, type WebhookSink } from "./sink.ts";
+import { addEndpoints, onWarmBench, publish, type Scenario, warmUp } from "./publish.ts";
+import { arrived, monotonicMs } from "./sink.ts";
 import { onWebhookBench, type WebhookBench } from "./system.ts";
 
-export type LatencyResult = { p50Ms: number; p99Ms: number; sent: number; arrived: number; repeated: number };
+export type LatencyResult = {
+  p50Ms: number;
+  p99Ms: number;
+  sent: number;
+  /** The pace that was kept. */
+  sentPerSecond: number;
+  arrived: number;
+  repeated: number;
+};
 
-const healthyName = "healthy";
+/** Publish → arrival at the pace of a scenario; nothing else happens. */
+export const latency = (round: Round, scenario: Scenario): Promise<LatencyResult> =>
+  onWarmBench(round, scenario, (bench) => paced(bench, scenario));
 
-/** Publish → arrival at an even pace; nothing else happens. */
-export const latency = (round: Round, pace: Pace): Promise<LatencyResult> =>
-  onWebhookBench(
-    round,
-    ({ system, sink }) => addHealthy(system, sink),
-    async (bench) => {
-      await warmUp(bench, pace.warmUp);
-      return paced(bench, pace);
-    },
-  );
-
-export type Hanging = { endpoints: number; queued: number; pace: Pace };
+export type Hanging = { endpoints: number; queued: number };
 export type HangingResult = LatencyResult & {
   /** Dispatcher, once all was queued and while the healthy endpoint was served. */
   peakRssMiB: number;
@@ -31,43 +30,33 @@ export type HangingResult = LatencyResult & {
   queuedPerSecond: number;
 };
 
-/** The same for one endpoint of an app that has others which never answer, each with a queue. */
-export const latencyBesideHanging = (round: Round, hanging: Hanging): Promise<HangingResult> =>
+/** The same for a healthy endpoint of an app that has others which never answer, each with a queue. */
+export const latencyBesideHanging = (round: Round, hanging: Hanging, healthy: Scenario): Promise<HangingResult> =>
   onWebhookBench(
     round,
-    async ({ system, sink }) => {
-      await addHealthy(system, sink);
-      return Promise.all(
-        Array.from({ length: hanging.endpoints }, (_, n) =>
-          addEndpoint(system, { url: `${sink.url}/hang/${n}`, names: [hangingName(n)] }),
-        ),
-      );
-    },
-    async (bench, endpoints) => {
+    async (made) => ({ healthyOnes: await addEndpoints(made, healthy), hangingOnes: await addHanging(made, hanging) }),
+    async (bench, { healthyOnes, hangingOnes }) => {
       const queued = hanging.endpoints * hanging.queued;
       const startedMs = monotonicMs();
       await queueUp(bench, hanging);
-      const ids = endpoints.map(({ _id }) => _id);
+      const ids = hangingOnes.map(({ _id }) => _id);
       const isAll = (counts: object) => Object.values(counts).reduce((sum: number, n: number) => sum + n, 0) >= queued;
       await deliveriesBecome(bench.system, ids, { are: isAll, withinMs: 600_000 });
       const queuedPerSecond = (queued / (monotonicMs() - startedMs)) * 1000;
-      await warmUp(bench, hanging.pace.warmUp);
-      const result = await paced(bench, hanging.pace);
-      return { ...result, queued, queuedPerSecond, peakRssMiB: peakRssMiB(bench.dispatcher.pid()) };
+      await warmUp(bench, healthyOnes, healthy);
+      const result = await paced(bench, healthy);
+      return { ...result, queued, queuedPerSecond, peakRssMiB: mostRssMiB(bench.dispatchers) };
     },
   );
 
-const addHealthy = (system: System, { url }: WebhookSink) =>
-  addEndpoint(system, { url: `${url}/healthy`, names: [healthyName, "warm"] });
+const addHanging = ({ system, sink }: { system: System; sink: { url: string } }, { endpoints }: Hanging) =>
+  Promise.all(
+    Array.from({ length: endpoints }, (_, n) =>
+      addEndpoint(system, { url: `${sink.url}/hang/${n}`, names: [hangingName(n)] }),
+    ),
+  );
 
 const hangingName = (n: number): string => `hang_${n}`;
-
-/** An endpoint's first requests open connections and compile code. */
-const warmUp = async ({ system, apiserver, sink }: WebhookBench, events: number): Promise<void> => {
-  for (let n = 0; n < events; n++) await postEvents(system, apiserver, [anEvent("warm", n)]);
-  await arrived(sink, events, 30_000);
-  await sink.forget();
-};
 
 const perRequest = 1_000;
 const publishers = 4;
@@ -89,24 +78,15 @@ const queueUp = async ({ system, apiserver }: WebhookBench, { endpoints, queued 
   await Promise.all(Array.from({ length: publishers }, publisher));
 };
 
-/** Events a second, how many, and how many come before them. */
-export type Pace = { perSecond: number; events: number; warmUp: number };
-
 const lastWithinMs = 30_000;
 
-/** Posts one event after another at an even pace, whether or not the last one was answered. */
-const paced = async (bench: WebhookBench, { perSecond, events }: Pace): Promise<LatencyResult> => {
-  const sentAtMs: number[] = [];
-  const posting: Promise<void>[] = [];
-  const startMs = monotonicMs();
-  for (let n = 0; n < events; n++) {
-    await sleep(Math.max(0, startMs + (n * 1000) / perSecond - monotonicMs()));
-    sentAtMs.push(monotonicMs());
-    posting.push(postEvents(bench.system, bench.apiserver, [anEvent(healthyName, n)]));
-  }
-  await Promise.all(posting);
+/** Publishes a scenario and takes the time until each event first arrives. */
+const paced = async (bench: WebhookBench, scenario: Scenario): Promise<LatencyResult> => {
+  const { events } = scenario;
+  const { sentAtMs, perSecond: sentPerSecond } = await publish(bench, scenario);
   await arrived(bench.sink, events, lastWithinMs).catch(() => undefined); // how many came is a figure
   const [totals, arrivals] = [await bench.sink.totals(), await bench.sink.arrivals()];
   const tookMs = [...arrivals].map(([n, atMs]) => atMs - (sentAtMs[n] ?? Number.NaN));
-  return { ...quantiles(tookMs), sent: events, arrived: arrivals.size, repeated: totals.requests - totals.distinct };
+  const repeated = totals.requests - totals.distinct;
+  return { ...quantiles(tookMs), sent: events, sentPerSecond, arrived: arrivals.size, repeated };
 };

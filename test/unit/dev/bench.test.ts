@@ -1,13 +1,24 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { command } from "../../../dev/processes/run-command.ts";
+import { atLeast, atMost, type Figure, judge, reachPushUs } from "../../bench/figure.ts";
 import { type Course, type Measurement, measureAll } from "../../bench/measure-all.ts";
+import { runLoad } from "../../bench/messages/load.ts";
 import type { Round } from "../../bench/servers.ts";
-import { figure } from "../../bench/table.ts";
+import { firstArrivals } from "../../bench/webhooks/kill.ts";
 
 const unused = () => Promise.reject(new Error("no server is needed here"));
-const round: Round = { isShort: false, withStores: unused, withInstallation: unused, withCluster: unused };
+const round: Round = {
+  isShort: false,
+  isBusy: false,
+  withStores: unused,
+  withInstallation: unused,
+  withCluster: unused,
+};
 
-const aFigure = (name: string, value = 1) => figure(name, "≥ 1/s", value, "/s", value >= 1, "once");
+const aFigure = (name: string, value = 1): Figure => ({ name, reach: atLeast(1), value, unit: "/s", how: "once" });
 const telling =
   (...names: string[]): Measurement =>
   async (_round, tell) =>
@@ -21,6 +32,7 @@ const run = async (over: Pick<Course, "groups"> & Partial<Course>) => {
     round,
     print: (line) => void lines.push(line),
     keep: (group, figures) => void kept.push([group, figures.map(({ name }) => name)]),
+    pushUs: reachPushUs,
     withinMs: 10_000,
     ...over,
   });
@@ -40,7 +52,7 @@ describe("a round of measurements", () => {
       if (line.startsWith("first")) goOn(); // else it would never end
     };
     await run({ groups: { a: { measurement } }, print });
-    expect(lines[1]).to.match(/^first +≥ 1\/s +1\.0 \/s +reached +once$/);
+    expect(lines[1]).to.match(/^first +≥ 1 \/s +1\.0 \/s +1\.0 \/s +reached +once$/);
   });
 
   it("has a row that says what failed and why, keeps what was printed before, and goes on", async () => {
@@ -91,12 +103,69 @@ describe("a round of measurements", () => {
       const { measureAll } = await import("./test/bench/measure-all.ts");
       const thrown = () => new Promise(() => setTimeout(() => { throw new Error("beside"); }, 1));
       const groups = { a: { thrown, fine: async () => {} } };
-      const course = { groups, round: { isShort: false }, print: console.log, keep: () => {}, withinMs: 10_000 };
+      const course = { groups, round: { isShort: false }, pushUs: 32, print: console.log, keep: () => {}, withinMs: 10_000 };
       console.log(JSON.stringify(await measureAll(course)));
     `;
     const printed = await command([process.execPath, "--input-type=module", "--eval", script]);
     expect(printed)
       .to.match(/^thrown +FAILED +beside$/m)
       .and.to.include('{"passed":1,"failed":1}');
+  });
+});
+
+describe("a figure of a machine that needs twice the CPU", () => {
+  const judged = (reach: Figure["reach"], value: number, unit: string) => {
+    const { scaled, isReached } = judge({ name: "one", reach, value, unit, how: "once" }, 2 * reachPushUs);
+    return { scaled, isReached };
+  };
+
+  it("is judged by half of it when it is an amount of CPU", () => {
+    expect(judged(atMost(100), 200, "µs")).to.deep.equal({ scaled: 100, isReached: true });
+    expect(judged(atMost(100), 202, "µs")).to.deep.equal({ scaled: 101, isReached: false });
+  });
+
+  it("is judged by twice of it when it is a rate", () => {
+    expect(judged(atLeast(100), 50, "/s")).to.deep.equal({ scaled: 100, isReached: true });
+    expect(judged(atLeast(100), 49, "/s")).to.deep.equal({ scaled: 98, isReached: false });
+  });
+
+  it("is judged as it was measured when it is a time", () => {
+    expect(judged(atMost(100), 101, "ms")).to.deep.equal({ scaled: undefined, isReached: false });
+  });
+});
+
+describe("a load at an even pace", () => {
+  it("sends each request when it is due, whether or not those before are answered", async () => {
+    const waiting: ServerResponse[] = [];
+    const server = createServer((_request, response) => {
+      waiting.push(response);
+      if (waiting.length === 20) for (const one of waiting) one.end();
+    });
+    await once(server.listen({ port: 0, host: "127.0.0.1" }), "listening");
+    const { port } = server.address() as AddressInfo; // a TCP server's address is never a string
+    const load = { url: `http://127.0.0.1:${port}`, connections: 32, headers: {}, body: String, status: 200 };
+    const { perSecond, failures } = await runLoad({ ...load, requests: 20, perSecond: 200 });
+    server.close();
+    expect(perSecond).to.be.within(1, 220); // 20 in 95 ms, but for what a timer is early
+    expect(failures).to.deep.equal({});
+  });
+});
+
+describe("the first arrivals after a kill", () => {
+  const sentAtMs = [1, 2, 11, 12, 13, 14];
+
+  it("are those of events that were published after it, for each endpoint in turn", () => {
+    const arrivals = new Map([
+      [0, 15],
+      [1, 16],
+      [4, 40],
+      [2, 50],
+      [3, 30],
+    ]);
+    expect(firstArrivals(2, 10, { sentAtMs, arrivals })).to.deep.equal([40, 30]);
+  });
+
+  it("are never where nothing arrived", () => {
+    expect(firstArrivals(2, 10, { sentAtMs, arrivals: new Map([[2, 20]]) })).to.deep.equal([20, Infinity]);
   });
 });

@@ -1,0 +1,36 @@
+import type { SystemProgram } from "../support/system/system.ts";
+import { treeCpuUs } from "./process-usage.ts";
+import type { Stores } from "./servers.ts";
+
+/** By program and store, µs. */
+export type Cpu = Record<string, number>;
+
+/** CPU for each of some things, with the sum. */
+export type CpuOfEach = Cpu & { all: number };
+
+/** Reads the CPU so far of an installation: of all processes of a name, with what they started. */
+export const cpuMeter = (stores: Stores, programs: Record<string, readonly SystemProgram[]>): (() => Cpu) => {
+  const { mongodb, nats, redis } = stores;
+  const [ferretdb = 0, postgres = 0] = mongodb.pids();
+  const ofPrograms = mapValues(programs, (running) => running.map((one) => one.pid()));
+  const pids = { ...ofPrograms, ferretdb: [ferretdb], postgres: [postgres], nats: nats.pids(), redis: redis.pids() };
+  return () => mapValues(pids, (all) => sum(all.map(treeCpuUs)));
+};
+
+/** What was used since `before`, for each of `count` things. */
+export const cpuOfEach = (before: Cpu, now: Cpu, count: number): CpuOfEach => {
+  const each = mapValues(now, (us, name) => (us - (before[name] ?? 0)) / count);
+  return { all: sum(Object.values(each)), ...each };
+};
+
+/** Who used how much, for a person to read. */
+export const splitOf = (cpuUs: CpuOfEach): string =>
+  Object.entries(cpuUs)
+    .filter(([name]) => name !== "all")
+    .map(([name, us]) => `${name} ${us.toFixed(0)}`)
+    .join(", ");
+
+const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
+
+const mapValues = <V, R>(record: Readonly<Record<string, V>>, map: (value: V, name: string) => R): Record<string, R> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));

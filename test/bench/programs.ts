@@ -1,0 +1,37 @@
+import type { SystemProgram } from "../support/system/system.ts";
+import { until } from "../support/until.ts";
+import { type Cpu, cpuMeter } from "./cpu.ts";
+import { peakRssMiB } from "./process-usage.ts";
+import type { Installation } from "./servers.ts";
+
+const withinMs = 60_000;
+
+/** The programs that deliver, and their CPU so far with that of the stores. */
+export type Programs = { apiserver: SystemProgram; dispatchers: readonly SystemProgram[]; cpuUs: () => Cpu };
+
+/** Starts an apiserver and dispatchers, and waits until each dispatcher has its part of the endpoints. */
+export const startPrograms = async (
+  { system, stores }: Pick<Installation, "system" | "stores">,
+  dispatcherCount: number,
+): Promise<Programs> => {
+  const starting = Array.from({ length: dispatcherCount }, () => system.start("dispatcher"));
+  const [apiserver, ...dispatchers] = await Promise.all([system.start("apiserver"), ...starting]);
+  await until(async () => areSpread(await Promise.all(dispatchers.map(sharesOf))), withinMs);
+  return { apiserver, dispatchers, cpuUs: cpuMeter(stores, { apiserver: [apiserver], dispatcher: dispatchers }) };
+};
+
+/** Most memory that one of them ever had, MiB. */
+export const mostRssMiB = (dispatchers: readonly SystemProgram[]): number =>
+  Math.max(...dispatchers.map((one) => peakRssMiB(one.pid())));
+
+/** Shares of the endpoints that a dispatcher owns; undefined where endpoints are not owned by shares. */
+const sharesOf = async ({ healthUrl }: SystemProgram): Promise<number | undefined> => {
+  const metrics = await (await fetch(`${healthUrl}/metrics`)).text();
+  const [, shares] = /^herald_webhook_shares(?:\{.*\})? (\d+)$/m.exec(metrics) ?? [];
+  return shares === undefined ? undefined : Number(shares);
+};
+
+const areSpread = (shares: readonly (number | undefined)[]): boolean => {
+  const owned = shares.filter((count) => count !== undefined);
+  return owned.length === 0 || (Math.min(...owned) > 0 && Math.max(...owned) - Math.min(...owned) <= 1);
+};

@@ -1,0 +1,111 @@
+import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
+import { addEndpoint, anEvent, deliveriesBecome, eventsUrl } from "../../support/webhooks/traffic.ts";
+import { runLoad } from "../messages/load.ts";
+import type { Round } from "../servers.ts";
+import { monotonicMs } from "./sink.ts";
+import { onWebhookBench, type WebhookBench } from "./system.ts";
+
+/** Events of `names` in turn, each wanted by `endpointsPerName` endpoints, for some dispatchers to deliver. */
+export type Scenario = {
+  events: number;
+  perRequest: number;
+  names: number;
+  endpointsPerName: number;
+  dispatchers: number;
+  /** Events a second, evenly, whether or not the last ones were answered; else each publisher waits for its answer. */
+  perSecond?: number;
+  /** Deliveries for each dispatcher that come before, for compiled code and open connections. */
+  warmUp: number;
+};
+
+const publishers = 32;
+const mostUnanswered = 256; // requests at an even pace
+/** How long deliveries may take, all of them. */
+export const withinMs = 180_000;
+
+/** Runs a measurement on a new installation that has delivered the warm-up of a scenario. */
+export const onWarmBench = <T>(
+  round: Round,
+  scenario: Scenario,
+  run: (bench: WebhookBench, endpoints: readonly WebhookRow[]) => Promise<T>,
+): Promise<T> =>
+  onWebhookBench(
+    round,
+    (made) => addEndpoints(made, scenario),
+    async (bench, endpoints) => {
+      await warmUp(bench, endpoints, scenario);
+      return run(bench, endpoints);
+    },
+    scenario.dispatchers,
+  );
+
+/** Stores the endpoints of a scenario. */
+export const addEndpoints = (
+  { system, sink }: Pick<WebhookBench, "system" | "sink">,
+  { names, endpointsPerName }: Scenario,
+): Promise<WebhookRow[]> =>
+  Promise.all(
+    Array.from({ length: names * endpointsPerName }, (_, n) =>
+      addEndpoint(system, {
+        url: `${sink.url}/${n}`,
+        names: [`event_${n % names}`, `warm_${n % names}`],
+        max_in_flight: webhookLimits.maxInFlight.most,
+      }),
+    ),
+  );
+
+/** Delivers what comes before a scenario, and forgets that it arrived. */
+export const warmUp = async (
+  bench: WebhookBench,
+  endpoints: readonly WebhookRow[],
+  scenario: Scenario,
+): Promise<void> => {
+  const deliveries = warmUpOf(scenario);
+  await publish(bench, { ...scenario, events: deliveries / scenario.endpointsPerName }, "warm");
+  await areStored(bench, endpoints, deliveries);
+  await bench.sink.forget();
+};
+
+const warmUpOf = ({ warmUp: ofEach, dispatchers }: Scenario): number => ofEach * dispatchers;
+
+/** Waits until every delivery of a scenario is stored as a success: the work is not over before. */
+export const allStored = (bench: WebhookBench, endpoints: readonly WebhookRow[], scenario: Scenario): Promise<void> =>
+  areStored(bench, endpoints, warmUpOf(scenario) + scenario.events * scenario.endpointsPerName);
+
+const areStored = ({ system }: WebhookBench, endpoints: readonly WebhookRow[], count: number): Promise<void> => {
+  const ids = endpoints.map(({ _id }) => _id);
+  return deliveriesBecome(system, ids, { are: ({ success }) => success === count, withinMs });
+};
+
+export type Published = {
+  /** Events accepted a second, from the first request to the last answer. */
+  perSecond: number;
+  /** When each event was sent, by its number, ms of the machine's monotonic clock. */
+  sentAtMs: number[];
+};
+
+/** Publishes the events of a scenario over HTTP. @throws when one is refused */
+export const publish = async (
+  { system, apiserver }: WebhookBench,
+  { events, perRequest, names, perSecond: pace }: Scenario,
+  kind: "event" | "warm" = "event",
+): Promise<Published> => {
+  const sentAtMs: number[] = [];
+  const { perSecond, failures } = await runLoad({
+    url: eventsUrl(system, apiserver),
+    connections: pace === undefined ? publishers : mostUnanswered,
+    requests: Math.ceil(events / perRequest),
+    ...(pace === undefined ? {} : { perSecond: pace / perRequest }),
+    headers: { authorization: `Bearer ${system.token}` },
+    body: (request) => {
+      const first = request * perRequest;
+      const numbers = Array.from({ length: Math.min(perRequest, events - first) }, (_, i) => first + i);
+      for (const n of numbers) sentAtMs[n] = monotonicMs();
+      return JSON.stringify({ events: numbers.map((n) => anEvent(`${kind}_${n % names}`, n)) });
+    },
+    status: 202,
+  });
+  if (Object.keys(failures).length > 0) throw new Error(`answers other than 202: ${JSON.stringify(failures)}`);
+  return { perSecond: perSecond * perRequest, sentAtMs };
+};
