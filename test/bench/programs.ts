@@ -24,14 +24,12 @@ export const startPrograms = async (
 export const mostRssMiB = (dispatchers: readonly SystemProgram[]): number =>
   Math.max(...dispatchers.map((one) => peakRssMiB(one.pid())));
 
-/** Shares of the endpoints that a dispatcher owns; undefined where endpoints are not owned by shares. */
-const sharesOf = async ({ healthUrl }: SystemProgram): Promise<number | undefined> => {
+/** Shares of the endpoints that a dispatcher owns. */
+const sharesOf = async ({ healthUrl }: SystemProgram): Promise<number> => {
   const metrics = await (await fetch(`${healthUrl}/metrics`)).text();
   const [, shares] = /^herald_webhook_shares(?:\{.*\})? (\d+)$/m.exec(metrics) ?? [];
-  return shares === undefined ? undefined : Number(shares);
+  return Number(shares);
 };
 
-const areSpread = (shares: readonly (number | undefined)[]): boolean => {
-  const owned = shares.filter((count) => count !== undefined);
-  return owned.length === 0 || (Math.min(...owned) > 0 && Math.max(...owned) - Math.min(...owned) <= 1);
-};
+const areSpread = (shares: readonly number[]): boolean =>
+  Math.min(...shares) > 0 && Math.max(...shares) - Math.min(...shares) <= 1;
