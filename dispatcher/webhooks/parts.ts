@@ -120,7 +120,7 @@ const owned = (deps: OwnedDeps): { shares: Shares; queues: EndpointQueues; walks
 };
 
 /** A batch of events waits while its events are grouped, or while an endpoint hangs for the first time. */
-const batchesAtOnce = 128;
+const batchesAtOnce = 512;
 /** Longer than a batch of events waits: two owners are asked, then it is stored. */
 const handleTimeoutMs = 90_000;
 

@@ -5,8 +5,8 @@ export type GatherOptions<T, R> = {
   most: number;
   /** Writes under way at most. */
   inFlight: number;
-  /** So long the first item waits for others; 0 when left out. For writes that nobody waits for. */
-  lingerMs?: number;
+  /** A write begins so long after the one before at the earliest, unless it is full; 0 when left out. */
+  everyMs?: number;
   /**
    * Whether an error may be one item's own: then each is written by itself, so that no other fails with it. `write` must
    * be safe to repeat. Left out: the error is that of all.
@@ -15,29 +15,32 @@ export type GatherOptions<T, R> = {
 };
 
 /**
- * Writes an item at once while there is room, and those that come meanwhile in one batch: nobody waits for others, and
- * under load many share one command. Its queue is bounded by its callers, who each wait.
+ * Writes an item at once while there is room, and those that come meanwhile in one batch: alone nobody waits for others,
+ * and under load many share one command. Its queue is bounded by its callers, who each wait.
  */
 export const gather = <T, R>({
   write,
   most,
   inFlight,
-  lingerMs = 0,
+  everyMs = 0,
   isOfOne = () => false,
 }: GatherOptions<T, R>): ((item: T) => Promise<R>) => {
   const waiting: Waiting<T, R>[] = [];
   let underWay = 0;
+  let beganMs = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
 
   const soon = (): void => {
     if (waiting.length === 0) return;
-    if (lingerMs === 0 || waiting.length >= most) return next();
-    timer ??= setTimeout(next, lingerMs);
+    const inMs = waiting.length >= most ? 0 : beganMs + everyMs - performance.now();
+    if (inMs <= 0) next();
+    else timer ??= setTimeout(next, inMs);
   };
   const next = (): void => {
     clearTimeout(timer);
     timer = undefined;
     if (underWay >= inFlight) return;
+    beganMs = performance.now();
     const batch = waiting.splice(0, most);
     underWay++;
     void settle({ write, isOfOne }, batch).finally(() => {

@@ -94,7 +94,7 @@ const idOf = (tenantId: string, period: string): string => `${tenantId}:${period
 
 type Stored = { usageId: string; messageId: string };
 
-const batched = { most: 200, inFlight: 1, lingerMs: noteMs };
+const batched = { most: 200, inFlight: 1, everyMs: noteMs };
 
 const confirmAll = async (rows: Collection<UsageRow>, stored: readonly Stored[]): Promise<void[]> => {
   for (const [usageId, group] of Map.groupBy(stored, (one) => one.usageId)) {

@@ -10,8 +10,8 @@ import { recoverPage } from "./recover.ts";
 /** Longer than any outage that a program should outlive: what was sent and cannot be stored would be sent again. */
 const storeForMs = 600_000;
 
-/** A result is stored a moment later, with others in one command: a command costs as much as ten deliveries in it. */
-const batched = { inFlight: 2, lingerMs: 20, isOfOne };
+/** Results that come within a moment share a command: a command costs as much as ten deliveries in it. */
+const batched = { inFlight: 2, everyMs: 50, isOfOne };
 
 export type Deliveries = ReturnType<typeof storedDeliveries>;
 

@@ -39,13 +39,13 @@ const Refused = Type.Array(Type.Array(Id));
 const readBatches: (input: unknown) => HandedOver[] = parser(Type.Array(HandedOver));
 const readRefused: (input: unknown) => Static<typeof Refused> = parser(Refused);
 
-/** A batch has some 110 KB at most, of which 64 KiB are events: a request stays below the 1 MiB that NATS takes by default. */
-const batchesInRequest = 6;
-const requestsInFlight = 8;
+/** Batches that come within a moment share a request, as long as it stays well below the 1 MiB that NATS takes by default. */
+const requests = { everyMs: 5, most: 200, inFlight: 64 };
+const mostCharacters = 256 * 1024; // of up to three bytes each; one batch has some 110 KB at most
 /** An owner that falls behind answers late, and is waited for as long as it beats: what it was given is in its memory. */
 const timeoutMs = 30_000;
 /** Requests of others that are answered at once; more are refused. */
-const mostAnswering = 64;
+const mostAnswering = 256;
 const mostOwners = 100;
 
 export type HandOverDeps = {
@@ -67,30 +67,33 @@ export const handingOver = ({ nats: { nc }, subjects, shares, handedOver, log }:
     request.then(resolve, reject);
     return promise.finally(() => all.delete(reject) && all.size === 0 && waiting.delete(owner));
   };
-  const ask = async (owner: string, batches: readonly Batch[]): Promise<Wanted[][]> => {
-    const body = JSON.stringify(batches.map(writeBatch));
+  const ask = async (owner: string, batches: readonly Text[]): Promise<Wanted[][]> => {
+    const body = `[${batches.map(({ text }) => text).join(",")}]`;
     if (Buffer.byteLength(body) > (nc.info?.max_payload ?? 0)) return batches.map(({ wanted }) => [...wanted]);
     const reply = await answered(owner, nc.request(subjects.webhookOwner(owner), body, { timeout: timeoutMs }));
     const refused = readRefused(reply.json()).map((ids) => new Set(ids));
     return batches.map(({ wanted }, i) => wanted.filter(({ endpoint }) => refused[i]?.has(endpoint._id) !== false));
   };
   const asking = (owner: string) =>
-    gather<Batch, Wanted[]>({
-      write: (batches) =>
-        ask(owner, batches).catch((err: unknown) => {
-          shares.doubt(owner);
-          log.warn({ err, owner }, "webhook_owner.silent");
-          return batches.map(({ wanted }) => [...wanted]);
-        }),
-      most: batchesInRequest,
-      inFlight: requestsInFlight,
+    gather<Text, Wanted[]>({
+      ...requests,
+      write: async (batches) => {
+        const answers = inRequests(batches).map((some) =>
+          ask(owner, some).catch((err: unknown) => {
+            shares.doubt(owner);
+            log.warn({ err, owner }, "webhook_owner.silent");
+            return some.map(({ wanted }) => [...wanted]);
+          }),
+        );
+        return (await Promise.all(answers)).flat();
+      },
     });
   const owners = new LRUCache<string, ReturnType<typeof asking>>({ max: mostOwners });
   return {
     give: async (owner, batch) => {
       const give = owners.get(owner) ?? asking(owner);
       owners.set(owner, give);
-      const refused = await give(batch);
+      const refused = await give({ wanted: batch.wanted, text: JSON.stringify(writeBatch(batch)) });
       handedOver(batch.wanted.length - refused.length);
       return refused;
     },
@@ -98,6 +101,25 @@ export const handingOver = ({ nats: { nc }, subjects, shares, handedOver, log }:
       for (const reject of waiting.get(owner) ?? []) reject(new Error("it has not written for a while"));
     },
   };
+};
+
+/** A batch as it is written into a request. */
+type Text = Pick<Batch, "wanted"> & { text: string };
+
+/** As many batches in each request as fit. */
+const inRequests = (batches: readonly Text[]): Text[][] => {
+  const made: Text[][] = [];
+  let left = 0;
+  for (const batch of batches) {
+    left -= batch.text.length;
+    const last = made.at(-1);
+    if (last !== undefined && left >= 0) last.push(batch);
+    else {
+      made.push([batch]);
+      left = mostCharacters - batch.text.length;
+    }
+  }
+  return made;
 };
 
 /** Each event once. */

@@ -3,7 +3,7 @@ import { gather } from "#core/runtime/batching/gather.ts";
 import { until } from "../../../../support/until.ts";
 
 describe("gather", () => {
-  const setUp = (options: { most: number; inFlight: number; lingerMs?: number }) => {
+  const setUp = (options: { most: number; inFlight: number; everyMs?: number }) => {
     const writes: { items: readonly number[]; end: (error?: Error) => void }[] = [];
     const write = (items: readonly number[]): Promise<number[]> => {
       const { promise, resolve, reject } = Promise.withResolvers<number[]>();
@@ -39,21 +39,19 @@ describe("gather", () => {
     expect(await Promise.all(results)).to.deep.equal([0, 10, 20, 30, 40, 50, 60]);
   });
 
-  it("waits for others as long as it is to, and not once there is enough", async () => {
-    const { writes, add } = setUp({ most: 3, inFlight: 1, lingerMs: 20 });
-    const results = [add(1), add(2)];
-    expect(writes).to.have.length(0);
-    await until(() => writes.length === 1);
-    results.push(add(3), add(4), add(5), add(6));
-    writes[0]?.end();
+  it("writes as often as it is to, what comes meanwhile in one batch, and not later once there is enough", async () => {
+    const { writes, add } = setUp({ most: 3, inFlight: 10, everyMs: 200 });
+    const items = () => writes.map((one) => one.items);
+    const results = [add(1), add(2), add(3)];
+    expect(items()).to.deep.equal([[1]]);
+    results.push(add(4));
+    expect(items(), "enough").to.deep.equal([[1], [2, 3, 4]]);
+    results.push(add(5), add(6));
     await settled();
-    expect(writes.map(({ items }) => items)).to.deep.equal([
-      [1, 2],
-      [3, 4, 5],
-    ]);
-    writes[1]?.end();
+    expect(writes).to.have.length(2);
     await until(() => writes.length === 3);
-    writes[2]?.end();
+    expect(items()[2]).to.deep.equal([5, 6]);
+    for (const { end } of writes) end();
     expect(await Promise.all(results)).to.deep.equal([10, 20, 30, 40, 50, 60]);
   });
 
