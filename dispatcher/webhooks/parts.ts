@@ -91,7 +91,7 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
 
 type OwnedDeps = WebhookPartsDeps &
   Pick<SharesDeps, "onSilent"> &
-  Omit<EndpointQueuesDeps, "shares"> & { endpoints: Endpoints; deliveries: Deliveries };
+  Omit<EndpointQueuesDeps, "shares" | "deferred"> & { endpoints: Endpoints; deliveries: Deliveries };
 
 /** The endpoints of this process: which they are, their queues, and what waits for them. */
 const owned = (deps: OwnedDeps): { shares: Shares; queues: EndpointQueues; walks: Walks } => {
@@ -104,7 +104,8 @@ const owned = (deps: OwnedDeps): { shares: Shares; queues: EndpointQueues; walks
     onLost: (share) => queues.lose(share),
     drain: (share) => queues.drain(share),
   });
-  const queues: EndpointQueues = new EndpointQueues({ ...deps, shares });
+  const deferred = (reason: "full" | "slow", count: number): void => metrics.webhookDeferred.inc({ reason }, count);
+  const queues: EndpointQueues = new EndpointQueues({ ...deps, shares, deferred });
   const walks = walksOf({ ...deps, shares, found: (id, dueAt) => queues.expect(id, dueAt.getTime()) });
   suspensions.onResume(walks.addAll);
   changes.on((collection, id) => {

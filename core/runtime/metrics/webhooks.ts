@@ -32,6 +32,11 @@ export const webhookMetrics = (registry: Registry) => {
       "herald_webhook_fallbacks_total",
       "endpoints whose events of a batch were left to the store, as no owner took them",
     ),
+    webhookDeferred: counterFromZero(
+      "herald_webhook_deferred_total",
+      "deliveries that were stored before they were sent, which costs three times as much: no room in memory (full), or not sent in time (slow)",
+      combinations({ reason: ["full", "slow"] }),
+    ),
     webhookEndpoints: gauge(
       "herald_webhook_endpoints",
       "endpoints by state (active, failing, disabled); counted by the one process that checks their health",

@@ -12,7 +12,7 @@ import { Backlog } from "./backlog.ts";
 import { Endpoint, type EndpointDeps } from "./endpoint.ts";
 import { type Item, newItem, PendingDeliveries } from "./pending-deliveries.ts";
 import type { ReadMemory } from "./read-memory.ts";
-import { Storing } from "./storing.ts";
+import { Storing, type StoringDeps } from "./storing.ts";
 import { waitingRoom } from "./waiting-room.ts";
 
 /** What an endpoint queue uses. */
@@ -27,6 +27,7 @@ export type EndpointQueueDeps = EndpointDeps & {
   health: { observe: Observe };
   /** Shared by all endpoint queues of the process. */
   memory: ReadMemory;
+  deferred: StoringDeps["deferred"];
   clock: Clock;
   log: Log;
 };
@@ -76,7 +77,7 @@ export class EndpointQueue {
     this.#pending = new PendingDeliveries(deps.memory);
     this.#backlog = new Backlog(deps, row._id, this.openedMs);
     this.#allowance = allowance(this.#endpoint, this.openedMs);
-    this.#storing = new Storing(deps.deliveries, this.#pending, this.#backlog);
+    this.#storing = new Storing(deps, this.#pending, this.#backlog);
     this.#pace = pace(row.rate_per_second);
   }
 

@@ -5,14 +5,22 @@ import type { Item, PendingDeliveries } from "./pending-deliveries.ts";
 
 const toBoolean = [() => true, () => false] as const;
 
+export type StoringDeps = {
+  deliveries: Pick<Deliveries, "keep" | "record">;
+  /** Counts deliveries that are stored before they are sent. */
+  deferred: (reason: "full" | "slow", count: number) => void;
+};
+
 /** Stores the deliveries that an endpoint queue has in memory: as pending when they cannot wait there, or with their result. */
 export class Storing {
   readonly #deliveries: Pick<Deliveries, "keep" | "record">;
   readonly #pending: PendingDeliveries;
   readonly #backlog: Backlog;
+  readonly #deferred: () => void;
 
-  constructor(deliveries: Pick<Deliveries, "keep" | "record">, pending: PendingDeliveries, backlog: Backlog) {
+  constructor({ deliveries, deferred }: StoringDeps, pending: PendingDeliveries, backlog: Backlog) {
     this.#deliveries = deliveries;
+    this.#deferred = () => deferred("slow", 1);
     this.#pending = pending;
     this.#backlog = backlog;
   }
@@ -61,6 +69,7 @@ export class Storing {
   }
 
   async #store(item: Item): Promise<void> {
+    this.#deferred();
     await this.#storePending(item);
     this.#backlog.grow(); // a read that began before it was stored has missed it
   }

@@ -4,6 +4,7 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Suspensions } from "../../work/suspensions.ts";
 import type { Deliveries } from "../history/deliveries.ts";
 import type { EndpointQueue } from "../queue/endpoint-queue.ts";
+import type { StoringDeps } from "../queue/storing.ts";
 import { type Budget, budget } from "./budget.ts";
 
 export type PlacingDeps = {
@@ -11,6 +12,7 @@ export type PlacingDeps = {
   endpoints: { notify: (endpointId: string) => void };
   deliveries: Pick<Deliveries, "keep">;
   suspensions: Pick<Suspensions, "has">;
+  deferred: StoringDeps["deferred"];
 };
 
 /**
@@ -55,6 +57,7 @@ export const placing = (deps: PlacingDeps, queues: Queues): Place => {
   /** Leaves deliveries that find no room to the store, from where they are sent later. */
   const leave = async (id: string, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
     if (rows.length === 0) return;
+    deps.deferred("full", rows.length);
     await keepAll(rows);
     notify(id);
   };

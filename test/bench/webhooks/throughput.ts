@@ -14,6 +14,8 @@ export type ThroughputResult = Work & {
   /** Events accepted a second, from the first request to the last answer. */
   publishedPerSecond: number;
   repeated: number;
+  /** Stored before they were sent. */
+  deferred: number;
   /** Of a dispatcher. */
   peakRssMiB: number;
 };
@@ -35,6 +37,7 @@ const measure = async (
 ): Promise<ThroughputResult> => {
   const deliveries = scenario.events * scenario.endpointsPerName;
   const cpuBefore = bench.cpuUs();
+  const deferredBefore = await deferredBy(bench);
   const startedMs = monotonicMs();
   const { perSecond: publishedPerSecond } = await publish(bench, scenario);
   const { lastAtMs } = await arrived(bench.sink, deliveries, withinMs);
@@ -46,6 +49,14 @@ const measure = async (
     publishedPerSecond,
     cpuUs: cpuOfEach(cpuBefore, bench.cpuUs(), deliveries),
     repeated: requests - distinct,
+    deferred: (await deferredBy(bench)) - deferredBefore,
     peakRssMiB: mostRssMiB(bench.dispatchers),
   };
+};
+
+/** Deliveries that the dispatchers have stored before they sent them. */
+const deferredBy = async ({ dispatchers }: WebhookBench): Promise<number> => {
+  const texts = await Promise.all(dispatchers.map(async ({ healthUrl }) => (await fetch(`${healthUrl}/metrics`)).text()));
+  const counts = texts.flatMap((text) => [...text.matchAll(/^herald_webhook_deferred_total\{.*\} (\d+)$/gm)]);
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 };

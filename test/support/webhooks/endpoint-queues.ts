@@ -118,6 +118,7 @@ const started = (
     endpoints,
     shares: { fenceOf: () => holder.fence, isOwned: () => holder.fence !== null },
     notes,
+    deferred: () => {},
     deliveries: {
       ...reads,
       keep: async (row) => {
