@@ -66,6 +66,7 @@ export const timers = ({ sources, ...deps }: TimersDeps & { sources: readonly An
 
 const stepMs = 500;
 const leaseMs = 3_000; // when the process that serves a source is killed, another begins after so long
+const retakeMs = 1_000; // how often the others look whether it is free
 const pageRows = 1_000;
 const pageBytes = 16_000_000; // a user has up to 1.5 MB
 const failureMs = { first: 500, most: 5_000 };
@@ -102,12 +103,15 @@ type Kept = { isOurs: () => Promise<boolean>; release: () => Promise<void> };
 /** Takes the lease when it can be had, and extends it when half of its time is gone. */
 const kept = (lease: NamedLease, clock: Clock): Kept => {
   let untilMs = 0;
+  let takenByOthersMs = 0;
   return {
     isOurs: async () => {
       const nowMs = clock.now().getTime();
       if (nowMs < untilMs - leaseMs / 2) return true;
+      if (nowMs >= takenByOthersMs && nowMs < takenByOthersMs + retakeMs) return false;
       const isOurs = (nowMs < untilMs && (await lease.extend())) || (await lease.take()) !== null;
       untilMs = isOurs ? nowMs + leaseMs : 0;
+      takenByOthersMs = isOurs ? 0 : nowMs;
       return isOurs;
     },
     release: () => lease.release(),

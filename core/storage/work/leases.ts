@@ -107,10 +107,12 @@ export const namedLease = (db: Db, { name, holder, leaseMs, clock }: NamedLeaseO
   const rows = collectionOf<Leasable>(db, leaseCollection);
   const take = () => takeLease(rows, { id: name, holder, now: clock.now(), leaseMs });
   let fence: number | null = null;
+  let isThere = false; // its document, which nobody removes
   return {
     /** Takes it when it is free or expired. */
     take: async (): Promise<{ fence: number } | null> => {
-      const row = (await take()) ?? ((await isNew(rows, name)) ? await take() : null);
+      const row = (await take()) ?? (!isThere && (await isNew(rows, name)) ? await take() : null);
+      isThere = true;
       fence = row?.fence ?? null;
       return row === null ? null : { fence: row.fence };
     },

@@ -11,7 +11,7 @@ import { recoverPage } from "./recover.ts";
 const storeForMs = 600_000;
 
 /** Results that come within a moment share a command: a command costs as much as ten deliveries in it. */
-const batched = { inFlight: 2, everyMs: 50, isOfOne };
+const batched = { inFlight: 2, everyMs: 150, isOfOne };
 
 export type Deliveries = ReturnType<typeof storedDeliveries>;
 
@@ -21,7 +21,7 @@ export const storedDeliveries = ({ db, clock }: { db: Db; clock: Clock }) => {
   return {
     ...reads,
     /** Stores a delivery as it is. */
-    keep: gather<WebhookDeliveryRow, void>({ write: repeated(keep), most: 500, ...batched }),
+    keep: gather<WebhookDeliveryRow, void>({ write: repeated(keep), most: 250, ...batched }),
     /** Stores the result of a request for a delivery that is stored. */
     record: gather<DeliveryResult, void>({ write: repeated(record), most: 100, ...batched }),
     /** Has one page of what an endpoint's recovery asks for sent again; the recovery as it is then. */

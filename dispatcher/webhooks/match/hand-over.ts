@@ -40,7 +40,7 @@ const readBatches: (input: unknown) => HandedOver[] = parser(Type.Array(HandedOv
 const readRefused: (input: unknown) => Static<typeof Refused> = parser(Refused);
 
 /** Batches that come within a moment share a request, as long as it stays well below the 1 MiB that NATS takes by default. */
-const requests = { everyMs: 5, most: 200, inFlight: 64 };
+const requests = { everyMs: 25, most: 200, inFlight: 64 };
 const mostCharacters = 256 * 1024; // of up to three bytes each; one batch has some 110 KB at most
 /** An owner that falls behind answers late, and is waited for as long as it beats: what it was given is in its memory. */
 const timeoutMs = 30_000;
