@@ -1,5 +1,3 @@
-export type Semaphore = ReturnType<typeof semaphore>;
-
 /**
  * Lets at most `places` ≥ 1 holders in at a time; the others wait in order of coming. Its queue is bounded by its
  * callers, who each wait.

@@ -5,7 +5,8 @@ import { connector } from "./connect.ts";
 import { type Connection, connectionOver } from "./connection.ts";
 import { type Exchanged, exchange, type GuardedReply, type GuardedRequest } from "./exchange.ts";
 import { type Failure, failures } from "./failures.ts";
-import { connectionPools, type Pool } from "./pools.ts";
+import type { Pool } from "./pool.ts";
+import { connectionPools } from "./pools.ts";
 
 export type { GuardedReply, GuardedRequest } from "./exchange.ts";
 
@@ -35,7 +36,7 @@ export const guardedClient = (deps: GuardedClientDeps) => {
     const late = AbortSignal.timeout(wanted.connectTimeoutMs);
     const made = await connect(wanted.url, AbortSignal.any([late, signal]));
     if ("errorClass" in made) {
-      pools.failed(pool, signal.aborted ? null : made);
+      pool.failed(signal.aborted ? null : made);
       return made;
     }
     const fresh = connectionOver(made, wanted.url);
@@ -44,31 +45,37 @@ export const guardedClient = (deps: GuardedClientDeps) => {
       sockets.delete(made);
       pools.forget(fresh);
     });
-    pools.opened(pool);
+    pool.opened();
     return fresh;
   };
   const sendOver = async (pool: Pool, over: Connection, wanted: GuardedRequest, signal: AbortSignal) => {
     const exchanged = wanted.isOver?.() === true ? givenUp : await exchange(over, wanted, signal);
-    pools.keep(pool, over);
+    pool.keep(over);
     return exchanged;
   };
   /** `isLast` unless it may be made once more when it met the closing of a kept connection. */
-  const converse = async (wanted: GuardedRequest, signal: AbortSignal, isLast = false): Promise<GuardedReply> => {
-    const { poolKey, maxConnections, url } = wanted;
-    const pool = pools.of(`${poolKey} ${maxConnections} ${url.origin}`, maxConnections);
-    const granted = await pools.take(pool, signal);
+  const converse = async (
+    pool: Pool,
+    wanted: GuardedRequest,
+    signal: AbortSignal,
+    isLast = false,
+  ): Promise<GuardedReply> => {
+    const granted = await pool.take(signal);
     const over = granted === "open" ? await open(pool, wanted, signal) : granted;
     if ("errorClass" in over) return { kind: "unreached", ...over };
     const exchanged = await sendOver(pool, over, wanted, signal);
     if (isLast || granted === "open" || !metItsClosing(exchanged, wanted)) return exchanged.reply;
-    pools.closeIdle(pool); // what is idle for longer is closed by now, too
-    return converse(wanted, signal, true);
+    pool.closeIdle();
+    return converse(pool, wanted, signal, true);
   };
   return {
     request: async (wanted: GuardedRequest, signal: AbortSignal): Promise<GuardedReply> => {
       const problem = guard.problemOf(wanted.url);
       if (problem !== null) return { kind: "refused", reason: problem, errorClass: "address_refused" };
-      return within(wanted.timeoutMs, signal, (ending) => converse(wanted, ending));
+      const { poolKey, maxConnections, url } = wanted;
+      return pools.using(`${poolKey} ${maxConnections} ${url.origin}`, maxConnections, (pool) =>
+        within(wanted.timeoutMs, signal, (ending) => converse(pool, wanted, ending)),
+      );
     },
     /** Closes every connection; requests under way end as broken. */
     close: (): void => {

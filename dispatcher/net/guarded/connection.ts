@@ -13,7 +13,12 @@ export type Connection = {
 
 /** undici's HTTP/1.1 over a socket that stands already. It closes the socket after 4 s without a request. */
 export const connectionOver = (socket: Socket, url: URL): Connection => {
-  const connection: Connection = { socket, client: clientOver(socket, url), closeAtBytes: 0, takenMs: performance.now() };
+  const connection: Connection = {
+    socket,
+    client: clientOver(socket, url),
+    closeAtBytes: 0,
+    takenMs: performance.now(),
+  };
   const watch = (): void => {
     if (socket.bytesRead > connection.closeAtBytes) socket.destroy();
   };

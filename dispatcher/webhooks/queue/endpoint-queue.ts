@@ -16,21 +16,21 @@ import { Storing, type StoringDeps } from "./storing.ts";
 import { waitingRoom } from "./waiting-room.ts";
 
 /** What an endpoint queue uses. */
-export type EndpointQueueDeps = EndpointDeps & {
-  endpoints: Pick<WebhookWork, "noteRecovery" | "disable"> & {
-    /** Notifies the owner of an endpoint that deliveries were stored for it. */
-    notify: (endpointId: string) => void;
-    announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
+export type EndpointQueueDeps = EndpointDeps &
+  Pick<StoringDeps, "deferred"> & {
+    endpoints: Pick<WebhookWork, "noteRecovery" | "disable"> & {
+      /** Notifies the owner of an endpoint that deliveries were stored for it. */
+      notify: (endpointId: string) => void;
+      announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
+    };
+    deliveries: Pick<Deliveries, "keep" | "record" | "due" | "nextDueAt" | "endPage" | "recover">;
+    requests: WebhookRequests;
+    health: { observe: Observe };
+    /** Shared by all endpoint queues of the process. */
+    memory: ReadMemory;
+    clock: Clock;
+    log: Log;
   };
-  deliveries: Pick<Deliveries, "keep" | "record" | "due" | "nextDueAt" | "endPage" | "recover">;
-  requests: WebhookRequests;
-  health: { observe: Observe };
-  /** Shared by all endpoint queues of the process. */
-  memory: ReadMemory;
-  deferred: StoringDeps["deferred"];
-  clock: Clock;
-  log: Log;
-};
 
 /** A queue that had nothing to do for so long ends: endpoints with some traffic keep theirs. */
 const idleMs = 5_000;

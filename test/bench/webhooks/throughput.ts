@@ -56,7 +56,9 @@ const measure = async (
 
 /** Deliveries that the dispatchers have stored before they sent them. */
 const deferredBy = async ({ dispatchers }: WebhookBench): Promise<number> => {
-  const texts = await Promise.all(dispatchers.map(async ({ healthUrl }) => (await fetch(`${healthUrl}/metrics`)).text()));
+  const texts = await Promise.all(
+    dispatchers.map(async ({ healthUrl }) => (await fetch(`${healthUrl}/metrics`)).text()),
+  );
   const counts = texts.flatMap((text) => [...text.matchAll(/^herald_webhook_deferred_total\{.*\} (\d+)$/gm)]);
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 };
