@@ -48,11 +48,6 @@ export const guardedClient = (deps: GuardedClientDeps) => {
     pool.opened();
     return fresh;
   };
-  const sendOver = async (pool: Pool, over: Connection, wanted: GuardedRequest, signal: AbortSignal) => {
-    const exchanged = wanted.isOver?.() === true ? givenUp : await exchange(over, wanted, signal);
-    pool.keep(over);
-    return exchanged;
-  };
   /** `isLast` unless it may be made once more when it met the closing of a kept connection. */
   const converse = async (
     pool: Pool,
@@ -86,6 +81,12 @@ export const guardedClient = (deps: GuardedClientDeps) => {
 };
 
 const maxIdleConnections = 1_024;
+
+const sendOver = async (pool: Pool, over: Connection, wanted: GuardedRequest, signal: AbortSignal) => {
+  const exchanged = wanted.isOver?.() === true ? givenUp : await exchange(over, wanted, signal);
+  pool.keep(over);
+  return exchanged;
+};
 
 const givenUp: Exchanged = { reply: { kind: "unreached", ...failures.givenUp }, reached: "nothing" };
 

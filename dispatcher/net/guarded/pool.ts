@@ -27,7 +27,7 @@ export class Pool {
   /** How long a request has a connection, of late; unknown before the first. */
   #usedMs: number | null = null;
   #lastOpenMs = Number.NEGATIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
+  #looksSoon = false;
 
   /** Has `most` ≥ 1 connections at most. `allIdle` has the idle ones of all pools. */
   constructor(key: string, most: number, allIdle: Map<Connection, Pool>) {
@@ -115,8 +115,10 @@ export class Pool {
   }
 
   #admitIn(ms: number): null {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
+    if (this.#looksSoon) return null;
+    this.#looksSoon = true;
+    setTimeout(() => {
+      this.#looksSoon = false;
       this.#admit();
     }, ms);
     return null;

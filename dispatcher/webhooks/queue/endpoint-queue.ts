@@ -17,13 +17,13 @@ import { waitingRoom } from "./waiting-room.ts";
 
 /** What an endpoint queue uses. */
 export type EndpointQueueDeps = EndpointDeps &
-  Pick<StoringDeps, "deferred"> & {
+  StoringDeps & {
     endpoints: Pick<WebhookWork, "noteRecovery" | "disable"> & {
       /** Notifies the owner of an endpoint that deliveries were stored for it. */
       notify: (endpointId: string) => void;
       announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
     };
-    deliveries: Pick<Deliveries, "keep" | "record" | "due" | "nextDueAt" | "endPage" | "recover">;
+    deliveries: Pick<Deliveries, "due" | "nextDueAt" | "endPage" | "recover">;
     requests: WebhookRequests;
     health: { observe: Observe };
     /** Shared by all endpoint queues of the process. */
@@ -269,8 +269,7 @@ export class EndpointQueue {
   /** Makes one request, and notes and stores its result. */
   async #make(item: Item): Promise<void> {
     const { requests, health, clock } = this.#deps;
-    const { prepared } = this.#endpoint;
-    const beganMs = this.#nowMs();
+    const [{ prepared }, beganMs] = [this.#endpoint, this.#nowMs()];
     const sent = await requests.send(prepared, item.row);
     const { status, due_at: dueAt } = sent.result;
     this.#pending.ended(item);
