@@ -9,6 +9,10 @@ export type State = {
   /** W3C trace context: the caller's, with a span of ours, or a new one. */
   traceparent: string;
   startedAt: number;
+  /** Of the reply; what comes later replaces what was there. */
+  headers: Record<string, string>;
+  /** `text` is JSON. Set when everything below {@link writeReply} has ended. */
+  reply: { status: number; text: string };
   /** Aborts when the client is gone or the request has taken too long. */
   signal: AbortSignal;
   /** Set once the route is known; what follows runs for known routes only. */

@@ -59,9 +59,8 @@ export const operation =
     if (bodyFault !== undefined) throw bodyFault;
     const answer = await answerOnce(ctx, deps, requestOf(ctx, deps));
     if (ctx.state.signal.aborted) return; // answered already
-    for (const [name, value] of Object.entries(answer.headers ?? {})) ctx.set(name, value);
-    ctx.status = answer.status ?? route.status[0];
-    ctx.body = answer.body;
+    Object.assign(ctx.state.headers, answer.headers);
+    ctx.state.reply = { status: answer.status ?? route.status[0], text: JSON.stringify(answer.body) };
   };
 
 const requestOf = (ctx: Context, { clock }: OperationDeps): Request<unknown, unknown, unknown, unknown> => {

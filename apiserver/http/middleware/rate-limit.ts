@@ -9,8 +9,8 @@ export const rateLimit =
     const { caller } = ctx.state;
     if (caller === undefined) return next();
     const state = await takeToken(caller.key._id, caller.plan.api_rps);
-    if (state.isDegraded) ctx.set("X-RateLimit-Degraded", "1");
+    if (state.isDegraded) ctx.state.headers["X-RateLimit-Degraded"] = "1";
     if (!state.isAllowed) throw new RateLimited("this key's request rate is exhausted", state);
-    ctx.set(rateHeaders(state));
+    Object.assign(ctx.state.headers, rateHeaders(state));
     return next();
   };

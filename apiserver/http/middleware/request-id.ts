@@ -13,8 +13,8 @@ export const requestId =
     ctx.state.requestId = /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : ulid(clock.now());
     ctx.state.traceparent = traceparentOf(ctx.get("traceparent"));
     ctx.state.startedAt = performance.now();
-    ctx.set("X-Request-Id", ctx.state.requestId);
-    ctx.set("Service-Version", serviceVersion);
+    ctx.state.headers["X-Request-Id"] = ctx.state.requestId;
+    ctx.state.headers["Service-Version"] = serviceVersion;
     return next();
   };
 
