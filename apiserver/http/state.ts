@@ -1,5 +1,5 @@
 import type { Middleware as KoaMiddleware, ParameterizedContext } from "koa";
-import type { ValidationError } from "#core/errors.ts";
+import type { AppError, ValidationError } from "#core/errors.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Route } from "./route.ts";
 
@@ -28,3 +28,7 @@ export type State = {
 
 export type Context = ParameterizedContext<State>;
 export type Middleware = KoaMiddleware<State>;
+
+/** One of the checks that a request has to pass: gives null when it does, else the refusal, or throws it (5 µs more). */
+export type Check = (ctx: Context) => Refusal | Promise<Refusal>;
+type Refusal = AppError | null;

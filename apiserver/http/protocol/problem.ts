@@ -4,7 +4,7 @@ import { unavailable } from "#core/storage/mongo/connect.ts";
 import { RateLimited, rateHeaders } from "../../limits/rate.ts";
 import type { Context, Middleware } from "../state.ts";
 
-/** Turns every error below into the envelope (docs/reference/requests.md#errors). Headers that were set before stay. */
+/** Turns every error below into the envelope (docs/reference/requests.md#errors). */
 export const problem =
   (log: Log): Middleware =>
   async (ctx, next) => {
@@ -15,7 +15,7 @@ export const problem =
       if (known.code === "HS_INTERNAL_ERROR") {
         log.error({ err: error, requestId: ctx.state.requestId }, "request.failed");
       }
-      reply(ctx, known);
+      refuse(ctx, known);
     }
   };
 
@@ -31,7 +31,8 @@ const asAppError = (error: unknown): AppError => {
   return new AppError("HS_INTERNAL_ERROR", "an unexpected error happened; it is logged under this request id");
 };
 
-const reply = ({ state }: Context, error: AppError): void => {
+/** Makes the reply of a refusal. Headers that were set before stay. */
+export const refuse = ({ state }: Context, error: AppError): void => {
   const status = errorStatuses[error.code];
   const { headers } = state;
   const { retry_after_seconds: retryAfterSeconds, allowed } = error.details;
