@@ -8,11 +8,14 @@ export const protocol: Check = (ctx) => {
   if (version !== undefined && !/^1(\.\d{1,4}){0,2}$/.test(String(version))) {
     throw invalid("header.Service-Version", "must be 1: no other major version is served here");
   }
-  if (ctx.accepts("json") === false) {
+  if (!acceptsAll.has(ctx.headers.accept) && ctx.accepts("json") === false) {
     throw new AppError("HS_NOT_ACCEPTABLE", "replies are application/json", { allowed: ["application/json"] });
   }
   return null;
 };
+
+/** What most callers say: looking closer takes its time. */
+const acceptsAll: ReadonlySet<string | undefined> = new Set([undefined, "*/*", "application/json"]);
 
 /** What Node would answer without a body. Source: RFC 9112 3.2 (Host), RFC 9110 10.1.1 (Expect). */
 const requireHttp = ({ req, querystring }: Context): void => {
