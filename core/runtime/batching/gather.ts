@@ -7,6 +7,8 @@ export type GatherOptions<T, R> = {
   inFlight: number;
   /** So long the first item waits for others; 0 when left out. For writes that nobody waits for. */
   lingerMs?: number;
+  /** Whether the first item waits for those of the same turn of the event loop: for many that come at once. */
+  isOfTurn?: boolean;
   /**
    * Whether an error may be one item's own: then each is written by itself, so that no other fails with it. `write` must
    * be safe to repeat. Left out: the error is that of all.
@@ -23,20 +25,24 @@ export const gather = <T, R>({
   most,
   inFlight,
   lingerMs = 0,
+  isOfTurn = false,
   isOfOne = () => false,
 }: GatherOptions<T, R>): ((item: T) => Promise<R>) => {
   const waiting: Waiting<T, R>[] = [];
   let underWay = 0;
   let timer: NodeJS.Timeout | undefined;
+  let immediate: NodeJS.Immediate | undefined;
 
   const soon = (): void => {
     if (waiting.length === 0) return;
-    if (lingerMs === 0 || waiting.length >= most) return next();
-    timer ??= setTimeout(next, lingerMs);
+    if (waiting.length >= most || (lingerMs === 0 && !isOfTurn)) return next();
+    if (isOfTurn) immediate ??= setImmediate(next);
+    else timer ??= setTimeout(next, lingerMs);
   };
   const next = (): void => {
     clearTimeout(timer);
-    timer = undefined;
+    clearImmediate(immediate);
+    timer = immediate = undefined;
     if (underWay >= inFlight) return;
     const batch = waiting.splice(0, most);
     underWay++;
