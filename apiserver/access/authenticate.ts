@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash as hashOf } from "node:crypto";
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
@@ -22,7 +22,7 @@ export type AuthenticateDeps = {
 export const authenticate =
   (deps: AuthenticateDeps): Authenticate =>
   async (token) => {
-    const hash = createHash("sha256").update(token).digest("hex");
+    const hash = hashOf("sha256", token, "hex");
     const key = await deps.keyOf(hash);
     if (key === null) return unauthenticated("invalid");
     if (key === "revoked") return unauthenticated("revoked");
