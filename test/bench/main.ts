@@ -7,6 +7,7 @@ import { withLock } from "../../dev/processes/lock.ts";
 import { foundation } from "./foundation.ts";
 import { type Measurements, measureAll } from "./measure-all.ts";
 import { operator } from "./operator/operator.ts";
+import { requests } from "./requests.ts";
 import { shortRound, wholeRound } from "./servers.ts";
 import type { Figure } from "./table.ts";
 import { webhooks } from "./webhooks/webhooks.ts";
@@ -16,7 +17,7 @@ import { webhooks } from "./webhooks/webhooks.ts";
 // baseline that is committed: a file for each group. With --short everything is only tried, in seconds. The last line
 // says how many measurements passed and failed. What it starts ends with it, however it ends.
 
-const groups: Record<string, Measurements> = { foundation, webhooks, operator };
+const groups: Record<string, Measurements> = { requests, foundation, webhooks, operator };
 const baselines = join(import.meta.dirname, "baselines");
 const withinMs = { whole: 1_800_000, short: 300_000 }; // a million deliveries take some ten minutes, a short round one
 
