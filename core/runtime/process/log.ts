@@ -17,10 +17,12 @@ export const createLog = ({ program, level, destination }: LogOptions): Log => {
     formatters: { level: (label) => ({ level: label }), log: redacted },
     serializers: { err: describeError },
   };
-  return redactChildren(pino(options, destination ?? batched(pino.destination({ dest: 1, sync: true }))));
+  return redactChildren(pino(options, destination ?? (stdout ??= batched(pino.destination({ dest: 1, sync: true })))));
 };
 
 export type LogOptions = { program: string; level: string; destination?: pino.DestinationStream };
+
+let stdout: pino.DestinationStream | undefined; // of all logs of this process: their lines stay in order
 
 const lingerMs = 50; // so much of what was done a kill may leave out of the log
 const mostCharacters = 16_384;
@@ -36,8 +38,9 @@ const batched = (destination: pino.DestinationStream): pino.DestinationStream =>
   const flush = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    if (lines !== "") destination.write(lines);
+    const text = lines;
     lines = "";
+    if (text !== "") destination.write(text);
   };
   process.on("exit", flush);
   const stream = {
