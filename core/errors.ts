@@ -39,7 +39,10 @@ export class AppError extends Error {
   readonly details: ErrorDetails;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
+    const { stackTraceLimit } = Error;
+    if (errorStatuses[code] < 500) Error.stackTraceLimit = 0; // a refusal is an answer: its trace is costly, and read by nobody
     super(message, options);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = code;
     this.code = code;
     this.details = details;

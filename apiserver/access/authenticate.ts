@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash as hashOf } from "node:crypto";
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
 import type { ApiKeyRow } from "#core/storage/api-keys/api-keys.ts";
@@ -7,8 +7,8 @@ import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import type { Caller } from "./caller.ts";
 import type { FoundKey } from "./key-lookup.ts";
 
-/** Finds the caller of a token, or throws 401 with the reason, or 403 for a suspended organisation. */
-export type Authenticate = (token: string) => Promise<Caller>;
+/** Finds the caller of a token, or gives 401 with the reason, or 403 for a suspended organisation. */
+export type Authenticate = (token: string) => Promise<Caller | AppError>;
 
 export type AuthenticateDeps = {
   /** The key that has a token with this SHA-256 (hex); may be up to 30 s old. */
@@ -22,16 +22,17 @@ export type AuthenticateDeps = {
 export const authenticate =
   (deps: AuthenticateDeps): Authenticate =>
   async (token) => {
-    const hash = createHash("sha256").update(token).digest("hex");
+    const hash = hashOf("sha256", token, "hex");
     const key = await deps.keyOf(hash);
-    if (key === null) throw unauthenticated("invalid");
-    if (key === "revoked") throw unauthenticated("revoked");
-    requireLive(key, hash, deps.clock.now());
+    if (key === null) return unauthenticated("invalid");
+    if (key === "revoked") return unauthenticated("revoked");
+    const ended = endOf(key, hash, deps.clock.now());
+    if (ended !== null) return unauthenticated(ended);
     const tenant = await deps.tenant(key.tenant_id);
-    if (tenant === null) throw unauthenticated("revoked");
+    if (tenant === null) return unauthenticated("revoked");
     if (tenant.suspended) {
       const reason = tenant.suspended_reason ?? "suspended";
-      throw new AppError("HS_ORGANIZATION_SUSPENDED", "this organisation is suspended", { reason });
+      return new AppError("HS_ORGANIZATION_SUSPENDED", "this organisation is suspended", { reason });
     }
     const plan = await deps.plan(tenant.plan);
     if (plan === null) throw new AppError("HS_UNAVAILABLE", "the organisation's plan is not set up yet", later);
@@ -40,11 +41,12 @@ export const authenticate =
 
 const later = { retry_after_seconds: 5 };
 
-const requireLive = (key: ApiKeyRow, hash: string, now: Date): void => {
-  if (key.revoked_at !== null) throw unauthenticated("revoked");
+const endOf = (key: ApiKeyRow, hash: string, now: Date): "revoked" | "expired" | null => {
+  if (key.revoked_at !== null) return "revoked";
   const place = key.hashes.findIndex((entry) => entry.hash === hash);
   const expiresAt = key.hashes[place]?.expires_at ?? null;
-  if (expiresAt !== null && expiresAt <= now) throw unauthenticated(place === 0 ? "expired" : "revoked"); // replaced by the first
+  if (expiresAt === null || expiresAt > now) return null;
+  return place === 0 ? "expired" : "revoked"; // replaced by the first
 };
 
 const sentences = {

@@ -1,5 +1,5 @@
 import type { Middleware as KoaMiddleware, ParameterizedContext } from "koa";
-import type { ValidationError } from "#core/errors.ts";
+import type { AppError, ValidationError } from "#core/errors.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Route } from "./route.ts";
 
@@ -9,6 +9,10 @@ export type State = {
   /** W3C trace context: the caller's, with a span of ours, or a new one. */
   traceparent: string;
   startedAt: number;
+  /** Of the reply; what comes later replaces what was there. */
+  headers: Record<string, string>;
+  /** `text` is JSON. Set when everything below {@link writeReply} has ended. */
+  reply: { status: number; text: string };
   /** Aborts when the client is gone or the request has taken too long. */
   signal: AbortSignal;
   /** Set once the route is known; what follows runs for known routes only. */
@@ -24,3 +28,7 @@ export type State = {
 
 export type Context = ParameterizedContext<State>;
 export type Middleware = KoaMiddleware<State>;
+
+/** One of the checks that a request has to pass: gives null when it does, else the refusal, or throws it (5 µs more). */
+export type Check = (ctx: Context) => Refusal | Promise<Refusal>;
+type Refusal = AppError | null;

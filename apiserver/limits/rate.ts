@@ -52,3 +52,26 @@ export const localBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
     full: (bucket: Bucket): RateState => ({ ...rateState(bucket, bucket.capacity, true), resetSeconds: 0 }),
   };
 };
+
+/**
+ * Shared buckets that were found without a whole token. Until one has flowed in nobody gets one, whichever replica asks, so
+ * that it need not be asked for.
+ */
+export const emptyBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
+  const kept = new LRUCache<string, { bucket: Bucket; tokens: number; atMs: number }>({ max });
+  return {
+    /** `at`: no later than when the bucket had these tokens. */
+    add: (name: string, bucket: Bucket, tokens: number, at: Date): void =>
+      void kept.set(name, { bucket, tokens, atMs: at.getTime() }),
+
+    /** The bucket's state while it is empty; null when nobody knows. */
+    find: (name: string, { capacity, perSecond }: Bucket): RateState | null => {
+      const found = kept.get(name);
+      if (found === undefined || found.bucket.capacity !== capacity || found.bucket.perSecond !== perSecond)
+        return null;
+      const passedMs = clock.now().getTime() - found.atMs;
+      const tokens = found.tokens + (passedMs / 1000) * perSecond;
+      return passedMs >= 0 && tokens < 1 ? rateState(found.bucket, tokens, false) : null; // a clock may step back
+    },
+  };
+};

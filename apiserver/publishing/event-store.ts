@@ -39,7 +39,7 @@ export type EventStoreDeps = {
 };
 
 const changeMs = 90_000; // a change is made, or never, by then: two attempts of 30 s (storage/mongo/connect.ts) at most
-const batch = { most: 200, inFlight: 1 }; // requests in one write; while one is stored the next is gathered
+const batch = { most: 200, inFlight: 1, isOfTurn: true }; // requests in one write; while one is stored the next is gathered
 const mostEvents = 1_000; // of one document
 const mostCharacters = 1_000_000; // of one document; MongoDB takes 16 MiB
 const ofChange = 0; // the weight of a change's events: they are few, and never left to the timer

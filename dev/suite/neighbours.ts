@@ -1,5 +1,11 @@
-/** Files that judge how long something takes. They run at the end, one after the other, with nothing beside them. */
-export const alone: readonly string[] = ["test/integration/operator/engine/within-a-second.test.ts"];
+/**
+ * Files that judge how long something takes, or look for the one program of a name. They run at the end, one after the
+ * other, with nothing beside them.
+ */
+export const alone: readonly string[] = [
+  "test/integration/operator/engine/within-a-second.test.ts",
+  "test/integration/dev/profile.test.ts",
+];
 
 /** Files that cannot run side by side, and why: they share a process. */
 export const sharingOneProcess: readonly { files: readonly string[]; because: string }[] = [

@@ -11,6 +11,7 @@ import { foundation } from "./foundation.ts";
 import { type Course, type Measurements, measureAll } from "./measure-all.ts";
 import { benchApnsSender } from "./messages/apns-sender.ts";
 import { operator } from "./operator/operator.ts";
+import { requests } from "./requests.ts";
 import { shortRound, wholeRound } from "./servers.ts";
 import { webhooks } from "./webhooks/webhooks.ts";
 
@@ -20,7 +21,7 @@ import { webhooks } from "./webhooks/webhooks.ts";
 // group. With --short everything is only tried, in seconds; with --busy all is measured while a loop keeps one core
 // busy. The last line says how many measurements passed and failed. What it starts ends with it, however it ends.
 
-const all: Record<string, Measurements> = { foundation, webhooks, operator };
+const all: Record<string, Measurements> = { requests, foundation, webhooks, operator };
 const baselines = join(import.meta.dirname, "baselines");
 const whole = { withinMs: 1_800_000, calibration: { pushes: 50_000, warmUp: 5_000 } }; // a million deliveries: ten minutes
 const short: typeof whole = { withinMs: 300_000, calibration: { pushes: 500, warmUp: 100 } };

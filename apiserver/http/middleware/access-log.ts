@@ -11,7 +11,7 @@ export const accessLog =
     metrics.requestsInFlight.dec();
     const seconds = (performance.now() - ctx.state.startedAt) / 1000;
     const { method, path: route } = ctx.state.route ?? unmatched;
-    const status = ctx.res.destroyed ? "gone" : ctx.status; // nobody reads the reply of a client that left
+    const status = ctx.res.destroyed ? "gone" : ctx.state.reply.status; // nobody reads the reply of a client that left
     metrics.requests.inc({ route, method, status });
     metrics.requestSeconds.observe({ route, method }, seconds);
     log.info({ ...facts(ctx), status, method, route, durationMs: Math.round(seconds * 1e5) / 100 }, "request.handled");

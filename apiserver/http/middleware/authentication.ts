@@ -1,17 +1,21 @@
+import { AppError } from "#core/errors.ts";
 import { type Authenticate, unauthenticated } from "../../access/authenticate.ts";
-import type { Middleware } from "../state.ts";
+import type { Check } from "../state.ts";
 
 /** Bearer, and `Key` or `Basic` with the raw key. Source: docs/reference/requests.md#authentication. */
 export const authentication =
-  (authenticate: Authenticate): Middleware =>
-  async (ctx, next) => {
-    if (ctx.state.route.scopes !== "public") ctx.state.caller = await authenticate(tokenOf(ctx.get("Authorization")));
-    return next();
+  (authenticate: Authenticate): Check =>
+  async (ctx) => {
+    if (ctx.state.route.scopes === "public") return null;
+    const token = tokenOf(ctx.get("Authorization"));
+    const found = typeof token === "string" ? await authenticate(token) : token;
+    if (found instanceof AppError) return found;
+    ctx.state.caller = found;
+    return null;
   };
 
-const tokenOf = (header: string): string => {
-  if (header === "") throw unauthenticated("missing");
+const tokenOf = (header: string): string | AppError => {
+  if (header === "") return unauthenticated("missing");
   const [, token] = /^(?:Bearer|Key|Basic) +([\x21-\x7e]{1,512})$/i.exec(header) ?? [];
-  if (token === undefined) throw unauthenticated("invalid");
-  return token;
+  return token ?? unauthenticated("invalid");
 };

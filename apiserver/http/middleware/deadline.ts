@@ -10,22 +10,22 @@ export const deadline =
   async (ctx, next) => {
     const controller = new AbortController();
     ctx.state.signal = controller.signal;
-    const onClose = (): void => {
-      if (!ctx.res.writableFinished) controller.abort(new AppError("HS_TIMEOUT", "the client has gone"));
+    const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
+    const giveUp = (message: string): void => {
+      const error = new AppError("HS_TIMEOUT", message);
+      controller.abort(error);
+      reject(error);
     };
-    const onTimeout = (): void => controller.abort(new AppError("HS_TIMEOUT", `took longer than ${timeoutMs} ms`));
-    const timer = setTimeout(onTimeout, timeoutMs);
+    const onClose = (): void => {
+      if (!ctx.res.writableFinished) giveUp("the client has gone");
+    };
+    const timer = setTimeout(giveUp, timeoutMs, `took longer than ${timeoutMs} ms`);
     ctx.res.once("close", onClose);
+    next().then(resolve, reject);
     try {
-      await Promise.race([next(), aborted(controller.signal)]);
+      await ended;
     } finally {
       clearTimeout(timer);
       ctx.res.off("close", onClose);
     }
   };
-
-const aborted = (signal: AbortSignal): Promise<never> => {
-  const { promise, reject } = Promise.withResolvers<never>();
-  signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }); // sound: aborted with errors only
-  return promise;
-};

@@ -2,15 +2,15 @@ import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
 import type { Request } from "../route.ts";
-import type { Context, Middleware } from "../state.ts";
+import type { Check, Context, Middleware } from "../state.ts";
 import { answerOnce, isAnswered, type OnceDeps } from "./once.ts";
 
 export type OperationDeps = OnceDeps & { clock: Clock };
 
 /** 6: finds what the path or body names; 404 when it is not there, or not the caller's. */
 export const locate =
-  (deps: OperationDeps): Middleware =>
-  async (ctx, next) => {
+  (deps: OperationDeps): Check =>
+  async (ctx) => {
     const { route, params, body, caller, signal } = ctx.state;
     if (route.locate !== undefined && caller !== undefined) {
       const findApp = (id: string) => deps.findApp(caller, id);
@@ -24,16 +24,16 @@ export const locate =
         signal,
       });
     }
-    return next();
+    return null;
   };
 
 /** 7: one of the operation's scopes, or `admin`, which includes all. */
-export const scope: Middleware = (ctx, next) => {
+export const scope: Check = (ctx) => {
   const { route, caller } = ctx.state;
-  if (route.scopes === "public" || caller === undefined) return next();
+  if (route.scopes === "public" || caller === undefined) return null;
   const granted = caller.key.scopes;
-  if (granted.includes("admin") || route.scopes.some((wanted) => granted.includes(wanted))) return next();
-  throw new AppError("HS_FORBIDDEN", "this key does not have the scope of this operation", {
+  if (granted.includes("admin") || route.scopes.some((wanted) => granted.includes(wanted))) return null;
+  return new AppError("HS_FORBIDDEN", "this key does not have the scope of this operation", {
     required_scopes: route.scopes,
     granted_scopes: granted,
   });
@@ -41,14 +41,14 @@ export const scope: Middleware = (ctx, next) => {
 
 /** 8: what the caller's plan includes. */
 export const plan =
-  (deps: OperationDeps): Middleware =>
-  async (ctx, next) => {
+  (deps: OperationDeps): Check =>
+  async (ctx) => {
     const { route, caller, resource } = ctx.state;
-    if (route.inPlan === undefined || caller === undefined) return next();
+    if (route.inPlan === undefined || caller === undefined) return null;
     await route.inPlan({ use: route.use, caller, resource }).catch(async (refusal: unknown) => {
       if (!(await isAnswered(ctx, deps))) throw refusal;
     });
-    return next();
+    return null;
   };
 
 /** 9 to 12: parses, then runs the operation, a repeated one once; it checks its own state and quota. */
@@ -59,9 +59,8 @@ export const operation =
     if (bodyFault !== undefined) throw bodyFault;
     const answer = await answerOnce(ctx, deps, requestOf(ctx, deps));
     if (ctx.state.signal.aborted) return; // answered already
-    for (const [name, value] of Object.entries(answer.headers ?? {})) ctx.set(name, value);
-    ctx.status = answer.status ?? route.status[0];
-    ctx.body = answer.body;
+    Object.assign(ctx.state.headers, answer.headers);
+    ctx.state.reply = { status: answer.status ?? route.status[0], text: JSON.stringify(answer.body) };
   };
 
 const requestOf = (ctx: Context, { clock }: OperationDeps): Request<unknown, unknown, unknown, unknown> => {

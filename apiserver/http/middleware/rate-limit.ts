@@ -1,16 +1,16 @@
 import { RateLimited, rateHeaders } from "../../limits/rate.ts";
 import type { TakeToken } from "../../limits/take-token.ts";
-import type { Middleware } from "../state.ts";
+import type { Check } from "../state.ts";
 
 /** The key's token bucket: every authenticated request costs one token, a refused one costs none. */
 export const rateLimit =
-  (takeToken: TakeToken): Middleware =>
-  async (ctx, next) => {
+  (takeToken: TakeToken): Check =>
+  async (ctx) => {
     const { caller } = ctx.state;
-    if (caller === undefined) return next();
+    if (caller === undefined) return null;
     const state = await takeToken(caller.key._id, caller.plan.api_rps);
-    if (state.isDegraded) ctx.set("X-RateLimit-Degraded", "1");
-    if (!state.isAllowed) throw new RateLimited("this key's request rate is exhausted", state);
-    ctx.set(rateHeaders(state));
-    return next();
+    if (state.isDegraded) ctx.state.headers["X-RateLimit-Degraded"] = "1";
+    if (!state.isAllowed) return new RateLimited("this key's request rate is exhausted", state);
+    Object.assign(ctx.state.headers, rateHeaders(state));
+    return null;
   };

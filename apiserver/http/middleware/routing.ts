@@ -1,7 +1,7 @@
 import { AppError, NotFound } from "#core/errors.ts";
 import { requireDecodable } from "../protocol/protocol.ts";
 import type { Route } from "../route.ts";
-import type { Middleware } from "../state.ts";
+import type { Check } from "../state.ts";
 
 /**
  * Finds the row of the table that a request means; 404 and 405 for those that mean none. HEAD means GET. Names are
@@ -9,18 +9,18 @@ import type { Middleware } from "../state.ts";
  * the one with a name where the others have a parameter is meant, whatever its methods: `webhooks/preview`, not
  * `webhooks/{webhookId}`. Source: OpenAPI 3.1, "Path Templating Matching".
  */
-export const routing = (routes: readonly Route[]): Middleware => {
+export const routing = (routes: readonly Route[]): Check => {
   const paths = pathsOf(routes);
-  return (ctx, next) => {
+  return (ctx) => {
     requireDecodable("path", ctx.path); // such a path names nothing
     const given = ctx.path.split("/");
     const path = paths.find(({ parts }) => fits(parts, given));
-    if (path === undefined) throw new NotFound("route");
+    if (path === undefined) return new NotFound("route");
     const route = path.routes.get(ctx.method === "HEAD" ? "GET" : ctx.method);
-    if (route === undefined) throw notAllowed(ctx.method, [...path.routes.keys()]);
+    if (route === undefined) return notAllowed(ctx.method, [...path.routes.keys()]);
     ctx.state.route = route;
     ctx.state.params = paramsOf(path.parts, given);
-    return next();
+    return null;
   };
 };
 

@@ -4,7 +4,7 @@ import { unavailable } from "#core/storage/mongo/connect.ts";
 import { RateLimited, rateHeaders } from "../../limits/rate.ts";
 import type { Context, Middleware } from "../state.ts";
 
-/** Turns every error below into the envelope (docs/reference/requests.md#errors). Headers that were set before stay. */
+/** Turns every error below into the envelope (docs/reference/requests.md#errors). */
 export const problem =
   (log: Log): Middleware =>
   async (ctx, next) => {
@@ -15,7 +15,7 @@ export const problem =
       if (known.code === "HS_INTERNAL_ERROR") {
         log.error({ err: error, requestId: ctx.state.requestId }, "request.failed");
       }
-      reply(ctx, known);
+      refuse(ctx, known);
     }
   };
 
@@ -31,17 +31,18 @@ const asAppError = (error: unknown): AppError => {
   return new AppError("HS_INTERNAL_ERROR", "an unexpected error happened; it is logged under this request id");
 };
 
-const reply = (ctx: Context, error: AppError): void => {
-  ctx.status = errorStatuses[error.code];
-  ctx.type = "application/json";
+/** Makes the reply of a refusal. Headers that were set before stay. */
+export const refuse = ({ state }: Context, error: AppError): void => {
+  const status = errorStatuses[error.code];
+  const { headers } = state;
   const { retry_after_seconds: retryAfterSeconds, allowed } = error.details;
-  if (error instanceof RateLimited) ctx.set(rateHeaders(error.state));
+  if (error instanceof RateLimited) Object.assign(headers, rateHeaders(error.state));
   if (typeof retryAfterSeconds === "number") {
-    ctx.set("Retry-After", String(retryAfterSeconds));
-    if (ctx.status === 429) ctx.set("X-RateLimit-Reset", String(retryAfterSeconds)); // of a refusal: when to come again
+    headers["Retry-After"] = String(retryAfterSeconds);
+    if (status === 429) headers["X-RateLimit-Reset"] = String(retryAfterSeconds); // of a refusal: when to come again
   }
-  if (error.code === "HS_METHOD_NOT_ALLOWED" && Array.isArray(allowed)) ctx.set("Allow", allowed.join(", "));
-  if (error.code === "HS_UNAUTHENTICATED") ctx.set("WWW-Authenticate", "Bearer");
-  if (error.code === "HS_PAYLOAD_TOO_LARGE") ctx.set("Connection", "close"); // the rest of the body is not read
-  ctx.body = envelope(error, ctx.state.requestId);
+  if (error.code === "HS_METHOD_NOT_ALLOWED" && Array.isArray(allowed)) headers["Allow"] = allowed.join(", ");
+  if (error.code === "HS_UNAUTHENTICATED") headers["WWW-Authenticate"] = "Bearer";
+  if (error.code === "HS_PAYLOAD_TOO_LARGE") headers["Connection"] = "close"; // the rest of the body is not read
+  state.reply = { status, text: envelope(error, state.requestId) };
 };

@@ -1,18 +1,21 @@
 import { AppError, invalid } from "#core/errors.ts";
-import type { Context, Middleware } from "../state.ts";
+import type { Check, Context } from "../state.ts";
 
 /** Refuses what is not HTTP/1.1, other versions, callers without JSON. Source: docs/reference/requests.md#headers. */
-export const protocol: Middleware = (ctx, next) => {
+export const protocol: Check = (ctx) => {
   requireHttp(ctx);
   const version = ctx.headers["service-version"];
   if (version !== undefined && !/^1(\.\d{1,4}){0,2}$/.test(String(version))) {
     throw invalid("header.Service-Version", "must be 1: no other major version is served here");
   }
-  if (ctx.accepts("json") === false) {
+  if (!acceptsAll.has(ctx.headers.accept) && ctx.accepts("json") === false) {
     throw new AppError("HS_NOT_ACCEPTABLE", "replies are application/json", { allowed: ["application/json"] });
   }
-  return next();
+  return null;
 };
+
+/** What most callers say: looking closer takes its time. */
+const acceptsAll: ReadonlySet<string | undefined> = new Set([undefined, "*/*", "application/json"]);
 
 /** What Node would answer without a body. Source: RFC 9112 3.2 (Host), RFC 9110 10.1.1 (Expect). */
 const requireHttp = ({ req, querystring }: Context): void => {

@@ -2,7 +2,7 @@ import { text } from "co-body";
 import { AppError, invalid, ValidationError } from "#core/errors.ts";
 import { clip } from "#core/schema/json/parser-problems.ts";
 import { mayHaveBody } from "../route.ts";
-import type { Context, Middleware } from "../state.ts";
+import type { Check, Context } from "../state.ts";
 
 export const maxBodyBytes = 2 * 1024 * 1024; // also inflated: docs/reference/requests.md#bodies
 const maxDepth = 20;
@@ -12,12 +12,12 @@ const maxDepth = 20;
  * is validation's to tell, after resource, scope and plan. Source: docs/reference/requests.md#order-of-checks;
  * docs/decisions/0030.
  */
-export const requestBody: Middleware = async (ctx, next) => {
+export const requestBody: Check = async (ctx) => {
   if (hasBody(ctx)) {
     requireJson(ctx);
     await read(ctx);
   }
-  return next();
+  return null;
 };
 
 const read = async (ctx: Context): Promise<void> => {

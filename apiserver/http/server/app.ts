@@ -11,13 +11,13 @@ import { locate, type OperationDeps, operation, plan, scope } from "../middlewar
 import { rateLimit } from "../middleware/rate-limit.ts";
 import { requestId } from "../middleware/request-id.ts";
 import { routing } from "../middleware/routing.ts";
-import { lastReply } from "../protocol/last-reply.ts";
 import { methodOverride } from "../protocol/method-override.ts";
-import { problem } from "../protocol/problem.ts";
+import { problem, refuse } from "../protocol/problem.ts";
 import { protocol } from "../protocol/protocol.ts";
+import { writeReply } from "../protocol/reply.ts";
 import { requestBody } from "../protocol/request-body.ts";
 import type { Route } from "../route.ts";
-import type { State } from "../state.ts";
+import type { Check, Middleware, State } from "../state.ts";
 
 export type AppDeps = OperationDeps & {
   /** Every operation of the interface. */
@@ -38,21 +38,40 @@ export type AppDeps = OperationDeps & {
 export const app = (deps: AppDeps): Koa<State> => {
   const koa = new Koa<State>({ proxy: deps.trustedProxies > 0, maxIpsCount: deps.trustedProxies });
   koa.on("error", (err: unknown) => deps.log.warn({ err }, "reply.broken")); // its socket failed; Koa would print it
+  koa.use(writeReply(deps.isStopping));
   koa.use(requestId(deps.clock));
   koa.use(accessLog(deps.log, deps.metrics));
-  koa.use(lastReply(deps.isStopping));
   koa.use(problem(deps.log));
-  koa.use(deadline(deps.timeoutMs));
-  koa.use(edgeLimit(deps.edge, deps.clock)); //         1 edge rate
-  koa.use(protocol);
-  koa.use(methodOverride);
-  koa.use(routing(deps.routes)); //                          2 route and method
-  koa.use(authentication(deps.authenticate)); //        3 authentication
-  koa.use(rateLimit(deps.takeToken)); //                4 the key's bucket
-  koa.use(requestBody); //                              5 body size and type
-  koa.use(locate(deps)); //                         6 resource
-  koa.use(scope); //                                    7 scope
-  koa.use(plan(deps)); //                           8 plan
-  koa.use(operation(deps)); //                      9 validation, 10 idempotency, 11 state, 12 quota
+  koa.use(
+    checks(
+      edgeLimit(deps.edge, deps.clock), //   1 edge rate
+      protocol,
+      methodOverride,
+      routing(deps.routes), //               2 route and method
+    ),
+  );
+  koa.use(deadline(deps.timeoutMs)); // what comes before it never waits
+  koa.use(
+    checks(
+      authentication(deps.authenticate), //  3 authentication
+      rateLimit(deps.takeToken), //          4 the key's bucket
+      requestBody, //                        5 body size and type
+      locate(deps), //                       6 resource
+      scope, //                              7 scope
+      plan(deps), //                         8 plan
+    ),
+  );
+  koa.use(operation(deps)); //               9 validation, 10 idempotency, 11 state, 12 quota
   return koa;
 };
+
+const checks =
+  (...inOrder: readonly Check[]): Middleware =>
+  async (ctx, next) => {
+    for (const check of inOrder) {
+      const checked = check(ctx);
+      const refusal = checked instanceof Promise ? await checked : checked;
+      if (refusal !== null) return refuse(ctx, refusal);
+    }
+    return next();
+  };

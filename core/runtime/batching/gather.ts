@@ -7,6 +7,8 @@ export type GatherOptions<T, R> = {
   inFlight: number;
   /** A write begins so long after the one before at the earliest, unless it is full; 0 when left out. */
   everyMs?: number;
+  /** Whether the first item waits for those of the same turn of the event loop: for many that come at once. */
+  isOfTurn?: boolean;
   /**
    * Whether an error may be one item's own: then each is written by itself, so that no other fails with it. `write` must
    * be safe to repeat. Left out: the error is that of all.
@@ -23,22 +25,27 @@ export const gather = <T, R>({
   most,
   inFlight,
   everyMs = 0,
+  isOfTurn = false,
   isOfOne = () => false,
 }: GatherOptions<T, R>): ((item: T) => Promise<R>) => {
   const waiting: Waiting<T, R>[] = [];
   let underWay = 0;
   let beganMs = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
+  let immediate: NodeJS.Immediate | undefined;
 
   const soon = (): void => {
     if (waiting.length === 0) return;
-    const inMs = waiting.length >= most ? 0 : beganMs + everyMs - performance.now();
-    if (inMs <= 0) next();
-    else timer ??= setTimeout(next, inMs);
+    const isFull = waiting.length >= most;
+    const inMs = isFull ? 0 : beganMs + everyMs - performance.now();
+    if (inMs > 0) timer ??= setTimeout(next, inMs);
+    else if (isOfTurn && !isFull) immediate ??= setImmediate(next);
+    else next();
   };
   const next = (): void => {
     clearTimeout(timer);
-    timer = undefined;
+    clearImmediate(immediate);
+    timer = immediate = undefined;
     if (underWay >= inFlight) return;
     beganMs = performance.now();
     const batch = waiting.splice(0, most);

@@ -17,11 +17,43 @@ export const createLog = ({ program, level, destination }: LogOptions): Log => {
     formatters: { level: (label) => ({ level: label }), log: redacted },
     serializers: { err: describeError },
   };
-  const stdout = { dest: 1, sync: true }; // written before the call returns: a kill loses no line, and none overtakes another
-  return redactChildren(pino(options, destination ?? pino.destination(stdout)));
+  return redactChildren(pino(options, destination ?? (stdout ??= batched(pino.destination({ dest: 1, sync: true })))));
 };
 
 export type LogOptions = { program: string; level: string; destination?: pino.DestinationStream };
+
+let stdout: pino.DestinationStream | undefined; // of all logs of this process: their lines stay in order
+
+const lingerMs = 50; // so much of what was done a kill may leave out of the log
+const mostCharacters = 16_384;
+const infoLevel = 30; // pino's number for it
+
+/**
+ * Lines of a few ms share a write, which costs more than all else of a line. Warnings and errors are written at once, with
+ * what came before them, and so is everything when the process exits.
+ */
+const batched = (destination: pino.DestinationStream): pino.DestinationStream => {
+  let lines = "";
+  let timer: NodeJS.Timeout | undefined;
+  const flush = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    const text = lines;
+    lines = "";
+    if (text !== "") destination.write(text);
+  };
+  process.on("exit", flush);
+  const stream = {
+    [pino.symbols.needsMetadataGsym]: true, // has pino keep lastLevel up to date
+    lastLevel: 0,
+    write: (line: string): void => {
+      lines += line;
+      if (stream.lastLevel > infoLevel || lines.length > mostCharacters) flush();
+      else timer ??= setTimeout(flush, lingerMs);
+    },
+  };
+  return stream;
+};
 
 /** pino hands a child's bindings to no formatter, so they are redacted on their way in; children of children too. */
 const redactChildren = (log: Log): Log => {

@@ -105,7 +105,7 @@ export const messages = (db: Db) => {
 const pageBytes = 8_000_000; // a message has up to 2 MB, and a page up to 200
 
 /** 20 bodies of 2 MB stay below MongoDB's 48 MB; two writes keep one busy while the other's answer is read. */
-const batched = { most: 20, inFlight: 2 };
+const batched = { most: 50, inFlight: 1, isOfTurn: true };
 
 /** Inserts what can be, and says of each whether it was. */
 const insertAll = async (rows: Collection<MessageRow>, made: readonly MessageRow[]): Promise<boolean[]> => {

@@ -75,8 +75,9 @@ const smallKeys = 50; // larger lookups share nothing, so that nobody waits for 
 const lookup = <Row>({ read, keysOf }: Lookup<Row>): ((of: OfApp, keys: readonly string[]) => Promise<Row[]>) => {
   const share = gather({
     write: (wanted: readonly Wanted[]) => readShared({ read, keysOf }, wanted),
-    most: 20,
-    inFlight: 3,
+    most: 50,
+    inFlight: 1,
+    isOfTurn: true,
   });
   return async (of, keys) => {
     if (keys.length === 0) return [];

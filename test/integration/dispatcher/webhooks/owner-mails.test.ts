@@ -63,8 +63,10 @@ describe("a dispatcher that has a mail server", function () {
     expect(smtp.log.page().map(({ address }) => address)).to.deep.equal(["anna@shop.example"]);
     expect(smtp.log.page()[0]?.body).to.include("Webhook was disabled");
     const facts = { endpoint: endpoint._id, notice: "disabled" };
-    const line = (await dispatcher.log()).find(({ msg, event }) => [msg, event].includes("webhook.owner_mailed"));
-    expect(line).to.include(facts);
+    const line = async () =>
+      (await dispatcher.log()).find(({ msg, event }) => [msg, event].includes("webhook.owner_mailed"));
+    await until(async () => (await line()) !== undefined);
+    expect(await line()).to.include(facts);
   });
 });
 

@@ -72,9 +72,9 @@ describe("takeToken", () => {
     let isAway = true;
     const counted: string[] = [];
     const takeShared = takeFrom({
-      takeShared: async () => {
+      takeShared: async (wanted) => {
         if (isAway) throw new Error("away");
-        return [1, 99_000];
+        return wanted.map(({ count }) => ({ taken: count, thousandths: 99_000 }));
       },
       replicas: 4,
       clock: { now: () => new Date(0) },
@@ -89,5 +89,61 @@ describe("takeToken", () => {
     expect(await take("key_1", 100)).to.deep.include({ isAllowed: true, isDegraded: false, limit: 100, remaining: 99 });
     expect(counted.filter((one) => one === "limited local")).to.have.length(5);
     expect(counted.at(-1)).to.equal("allowed redis");
+  });
+
+  /** Buckets as Redis has them, and what was asked of them. */
+  const setUp = (tokens: Record<string, number>) => {
+    const commands: { name: string; count: number }[][] = [];
+    const site = { now: new Date(0), commands };
+    const take = takeFrom({
+      takeShared: async (wanted) => {
+        commands.push(wanted.map(({ name, count }) => ({ name, count })));
+        return wanted.map(({ name, count }) => {
+          const taken = Math.min(count, Math.floor(tokens[name] ?? 0));
+          tokens[name] = (tokens[name] ?? 0) - taken;
+          return { taken, thousandths: tokens[name] * 1_000 };
+        });
+      },
+      replicas: 1,
+      clock: { now: () => site.now },
+      log: pino({ level: "silent" }),
+      count: () => undefined,
+    });
+    return { site, tokens, take };
+  };
+  const bucket = { capacity: 10, perSecond: 2 };
+
+  it("takes the tokens of requests that come at once in one command, and tells each what was left behind it", async () => {
+    const { site, take } = setUp({ a: 3.25, b: 9 });
+    const states = await Promise.all(["a", "a", "b", "a", "a", "a"].map((name) => take(name, bucket)));
+    expect(states.map(({ isAllowed, remaining }) => [isAllowed, remaining])).to.deep.equal([
+      [true, 2],
+      [true, 1],
+      [true, 8],
+      [true, 0],
+      [false, 0],
+      [false, 0],
+    ]);
+    const counts = { a: 5, b: 1 };
+    expect(site.commands).to.deep.equal([Object.entries(counts).map(([name, count]) => ({ name, count }))]);
+  });
+
+  it("does not ask for a bucket that it knows to be empty, until a token has flowed in", async () => {
+    const { site, tokens, take } = setUp({ a: 0.25 });
+    const at = async (ms: number) => {
+      site.now = new Date(ms);
+      const { isAllowed, remaining, resetSeconds } = await take("a", bucket);
+      return { isAllowed, remaining, resetSeconds, asked: site.commands.length };
+    };
+    const refused = { isAllowed: false, remaining: 0, resetSeconds: 1 };
+    expect(await at(1_000)).to.deep.equal({ ...refused, asked: 1 });
+    expect(await at(1_374)).to.deep.equal({ ...refused, asked: 1 }); // two a second: 0.75 of one takes 375 ms
+    tokens["a"] = 1;
+    expect(await at(1_375)).to.include({ isAllowed: true, asked: 2 });
+    tokens["a"] = 0;
+    expect(await at(2_000)).to.deep.equal({ ...refused, asked: 3 });
+    expect(await at(1_900)).to.deep.equal({ ...refused, asked: 4 }); // the clock was set back
+    expect((await take("a", { capacity: 20, perSecond: 4 })).limit).to.equal(20); // another plan
+    expect(site.commands).to.have.length(5);
   });
 });

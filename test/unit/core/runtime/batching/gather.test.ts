@@ -3,7 +3,7 @@ import { gather } from "#core/runtime/batching/gather.ts";
 import { until } from "../../../../support/until.ts";
 
 describe("gather", () => {
-  const setUp = (options: { most: number; inFlight: number; everyMs?: number }) => {
+  const setUp = (options: { most: number; inFlight: number; everyMs?: number; isOfTurn?: boolean }) => {
     const writes: { items: readonly number[]; end: (error?: Error) => void }[] = [];
     const write = (items: readonly number[]): Promise<number[]> => {
       const { promise, resolve, reject } = Promise.withResolvers<number[]>();
@@ -53,6 +53,20 @@ describe("gather", () => {
     expect(items()[2]).to.deep.equal([5, 6]);
     for (const { end } of writes) end();
     expect(await Promise.all(results)).to.deep.equal([10, 20, 30, 40, 50, 60]);
+  });
+
+  it("waits for those of the same turn of the event loop", async () => {
+    const { writes, add } = setUp({ most: 3, inFlight: 10, isOfTurn: true });
+    const results = [add(1), add(2), add(3), add(4)];
+    await Promise.resolve().then(() => results.push(add(5)));
+    expect(writes.map(({ items }) => items)).to.deep.equal([[1, 2, 3]]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(writes.map(({ items }) => items)).to.deep.equal([
+      [1, 2, 3],
+      [4, 5],
+    ]);
+    for (const { end } of writes) end();
+    expect(await Promise.all(results)).to.deep.equal([10, 20, 30, 40, 50]);
   });
 
   it("fails those of a failed write only, and goes on", async () => {

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { devDir, rootDir } from "./files/paths.ts";
+
+// node dev/profile.ts PROGRAM|PID [SECONDS]: profiles a program of this checkout that runs, writes what Chrome's and
+// VS Code's developer tools open, and prints the functions that took most of the time. See docs/performance.md.
+
+type Profile = {
+  nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
+  samples: number[];
+  timeDeltas: number[];
+};
+
+const inspector = "127.0.0.1:9229"; // where Node listens after SIGUSR1
+
+const pidOf = (program: string): number => {
+  const main = join(rootDir, program, "main.ts");
+  const isIt = (pid: string): boolean => /^\d+$/.test(pid) && commandOf(pid).split("\0").includes(main);
+  const found = readdirSync("/proc").findLast(isIt);
+  if (found === undefined) throw new Error(`no ${program} of this checkout runs`);
+  return Number(found);
+};
+
+const commandOf = (pid: string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return ""; // ended meanwhile
+  }
+};
+
+/** Connects to a process's inspector, which listens only while this runs. */
+const inspect = async (pid: number) => {
+  process.kill(pid, "SIGUSR1");
+  const socket = new WebSocket(await addressOf(10_000));
+  await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+  let sent = 0;
+  const call = (method: string, params = {}): Promise<unknown> => {
+    const id = ++sent;
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    socket.addEventListener("message", ({ data }) => {
+      const reply = JSON.parse(String(data)) as { id?: number; result?: unknown }; // as the DevTools protocol says
+      if (reply.id === id) resolve(reply.result);
+    });
+    socket.send(JSON.stringify({ id, method, params }));
+    return promise;
+  };
+  const close = async (): Promise<void> => {
+    const expression = `setTimeout(() => process.getBuiltinModule("node:inspector").close(), 50)`;
+    await call("Runtime.evaluate", { expression });
+    socket.close();
+  };
+  return { call, close };
+};
+
+const addressOf = async (withinMs: number): Promise<string> => {
+  for (const endMs = performance.now() + withinMs; performance.now() < endMs; await sleep(50)) {
+    const reply = await fetch(`http://${inspector}/json/list`).catch(() => null); // not yet
+    if (reply !== null) return ((await reply.json()) as [{ webSocketDebuggerUrl: string }])[0].webSocketDebuggerUrl;
+  }
+  throw new Error(`the process does not listen at ${inspector}`);
+};
+
+/** Time of each function itself, that of what it calls left out, the longest first. */
+const slowest = ({ nodes, samples, timeDeltas }: Profile): [name: string, share: number][] => {
+  const names = new Map(
+    nodes.map(({ id, callFrame: { functionName, url, lineNumber } }) => [
+      id,
+      `${functionName || "(anonymous)"} ${url.replace(/^.*(node_modules\/|file:\/\/)/, "").replace(`${rootDir}/`, "")}:${lineNumber + 1}`,
+    ]),
+  );
+  const times = new Map<string, number>();
+  for (const [i, id] of samples.entries()) {
+    const name = names.get(id) ?? "";
+    if (!name.startsWith("(idle)")) times.set(name, (times.get(name) ?? 0) + (timeDeltas[i] ?? 0));
+  }
+  const all = [...times.values()].reduce((sum, time) => sum + time, 0);
+  return [...times].map(([name, time]): [string, number] => [name, time / all]).sort((a, b) => b[1] - a[1]);
+};
+
+const [, , what = "", seconds = "10"] = process.argv;
+const pid = /^\d+$/.test(what) ? Number(what) : pidOf(what);
+const { call, close } = await inspect(pid);
+await call("Profiler.enable");
+await call("Profiler.start");
+await sleep(Number(seconds) * 1000);
+const { profile } = (await call("Profiler.stop")) as { profile: Profile }; // as the DevTools protocol says
+await close();
+const file = join(devDir, "profiles", `${what}-${Date.now()}.cpuprofile`);
+await mkdir(join(devDir, "profiles"), { recursive: true });
+await writeFile(file, JSON.stringify(profile));
+for (const [name, share] of slowest(profile).slice(0, 30))
+  console.log(`${(share * 100).toFixed(1).padStart(5)} %  ${name}`);
+console.log(file);
