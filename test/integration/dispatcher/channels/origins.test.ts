@@ -126,7 +126,7 @@ describe("an account whose recipients' servers fail", function () {
       const outcomes = await sendAll(await sendOver(provider(), handClock()), [...dead, ...good()]);
       expect(kinds(outcomes.slice(0, 100))).to.deep.equal({ retry_at: 100 });
       expect(kinds(outcomes.slice(100))).to.deep.equal({ sent: 50 });
-      expect(hole.tried()).to.equal(2);
+      expect(hole.tried()).to.be.within(1, 2); // whoever waits for the connection shares its failure
     });
 
     it("lets a quarter of its places to endpoints that failed before, each with a host of its own", async () => {
