@@ -25,7 +25,7 @@ import {
 import { manifests } from "../support/manifests.ts";
 
 /** Cleared by themselves: what dispatchers write while they run, and hashes of tokens that are no longer good. */
-const passing = new Set(["removals", "leases", "webhook_stats", "revoked_tokens"]);
+const passing = new Set(["removals", "leases", "webhook_shares", "webhook_stats", "revoked_tokens"]);
 
 describe("operator: deletion in any order", function () {
   this.timeout(120_000);
