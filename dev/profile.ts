@@ -14,6 +14,7 @@ type Profile = {
 };
 
 const inspector = "127.0.0.1:9229"; // where Node listens after SIGUSR1
+const withinMs = 10_000;
 
 const pidOf = (program: string): number => {
   const main = join(rootDir, program, "main.ts");
@@ -34,7 +35,7 @@ const commandOf = (pid: string): string => {
 /** Connects to a process's inspector, which listens only while this runs. */
 const inspect = async (pid: number) => {
   process.kill(pid, "SIGUSR1");
-  const socket = new WebSocket(await addressOf(10_000));
+  const socket = new WebSocket(await addressOf());
   await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
   let sent = 0;
   const call = (method: string, params = {}): Promise<unknown> => {
@@ -51,16 +52,24 @@ const inspect = async (pid: number) => {
     const expression = `setTimeout(() => process.getBuiltinModule("node:inspector").close(), 50)`;
     await call("Runtime.evaluate", { expression });
     socket.close();
+    const endMs = performance.now() + withinMs;
+    while ((await targets()) !== null && performance.now() < endMs) await sleep(20); // a signal before would be for nothing
   };
   return { call, close };
 };
 
-const addressOf = async (withinMs: number): Promise<string> => {
+const addressOf = async (): Promise<string> => {
   for (const endMs = performance.now() + withinMs; performance.now() < endMs; await sleep(50)) {
-    const reply = await fetch(`http://${inspector}/json/list`).catch(() => null); // not yet
-    if (reply !== null) return ((await reply.json()) as [{ webSocketDebuggerUrl: string }])[0].webSocketDebuggerUrl;
+    const [target] = (await targets()) ?? [];
+    if (target !== undefined) return target.webSocketDebuggerUrl;
   }
   throw new Error(`the process does not listen at ${inspector}`);
+};
+
+/** What the inspector shows; null while it does not listen. */
+const targets = async (): Promise<{ webSocketDebuggerUrl: string }[] | null> => {
+  const reply = await fetch(`http://${inspector}/json/list`).catch(() => null);
+  return reply === null ? null : ((await reply.json()) as { webSocketDebuggerUrl: string }[]); // as Node's inspector says
 };
 
 /** Time of each function itself, that of what it calls left out, the longest first. */
