@@ -104,6 +104,7 @@ const started = (
   const { keep, record, ...reads } = webhookDeliveries(db);
   const log = createLog({ program: "dispatcher", level: "fatal" });
   let notify: (endpointId: string) => void = () => {};
+  let isGivingUp = false;
   const endpoints = {
     ...webhookWork(db),
     notify: (id: string) => void notified.push(id),
@@ -116,7 +117,7 @@ const started = (
   const notes = healthNotes({ endpoints, log });
   const queues = new EndpointQueues({
     endpoints,
-    shares: { fenceOf: () => holder.fence, isOwned: () => holder.fence !== null },
+    shares: { fenceOf: () => (isGivingUp ? null : holder.fence), isOwned: () => holder.fence !== null },
     notes,
     deferred: () => {},
     deliveries: {
@@ -142,7 +143,10 @@ const started = (
     clock: given,
   });
   const everyShare = Array.from({ length: shareCount }, (_, share) => share);
-  const drainAll = async (): Promise<void> => void (await Promise.all(everyShare.map((share) => queues.drain(share))));
+  const drainAll = async (): Promise<void> => {
+    isGivingUp = true;
+    await Promise.all(everyShare.map((share) => queues.drain(share)));
+  };
   return {
     queues,
     sent,
