@@ -88,6 +88,7 @@ export class EndpointQueues implements Part {
   refresh(id: string): void {
     if (id === "*") for (const queue of this.#all()) queue.refresh();
     else if (this.#open.has(id)) this.#open.get(id)?.refresh();
+    else if (this.#opening.has(id)) void this.#refreshOpened(id);
     else this.expect(id);
   }
 
@@ -136,6 +137,12 @@ export class EndpointQueues implements Part {
     this.#open.set(id, queue);
     await queue.run();
     return queue;
+  }
+
+  /** It may have read its row before the change. */
+  async #refreshOpened(id: string): Promise<void> {
+    const queue = await this.#opening.get(id)?.catch(() => null); // whoever opens it is told
+    queue?.refresh();
   }
 
   #endOldest(beforeMs: number): void {

@@ -211,8 +211,11 @@ const again = async (ask: Ask, of: string, db: Db): Promise<void> => {
 /** Until nothing is due any more. */
 const disable = async (ask: Ask, of: string, db: Db): Promise<void> => {
   await ask("PATCH", of, { status: "disabled" });
-  const isDue = async (name: string) => (await db.collection(name).findOne({ due_at: { $ne: null } })) !== null;
-  await until(async () => !(await isDue("webhook_deliveries")) && !(await isDue("webhooks")), 30_000);
+  const dueIn = (name: string) => db.collection(name).findOne({ due_at: { $ne: null } });
+  const due = async () => (await dueIn("webhook_deliveries")) ?? (await dueIn("webhooks"));
+  await until(async () => (await due()) === null, 30_000).catch(async (error: Error) => {
+    throw new Error(`${error.message}: this is still due: ${JSON.stringify(await due())}`);
+  });
 };
 
 const recoveryOf = async (ask: Ask, of: string): Promise<{ status: string }> =>

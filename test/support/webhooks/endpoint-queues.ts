@@ -94,11 +94,12 @@ type Dispatcher = ReturnType<typeof started>;
 
 type Replaced = Partial<Pick<EndpointQueuesDeps, "clock"> & { send: SendWebhook; holder: { fence: number | null } }> & {
   deliveries?: Partial<EndpointQueuesDeps["deliveries"]>;
+  endpoints?: Partial<EndpointQueuesDeps["endpoints"]>;
 };
 
 const started = (
   db: Db,
-  { send = succeed, deliveries: replaced, clock: given = clock, holder = { fence: 1 } }: Replaced,
+  { send = succeed, deliveries: replaced, endpoints: others, clock: given = clock, holder = { fence: 1 } }: Replaced,
 ) => {
   const [sent, stored, notified]: [string[], string[], string[]] = [[], [], []];
   const { keep, record, ...reads } = webhookDeliveries(db);
@@ -113,6 +114,7 @@ const started = (
       return () => {};
     },
     announce: () => {},
+    ...others,
   };
   const notes = healthNotes({ endpoints, log });
   const queues = new EndpointQueues({

@@ -112,6 +112,28 @@ describe("the owner of an endpoint", function () {
     expect((await deliveriesOf(endpoint)).filter(({ due_at }) => due_at !== null)).to.deep.equal([]);
   });
 
+  it("takes note of a change that comes while its queue is opened", async () => {
+    const endpoint = await anEndpoint({ rate_per_second: 1, fence: 1 });
+    await deliveries().keep(rowsFor(endpoint, 30));
+    const [reading, changed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const find = async (id: string) => {
+      const row = await work().find(id);
+      reading.resolve();
+      await changed.promise;
+      return row;
+    };
+    const { queues, sent } = await aDispatcher({ endpoints: { find } });
+    const looking = look(queues, endpoint);
+    await reading.promise;
+    await work().rows.updateOne({ _id: endpoint._id }, { $set: { status: "disabled" } });
+    queues.refresh(endpoint._id);
+    changed.resolve();
+    await looking;
+    const isDue = async () => (await deliveriesOf(endpoint)).some(({ due_at: dueAt }) => dueAt !== null);
+    await until(async () => !(await isDue()));
+    expect(sent).to.have.length.below(4); // of one a second: else it would find out when it notes the health, after 5 s
+  });
+
   for (const [what, url, status] of [
     ["disables an endpoint that is gone", undefined, "disabled"],
     [
