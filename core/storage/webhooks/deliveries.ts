@@ -63,7 +63,6 @@ export const webhookDeliveryCollection: CollectionSpec = {
       name: "waiting",
       partialFilterExpression: { due_at: { $gt: new Date(0) } },
     },
-    { key: { endpoint_id: 1, _id: 1 }, name: "list" },
     { key: { endpoint_id: 1, status: 1, _id: 1 }, name: "list_status" },
     { key: { endpoint_id: 1, event_type: 1, status: 1, _id: 1 }, name: "list_type" },
     { key: { endpoint_id: 1, event_id: 1 }, name: "replays", partialFilterExpression: { replay_of: { $gt: "" } } },
@@ -75,7 +74,7 @@ export const webhookDeliveryCollection: CollectionSpec = {
     },
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: webhookHistoryDays * 86_400 },
   ],
-  former: ["due"],
+  former: ["due", "list"],
   owner: { kind: "webhook", member: "endpoint_id" },
   appRemoval: { index: "people" },
   erasure: {
@@ -210,8 +209,7 @@ const ending = (rows: Collection<WebhookDeliveryRow>) => ({
 
   /** Removes a page of an endpoint's deliveries; how many there were. */
   removePage: async (endpointId: string): Promise<number> => {
-    const all = { hint: "list", sort: { _id: 1 }, limit: endedRows } as const;
-    const ids = await findIds(rows, { endpoint_id: endpointId }, all);
+    const ids = await findIds(rows, { endpoint_id: endpointId }, { hint: "list_status", limit: endedRows });
     if (ids.length > 0) await rows.deleteMany({ _id: { $in: ids } });
     return ids.length;
   },

@@ -7,6 +7,8 @@ export type DeliveryStatus = WebhookDeliveryRow["status"];
 
 /** What deliveries of an endpoint may be narrowed by; null = anything. */
 export type HistoryFilter = { status: DeliveryStatus | null; eventType: string | null };
+/** The same for a read that walks one index. */
+export type OneStatus = HistoryFilter & { status: DeliveryStatus };
 
 /** Ids lie between `above` and `below`, both exclusive. */
 export type HistoryRange = { above: string; below: string };
@@ -26,7 +28,7 @@ export const webhookHistory = (db: Db) => {
   const rows = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
   const read = historyReader(rows);
   return {
-    /** One page of a list. The index of types is kept by status: without one, each status is read, and merged. */
+    /** One page of a list. The indexes are kept by status: without one, each status is read, and merged. */
     list: async (endpointId: string, filter: HistoryFilter, page: HistoryPage): Promise<ListedDelivery[]> => {
       const pages: ListedDelivery[][] = [];
       for (const one of filtersOf(filter)) pages.push(await read<ListedDelivery>(endpointId, one, page, listed));
@@ -45,7 +47,7 @@ export const historyReader =
   (rows: Collection<WebhookDeliveryRow>) =>
   <Row extends object>(
     endpointId: string,
-    filter: HistoryFilter,
+    filter: OneStatus,
     { above, below, isDescending, limit }: HistoryPage,
     projection: object,
   ): Promise<Row[]> => {
@@ -80,13 +82,13 @@ const listed = { payload: 0, people: 0, attempts: { $slice: -1 } };
 /** In the order in which deliveries move: read one after the other, none of them slips through between two reads. */
 const statuses = ["pending", "failed", "dead", "success"] as const satisfies readonly DeliveryStatus[];
 
-const filtersOf = (filter: HistoryFilter): HistoryFilter[] =>
-  filter.eventType === null || filter.status !== null ? [filter] : statuses.map((status) => ({ ...filter, status }));
+const filtersOf = ({ status, eventType }: HistoryFilter): OneStatus[] =>
+  (status === null ? statuses : [status]).map((one) => ({ status: one, eventType }));
 
-const conditionsOf = ({ status, eventType }: HistoryFilter): { where: Filter<WebhookDeliveryRow>; index: string } => {
-  if (eventType !== null) return { where: { event_type: eventType, ...(status && { status }) }, index: "list_type" };
-  return status === null ? { where: {}, index: "list" } : { where: { status }, index: "list_status" };
-};
+const conditionsOf = ({ status, eventType }: OneStatus): { where: Filter<WebhookDeliveryRow>; index: string } =>
+  eventType === null
+    ? { where: { status }, index: "list_status" }
+    : { where: { event_type: eventType, status }, index: "list_type" };
 
 /** What was read twice, as it moved meanwhile, counts as it was read last. */
 const merged = (pages: readonly ListedDelivery[][], { isDescending, limit }: HistoryPage): ListedDelivery[] => {

@@ -2,7 +2,7 @@ import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
 import { findIds } from "../mongo/pages.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "./deliveries.ts";
-import { type DeliveryStatus, type HistoryFilter, type HistoryRange, historyReader } from "./history.ts";
+import { type DeliveryStatus, type HistoryRange, historyReader, type OneStatus } from "./history.ts";
 
 export type WebhookRecovery = ReturnType<typeof webhookRecovery>;
 
@@ -14,11 +14,8 @@ export const webhookRecovery = (db: Db) => {
   const read = historyReader(rows);
   return {
     /** Whole deliveries of one status, the oldest first. */
-    oldest: (
-      endpointId: string,
-      filter: HistoryFilter & { status: DeliveryStatus },
-      part: Part,
-    ): Promise<WebhookDeliveryRow[]> => read(endpointId, filter, { ...part, isDescending: false }, {}),
+    oldest: (endpointId: string, filter: OneStatus, part: Part): Promise<WebhookDeliveryRow[]> =>
+      read(endpointId, filter, { ...part, isDescending: false }, {}),
 
     /** Ids of deliveries of one status, the oldest first. */
     oldestIds: async (endpointId: string, status: DeliveryStatus, part: Part): Promise<string[]> => {
