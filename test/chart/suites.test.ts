@@ -23,7 +23,8 @@ describe("the chart", function () {
 
     for (const suite of suites) {
       it(`passes ${suite}`, () => {
-        expect(printed).to.match(new RegExp(`^ *PASS .*${suite}$`, "m"));
+        const result = resultOf(printed, suite);
+        if (!/^ *PASS /.test(result)) expect.fail(result);
       });
     }
   });
@@ -41,4 +42,12 @@ describe("the chart", function () {
 const templatesOf = (suite: string): string[] => {
   const { templates } = parse(readFileSync(join(chartDir, suite), "utf8")) as { templates: string[] }; // every suite has it
   return templates;
+};
+
+/** What was printed about a suite: whether it passed and, when it failed, why. */
+const resultOf = (printed: string, suite: string): string => {
+  const results = printed.split(/^(?= *(?:PASS|FAIL) )/m);
+  return (
+    results.find((result) => /^.*/.exec(result)?.[0].trimEnd().endsWith(suite)) ?? `${suite} did not run:\n${printed}`
+  );
 };

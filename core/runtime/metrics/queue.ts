@@ -20,7 +20,7 @@ export const queueMetrics = (registry: Registry) => {
     ),
     inFlight: gauge("herald_queue_in_flight", "handlers that are running", ["consumer"]),
     redeliveries: counter("herald_queue_redeliveries_total", "messages that came a second time or later", ["consumer"]),
-    timersHandled: counter("herald_timers_rung_total", "documents that were handled when their time had come", [
+    timersHandled: counter("herald_timers_handled_total", "documents that were handled when their time had come", [
       "source",
     ]),
     timerLagSeconds: histogram(

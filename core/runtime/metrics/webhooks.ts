@@ -58,7 +58,7 @@ export type WebhookLevels = {
 /** Declares the gauges of a dispatcher that runs. */
 export const watchWebhookLevels = (registry: Registry, levels: WebhookLevels): void => {
   const { level } = metricsIn(registry);
-  level("herald_webhook_lanes", "endpoints for which this process has something to do", (into) =>
+  level("herald_webhook_endpoint_queues", "endpoints for which this process has something to do", (into) =>
     into.set(levels.endpointQueues()),
   );
   level("herald_webhook_shares", "shares of the endpoints that this process owns, of 64 over all", (into) =>

@@ -127,7 +127,7 @@ const members = {
   paused: Flag({ default: false, description: "sends nothing while true, and afterwards what came meanwhile" }),
   suspended: Flag({
     default: false,
-    description: "disables the endpoint: sends nothing and queues nothing while true",
+    description: "disables the endpoint: nothing is sent, and what comes is kept as dead, for a recovery",
   }),
 };
 

@@ -110,7 +110,7 @@ export const delivery: Dashboard = {
           { expr: quantileBy(0.99, "source", `herald_timers_lag_seconds_bucket{${here}}`), legend: "{{source}}" },
         ]),
         graph("Timers handled", "ops", "Documents whose time had come", [
-          { expr: rateBy("source", `herald_timers_rung_total{${here}}`), legend: "{{source}}" },
+          { expr: rateBy("source", `herald_timers_handled_total{${here}}`), legend: "{{source}}" },
         ]),
         graph("Jobs", "ops", "Runs of jobs by type and what they came to", [
           { expr: rateBy("job, result", `herald_jobs_total{${here}}`), legend: "{{job}}, {{result}}" },

@@ -67,7 +67,7 @@ export const webhooks: Dashboard = {
           { expr: `max by (state) (herald_webhook_endpoints{${here}})`, legend: "{{state}}" },
         ]),
         graph("Endpoint queues", "short", "Endpoints for which each dispatcher has something to do; at most 1,000", [
-          { expr: `max by (pod) (herald_webhook_lanes{${here}})`, legend: "{{pod}}" },
+          { expr: `max by (pod) (herald_webhook_endpoint_queues{${here}})`, legend: "{{pod}}" },
         ]),
         graph("Shares", "short", "Shares of the endpoints that each dispatcher owns, of 64", [
           { expr: `max by (pod) (herald_webhook_shares{${here}})`, legend: "{{pod}}" },

@@ -213,8 +213,8 @@ const webhooks: Record<string, AlertCase> = {
   },
   HeraldWebhookLanesFull: {
     at: "15m",
-    fires: { [all("herald_webhook_lanes", 'pod="a"')]: "960x20" },
-    rests: { [all("herald_webhook_lanes", 'pod="a"')]: "940x20" },
+    fires: { [all("herald_webhook_endpoint_queues", 'pod="a"')]: "960x20" },
+    rests: { [all("herald_webhook_endpoint_queues", 'pod="a"')]: "940x20" },
   },
 };
 
