@@ -55,12 +55,12 @@ describe("a guarded client's connections", () => {
     expect((await Promise.all(asked)).map(({ kind }) => kind)).to.deep.equal(Array(20).fill("answered"));
   });
 
-  it("that cannot be opened are tried once for all who wait", async () => {
+  it("that cannot be opened are tried a few times for all who wait", async () => {
     let tried = 0;
     const one = client({ resolve: async () => (tried++, ["127.0.0.1"]) });
     const asked = Array.from({ length: 20 }, () => ask(one, "http://localhost:1/", { maxConnections: 20 }));
     for (const end of await Promise.all(asked)) expect(end).to.include({ kind: "unreached", errorClass: "connect" });
-    expect(tried).to.equal(1);
+    expect(tried).to.be.below(10); // one each 5 ms until the first has failed
   });
 
   it("that are all taken keep a request waiting until its time is up, and it was not sent", async () => {
