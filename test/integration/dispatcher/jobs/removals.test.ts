@@ -113,7 +113,7 @@ describe("the removal of people and apps", function () {
     expect([await isLeft(endpoint._id), await isLeft(other._id)]).to.deep.equal([0, 1]);
     await history.insert([sentTo(endpoint)]); // its request was under way
     await removals(site.db).rows.updateOne({ _id: endpoint._id }, { $set: { due_at: due() } });
-    await until(async () => (await removals(site.db).rows.findOne({ _id: endpoint._id })) === null);
+    await until(async () => (await removals(site.db).rows.findOne({ _id: endpoint._id })) === null, 30_000);
     expect([await isLeft(endpoint._id), await isLeft(other._id)]).to.deep.equal([0, 1]);
   });
 
