@@ -22,7 +22,7 @@ export type AwaitedAnswer = "/healthz" | "/readyz";
  * A program's flags of Node, as in package.json: a young generation that outlives a burst's garbage, and an old one that
  * is collected when it has grown by half, not by three times.
  */
-export const nodeFlags = ["--max-semi-space-size=8", "--heap-growing-percent=50"];
+export const nodeFlags = ["--max-semi-space-size=16", "--heap-growing-percent=50"];
 
 /** Starts a program as its image does, from source, and waits until it is ready, or lives. */
 export const startProgram = ({
