@@ -181,11 +181,13 @@ const answer = async (deps: TakeOverDeps, message: Msg, isFull: boolean): Promis
 
 /** Ids of the endpoints whose events were not taken. */
 const take = async ({ directory, shares, accept }: TakeOverDeps, batch: HandedOver): Promise<string[]> => {
-  const endpoints = new Map((await directory.webhooksOf(batch.app_id)).map((row) => [row._id, row]));
-  const found = batch.wanted.flatMap(({ endpoint_id: id, events }): Wanted[] => {
-    const endpoint = shares.fenceOf(id) === null ? undefined : endpoints.get(id);
-    return endpoint === undefined ? [] : [{ endpoint, events: events.flatMap((place) => batch.events[place] ?? []) }];
-  });
+  const wanted = new Map(batch.wanted.map((one) => [one.endpoint_id, one.events]));
+  const found: Wanted[] = [];
+  for (const endpoint of await directory.webhooksOf(batch.app_id)) {
+    const places = wanted.get(endpoint._id);
+    if (places === undefined || shares.fenceOf(endpoint._id) === null) continue;
+    found.push({ endpoint, events: places.flatMap((place) => batch.events[place] ?? []) });
+  }
   await accept(found, batch.is_repeated);
   const taken = new Set(found.map(({ endpoint }) => endpoint._id));
   return idsOf(batch).filter((id) => !taken.has(id));
