@@ -1,5 +1,8 @@
-/** One measured figure and what it should reach. What is in µs is an amount of CPU, what is in /s a rate of work. */
-export type Figure = { name: string; reach: Reach; value: number; unit: string; how: string };
+/**
+ * One measured figure and what it should reach. What is in µs is an amount of CPU, what is in /s a rate of work. `pushUs` is
+ * what a bare push cost when it was measured, where that is known better than for the whole measurement.
+ */
+export type Figure = { name: string; reach: Reach; value: number; unit: string; how: string; pushUs?: number };
 
 export type Reach = { is: "at least" | "at most"; value: number };
 
@@ -13,11 +16,11 @@ export type JudgedFigure = Omit<Figure, "reach"> & { reach: string; scaled?: num
 export const reachPushUs = 32;
 
 /**
- * Judges a figure that was measured on a machine where such a push costs `pushUs`. CPU and rates are scaled, as machines
+ * Judges a figure that was measured on a machine where such a push costs `usualPushUs`. CPU and rates are scaled, as machines
  * differ from day to day; times are not, as most of a time is spent waiting.
  */
-export const judge = ({ reach, ...figure }: Figure, pushUs: number): JudgedFigure => {
-  const { unit, value } = figure;
+export const judge = ({ reach, ...figure }: Figure, usualPushUs: number): JudgedFigure => {
+  const { unit, value, pushUs = usualPushUs } = figure;
   const scaled = scales[unit]?.(value, pushUs / reachPushUs);
   const by = scaled ?? value;
   const isAtLeast = reach.is === "at least";

@@ -5,18 +5,18 @@ import { parseArgs } from "node:util";
 import { devDir } from "../../dev/files/paths.ts";
 import { withLock } from "../../dev/processes/lock.ts";
 import type { Tally } from "../support/suite/reporter.ts";
+import { calibrate } from "./calibrate.ts";
 import { besideBusyCore } from "./cores.ts";
 import { type JudgedFigure, reachPushUs } from "./figure.ts";
 import { foundation } from "./foundation.ts";
 import { type Course, type Measurements, measureAll } from "./measure-all.ts";
-import { benchApnsSender } from "./messages/apns-sender.ts";
 import { operator } from "./operator/operator.ts";
 import { requests } from "./requests.ts";
 import { shortRound, wholeRound } from "./servers.ts";
 import { webhooks } from "./webhooks/webhooks.ts";
 
 // make bench: measures every figure of the project on this machine and prints each when it is known. The first line is
-// the calibration: what a push by node:http2 alone costs here and now. `node test/bench/main.ts [names]` measures some, by
+// the calibration: what a push by node:http2 alone costs here and now; it is made anew before each piece of work. `node test/bench/main.ts [names]` measures some, by
 // the name of a group or of one measurement. With --save they become the baseline that is committed: a file for each
 // group. With --short everything is only tried, in seconds; with --busy all is measured while a loop keeps one core
 // busy. The last line says how many measurements passed and failed. What it starts ends with it, however it ends.
@@ -70,11 +70,13 @@ const groups = chosen(positionals);
 
 const measure = async (): Promise<Tally> => {
   const { withinMs, calibration } = values.short ? short : whole;
-  const { cpuUsPerPush: pushUs } = await benchApnsSender({ ...calibration, variant: "node:http2" });
+  const pushUs = await calibrate(calibration);
   console.log(`a push by node:http2 alone: ${pushUs.toFixed(1)} µs CPU; µs and /s are scaled to ${reachPushUs} µs`);
   const keep: Course["keep"] = (group, figures) => (values.save ? save(group, figures, pushUs) : undefined);
-  const course = { groups, pushUs, print: console.log, keep, withinMs };
-  const round = values.short ? shortRound(values.busy) : wholeRound(values.busy);
+  const course = { groups, print: console.log, keep, withinMs };
+  const round = values.short
+    ? shortRound({ isBusy: values.busy, pushUs: async () => pushUs })
+    : wholeRound({ isBusy: values.busy, pushUs: () => calibrate(calibration) });
   const measureChosen = () => measureAll({ ...course, round }).finally(round.close);
   return values.busy ? besideBusyCore(measureChosen) : measureChosen();
 };

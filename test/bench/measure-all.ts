@@ -12,8 +12,6 @@ export type Measurements = Record<string, Measurement>;
 export type Course = {
   groups: Readonly<Record<string, Measurements>>;
   round: Round;
-  /** What a bare push costs on this machine now: CPU and rates are judged by it. */
-  pushUs: number;
   print: (line: string) => void;
   /** Keeps what a measurement of a group has printed, also when it failed afterwards. */
   keep: (group: string, figures: readonly JudgedFigure[]) => void;
@@ -41,8 +39,9 @@ export const measureAll = async (course: Course): Promise<Tally> => {
 
 /** Whether it went through. */
 const measure = async (name: string, group: string, measurement: Measurement, course: Course): Promise<boolean> => {
-  const { round, pushUs, print, keep, withinMs } = course;
+  const { round, print, keep, withinMs } = course;
   const printed: JudgedFigure[] = [];
+  const pushUs = await round.pushUs(); // CPU and rates are judged by it
   const tell = (...figures: Figure[]): void => {
     for (const one of figures) {
       if (!Number.isFinite(one.value)) throw new Error(`${one.name}: no number came of it (${one.how})`);

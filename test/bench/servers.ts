@@ -43,12 +43,16 @@ export type Round = {
     options?: { durable?: boolean; apnsDelayMs?: number },
   ) => Promise<T>;
   withCluster: <T>(work: (cluster: Cluster) => Promise<T>) => Promise<T>;
+  /** What a push by node:http2 alone costs now, µs of CPU: machines are faster at one time than at another. */
+  pushUs: () => Promise<number>;
 };
 
+export type RoundOptions = Pick<Round, "isBusy" | "pushUs">;
+
 /** Everything anew for each measurement. */
-export const wholeRound = (isBusy: boolean): Round & Closing => ({
+export const wholeRound = (options: RoundOptions): Round & Closing => ({
+  ...options,
   isShort: false,
-  isBusy,
   withStores: (work, { durable = false } = {}) => using(startStores(durable), work),
   withInstallation: (work, { durable = false, apnsDelayMs = 0 } = {}) =>
     using(startStores(durable), (stores) => using(install(stores, apnsDelayMs), work)),
@@ -57,13 +61,13 @@ export const wholeRound = (isBusy: boolean): Round & Closing => ({
 });
 
 /** One set of everything, started when it is first asked for; a measurement gets an organisation of its own. */
-export const shortRound = (isBusy: boolean): Round & Closing => {
+export const shortRound = (options: RoundOptions): Round & Closing => {
   const stores = onlyOnce(() => startStores(false));
   const cluster = onlyOnce(startCluster);
   const installation = onlyOnce(async () => withSharedPrograms(await install(await stores())));
   return {
+    ...options,
     isShort: true,
-    isBusy,
     withStores: async (work) => work(await stores()),
     withInstallation: async (work) => {
       const made = await installation();

@@ -32,7 +32,7 @@ export const blast = async (
   system: System,
   { apiserver, dispatchers, cpuUs }: Programs,
   { recipients, warmUp: warmUpOfEach }: Blast,
-): Promise<BlastResult> => {
+): Promise<Omit<BlastResult, "pushUs">> => {
   const subscriptions = audience(system, recipients);
   await seed(system.db, { subscriptions });
   const lone = aSubscription({

@@ -20,12 +20,17 @@ export type ThroughputResult = Work & {
   peakRssMiB: number;
 };
 
+type Measured = Omit<ThroughputResult, "pushUs">;
+
 /** Publishes events over HTTP and measures until the last of them has arrived. */
-export const throughput = (round: Round, scenario: Scenario): Promise<ThroughputResult> =>
-  onWarmBench(round, scenario, (bench, endpoints) => measure(bench, endpoints, scenario));
+export const throughput = async (round: Round, scenario: Scenario): Promise<ThroughputResult> => {
+  const pushUs = await round.pushUs();
+  const result = await onWarmBench(round, scenario, (bench, endpoints) => measure(bench, endpoints, scenario));
+  return { ...result, pushUs };
+};
 
 /** The same while each dispatcher may use one core only. */
-export const throughputOnOneCoreEach = (round: Round, scenario: Scenario): Promise<ThroughputResult> =>
+export const throughputOnOneCoreEach = (round: Round, scenario: Scenario): Promise<Measured> =>
   onWarmBench(round, scenario, (bench, endpoints) =>
     onOneCoreEach(bench.dispatchers, () => measure(bench, endpoints, scenario)),
   );
@@ -34,7 +39,7 @@ const measure = async (
   bench: WebhookBench,
   endpoints: readonly WebhookRow[],
   scenario: Scenario,
-): Promise<ThroughputResult> => {
+): Promise<Measured> => {
   const deliveries = scenario.events * scenario.endpointsPerName;
   const cpuBefore = bench.cpuUs();
   const deferredBefore = await deferredBy(bench);

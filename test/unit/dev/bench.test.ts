@@ -5,6 +5,7 @@ import { expect } from "chai";
 import { command } from "../../../dev/processes/run-command.ts";
 import { atLeast, atMost, type Figure, judge, reachPushUs } from "../../bench/figure.ts";
 import { type Course, type Measurement, measureAll } from "../../bench/measure-all.ts";
+import { compare, type Work, withOneDispatcher } from "../../bench/compare.ts";
 import { runLoad } from "../../bench/messages/load.ts";
 import type { Round } from "../../bench/servers.ts";
 import { firstArrivals } from "../../bench/webhooks/kill.ts";
@@ -13,6 +14,7 @@ const unused = () => Promise.reject(new Error("no server is needed here"));
 const round: Round = {
   isShort: false,
   isBusy: false,
+  pushUs: async () => reachPushUs,
   withStores: unused,
   withInstallation: unused,
   withCluster: unused,
@@ -32,7 +34,6 @@ const run = async (over: Pick<Course, "groups"> & Partial<Course>) => {
     round,
     print: (line) => void lines.push(line),
     keep: (group, figures) => void kept.push([group, figures.map(({ name }) => name)]),
-    pushUs: reachPushUs,
     withinMs: 10_000,
     ...over,
   });
@@ -103,7 +104,7 @@ describe("a round of measurements", () => {
       const { measureAll } = await import("./test/bench/measure-all.ts");
       const thrown = () => new Promise(() => setTimeout(() => { throw new Error("beside"); }, 1));
       const groups = { a: { thrown, fine: async () => {} } };
-      const course = { groups, round: { isShort: false }, pushUs: 32, print: console.log, keep: () => {}, withinMs: 10_000 };
+      const course = { groups, round: { isShort: false, pushUs: async () => 32 }, print: console.log, keep: () => {}, withinMs: 10_000 };
       console.log(JSON.stringify(await measureAll(course)));
     `;
     const printed = await command([process.execPath, "--input-type=module", "--eval", script]);
@@ -129,8 +130,21 @@ describe("a figure of a machine that needs twice the CPU", () => {
     expect(judged(atLeast(100), 49, "/s")).to.deep.equal({ scaled: 98, isReached: false });
   });
 
+  it("is judged by what a push cost beside it, where that is known", () => {
+    const beside = { name: "one", reach: atMost(100), value: 300, unit: "µs", how: "once", pushUs: 3 * reachPushUs };
+    expect(judge(beside, 2 * reachPushUs)).to.include({ scaled: 100, isReached: true });
+  });
+
   it("is judged as it was measured when it is a time", () => {
     expect(judged(atMost(100), 101, "ms")).to.deep.equal({ scaled: undefined, isReached: false });
+  });
+});
+
+describe("work that is compared with other work", () => {
+  it("is scaled when the machine had become slower", () => {
+    const work = (perSecond: number, cpuUs: number, pushUs: number): Work => ({ perSecond, cpuUs: { all: cpuUs }, pushUs });
+    const [rate, cpu] = compare("two", work(500, 220, 64), withOneDispatcher(work(1_000, 100, 32)));
+    expect([rate?.value, cpu?.value]).to.deep.equal([100, 110]);
   });
 });
 
