@@ -1,6 +1,6 @@
-import { compare, withOneDispatcher } from "./compare.ts";
 import { splitOf } from "./cpu.ts";
-import { atLeast, atMost, type Figure } from "./figure.ts";
+import { compare, withOneDispatcher } from "./figures/compare.ts";
+import { atLeast, atMost, type Figure } from "./figures/figure.ts";
 import { idle } from "./idle.ts";
 import type { Measurement, Measurements } from "./measure-all.ts";
 import { accept } from "./messages/accept.ts";

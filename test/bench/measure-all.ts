@@ -1,7 +1,7 @@
 import type { Tally } from "../support/suite/reporter.ts";
-import { type Figure, type JudgedFigure, judge } from "./figure.ts";
+import { type Figure, type JudgedFigure, judge } from "./figures/figure.ts";
+import { failedRow, heading, rowOf } from "./figures/table.ts";
 import type { Round } from "./servers.ts";
-import { failedRow, heading, rowOf } from "./table.ts";
 
 /** Measures, and tells each figure as soon as it is known. */
 export type Measurement = (round: Round, tell: (...figures: Figure[]) => void) => Promise<void>;

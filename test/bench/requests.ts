@@ -1,7 +1,7 @@
 import { seedTenant } from "../support/rows/fixtures.ts";
 import type { SystemProgram } from "../support/system/system.ts";
 import { anEvent, eventsUrl } from "../support/webhooks/traffic.ts";
-import { atMost, type Figure } from "./figure.ts";
+import { atMost, type Figure } from "./figures/figure.ts";
 import type { Measurement, Measurements } from "./measure-all.ts";
 import { type Load, runLoad } from "./messages/load.ts";
 import { cpuUs } from "./process-usage.ts";

@@ -5,8 +5,8 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { aSubscription, seed } from "../../support/rows/fixtures.ts";
 import type { System, SystemProgram } from "../../support/system/system.ts";
-import type { Work } from "../compare.ts";
 import { cpuOfEach } from "../cpu.ts";
+import type { Work } from "../figures/compare.ts";
 import { mostRssMiB, type Programs } from "../programs.ts";
 import { quantiles } from "./load.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "../../support/until.ts";
-import { atLeast, atMost, type Figure } from "../figure.ts";
+import { atLeast, atMost, type Figure } from "../figures/figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
 import { peakRssMiB, rssMiB } from "../process-usage.ts";
 import { type Changer, changer, quantile } from "./changes.ts";

@@ -1,7 +1,7 @@
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import type { Work } from "../compare.ts";
 import { onOneCoreEach } from "../cores.ts";
 import { cpuOfEach } from "../cpu.ts";
+import type { Work } from "../figures/compare.ts";
 import { mostRssMiB } from "../programs.ts";
 import type { Round } from "../servers.ts";
 import { allStored, onWarmBench, publish, type Scenario, withinMs } from "./publish.ts";

@@ -1,7 +1,7 @@
-import { compare, comparedCpu, percent, withOneDispatcher } from "../compare.ts";
 import { besideBusyCore } from "../cores.ts";
 import { splitOf } from "../cpu.ts";
-import { atLeast, atMost, type Figure } from "../figure.ts";
+import { compare, comparedCpu, percent, withOneDispatcher } from "../figures/compare.ts";
+import { atLeast, atMost, type Figure } from "../figures/figure.ts";
 import type { Measurement, Measurements } from "../measure-all.ts";
 import type { Round } from "../servers.ts";
 import { killDuring } from "./kill.ts";

@@ -3,9 +3,9 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { command } from "../../../dev/processes/run-command.ts";
-import { atLeast, atMost, type Figure, judge, reachPushUs } from "../../bench/figure.ts";
+import { compare, type Work, withOneDispatcher } from "../../bench/figures/compare.ts";
+import { atLeast, atMost, type Figure, judge, reachPushUs } from "../../bench/figures/figure.ts";
 import { type Course, type Measurement, measureAll } from "../../bench/measure-all.ts";
-import { compare, type Work, withOneDispatcher } from "../../bench/compare.ts";
 import { runLoad } from "../../bench/messages/load.ts";
 import type { Round } from "../../bench/servers.ts";
 import { firstArrivals } from "../../bench/webhooks/kill.ts";
@@ -142,7 +142,11 @@ describe("a figure of a machine that needs twice the CPU", () => {
 
 describe("work that is compared with other work", () => {
   it("is scaled when the machine had become slower", () => {
-    const work = (perSecond: number, cpuUs: number, pushUs: number): Work => ({ perSecond, cpuUs: { all: cpuUs }, pushUs });
+    const work = (perSecond: number, cpuUs: number, pushUs: number): Work => ({
+      perSecond,
+      cpuUs: { all: cpuUs },
+      pushUs,
+    });
     const [rate, cpu] = compare("two", work(500, 220, 64), withOneDispatcher(work(1_000, 100, 32)));
     expect([rate?.value, cpu?.value]).to.deep.equal([100, 110]);
   });

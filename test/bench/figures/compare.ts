@@ -1,4 +1,4 @@
-import { type CpuOfEach, splitOf } from "./cpu.ts";
+import { type CpuOfEach, splitOf } from "../cpu.ts";
 import { atLeast, atMost, type Figure } from "./figure.ts";
 
 /** Work that was measured: how fast it was done, what each unit of it cost, and what a bare push cost at that time. */

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { benchApnsSender } from "./messages/apns-sender.ts";
+import { benchApnsSender } from "../messages/apns-sender.ts";
 
 export type Calibration = { pushes: number; warmUp: number };
 
