@@ -120,8 +120,11 @@ const owned = (deps: OwnedDeps): { shares: Shares; queues: EndpointQueues; walks
   return { shares, queues, walks };
 };
 
-/** A batch of events waits while its events are grouped, or while an endpoint hangs for the first time. */
-const batchesAtOnce = 512;
+/**
+ * A batch of events waits until all is stored, while its events are grouped, or while an endpoint hangs for the first
+ * time. Many are small; large ones take the places of several, as some 60 are enough to keep a dispatcher busy.
+ */
+const batches = { atOnce: 512, bytesOfPlace: 8_192 };
 /** Longer than a batch of events waits: two owners are asked, then it is stored. */
 const handleTimeoutMs = 90_000;
 
@@ -137,7 +140,8 @@ const eventWorker = (deps: WebhookPartsDeps, deliver: ReturnType<typeof deliverB
     repair: () => ensureStream(nats.jsm, spec, natsReplicas),
     name: "webhook events",
     consumer: "webhooks",
-    concurrency: batchesAtOnce,
+    concurrency: batches.atOnce,
+    bytesOfPlace: batches.bytesOfPlace,
     parse: eventBatch,
     handle: matchEvents({ ...deps, deliver }),
   });

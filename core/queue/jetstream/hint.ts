@@ -7,6 +7,8 @@ export type Hint = {
   sequence: number;
   /** 1 for the first delivery. */
   attempt: number;
+  /** Size of the body. */
+  bytes: number;
   traceparent: string | null;
   /** The body. @throws SyntaxError */
   json: () => unknown;
@@ -28,6 +30,7 @@ export const hintOf = (message: Msg): Hint | null => {
     subject: message.subject,
     sequence: Number(sequence),
     attempt: Number(delivered),
+    bytes: message.data.length,
     traceparent: message.headers?.get("traceparent") || null,
     json: () => message.json(),
     ack: () => void message.respond("+ACK"),

@@ -33,6 +33,8 @@ export type WorkerOptions<T> = {
   consumer: string;
   /** Handlers that run at the same time; nothing is fetched ahead of them. */
   concurrency: number;
+  /** A message takes a place for each so many bytes of it; left out: one place. */
+  bytesOfPlace?: number;
   timeoutMs: number;
   /** How often JetStream hears of messages in hand; default 10 s, a third of `ackWaitMs`, so that two may be lost. */
   heartbeatMs?: number;
@@ -58,14 +60,17 @@ type Job = { hint: Hint; startedMs: number; isRepeated: boolean; abort: AbortCon
  */
 export const worker = <T>(options: WorkerOptions<T>): Part => {
   const { nats, stream, consumer, concurrency, metrics, log, heartbeatMs = 10_000 } = options;
+  const { bytesOfPlace = Number.POSITIVE_INFINITY } = options;
   for (const settlement of settlements) metrics.messages.inc({ stream, consumer, settlement }, 0); // as counterFromZero has it
   metrics.redeliveries.inc({ consumer }, 0);
   const jobs = new Set<Job>();
+  let places = 0;
   let isStopping = false;
   let heartbeat: NodeJS.Timeout | undefined;
   let reconnectedMs = Number.NEGATIVE_INFINITY;
   let forgetReconnect: (() => void) | undefined;
 
+  const shareOf = ({ bytes }: Hint): number => Math.max(1, Math.ceil(bytes / bytesOfPlace));
   const onHint = (hint: Hint): void => {
     if (isStopping) return hint.nak(); // at once, to another process
     if (jobs.size >= concurrency) return hint.nak(retryMs.first); // an answer to a request that was thought lost
@@ -73,14 +78,28 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
     const isRepeated = hint.attempt > 1 || startedMs - reconnectedMs < forgottenMs;
     const job: Job = { hint, startedMs, isRepeated, abort: new AbortController(), end: Promise.resolve() };
     jobs.add(job);
+    places += shareOf(hint);
     job.end = run(job, options).finally(() => {
       jobs.delete(job);
+      places -= shareOf(hint);
       pull.freed();
     });
   };
-  const running = (): number => jobs.size;
+  const running = (): number => places;
+  const firstShare = Number.isFinite(bytesOfPlace) ? Math.sqrt(concurrency) : 1; // large ones would come all at once
   const { repair } = options;
-  const pull: Puller = new Puller({ nats, stream, consumer, concurrency, running, onHint, repair, log });
+  const pull: Puller = new Puller({
+    nats,
+    stream,
+    consumer,
+    concurrency,
+    running,
+    shareOf,
+    firstShare,
+    onHint,
+    repair,
+    log,
+  });
 
   return {
     name: options.name,
