@@ -28,7 +28,7 @@ export const storedData = (db: Db, specs = allCollections) => ({
   /** Removes what was sent to an endpoint whose own document is gone. @throws as removeApp */
   removeWebhook: async (endpointId: string, onPage?: OnPage): Promise<void> => {
     const rows = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
-    await removePages(rows, { filter: { endpoint_id: endpointId }, hint: "list", pages: Infinity, onPage });
+    await removePages(rows, { filter: { endpoint_id: endpointId }, hint: "list_status", pages: Infinity, onPage });
   },
 
   /** Removes the documents that are a person's own. */
