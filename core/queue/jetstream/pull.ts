@@ -8,11 +8,11 @@ export type PullerOptions = {
   stream: string;
   consumer: string;
   concurrency: number;
-  /** How much of the concurrency the messages in hand take. */
+  /** Places of the concurrency that the messages in hand take. */
   running: () => number;
-  /** How much of it a message takes, and how much one is thought to take before the first has come. */
-  shareOf: (hint: Hint) => number;
-  firstShare: number;
+  /** Places that a message takes, and as many as one is thought to take before the first has come. */
+  placesOf: (hint: Hint) => number;
+  firstPlaces: number;
   onHint: (hint: Hint) => void;
   /** Makes the stream and its consumer when they are not there. */
   repair?: (() => Promise<unknown>) | undefined;
@@ -39,8 +39,8 @@ export class Puller {
   #isRepairing = false;
   /** Number of the latest request: a status of an older one is ignored. */
   #request = 0;
-  /** How much of the concurrency a message takes, of late. */
-  #meanShare: number;
+  /** Places that a message takes, of late. */
+  #meanPlaces: number;
   /** Messages that may still come by the latest request. */
   #left = 0;
   #failures = 0;
@@ -49,7 +49,7 @@ export class Puller {
 
   constructor(options: PullerOptions) {
     this.#options = options;
-    this.#meanShare = options.firstShare;
+    this.#meanPlaces = options.firstPlaces;
   }
 
   start(): void {
@@ -82,7 +82,7 @@ export class Puller {
     clearTimeout(this.#timer);
     this.#left = 0;
     const free = concurrency - running();
-    const room = free <= 0 ? 0 : Math.max(1, Math.floor(free / this.#meanShare));
+    const room = free <= 0 ? 0 : Math.max(1, Math.floor(free / this.#meanPlaces));
     if (this.#isStopped || room <= 0 || !nats.isConnected()) return; // `freed` or the reconnection asks again
     this.#left = room;
     this.#request++;
@@ -101,13 +101,13 @@ export class Puller {
 
   /** A status has the inbox as its subject, a message its own. */
   #onReply(error: Error | null, message: Msg): void {
-    const { stream, consumer, onHint, shareOf, log } = this.#options;
+    const { stream, consumer, onHint, placesOf, log } = this.#options;
     if (error !== null) return log.error({ stream, consumer, err: error }, "consumer.refused");
     if (message.subject.startsWith(this.#inbox)) return this.#onStatus(message);
     const hint = hintOf(message);
     if (hint === null) return;
     this.#recover();
-    this.#meanShare = 0.8 * this.#meanShare + 0.2 * shareOf(hint);
+    this.#meanPlaces = 0.8 * this.#meanPlaces + 0.2 * placesOf(hint);
     onHint(hint);
     if (this.#left > 0 && --this.#left === 0) this.#ask();
   }

@@ -70,7 +70,7 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
   let reconnectedMs = Number.NEGATIVE_INFINITY;
   let forgetReconnect: (() => void) | undefined;
 
-  const shareOf = ({ bytes }: Hint): number => Math.max(1, Math.ceil(bytes / bytesOfPlace));
+  const placesOf = ({ bytes }: Hint): number => Math.max(1, Math.ceil(bytes / bytesOfPlace));
   const onHint = (hint: Hint): void => {
     if (isStopping) return hint.nak(); // at once, to another process
     if (jobs.size >= concurrency) return hint.nak(retryMs.first); // an answer to a request that was thought lost
@@ -78,15 +78,15 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
     const isRepeated = hint.attempt > 1 || startedMs - reconnectedMs < forgottenMs;
     const job: Job = { hint, startedMs, isRepeated, abort: new AbortController(), end: Promise.resolve() };
     jobs.add(job);
-    places += shareOf(hint);
+    places += placesOf(hint);
     job.end = run(job, options).finally(() => {
       jobs.delete(job);
-      places -= shareOf(hint);
+      places -= placesOf(hint);
       pull.freed();
     });
   };
   const running = (): number => places;
-  const firstShare = Number.isFinite(bytesOfPlace) ? Math.sqrt(concurrency) : 1; // large ones would come all at once
+  const firstPlaces = Number.isFinite(bytesOfPlace) ? Math.sqrt(concurrency) : 1; // large ones would come all at once
   const { repair } = options;
   const pull: Puller = new Puller({
     nats,
@@ -94,8 +94,8 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
     consumer,
     concurrency,
     running,
-    shareOf,
-    firstShare,
+    placesOf,
+    firstPlaces,
     onHint,
     repair,
     log,

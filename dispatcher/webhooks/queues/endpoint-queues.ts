@@ -141,7 +141,7 @@ export class EndpointQueues implements Part {
 
   /** It may have read its row before the change. */
   async #refreshOpened(id: string): Promise<void> {
-    const queue = await this.#opening.get(id)?.catch(() => null); // whoever opens it is told
+    const queue = await this.#opening.get(id)?.catch(() => null); // whoever opens it gets the error
     queue?.refresh();
   }
 

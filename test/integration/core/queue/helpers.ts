@@ -1,9 +1,13 @@
 import { AckPolicy, DiscardPolicy, RetentionPolicy } from "@nats-io/jetstream";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import type { StreamSpec } from "#core/queue/jetstream/topology.ts";
+import { type WorkerOptions, worker } from "#core/queue/jetstream/worker.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { createLog, type Log } from "#core/runtime/process/log.ts";
+import { testServers } from "../../../support/servers/servers.ts";
 
 export type Line = { event: string; level: string } & Record<string, unknown>;
 
@@ -44,4 +48,28 @@ export const openQueue = async (url: string, spec: StreamSpec): Promise<Nats> =>
   await nats.jsm.streams.delete(spec.stream.name).catch(() => false);
   await ensureStream(nats.jsm, spec);
   return nats;
+};
+
+/** A queue of the suite's own, and a worker on it; both go with the suite. */
+export const queueOfSuite = (name: string) => {
+  let nats: Nats;
+  let part: Part | undefined;
+  before(async () => {
+    nats = await openQueue((await testServers()).natsUrl, aQueue(name));
+  });
+  after(async () => {
+    await part?.stop(AbortSignal.timeout(100));
+    await nats.jsm.streams.delete(name);
+    await nats.close();
+  });
+  return {
+    publish: async (body: object): Promise<void> => void (await publisher(nats).publish(`${name}.a`, body)),
+    startWorker: async <T>(
+      options: Pick<WorkerOptions<T>, "parse" | "handle"> & Partial<WorkerOptions<T>>,
+    ): Promise<void> => {
+      const usual = { stream: name, consumer: "work", concurrency: 8, timeoutMs: 5_000, name: "test worker" };
+      part = worker<T>({ nats, ...usual, log: keptLog().log, metrics: testMetrics().queue, ...options });
+      await part.start(new AbortController().signal);
+    },
+  };
 };
