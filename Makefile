@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install up down demo check generate verify test install-chart-tools chart e2e coverage bench clean
+.PHONY: help install up down demo check generate verify test install-chart-tools chart e2e coverage bench fuzz clean
 NODE := node_modules/.bin/node
 
 help: ## list the targets
@@ -43,6 +43,9 @@ coverage: install ## run the whole suite and report what of the programs it ran
 
 bench: install ## measure, and print each figure when it is known; NAMES=some, SHORT=1 only tries all in seconds, BUSY=1 beside a busy core, SAVE=1 keeps
 	@$(NODE) test/bench/main.ts $(if $(SHORT),--short) $(if $(BUSY),--busy) $(if $(SAVE),--save) $(NAMES)
+
+fuzz: bootstrap ## attack the decoders of the HTTP/2 client; RUNS=number for each, SEED=number to do the same again, KEEP=1 keeps what is new
+	@$(NODE) test/fuzz/main.ts $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep)
 
 clean: down ## stop everything and remove .dev: servers, data and logs
 	@rm -rf --one-file-system .dev

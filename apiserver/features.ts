@@ -1,6 +1,11 @@
+import { apps } from "./apps/feature.ts";
+import { ingress } from "./callbacks/outside.ts";
 import { events } from "./events/feature.ts";
 import type { Feature } from "./http/feature.ts";
 import { openapi } from "./http/openapi/document.ts";
+import type { Outside } from "./http/outside.ts";
+import { mailLinks } from "./links/mail.ts";
+import { shortLinks } from "./links/short.ts";
 import { liveActivities } from "./live-activities/feature.ts";
 import { messages } from "./messages/feature.ts";
 import { people } from "./people/feature.ts";
@@ -11,6 +16,7 @@ import { webhooks } from "./webhooks/feature.ts";
 
 /** Everything that the REST interface can do. */
 export const features: readonly Feature<Platform>[] = [
+  apps,
   messages,
   people,
   suppressions,
@@ -19,6 +25,9 @@ export const features: readonly Feature<Platform>[] = [
   events,
   service(() => document),
 ];
+
+/** What is answered outside of it, without an API key. */
+export const outsides: readonly Outside<Platform>[] = [ingress, shortLinks, ...mailLinks];
 
 export const operations = features.flatMap((feature) => feature.operations);
 

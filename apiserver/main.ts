@@ -21,7 +21,7 @@ import { replies } from "#core/storage/service/replies.ts";
 import { authenticate } from "./access/authenticate.ts";
 import { findApp } from "./access/find-app.ts";
 import { keyLookup } from "./access/key-lookup.ts";
-import { features } from "./features.ts";
+import { features, outsides } from "./features.ts";
 import { once } from "./http/once.ts";
 import { app } from "./http/server/app.ts";
 import { httpServer } from "./http/server/server.ts";
@@ -65,6 +65,7 @@ let cursorSecret = secrets.derive("cursors"); // until the stores are open: then
 const shared = platform({
   db: mongo.db,
   nats,
+  directory: known,
   subjects: subjectsOf,
   secrets,
   take,
@@ -83,6 +84,7 @@ const rest = httpServer({
   handler: (isStopping) =>
     app({
       routes: features.flatMap((feature) => feature.bind(shared)),
+      outside: outsides.map(({ bind, ...said }) => ({ ...said, answer: bind(shared) })),
       authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
       findApp: findApp(known),
       takeToken: takeToken(take),

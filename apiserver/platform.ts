@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import { batchOutbox } from "#core/queue/batch-outbox.ts";
+import { callbackQueue } from "#core/queue/callbacks.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import { outbox } from "#core/queue/outbox.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
@@ -8,11 +9,14 @@ import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { dns } from "#core/runtime/http/resolve.ts";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { QueueMetrics } from "#core/runtime/metrics/queue.ts";
+import { mjmlCompiler } from "#core/runtime/mjml/compiler.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
+import type { Directory } from "#core/storage/directory.ts";
 import { eventBatches } from "#core/storage/events/batches.ts";
+import { messageIsDone } from "#core/storage/messages/message-row.ts";
 import { messages } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
@@ -29,12 +33,18 @@ import { auditEvents } from "./settings/audit.ts";
 export type Foundation = {
   db: Db;
   nats: LateNats;
+  directory: Directory;
   subjects: Subjects;
   secrets: KeyRing;
   /** Takes tokens of shared buckets. */
   take: TakeFrom;
   cursorSecret: () => Buffer;
-  settings: { firstDayMessages: number; allowedRanges: readonly string[]; allowedPorts: readonly number[] };
+  settings: {
+    firstDayMessages: number;
+    allowedRanges: readonly string[];
+    allowedPorts: readonly number[];
+    publicUrl: string;
+  };
   clock: Clock;
   log: Log;
   metrics: ApiserverMetrics & { queue: QueueMetrics };
@@ -48,7 +58,7 @@ export const platform = (foundation: Foundation) => {
   const publishing = { events: eventPublisher({ publisher: nats, subjects }), log, metrics: metrics.queue };
   const messageEvents = outbox({
     rows: messages(db).rows,
-    done: { status: { $in: ["completed", "failed", "cancelled"] } },
+    done: messageIsDone,
     ...publishing,
   });
   const hints = messageHints({
@@ -62,7 +72,8 @@ export const platform = (foundation: Foundation) => {
   const batchEvents = batchOutbox({ batches, ...publishing });
   const events = eventStore({ batches, outbox: batchEvents, clock, log });
   const templates = bodyTemplates();
-  const parts: Part[] = [messageEvents, people, batchEvents, hints, events, templates];
+  const mjml = mjmlCompiler();
+  const parts: Part[] = [messageEvents, people, batchEvents, hints, events, templates, mjml];
   return {
     ...foundation,
     limit: narrowLimit(take),
@@ -75,9 +86,12 @@ export const platform = (foundation: Foundation) => {
       resolve: dns(),
     },
     events,
+    /** Callbacks of providers, and our own receipts (`ownCallback`), until a dispatcher reads them. */
+    callbacks: callbackQueue({ publisher: nats, subjects }),
     hints,
     outboxes: { people },
     templates,
+    mjml,
     /** What of it runs, in the order in which it is started. */
     parts,
   };

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { OutgoingConfig, poolSize, RedisConfig, SharedConfig } from "./shared.ts";
+import { OutgoingConfig, poolSize, publicUrl, RedisConfig, SharedConfig } from "./shared.ts";
 
 const { Integer, Object: Group, String: Text } = Type;
 
@@ -9,6 +9,7 @@ export const ApiserverConfig = Group(
     ...SharedConfig,
     ...RedisConfig,
     ...OutgoingConfig,
+    publicUrl,
     mongodbPoolSize: poolSize(50),
     httpHost: Text({
       env: "HERALD_HTTP_HOST",

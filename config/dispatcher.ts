@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { OutgoingConfig, poolSize, SharedConfig, StreamsConfig } from "./shared.ts";
+import { OutgoingConfig, poolSize, publicUrl, SharedConfig, StreamsConfig } from "./shared.ts";
 
 const { Integer, Object: Group, Optional, String: Text } = Type;
 
@@ -12,6 +12,7 @@ export const DispatcherConfig = Group(
     ...SharedConfig,
     ...StreamsConfig,
     ...OutgoingConfig,
+    publicUrl,
     mongodbPoolSize: poolSize(30),
     graceSeconds: Integer({
       env: "HERALD_GRACE_SECONDS",
@@ -42,7 +43,7 @@ export const DispatcherConfig = Group(
       default: 8,
       minimum: 1,
       maximum: 64,
-      description: "jobs (removals and erasures) that this process runs at the same time",
+      description: "long jobs (removals and erasures) that this process runs at the same time",
     }),
     apnsUrl: Text({
       env: "HERALD_APNS_URL",
@@ -61,6 +62,42 @@ export const DispatcherConfig = Group(
       default: "https://fcm.googleapis.com",
       format: "https-url",
       description: "FCM HTTP v1",
+    }),
+    hmsUrl: Text({
+      env: "HERALD_HMS_URL",
+      default: "https://push-api.cloud.huawei.com",
+      format: "https-url",
+      description: "Huawei Push Kit",
+    }),
+    hmsOauthUrl: Text({
+      env: "HERALD_HMS_OAUTH_URL",
+      default: "https://oauth-login.cloud.huawei.com",
+      format: "https-url",
+      description: "where Huawei gives out access tokens for Push Kit",
+    }),
+    twilioUrl: Text({
+      env: "HERALD_TWILIO_URL",
+      default: "https://api.twilio.com",
+      format: "https-url",
+      description: "Twilio's REST API",
+    }),
+    twilioContentUrl: Text({
+      env: "HERALD_TWILIO_CONTENT_URL",
+      default: "https://content.twilio.com",
+      format: "https-url",
+      description: "Twilio's Content API, where the templates of RCS cards are made",
+    }),
+    vonageUrl: Text({
+      env: "HERALD_VONAGE_URL",
+      default: "https://api.nexmo.com",
+      format: "https-url",
+      description: "Vonage's Messages API",
+    }),
+    metaUrl: Text({
+      env: "HERALD_META_URL",
+      default: "https://graph.facebook.com",
+      format: "https-url",
+      description: "Meta's Graph API, for WhatsApp",
     }),
     mailUrl: Optional(
       Text({

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { OutgoingConfig, poolSize, SharedConfig, StreamsConfig } from "./shared.ts";
+import { OutgoingConfig, poolSize, publicUrl, SharedConfig, StreamsConfig } from "./shared.ts";
 
 const { Integer, Optional, String: Text } = Type;
 
@@ -10,13 +10,7 @@ export const OperatorConfig = Type.Object(
     ...StreamsConfig,
     ...OutgoingConfig,
     mongodbPoolSize: poolSize(20),
-    publicUrl: Text({
-      env: "HERALD_PUBLIC_URL",
-      default: "http://127.0.0.1:8080",
-      pattern: "^https?://[^\\s/]+(/\\S*)?$",
-      maxLength: 2000,
-      description: "address of the REST interface as apps reach it; written into every connection Secret as base_url",
-    }),
+    publicUrl,
     leaseNamespace: Text({
       env: "HERALD_OPERATOR_NAMESPACE",
       default: "default",

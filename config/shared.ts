@@ -117,6 +117,17 @@ export const OutgoingConfig = {
   }),
 };
 
+/** Set it alike in all three programs. */
+export const publicUrl = Text({
+  env: "HERALD_PUBLIC_URL",
+  default: "http://127.0.0.1:8080",
+  pattern: "^https?://[^\\s/]+(/\\S*)?$",
+  maxLength: 2000,
+  description:
+    "address of the apiserver as apps and providers reach it; written into every connection Secret as base_url, and into " +
+    "what is sent, so that providers' callbacks come back",
+});
+
 /** Connections to MongoDB of one process. */
 export const poolSize = (standard: number) =>
   Integer({

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { bin, binDir, devDir } from "./files/paths.ts";
 import { aptInstall, installPostgres, isPostgresInstalled } from "./install/debian.ts";
 import { areBuilt, build, ferretdb, type GoTools, kubernetes, nats } from "./install/go-tools.ts";
+import { apns2Go, http2Go, installHttp2Peer, missingHttp2Peers, sayWhatIsLeftOut } from "./install/http2-peers.ts";
 import { reportProgress, say, step } from "./install/progress.ts";
 import { withLock } from "./processes/lock.ts";
 import { addressVariables, type ServerKind } from "./servers/stack.ts";
@@ -20,23 +21,32 @@ const install = async (): Promise<void> => {
     say(lack);
     process.exit(2);
   }
-  if (missing.tools.length === 0 && !missing.postgres && !missing.redis) return linkKubectl();
+  const { tools, postgres, redis, http2Peers } = missing;
+  if (tools.length === 0 && http2Peers.length === 0 && !postgres && !redis) return linkKubectl();
   const stop = reportProgress();
-  await Promise.all([buildAll(missing.tools), installPackages(missing)]);
+  await Promise.all([buildAll(tools), installPackages(missing)]);
   stop();
+  sayWhatIsLeftOut();
   await linkKubectl();
 };
 
-type Missing = { tools: GoTools[]; postgres: boolean; redis: boolean };
+type Missing = {
+  tools: GoTools[];
+  postgres: boolean;
+  redis: boolean;
+  http2Peers: ReturnType<typeof missingHttp2Peers>;
+};
 
 const findMissing = (): Missing => ({
   tools: [
     ...(isGiven("kubernetes") && onPath("kubectl") ? [] : [kubernetes]), // the longest first
     ...(isGiven("mongodb") ? [] : [ferretdb]),
     ...(isGiven("nats") ? [] : [nats]),
+    ...(onPath("go") ? [http2Go, apns2Go] : []), // for a test and the bench: not worth a hint where Go is missing
   ].filter((tools) => !areBuilt(tools)),
   postgres: !isGiven("mongodb") && !isPostgresInstalled(),
   redis: !isGiven("redis") && !existsSync(bin("redis-server")),
+  http2Peers: missingHttp2Peers(),
 });
 
 /** One line on what stands in the way, with the way round it; null when nothing does. */
@@ -69,7 +79,7 @@ const buildAll = async (tools: readonly GoTools[]): Promise<void> => {
   await Promise.all([worker(), worker()]);
 };
 
-const installPackages = async ({ postgres, redis }: Missing): Promise<void> => {
+const installPackages = async ({ postgres, redis, http2Peers }: Missing): Promise<void> => {
   const packages = [
     ...(postgres && !onPath("debootstrap") ? ["debootstrap"] : []),
     ...(redis && !redisOnPath() ? ["redis-tools"] : []), // holds the server's program, starts no service
@@ -77,6 +87,7 @@ const installPackages = async ({ postgres, redis }: Missing): Promise<void> => {
   if (packages.length > 0) await step(`installing ${packages.join(", ")}`, () => aptInstall(packages));
   if (redis) await link("redis-server", redisOnPath());
   if (postgres) await step("installing PostgreSQL 18 with DocumentDB", installPostgres);
+  for (const peer of http2Peers) await step(`installing ${peer.name}`, () => installHttp2Peer(peer));
 };
 
 /** Redis is one program that acts by the name it is called with. */

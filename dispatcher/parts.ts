@@ -1,6 +1,8 @@
 import { timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { storesPart } from "#core/storage/open.ts";
+import { callbackParts } from "./callbacks/parts.ts";
+import { accountOpener } from "./channels/accounts.ts";
 import { cleanUpParts } from "./clean-up/parts.ts";
 import { allJobs } from "./jobs/all.ts";
 import { jobParts } from "./jobs/parts.ts";
@@ -14,12 +16,14 @@ import { unpublishedEvents } from "./work/unpublished-events.ts";
 /** Everything that a dispatcher runs, in the order of starting, but for its health server. */
 export const parts = (made: Made): Part[] => {
   const shared = platform(made);
+  const openAccount = accountOpener(shared);
   const rooms = [
-    messageParts(shared),
+    messageParts({ ...shared, openAccount }),
     unpublishedEvents(shared),
     peopleParts({ ...shared, metrics: shared.metrics.queue }),
     { parts: webhookParts(shared), timers: [] },
-    jobParts({ ...shared, jobs: allJobs(shared) }),
+    { parts: callbackParts(shared), timers: [] },
+    jobParts({ ...shared, jobs: allJobs({ ...shared, openAccount }) }),
     cleanUpParts(shared),
   ];
   const sources = rooms.flatMap((room) => room.timers);

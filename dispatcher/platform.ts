@@ -1,3 +1,4 @@
+import { linksPurpose } from "#core/channels/email/links.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
@@ -5,6 +6,7 @@ import { eventPublisher } from "#core/queue/events.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { publisher } from "#core/queue/jetstream/publish.ts";
 import { subjects } from "#core/queue/subjects.ts";
+import { gather } from "#core/runtime/batching/gather.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
@@ -12,11 +14,15 @@ import { type Check, healthServer } from "#core/runtime/process/health-server.ts
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { contentTemplates } from "#core/storage/content-templates/content-templates.ts";
 import { directory } from "#core/storage/directory.ts";
+import { type LinkRow, links } from "#core/storage/links/links.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { suspension } from "#core/storage/suspension.ts";
 import { guardedClient } from "./net/guarded/client.ts";
+import { restTransports } from "./net/guarded/rest.ts";
 import { http2Pool } from "./net/http2/pool.ts";
+import { suppressions } from "./suppressions/open.ts";
 import { suspensions } from "./work/suspensions.ts";
 
 /** What of the settings the parts need; `config/dispatcher.ts` describes each. */
@@ -30,9 +36,16 @@ export type Settings = {
   unsavedLimit: number;
   openChunks: number;
   openJobs: number;
+  publicUrl: string;
   apnsUrl: string;
   apnsSandboxUrl: string;
   fcmUrl: string;
+  hmsUrl: string;
+  hmsOauthUrl: string;
+  twilioUrl: string;
+  twilioContentUrl: string;
+  vonageUrl: string;
+  metaUrl: string;
   allowedRanges: readonly string[];
   mailUrl?: string;
   mailFrom?: string;
@@ -58,6 +71,7 @@ export const platform = (made: Made) => {
   const names = subjects(config.natsPrefix);
   const news = changes({ nats, subjects: names });
   const hints = publisher(nats);
+  const secrets = keyRing(config.keyRing);
   return {
     ...made,
     db: mongo.db,
@@ -77,9 +91,23 @@ export const platform = (made: Made) => {
     announcer: announcer({ nats, subjects: names }),
     open: http2Pool,
     client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }) }),
-    urls: { apns: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl }, fcm: config.fcmUrl },
+    rest: restTransports(),
+    publicUrl: config.publicUrl,
+    urls: {
+      apns: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl },
+      fcm: config.fcmUrl,
+      hms: { push: config.hmsUrl, oauth: config.hmsOauthUrl },
+      twilio: config.twilioUrl,
+      twilioContent: config.twilioContentUrl,
+      vonage: config.vonageUrl,
+      meta: config.metaUrl,
+    },
+    keepLink: linkKeeper(mongo.db),
+    contentTemplates: contentTemplates(mongo.db),
     mail: mailOf(config),
-    unseal: keyRing(config.keyRing).open,
+    unseal: secrets.open,
+    linkSigner: secrets.signer(linksPurpose),
+    suppressions: suppressions({ db: mongo.db, secrets, clock }),
     graceMs: config.graceSeconds * 1_000,
     /** Aborts when nothing new is to be begun. */
     stopping: stopping.signal,
@@ -90,6 +118,16 @@ export const platform = (made: Made) => {
       graceIsOver.addEventListener("abort", () => cut.abort(), { once: true });
     },
   };
+};
+
+/** Links that come at once share a write. */
+const linkKeeper = (db: Mongo["db"]) => {
+  const { keep } = links(db);
+  const write = async (rows: readonly LinkRow[]): Promise<unknown[]> => {
+    const known = await keep(rows);
+    return rows.map(({ _id }) => known.has(_id));
+  };
+  return gather<LinkRow, unknown>({ write, most: 100, inFlight: 2 });
 };
 
 const mailOf = ({ mailUrl: url, mailFrom: from }: Settings): { url: string; from: string } | null =>

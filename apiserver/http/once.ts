@@ -86,13 +86,13 @@ const answerNow = async (
     await replies.keep(row, keptOf(deps, row, answer, run));
     return answer;
   } catch (error) {
-    const settled = isRefusal(error) ? replies.forget(row) : replies.release(row, clock.now());
+    const settled = isRefusal(error) && !isResumed ? replies.forget(row) : replies.release(row, clock.now());
     await settled.catch(() => undefined); // the end of its lease has the same effect
     throw error;
   }
 };
 
-/** After it, nothing has been changed; after any other error it may have been. */
+/** After it, this attempt has changed nothing; after any other error it may have. */
 const isRefusal = (error: unknown): boolean => error instanceof AppError && errorStatuses[error.code] < 500;
 
 const keptOf = ({ seal }: OnceDeps, { _id }: ReplyRow, { body, status }: Answer<unknown>, run: Run): KeptReply => {

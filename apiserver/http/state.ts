@@ -11,10 +11,12 @@ export type State = {
   startedAt: number;
   /** Of the reply; what comes later replaces what was there. */
   headers: Record<string, string>;
-  /** `text` is JSON. Set when everything below {@link writeReply} has ended. */
-  reply: { status: number; text: string };
+  /** `text` is JSON, but outside of `/v1`. Set when everything below {@link writeReply} has ended. */
+  reply: { status: number; text: string | Buffer };
   /** Aborts when the client is gone or the request has taken too long. */
   signal: AbortSignal;
+  /** What metrics and logs call the request, once that is known. */
+  matched?: { method: string; path: string };
   /** Set once the route is known; what follows runs for known routes only. */
   route: Route;
   params: Record<string, string>;

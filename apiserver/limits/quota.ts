@@ -7,7 +7,7 @@ import { quotaExceeded } from "./quota-exceeded.ts";
 export type Quota = ReturnType<typeof quota>;
 
 export type QuotaDeps = {
-  usage: Pick<Usage, "reserve" | "confirm" | "withdraw" | "giveBack" | "find">;
+  usage: Pick<Usage, "reserve" | "confirm" | "withdraw" | "find">;
   /** Which of these messages of a tenant are stored. */
   stored: (tenantId: string, ids: readonly string[]) => Promise<Set<string>>;
   /** Deliveries of an organisation in its first 24 hours; 0 = no such cap. */
@@ -78,11 +78,6 @@ export const quota = (deps: QuotaDeps) => {
     /** Takes back what was reserved for a message that was not stored. */
     withdraw: async ({ tenant_id: tenantId, _id: id, reserved }: MessageRow): Promise<void> => {
       if (reserved !== null) await withdraw(tenantId, { id, count: reserved.count }, reserved.periods);
-    },
-
-    /** Gives back all that a stored message has reserved. */
-    giveBack: async ({ tenant_id: tenantId, reserved }: MessageRow, now: Date): Promise<void> => {
-      if (reserved !== null) await usage.giveBack(tenantId, reserved, reserved.count, now);
     },
   };
 };

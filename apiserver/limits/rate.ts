@@ -38,15 +38,24 @@ export const rateState = ({ capacity, perSecond }: Bucket, tokens: number, isAll
 /** Buckets of this process, by name; the least recently used beyond `max` are forgotten (and so are full again). */
 export const localBuckets = ({ max, clock }: { max: number; clock: Clock }) => {
   const kept = new LRUCache<string, { tokens: number; atMs: number }>({ max });
+  const filledOf = (name: string, { capacity, perSecond }: Bucket, nowMs: number): number => {
+    const { tokens, atMs } = kept.get(name) ?? { tokens: capacity, atMs: nowMs };
+    return Math.min(capacity, tokens + (Math.max(0, nowMs - atMs) / 1000) * perSecond);
+  };
   return {
     take: (name: string, bucket: Bucket): RateState => {
       const nowMs = clock.now().getTime();
-      const { tokens: before, atMs } = kept.get(name) ?? { tokens: bucket.capacity, atMs: nowMs };
-      const filled = Math.min(bucket.capacity, before + (Math.max(0, nowMs - atMs) / 1000) * bucket.perSecond);
+      const filled = filledOf(name, bucket, nowMs);
       const isAllowed = filled >= 1;
       const tokens = isAllowed ? filled - 1 : filled;
       kept.set(name, { tokens, atMs: nowMs });
       return rateState(bucket, tokens, isAllowed);
+    },
+
+    /** The bucket's state, which stays as it is. */
+    look: (name: string, bucket: Bucket): RateState => {
+      const tokens = filledOf(name, bucket, clock.now().getTime());
+      return rateState(bucket, tokens, tokens >= 1);
     },
 
     full: (bucket: Bucket): RateState => ({ ...rateState(bucket, bucket.capacity, true), resetSeconds: 0 }),

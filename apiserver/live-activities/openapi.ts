@@ -4,7 +4,7 @@ import type {
   LiveActivityType,
   UpdateLiveActivityType,
 } from "#core/schema/live-activities/type.ts";
-import type { Docs } from "../http/feature.ts";
+import type { Docs, Json } from "../http/feature.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
 
 const activityProperty = {
@@ -27,6 +27,23 @@ const activityType: LiveActivityType = {
 const { name, content_state_schema } = activityType;
 const activityTypes: CreateLiveActivityType[] = [{ name, description: "An order", content_state_schema }];
 
+const no = (...members: string[]) => Object.fromEntries(members.map((member) => [member, false]));
+const values = (type: string) => ({ enum: { items: { type } } });
+
+/** What a member of each type may say of its values. */
+const ofTypes = {
+  string: { ...no("minimum", "maximum"), ...values("string") },
+  number: { ...no("minLength", "maxLength", "format"), ...values("number") },
+  integer: { ...no("minLength", "maxLength", "format"), ...values("integer") },
+  boolean: { ...no("minLength", "maxLength", "format", "minimum", "maximum"), ...values("boolean") },
+};
+
+/** A property with what fits its type. That its bounds are in order no schema can say. */
+const fitting = (property: Json): Json => ({
+  ...property,
+  oneOf: Object.entries(ofTypes).map(([type, members]) => ({ properties: { type: { const: type }, ...members } })),
+});
+
 /** What the OpenAPI document says of live activities beside their operations. */
 export const docs: Docs = {
   examples: {
@@ -37,4 +54,5 @@ export const docs: Docs = {
     UpdateLiveActivityType: [{ description: null }] satisfies UpdateLiveActivityType[],
   },
   pathParameters: { activityType: pathPart("id or name of a live activity type", "OrderAttributes") },
+  narrowed: { LiveActivityProperty: fitting },
 };

@@ -6,7 +6,7 @@ import { newId } from "#core/domain/ids.ts";
 import { refuse } from "#core/errors.ts";
 import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Messages } from "#core/storage/messages/messages.ts";
@@ -24,6 +24,8 @@ import { type Estimate, missingOf } from "./estimate.ts";
 export type AcceptDeps = {
   messages: Pick<Messages, "insert" | "findByKey" | "releaseKey">;
   estimate: (audience: Audience, target: Draft["target"]) => Promise<Estimate>;
+  /** The HTML of an app's `email_mjml`. @throws ValidationError for one that is wrong */
+  compile: (appId: string, mjml: string) => Promise<string>;
   quota: Quota;
   /** Publishes a hint to the dispatchers and the events, without being waited for: else the timers do within 10 s. */
   publish: (row: MessageRow) => void;
@@ -58,16 +60,27 @@ export const accept =
     const draft = draftOf(request.body, deps.clock.now());
     const channels = configuredOf(app, draft);
     refuse(impossible(draft, channels));
+    const html = await mailHtml(deps, app, draft, channels);
     const [before, estimate] = await Promise.all([
       key === undefined ? null : remembered(deps, request, key, signal),
       deps.estimate(audienceOf(app, draft, channels), draft.target),
     ]);
     if (before === null) requireChannels(draft, channels);
     const accepted =
-      before === null ? await keep(deps, request, { draft, channels, estimate }, signal) : replay(before, draft, app);
+      before === null
+        ? await keep(deps, request, { draft, channels, html, estimate }, signal)
+        : replay(before, draft, app);
     deps.count(accepted.replayed ? "replayed" : "created");
     return accepted;
   };
+
+const mailHtml = async (
+  { compile }: AcceptDeps,
+  app: AppRow,
+  { content: { email_mjml: mjml } }: Draft,
+  channels: readonly Channel[],
+): Promise<string | undefined> =>
+  mjml !== undefined && channels.includes("email") ? compile(app._id, mjml) : undefined;
 
 const memoryMs = dayMs; // docs/reference/requests.md#idempotency
 
@@ -99,7 +112,7 @@ const resultOf = ({ _id, accepted }: MessageRow): CreateNotificationResult => ({
   ...accepted,
 });
 
-type Decided = { draft: Draft; channels: SendableChannel[]; estimate: Estimate };
+type Decided = { draft: Draft; channels: Channel[]; html: string | undefined; estimate: Estimate };
 
 const keep = async (
   deps: AcceptDeps,
@@ -127,7 +140,7 @@ type Begun = { id: string; reserved: MessageRow["reserved"]; now: Date };
 
 const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: Begun): MessageRow => {
   const { caller, app, key, traceparent } = request;
-  const { draft, channels, estimate } = decided;
+  const { draft, channels, html, estimate } = decided;
   const row: MessageRow = {
     _id: id,
     tenant_id: caller.tenant._id,
@@ -142,6 +155,7 @@ const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: 
     labels: draft.labels,
     category: draft.category,
     content: draft.content,
+    ...(html !== undefined && { email_html: html }),
     target: draft.target,
     channels,
     options: draft.options,

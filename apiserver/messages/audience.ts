@@ -1,34 +1,46 @@
 import { reachOf } from "#core/channels/content.ts";
+import type { Said } from "#core/domain/suppressions/effects.ts";
 import { AppError } from "#core/errors.ts";
 import type { Options } from "#core/schema/messages/notification.ts";
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import type { Draft } from "./draft.ts";
 
 /** The channels of a message that its app has an account for. */
-export const configuredOf = ({ channels }: AppRow, wanted: Pick<Draft, "channels">): SendableChannel[] =>
+export const configuredOf = ({ channels }: AppRow, wanted: Pick<Draft, "channels">): Channel[] =>
   wanted.channels.filter((channel) => channels[channel] !== undefined);
 
 /** Whom of an app a message may reach over these channels, before its target is looked at. */
 export const audienceOf = (
   { _id: appId, tenant_id: tenantId }: AppRow,
-  { target, options }: { target: Draft["target"]; options: Pick<Options, "include_unsubscribed"> },
-  channels: readonly SendableChannel[],
+  {
+    target,
+    category = null,
+    options,
+  }: { target: Draft["target"]; category?: string | null; options: Pick<Options, "include_unsubscribed"> },
+  channels: readonly Channel[],
 ): Audience => ({
   tenantId,
   appId,
   reach: reachOf(channels, options),
   testOnly: target.test_devices_only === true,
+  category,
 });
 
 /** Refuses a channel that is asked for, or all channels, when the app has no account. @throws AppError HS_CHANNEL_NOT_CONFIGURED */
 export const requireChannels = (
   { channels, channelsAsked }: Pick<Draft, "channels" | "channelsAsked">,
-  configured: readonly SendableChannel[],
+  configured: readonly Channel[],
 ): void => {
   const wanted = channelsAsked ?? (configured.length === 0 ? channels : []);
   const channel = wanted.find((one) => !configured.includes(one));
   if (channel === undefined) return;
   throw new AppError("HS_CHANNEL_NOT_CONFIGURED", `the app has no account for ${channel}`, { channel });
 };
+
+/** What entries of the suppression list are judged by on one channel of an audience. */
+export const saidOn = ({ category, reach }: Pick<Audience, "category" | "reach">, on: Channel): Said => ({
+  category,
+  reachesUnsubscribed: reach.some(({ channel, status }) => channel === on && status === "unsubscribed"),
+});

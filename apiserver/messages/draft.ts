@@ -2,7 +2,7 @@ import { channelsAsked, channelsWithContent, emptyTexts, hasContent } from "#cor
 import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import { Content, type CreateNotification, Options, type Target } from "#core/schema/messages/notification.ts";
-import { isSendable, type SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { fingerprintOf } from "../http/idempotency-key.ts";
 import { unsupported, unsupportedTarget } from "./unsupported.ts";
 
@@ -57,14 +57,10 @@ export const targetErrors = (target: Target): FieldError[] => {
   ];
 };
 
-/** The channels that a target asks for; null when it asks for none. Those of later releases are refused by name. */
-export const sendableAsked = (target: Target): SendableChannel[] | null =>
-  channelsAsked(target)?.filter(isSendable) ?? null;
-
-type Channels = { channels: SendableChannel[]; asked: SendableChannel[] | null; errors: FieldError[] };
+type Channels = { channels: Channel[]; asked: Channel[] | null; errors: FieldError[] };
 
 const channelsOf = ({ target }: CreateNotification, content: Content): Channels => {
-  const asked = sendableAsked(target);
+  const asked = channelsAsked(target);
   const channels = asked ?? channelsWithContent(content);
   const silent = asked?.find((channel) => !hasContent(channel, content));
   if (silent !== undefined) {
@@ -73,6 +69,7 @@ const channelsOf = ({ target }: CreateNotification, content: Content): Channels 
   }
   const isEmpty = channels.length === 0 && target.channels === undefined;
   const message =
-    "is required, or another content: headings, data, content_available, or email_subject with email_body";
+    "is required, or another content: headings, data, content_available, email_subject with email_body, " +
+    "sms_media_urls, rcs_card, rcs_content_sid, or one of whatsapp_…";
   return { channels, asked, errors: isEmpty ? [{ field: "contents", message }] : emptyTexts(content, channels) };
 };

@@ -1,11 +1,12 @@
+import { channelsAsked } from "#core/channels/content.ts";
 import { refuse } from "#core/errors.ts";
 import type { EstimateAudience, EstimateAudienceResult } from "#core/schema/messages/estimate.ts";
-import { sendableChannels } from "#core/schema/vocabulary/channels.ts";
+import { channels } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { AcceptDeps } from "./accept.ts";
 import { audienceOf, configuredOf, requireChannels } from "./audience.ts";
-import { sendableAsked, targetErrors } from "./draft.ts";
+import { targetErrors } from "./draft.ts";
 import { missingOf } from "./estimate.ts";
 
 export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate"> & { limit: NarrowLimit };
@@ -21,10 +22,10 @@ export const estimateAudience =
   async (app: AppRow, { target, ...options }: EstimateAudience): Promise<EstimateAudienceResult> => {
     await limit("notifications.estimate", app._id, allowance);
     refuse(targetErrors(target));
-    const channelsAsked = sendableAsked(target);
-    const aimed = { channelsAsked, channels: channelsAsked ?? [...sendableChannels] };
-    const channels = configuredOf(app, aimed);
-    const found = await estimate(audienceOf(app, { target, options }, channels), target);
-    requireChannels(aimed, channels);
+    const asked = channelsAsked(target);
+    const aimed = { channelsAsked: asked, channels: asked ?? [...channels] };
+    const configured = configuredOf(app, aimed);
+    const found = await estimate(audienceOf(app, { target, options }, configured), target);
+    requireChannels(aimed, configured);
     return { recipients: found.recipients, by_channel: found.byChannel, new_contacts: 0, ...missingOf(found) };
   };

@@ -4,11 +4,15 @@ import type { Target } from "#core/schema/messages/notification.ts";
 import type { Probed, Targets } from "#core/storage/messages/targets.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import { aliasKey } from "#core/storage/people/users.ts";
+import type { HeldBack } from "#core/storage/suppressions/held-back.ts";
+import { saidOn } from "./audience.ts";
 
 export type EstimateDeps = {
   targets: Pick<Targets, "byAlias" | "byId" | "isLabelKnown" | "probe" | "probeUsers">;
   /** Subscriptions that a message to all would reach: see audience-size.ts; may be up to 10 s old. */
   countAll: (of: Audience) => Promise<number>;
+  /** Which subscriptions of one channel the suppression list holds a message back from. */
+  heldBack: HeldBack;
 };
 
 /** Deliveries expected now, and the ids that matched nothing. */
@@ -31,7 +35,7 @@ export const estimate =
       deps.targets.probe(audience, subscriptionIds),
     ]);
     const byUser = target.all === true ? [] : await deps.targets.probeUsers(audience, people.ids);
-    const reached = target.all === true ? all : countReached([...byUser, ...byId], audience);
+    const reached = target.all === true ? all : await countReached(deps, [...byUser, ...byId], audience);
     const known = new Set(byId.map(({ _id }) => _id));
     return {
       recipients: reached.reduce((sum, [, count]) => sum + count, 0),
@@ -59,14 +63,24 @@ const countAll = (deps: EstimateDeps, audience: Audience): Promise<ChannelCount[
     ),
   );
 
-const countReached = (rows: readonly Probed[], { reach, testOnly }: Audience): ChannelCount[] => {
+const countReached = async (
+  { heldBack }: EstimateDeps,
+  rows: readonly Probed[],
+  audience: Audience,
+): Promise<ChannelCount[]> => {
+  const { reach, testOnly } = audience;
   const reached = rows.filter(
     (row) =>
       (!testOnly || row.test_device) &&
       reach.some(({ channel, status }) => row.channel === channel && row.status === status),
   );
-  const channels = new Map(reached.map(({ _id, channel }) => [_id, channel])).values(); // each subscription once
-  return [...Map.groupBy(channels, (channel) => channel)].map(([channel, { length }]) => [channel, length]);
+  const once = [...new Map(reached.map((row) => [row._id, row])).values()];
+  return Promise.all(
+    [...Map.groupBy(once, ({ channel }) => channel)].map(async ([channel, of]): Promise<ChannelCount> => {
+      const held = await heldBack(audience, saidOn(audience, channel), of);
+      return [channel, of.length - held.size];
+    }),
+  );
 };
 
 type People = { ids: string[]; externalIdMissing: string[]; missing: Record<string, string[]> };

@@ -2,6 +2,8 @@ import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import { NotFound } from "#core/errors.ts";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
+import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { DeliveryListQuery, DeliveryPage } from "#core/schema/messages/delivery.ts";
 import { EstimateAudience, EstimateAudienceResult } from "#core/schema/messages/estimate.ts";
@@ -16,10 +18,10 @@ import { CreateNotification } from "#core/schema/messages/notification.ts";
 import { deliveryList } from "#core/storage/messages/delivery-list.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messages as messageStore } from "#core/storage/messages/messages.ts";
+import { settleReserved } from "#core/storage/messages/settlement.ts";
 import { targets } from "#core/storage/messages/targets.ts";
 import { usage } from "#core/storage/messages/usage.ts";
 import { messageView } from "#core/storage/messages/view.ts";
-import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import { feature } from "../http/feature.ts";
 import { idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
 import { appOfBody, appOfQuery, requireApp } from "../http/locate.ts";
@@ -27,11 +29,10 @@ import type { Cursors } from "../http/pages.ts";
 import { type Located, routeOf } from "../http/route.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { quota } from "../limits/quota.ts";
-import { recentCounts } from "../limits/recent-counts.ts";
 import type { MessageHints } from "../publishing/message-hints.ts";
 import { accept, notificationLimit } from "./accept.ts";
-import { audienceSize } from "./audience-size.ts";
 import { cancel } from "./cancel.ts";
+import { counting } from "./counting.ts";
 import { estimate } from "./estimate.ts";
 import { estimateAudience } from "./estimate-audience.ts";
 import { listDeliveries, listMessages } from "./list.ts";
@@ -39,20 +40,22 @@ import { docs } from "./openapi.ts";
 
 type MessagePlatform = {
   db: Db;
+  secrets: Pick<KeyRing, "seal" | "open">;
   clock: Clock;
   log: Log;
   metrics: Pick<ApiserverMetrics, "accepted">;
   cursors: Cursors;
   limit: NarrowLimit;
   hints: MessageHints;
+  mjml: Pick<MjmlCompiler, "compile">;
   settings: { firstDayMessages: number };
 };
 
-const make = ({ db, clock, log, metrics, cursors, limit, hints, settings }: MessagePlatform) => {
+const make = ({ db, secrets, clock, log, metrics, cursors, limit, hints, mjml, settings }: MessagePlatform) => {
   const messages = messageStore(db);
-  const reservations = quota({ usage: usage(db), stored: messages.stored, ...settings });
-  const countAll = recentCounts(audienceSize({ counts: subscriptionCounts(db), clock, log }), clock);
-  const counted = estimate({ targets: targets(db), countAll });
+  const counters = usage(db);
+  const reservations = quota({ usage: counters, stored: messages.stored, ...settings });
+  const counted = estimate({ targets: targets(db), ...counting({ db, secrets, clock, log }) });
   return {
     find: messages.find,
     list: listMessages({ messages, cursors }),
@@ -61,13 +64,14 @@ const make = ({ db, clock, log, metrics, cursors, limit, hints, settings }: Mess
     accept: accept({
       messages,
       estimate: counted,
+      compile: mjml.compile,
       quota: reservations,
       publish: hints.message,
       count: (outcome) => metrics.accepted.inc({ outcome }),
       clock,
     }),
     estimateAudience: estimateAudience({ estimate: counted, limit }),
-    cancel: cancel({ messages, quota: reservations, clock }),
+    cancel: cancel({ messages, settle: settleReserved(messages.rows, counters), clock }),
   };
 };
 

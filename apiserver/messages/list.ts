@@ -44,11 +44,14 @@ export const listDeliveries =
     });
   };
 
-/** Null when no message can match: `kind` is another name of `source`; campaigns and templates make none yet. */
+/**
+ * Null when no message can match: `kind` is another name of `source`; campaigns and templates make none yet. All messages
+ * are of the interface: what makes others needs an index for lists by source.
+ */
 const filterOf = (query: MessageListQuery): MessageFilter | null => {
   const { source, kind, status, label, category, idempotency_key: idempotencyKey, from, to } = query;
-  if (source !== undefined && kind !== undefined && source !== kind) return null;
+  if ([source, kind].some((one) => one !== undefined && one !== "api")) return null;
   if (query.campaign_id !== undefined || query.template_id !== undefined) return null;
   const times = { from: dateOf(from), to: dateOf(to) };
-  return defined({ source: source ?? kind, status, label, category, idempotencyKey, ...times });
+  return defined({ status, label, category, idempotencyKey, ...times });
 };

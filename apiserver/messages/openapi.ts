@@ -5,7 +5,7 @@ import { Message } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import type { Docs, Json } from "../http/feature.ts";
 import { lastPage, nextPage } from "../http/openapi/examples.ts";
-import { changed, having, refused, sendable } from "../http/openapi/narrow.ts";
+import { changed, having, refused } from "../http/openapi/narrow.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
 import { selectors } from "./draft.ts";
 import { unsupportedMembers, unsupportedTargets } from "./unsupported.ts";
@@ -65,19 +65,72 @@ const notifications: CreateNotification[] = [
   },
   {
     app_id: exampleAppId,
+    target: { include_external_ids: [refs.external_id], channels: ["ios_push", "android_push", "web_push"] },
+    headings: { en: "2 : 1" },
+    contents: { en: "Goal in the 89th minute." },
+    collapse_id: "match-4711",
+    big_picture: "https://example.com/goal.jpg",
+    buttons: [{ id: "watch", text: "Watch", url: "https://example.com/matches/4711" }],
+    app_url: "sports://matches/4711",
+    url: "https://example.com/matches/4711",
+    ios_badge_type: "Increase",
+    ios_interruption_level: "time-sensitive",
+    ios_relevance_score: 0.9,
+    thread_id: "match-4711",
+    android_channel_id: "goals",
+    android_accent_color: "FF00AA11",
+    android_visibility: 1,
+    chrome_web_icon: "https://example.com/icon.png",
+    require_interaction: true,
+    priority: 10,
+    ttl: 3_600,
+  },
+  {
+    app_id: exampleAppId,
     target: { include_subscription_ids: [refs.subscription_id], channels: ["email"] },
     email_subject: "Your order",
     email_body: "<p>It is on its way.</p>",
     send_after: "2026-11-22T09:00:00+01:00",
   },
+  {
+    app_id: exampleAppId,
+    target: { include_external_ids: [refs.external_id], channels: ["sms"] },
+    contents: { en: "Your parcel has left us: https://shop.example/orders/4711" },
+    sms_from: "Shop",
+  },
+  {
+    app_id: exampleAppId,
+    target: { include_external_ids: [refs.external_id], channels: ["rcs"] },
+    rcs_card: { title: { en: "Order 4711" }, media_url: "https://shop.example/parcel.jpg", media_height: "MEDIUM" },
+    rcs_suggestions: [{ type: "reply", text: "Thank you", postback_data: "thanks-4711" }],
+    rcs_fallback_text: { en: "Order 4711 has left us." },
+  },
+  {
+    app_id: exampleAppId,
+    target: { all: true, channels: ["email"] },
+    email_subject: "What is new",
+    email_preheader: "Three things of this week",
+    email_mjml:
+      "<mjml><mj-body><mj-section><mj-column><mj-text>Hello</mj-text></mj-column></mj-section></mj-body></mjml>",
+  },
 ];
 
-const contents = ["headings", "contents", "data", "content_available"];
+const contents = [
+  "headings",
+  "contents",
+  "data",
+  "content_available",
+  "sms_media_urls",
+  "rcs_card",
+  "rcs_content_sid",
+  "whatsapp_template",
+  "whatsapp_media",
+  "whatsapp_interactive",
+];
 
 const target = (schema: Json): Json => ({
   ...changed(schema, {
     ...refused(unsupportedTargets),
-    channels: (channels) => ({ ...channels, items: sendable(channels["items"]) }),
   }),
   anyOf: [{ ...having("all"), properties: { all: { const: true } } }, ...selectors.map((name) => having(name))],
 });
@@ -123,7 +176,11 @@ export const docs: Docs = {
     EstimateAudience: (schema) => changed(schema, { target }),
     CreateNotification: (schema) => ({
       ...changed(schema, { ...refused(unsupportedMembers), target }),
-      anyOf: [...contents.map((name) => having(name)), having("email_subject", "email_body")],
+      anyOf: [
+        ...contents.map((name) => having(name)),
+        having("email_subject", "email_body"),
+        having("email_subject", "email_mjml"),
+      ],
     }),
   },
 };

@@ -1,6 +1,5 @@
 import type { FieldError } from "#core/errors.ts";
 import type { CreateNotification, Target } from "#core/schema/messages/notification.ts";
-import { isSendable } from "#core/schema/vocabulary/channels.ts";
 
 /**
  * Members of the interface that have no effect in this release. They are validated like all others, then
@@ -9,8 +8,6 @@ import { isSendable } from "#core/schema/vocabulary/channels.ts";
 export const unsupportedMembers = [
   "template_id",
   "custom_data",
-  "email_mjml",
-  "disable_email_click_tracking",
   "delayed_option",
   "delivery_time_of_day",
   "throttle_rate_per_minute",
@@ -19,17 +16,6 @@ export const unsupportedMembers = [
   "quiet_hours_exempt",
   "add_to_inbox",
   "inbox_ttl",
-  "sms_from",
-  "sms_media_urls",
-  "disable_sms_link_shortening",
-  "whatsapp_template",
-  "whatsapp_media",
-  "whatsapp_interactive",
-  "rcs_card",
-  "rcs_suggestions",
-  "rcs_content_sid",
-  "rcs_content_variables",
-  "rcs_fallback_text",
 ] as const satisfies readonly (keyof CreateNotification)[];
 
 /** The same of `target`. */
@@ -46,9 +32,7 @@ export const unsupported = (body: CreateNotification): FieldError[] =>
   unsupportedMembers.filter((member) => body[member] !== undefined).map(refused);
 
 /** The same of `target`. */
-export const unsupportedTarget = (target: Target): FieldError[] => [
-  ...unsupportedTargets.filter((member) => target[member] !== undefined).map((member) => refused(`target.${member}`)),
-  ...(target.channels ?? []).flatMap((channel, i) => (isSendable(channel) ? [] : [refused(`target.channels[${i}]`)])),
-];
+export const unsupportedTarget = (target: Target): FieldError[] =>
+  unsupportedTargets.filter((member) => target[member] !== undefined).map((member) => refused(`target.${member}`));
 
 const refused = (field: string): FieldError => ({ field, message: "is not supported by this release" });

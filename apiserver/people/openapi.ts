@@ -1,10 +1,11 @@
 import { allDefinitions } from "#core/channels/all.ts";
 import { subscriptionExample, userExample } from "#core/schema/events/people.ts";
 import { examples as refs } from "#core/schema/events/refs.ts";
+import { patterns } from "#core/schema/json/patterns.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import type { UpdateUser, UpsertUser } from "#core/schema/people/user.ts";
-import type { Docs } from "../http/feature.ts";
-import { changed, having, sendable } from "../http/openapi/narrow.ts";
+import type { Docs, Json } from "../http/feature.ts";
+import { changed, having } from "../http/openapi/narrow.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
 
 const phone: CreateSubscription = {
@@ -34,6 +35,12 @@ const addresses = allDefinitions.map(({ name, address }) => ({
   properties: { channel: { const: name }, token: { type: "string", ...address.schema } },
 }));
 
+/** What is known of a device, with the one member of a form of its own. */
+const device = (schema: Json): Json => ({
+  ...schema,
+  properties: { timezone: { type: "string", pattern: patterns.timeZone, description: "IANA name" } },
+});
+
 /** What the OpenAPI document says of users and subscriptions beside their operations. */
 export const docs: Docs = {
   examples: {
@@ -50,7 +57,8 @@ export const docs: Docs = {
     subscriptionId: pathPart("id of a subscription", refs.subscription_id),
   },
   narrowed: {
-    CreateSubscription: (schema) => ({ ...changed(schema, { channel: sendable }), oneOf: addresses }),
+    CreateSubscription: (schema) => ({ ...changed(schema, { device }), oneOf: addresses }),
+    UpdateSubscription: (schema) => changed(schema, { device }),
     UpsertUser: (schema) => ({ ...schema, anyOf: [having("external_id"), oneAlias] }),
   },
 };

@@ -89,8 +89,8 @@ const changeOf = (read: SubscriptionRow, { user, addressed, body, now }: Wanted)
 });
 
 /** What a body sets as it is. */
-export const plainMembers = ({ language, test_device, device }: UpdateSubscription): Partial<SubscriptionRow> =>
-  defined({ language, test_device, device });
+export const plainMembers = ({ language, test_device, device, badge }: UpdateSubscription): Partial<SubscriptionRow> =>
+  defined({ language, test_device, device, badge });
 
 type Status = Pick<SubscriptionRow, "status" | "status_reason" | "unsubscribed_at">;
 

@@ -2,16 +2,15 @@ import { checkAddress } from "#core/channels/addresses.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import { type FieldError, invalid, refuse } from "#core/errors.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
-import { type Channel, isSendable, type SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 
 /** A subscription's address in its channel's one spelling. */
-export type Addressed = { channel: SendableChannel; token: string; web: { p256dh: string; auth: string } | null };
+export type Addressed = { channel: Channel; token: string; web: { p256dh: string; auth: string } | null };
 
 /** Checks what a schema cannot say of a new subscription. `at` is its place in the body, "" for the body itself. */
 export const addressOf = (body: CreateSubscription, at = ""): Addressed => {
   const { channel, token, web } = body;
   const field = fieldsBelow(at);
-  if (!isSendable(channel)) throw invalid(field("channel"), "is not supported by this release");
   const checked = checkAddress(channel, token);
   refuse([...(checked.ok ? [] : [{ field: field("token"), message: checked.problem }]), ...zoneErrors(body, at)]);
   return { channel, token: checked.ok ? checked.address : token, web: web ?? null };
@@ -22,7 +21,6 @@ export const changedAddress = (channel: Channel, body: UpdateSubscription): Part
   if (body.web !== undefined && channel !== "web_push") throw invalid("web", "belongs to web_push");
   refuse(zoneErrors(body, ""));
   if (body.token === undefined) return body.web === undefined ? {} : { web: body.web };
-  if (!isSendable(channel)) throw invalid("token", "cannot change: its channel is not supported by this release");
   const checked = checkAddress(channel, body.token);
   if (!checked.ok) throw invalid("token", checked.problem);
   return { token: checked.address, ...(body.web !== undefined && { web: body.web }) };

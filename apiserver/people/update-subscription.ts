@@ -57,7 +57,7 @@ const changeOf = (read: SubscriptionRow, body: UpdateSubscription, now: Date): P
   const isRenewed = address.token !== undefined && address.token !== read.token;
   return {
     ...address,
-    ...(isRenewed && revived(read)),
+    ...(isRenewed && { ...revived(read), session_expires_at: null }),
     ...(body.status !== undefined && statusChange(read, body.status, now)),
     ...plainMembers(body),
     updated_at: now,

@@ -12,7 +12,7 @@ import type { Targets } from "#core/storage/messages/targets.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import type { Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { SubjectOf } from "#core/storage/suppressions/keys.ts";
-import type { SuppressionRow, Suppressions } from "#core/storage/suppressions/suppressions.ts";
+import { type SuppressionRow, type Suppressions, suppressionRow } from "#core/storage/suppressions/suppressions.ts";
 import type { Attempt } from "../http/route.ts";
 import { type About, aboutOf } from "./checks.ts";
 import { suppressionView } from "./views.ts";
@@ -119,25 +119,19 @@ const ownersOf = async (
 const ownerKey = (about: About): string => (about.kind === "user" ? about.key : `${about.channel} ${about.address}`);
 
 const rowOf = (
-  { tenantId, appId }: OfApp,
+  of: OfApp,
   { entry, id, about }: Judged,
   { subject, userId, madeAt }: { subject: string; userId: string | null; madeAt: Date },
-): SuppressionRow => ({
-  _id: id,
-  tenant_id: tenantId,
-  app_id: appId,
-  channel: about.channel,
-  subject,
-  address: about.kind === "address" ? about.address : null,
-  external_id: about.kind === "user" ? about.externalId : null,
-  user_id: userId,
-  people: userId === null ? [about.key] : [about.key, userId],
-  reason: entry.reason ?? "manual",
-  source: "api",
-  categories: entry.categories === undefined ? null : [...new Set(entry.categories)],
-  note: entry.note ?? null,
-  expires_at: entry.expires_at === undefined ? null : new Date(entry.expires_at),
-  revision: 0,
-  created_at: madeAt,
-  updated_at: madeAt,
-});
+): SuppressionRow => {
+  const { channel, key } = about;
+  const address = about.kind === "address" ? about.address : null;
+  const externalId = about.kind === "user" ? about.externalId : null;
+  const said = {
+    reason: entry.reason ?? ("manual" as const),
+    source: "api" as const,
+    categories: entry.categories === undefined ? null : [...new Set(entry.categories)],
+    note: entry.note ?? null,
+    expires_at: entry.expires_at === undefined ? null : new Date(entry.expires_at),
+  };
+  return suppressionRow(of, { id, about: { channel, subject, key, address, externalId, userId }, said, at: madeAt });
+};

@@ -1,4 +1,4 @@
-import { checkContact, contactKey } from "#core/channels/addresses.ts";
+import { checkAddress, contactKey } from "#core/channels/addresses.ts";
 import { personKey } from "#core/domain/people/keys.ts";
 import type { FieldError } from "#core/errors.ts";
 import type { SuppressionEntry } from "#core/schema/suppressions/suppression.ts";
@@ -25,7 +25,7 @@ const named = ({ address, external_id: externalId, channel }: SuppressionEntry):
   if (channel === undefined || !isContact(channel)) {
     return { field: "channel", message: `must be one of ${contactChannels.join(", ")} with an address` };
   }
-  const checked = checkContact(channel, address ?? "");
+  const checked = checkAddress(channel, address ?? "");
   if (!checked.ok) return { field: "address", message: checked.problem };
   return { kind: "address", key: contactKey(channel, checked.address), channel, address: checked.address };
 };

@@ -1,4 +1,4 @@
-import { checkContact, contactKey } from "#core/channels/addresses.ts";
+import { checkAddress, contactKey } from "#core/channels/addresses.ts";
 import { type Clock, dateOf } from "#core/domain/clock.ts";
 import { defined } from "#core/domain/defined.ts";
 import { personKey } from "#core/domain/people/keys.ts";
@@ -45,7 +45,7 @@ const aboutOf = ({ address, external_id: externalId }: SuppressionListQuery): st
   if (externalId !== undefined) return personKey("external_id", externalId);
   if (address === undefined) return null;
   const channel = address.includes("@") ? "email" : "sms"; // one spelling for every channel that phone numbers are used on
-  const checked = checkContact(channel, address);
+  const checked = checkAddress(channel, address);
   if (!checked.ok) throw invalid("address", "must be an e-mail address, or a phone number as E.164");
   return contactKey(channel, checked.address);
 };

@@ -1,3 +1,4 @@
+import { definitions } from "#core/channels/all.ts";
 import { exampleAppId, exampleTime, examples as refs } from "#core/schema/events/refs.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import {
@@ -37,12 +38,14 @@ const added = {
 const address: SuppressionEntry = { channel: "email", address: "anna@example.com", reason: "unsubscribe" };
 const user: SuppressionEntry = { external_id: refs.external_id, categories: ["news"], note: "asked by phone" };
 
+const mail = { address: { type: "string", ...definitions.email.address.schema } };
+
 /** Whom an entry is about: an address on a channel that has such addresses, or a user. */
 const kinds: Json[] = [
-  {
+  ...contactChannels.map((channel) => ({
     ...having("address", "channel"),
-    properties: { channel: { enum: [...contactChannels] }, external_id: false, entries: false },
-  },
+    properties: { channel: { const: channel }, ...(channel === "email" && mail), external_id: false, entries: false },
+  })),
   { ...having("external_id"), properties: { address: false, entries: false } },
 ];
 

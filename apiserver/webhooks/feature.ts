@@ -108,7 +108,10 @@ const routes = [
     locate,
     inPlan,
     repeatable: {},
-    handle: async ({ use, resource }) => ({ body: webhookDeliveryDetailView(await use.test(resource)) }),
+    handle: async ({ use, resource, newId, once }) => {
+      const made = await use.test(resource, { id: newId("event"), at: once?.begunAt ?? null });
+      return { body: webhookDeliveryDetailView(made) };
+    },
   }),
 
   route({

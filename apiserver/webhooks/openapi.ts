@@ -13,8 +13,9 @@ import {
 } from "#core/schema/webhooks/webhook.ts";
 import type { Docs } from "../http/feature.ts";
 import { lastPage } from "../http/openapi/examples.ts";
-import { having } from "../http/openapi/narrow.ts";
+import { changed, having } from "../http/openapi/narrow.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
+import { fittingValues, ownHeaders } from "./openapi-rules.ts";
 
 const webhookId = "whk_01JDKQ4WSM8B2TNQ6Z9YFJ5RCE";
 const deliveryId = "whd_01JDKQ4WSM3V7XKC1H0EPB9GDS";
@@ -145,5 +146,9 @@ export const docs: Docs = {
     deliveryId: pathPart("id of a delivery to a webhook", deliveryId),
   },
   queryExamples: { event_type: "delivery.sent" },
-  narrowed: { CreateWebhook: (schema) => ({ ...schema, anyOf: customEventsByName }) },
+  narrowed: {
+    CreateWebhook: (schema) => ({ ...changed(schema, { headers: ownHeaders }), anyOf: customEventsByName }),
+    UpdateWebhook: (schema) => changed(schema, { headers: ownHeaders }),
+    WebhookFilters: fittingValues,
+  },
 };

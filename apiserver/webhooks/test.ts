@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import type { Clock } from "#core/domain/clock.ts";
 import { longestTestMs } from "#core/domain/webhooks/test.ts";
 import { AppError, NotFound, Unavailable } from "#core/errors.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
@@ -15,18 +16,20 @@ type TestDeps = {
   limit: NarrowLimit;
   nats: Pick<LateNats, "ask">;
   subjects: Pick<Subjects, "webhookTests">;
+  clock: Clock;
 };
 
 const allowance = { calls: 10, seconds: 60 };
 const marginMs = 2_000;
 
-/** Has a dispatcher make one request to an endpoint now; how that went is in the delivery. */
+/** Has a dispatcher make one request to an endpoint now, once for each event; how that went is in the delivery. */
 export const testWebhook =
-  ({ history, limit, nats, subjects }: TestDeps) =>
-  async (endpoint: WebhookRow): Promise<WebhookDeliveryRow> => {
+  ({ history, limit, nats, subjects, clock }: TestDeps) =>
+  async (endpoint: WebhookRow, event: { id: string; at: Date | null }): Promise<WebhookDeliveryRow> => {
     await limit("webhooks.test", endpoint._id, allowance);
     const timeoutMs = Math.min(endpoint.timeout_ms, longestTestMs) + marginMs;
-    const reply = read(await nats.ask(subjects.webhookTests(), { endpoint_id: endpoint._id }, timeoutMs));
+    const asked = { endpoint_id: endpoint._id, event: { id: event.id, at: event.at ?? clock.now() } };
+    const reply = read(await nats.ask(subjects.webhookTests(), asked, timeoutMs));
     switch (reply.outcome) {
       case "sent":
         return existing(await history.find(endpoint.tenant_id, endpoint.app_id, reply.delivery_id ?? ""), "webhook");

@@ -1,15 +1,15 @@
-import type { SendableChannel } from "../schema/vocabulary/channels.ts";
+import type { Channel } from "../schema/vocabulary/channels.ts";
 import { allDefinitions, type Definitions, definitions } from "./all.ts";
 import { type AccountOf, mapSecrets, storedMembers } from "./kit/account.ts";
 
 /** The provider that an account is of; one that does not say it is of the channel's first. */
-export type ProviderOf<C extends SendableChannel> = Definitions[C]["providers"][number];
+export type ProviderOf<C extends Channel> = Definitions[C]["providers"][number];
 
 /** The provider accounts of an app, by channel, with each secret as a `Secret`. */
-export type ChannelAccounts<Secret> = { [C in SendableChannel]?: AccountOf<Definitions[C]["account"], Secret> };
+export type ChannelAccounts<Secret> = { [C in Channel]?: AccountOf<Definitions[C]["account"], Secret> };
 
 /** An account that can be used: its secrets are open. */
-export type OpenAccount<C extends SendableChannel> = AccountOf<Definitions[C]["account"], string> & {
+export type OpenAccount<C extends Channel> = AccountOf<Definitions[C]["account"], string> & {
   provider: ProviderOf<C>;
 };
 
@@ -26,6 +26,18 @@ export const accountsOf = (
     const one = said[resourceMember];
     const ref = one?.secretRef ?? { name: "" }; // a CEL rule asks for it wherever it is read
     return one && storedMembers(account.members, one, (key, parse) => read(ref, key, parse));
+  });
+
+/** An account as it may be shown: nothing of its secrets. */
+export type ShownAccount = { channel: Channel; provider: string; settings: Record<string, unknown> };
+
+/** The accounts of an app, in the order of the channels. */
+export const shownAccounts = (accounts: ChannelAccounts<unknown>): ShownAccount[] =>
+  allDefinitions.flatMap(({ name: channel, providers: [first], account: { members } }) => {
+    const { [channel]: stored } = accounts;
+    if (stored === undefined) return [];
+    const { provider, ...settings } = mapSecrets(members, stored, () => undefined); // JSON leaves out what is undefined
+    return [{ channel, provider: typeof provider === "string" ? provider : first, settings }];
   });
 
 /** The names of the Secrets that the accounts of a resource are read from, each once. */
@@ -46,11 +58,10 @@ export const withSecrets = <A, B>(
     return one && mapSecrets(account.members, one, (of, place) => replace(of as A, contextOf(appId, name, place)));
   });
 
-const contextOf = (appId: string, channel: SendableChannel, place: string): string =>
-  `apps/${appId}/${channel}.${place}`;
+const contextOf = (appId: string, channel: Channel, place: string): string => `apps/${appId}/${channel}.${place}`;
 
 /** An app's account on a channel, its secrets opened; null when it has none. Throws what `open` throws. */
-export const openAccount = <C extends SendableChannel, Secret>(
+export const openAccount = <C extends Channel, Secret>(
   app: { _id: string; channels: ChannelAccounts<Secret> },
   channel: C,
   open: (sealed: Secret, context: string) => string,

@@ -1,12 +1,21 @@
 import { type Static, Type } from "typebox";
+import { accountResults } from "../schema/apps/account.ts";
 import { Closed } from "../schema/json/common.ts";
-import { commonStatus, displayName, externalId, resourceSpec } from "../schema/kubernetes/common.ts";
+import {
+  commonStatus,
+  conditions,
+  displayName,
+  externalId,
+  instant,
+  resourceSpec,
+} from "../schema/kubernetes/common.ts";
 import { defineResource } from "../schema/kubernetes/definition.ts";
+import { channels } from "../schema/vocabulary/channels.ts";
 import type { SaidAccounts } from "./accounts.ts";
 import { allDefinitions } from "./all.ts";
 import { resourceMember } from "./kit/account.ts";
 
-const { Enum, Optional, String: Text } = Type;
+const { Array: List, Enum, Optional, String: Text } = Type;
 
 /** The account of each channel, by the channel's own member. */
 const Channels = Type.Unsafe<SaidAccounts>(
@@ -35,10 +44,35 @@ export const AppSpec = resourceSpec(externalId("app"), {
 });
 export type AppSpec = Static<typeof AppSpec>;
 
+const AccountStatus = Closed(
+  {
+    channel: Enum([...channels], { description: "channel of the account" }),
+    provider: Text({ maxLength: 64, description: "who carries its messages" }),
+    result: Optional(
+      Enum([...accountResults], {
+        description:
+          "verified: the provider takes the account; refused: it does not; unreached: it could not be asked; " +
+          "absent: not tested since the accounts changed",
+      }),
+    ),
+    checkedAt: Optional(instant("when it was tested last")),
+  },
+  { description: "an account, and what its last connection test came to" },
+);
+
 const AppStatus = Closed({
   ...commonStatus,
+  conditions: conditions({ AccountsVerified: "the providers take the accounts of the channels" }),
   tenantId: Optional(Text({ maxLength: 128, description: "id of the tenant that owns the namespace" })),
   channels: Optional(Text({ maxLength: 128, description: "the channels that are configured, comma-separated" })),
+  accounts: Optional(
+    List(AccountStatus, {
+      maxItems: 8,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["channel"],
+      description: "the accounts, one for each channel",
+    }),
+  ),
   webPushPublicKey: Optional(
     Text({ maxLength: 128, description: "applicationServerKey for the site's pushManager.subscribe, base64url" }),
   ),
@@ -53,5 +87,8 @@ export const appResource = defineResource({
   description: "An app of the tenant that owns the namespace, with the provider accounts of its channels.",
   spec: AppSpec,
   status: AppStatus,
-  columns: [{ name: "Channels", type: "string", jsonPath: ".status.channels" }],
+  columns: [
+    { name: "Channels", type: "string", jsonPath: ".status.channels" },
+    { name: "Verified", type: "string", jsonPath: '.status.conditions[?(@.type=="AccountsVerified")].status' },
+  ],
 });

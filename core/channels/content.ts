@@ -1,7 +1,7 @@
 import { languagesOf } from "../domain/messages/languages.ts";
 import type { FieldError } from "../errors.ts";
 import type { Content, Options, Target } from "../schema/messages/notification.ts";
-import { type Channel, type SendableChannel, sendableChannels } from "../schema/vocabulary/channels.ts";
+import type { Channel } from "../schema/vocabulary/channels.ts";
 import { allDefinitions, definitionOf, definitions } from "./all.ts";
 import type { ChannelDefinition } from "./kit/channel.ts";
 import { anId } from "./kit/rendering.ts";
@@ -9,25 +9,26 @@ import { anId } from "./kit/rendering.ts";
 type Said = { content: Content; options: Options };
 
 /** Whether a message says anything on a channel. */
-export const hasContent = (channel: SendableChannel, content: Content): boolean =>
-  definitions[channel].content.isIn(content);
+export const hasContent = (channel: Channel, content: Content): boolean => definitions[channel].content.isIn(content);
 
 /** The channels that have content: those that a message goes over when it names none. */
-export const channelsWithContent = (content: Content): SendableChannel[] =>
-  sendableChannels.filter((channel) => hasContent(channel, content));
+export const channelsWithContent = (content: Content): Channel[] =>
+  allDefinitions
+    .filter(({ content: { isIn, isMeant = isIn } }) => isIn(content) && isMeant(content))
+    .map(({ name }) => name);
 
 /** The channels a message asks for, each once, in its own order; null when it names none. */
-export const channelsAsked = ({ channels }: Target): string[] | null => (channels ? [...new Set(channels)] : null);
+export const channelsAsked = ({ channels }: Target): Channel[] | null => (channels ? [...new Set(channels)] : null);
 
 /** Texts that were given and say nothing on these channels. */
-export const emptyTexts = (content: Content, over: readonly SendableChannel[]): FieldError[] =>
+export const emptyTexts = (content: Content, over: readonly Channel[]): FieldError[] =>
   [...new Set(chosen(over).map((channel) => channel.content))].flatMap((rule) => rule.empty(content));
 
 /** Channel and status of the subscriptions that a message may reach. */
 export const reachOf = (
-  channels: readonly SendableChannel[],
+  channels: readonly Channel[],
   options: Options,
-): { channel: SendableChannel; status: "subscribed" | "unsubscribed" }[] =>
+): { channel: Channel; status: "subscribed" | "unsubscribed" }[] =>
   channels.flatMap((channel) => [
     { channel, status: "subscribed" as const },
     ...(mayReachUnsubscribed(channel, options) ? [{ channel, status: "unsubscribed" as const }] : []),
@@ -35,19 +36,23 @@ export const reachOf = (
 
 /** Whether a message reaches the unsubscribed of a channel too. Source: docs/reference/messages.md#targets. */
 export const mayReachUnsubscribed = (channel: Channel, { include_unsubscribed: isAsked }: Options): boolean =>
-  isAsked === true && definitionOf(channel)?.mayReachUnsubscribed === true;
+  isAsked === true && definitionOf(channel).mayReachUnsubscribed;
+
+/** Whether a later message of the same collapse id replaces this one at its recipients, and so does a repeat of it. */
+export const isReplaceable = (channel: Channel, { collapse_id: id }: Options): boolean =>
+  Boolean(id) && definitionOf(channel).content.isReplaceable === true;
 
 /**
  * What makes a message impossible on these channels: a body over the provider's limit in some language, or what else
  * a channel says. Asked before a message is accepted.
  * Source: docs/reference/channels.md#payload-limits.
  */
-export const impossible = (message: Said, over: readonly SendableChannel[]): FieldError[] => [
+export const impossible = (message: Said, over: readonly Channel[]): FieldError[] => [
   ...chosen(over).flatMap((channel) => oversize(message, channel)),
   ...chosen(over).flatMap(({ problems }) => problems?.(message) ?? []),
 ];
 
-const chosen = (over: readonly SendableChannel[]): ChannelDefinition[] =>
+const chosen = (over: readonly Channel[]): ChannelDefinition[] =>
   allDefinitions.filter(({ name }) => over.includes(name));
 
 const oversize = ({ content, options }: Said, { name, limit }: ChannelDefinition): FieldError[] => {

@@ -3,7 +3,8 @@
  * - `<prefix>.plan.<plan>.<tenant>`: a message waits to be planned.
  * - `<prefix>.deliver.<plan>.<tenant>`: a chunk waits to be sent.
  * - `<prefix>.events.<tenant>`: events happened (a batch of one tenant's).
- * - `<prefix>.jobs.<type>.<id>`: a job is due.
+ * - `<prefix>.callbacks.<tenant>`: callbacks of providers wait to be read (a batch of one tenant's).
+ * - `<prefix>.jobs.<type>.<id>`: a job is due; `<prefix>.short-jobs.<type>.<id>`: a short one.
  * - `<prefix>.webhook-tests`: a request that an endpoint be tested now (core NATS, answered by a dispatcher).
  * - `<prefix>.webhook-shares`: the table says anew which dispatcher owns which endpoints (core NATS).
  * - `<prefix>.webhook-notices`: deliveries were stored for this endpoint (core NATS, for its owner).
@@ -14,7 +15,9 @@ export const subjects = (prefix: string) => ({
   plan: (plan: string, tenantId: string): string => `${prefix}.plan.${plan}.${tenantId}`,
   deliver: (plan: string, tenantId: string): string => `${prefix}.deliver.${plan}.${tenantId}`,
   events: (tenantId: string): string => `${prefix}.events.${tenantId}`,
+  callbacks: (tenantId: string): string => `${prefix}.callbacks.${tenantId}`,
   job: (type: string, id: string): string => `${prefix}.jobs.${type}.${id}`,
+  shortJob: (type: string, id: string): string => `${prefix}.short-jobs.${type}.${id}`,
   webhookTests: (): string => `${prefix}.webhook-tests`,
   webhookShares: (): string => `${prefix}.webhook-shares`,
   webhookNotices: (): string => `${prefix}.webhook-notices`,

@@ -1,8 +1,11 @@
 import type { Db } from "mongodb";
 import { apiKeyCollection } from "./api-keys/api-keys.ts";
 import { revokedTokenCollection } from "./api-keys/revoked-tokens.ts";
+import { accountCheckCollection } from "./apps/account-checks.ts";
 import { appCollection } from "./apps/apps.ts";
+import { contentTemplateCollection } from "./content-templates/content-templates.ts";
 import { eventBatchCollection } from "./events/batches.ts";
+import { linkCollection } from "./links/links.ts";
 import { liveActivityTypeCollection } from "./live-activities/types.ts";
 import { chunkCollection } from "./messages/chunks.ts";
 import { deliveryCollection } from "./messages/deliveries.ts";
@@ -17,6 +20,7 @@ import { cursorSecretCollection } from "./service/cursor-secret.ts";
 import { replyCollection } from "./service/replies.ts";
 import { suppressionKeyCollection } from "./suppressions/keys.ts";
 import { suppressionCollection } from "./suppressions/suppressions.ts";
+import { followedWordCollection } from "./suppressions/words.ts";
 import { tenantCollection } from "./tenants/tenants.ts";
 import { webhookDeliveryCollection } from "./webhooks/deliveries.ts";
 import { webhookShareCollection } from "./webhooks/shares.ts";
@@ -27,13 +31,17 @@ import { removalCollection } from "./work/removals.ts";
 
 /** Every collection of the service. */
 export const allCollections: readonly CollectionSpec[] = [
+  accountCheckCollection,
   apiKeyCollection,
   appCollection,
   chunkCollection,
+  contentTemplateCollection,
   cursorSecretCollection,
   deliveryCollection,
   eventBatchCollection,
+  followedWordCollection,
   leaseCollection,
+  linkCollection,
   liveActivityTypeCollection,
   messageCollection,
   planCollection,

@@ -2,25 +2,22 @@ import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CreateSubscription, Subscription } from "#core/schema/people/subscription.ts";
+import { type Channel, channels } from "#core/schema/vocabulary/channels.ts";
 import type { BrowserSubscription } from "../simulators/kit/web-push-keys.ts";
 import type { Rest } from "./rest.ts";
 import type { Addresses } from "./settings.ts";
 
-/** The channels of the demo, in the order of its table. */
-export const demoChannels = ["ios_push", "android_push", "web_push", "email"] as const;
-export type DemoChannel = (typeof demoChannels)[number];
-
 /** Somebody to write to: a user with one subscription, known to the provider's simulator by `address`. */
-export type Person = { channel: DemoChannel; externalId: string; address: string; subscription: Subscription };
+export type Person = { channel: Channel; externalId: string; address: string; subscription: Subscription };
 
-/** Registers four users with a subscription each. Users and tokens stay the same from run to run. */
+/** Registers a user for each channel, with a subscription. Users and tokens stay the same from run to run. */
 export const register = async (
   rest: Rest,
   appId: string,
   { dir, at }: { dir: string; at: Addresses },
 ): Promise<Person[]> => {
   const wanted = subscriptions(await browser(dir, at));
-  return Promise.all(demoChannels.map((channel) => registerOne(rest, appId, { channel, ...wanted[channel] })));
+  return Promise.all(channels.map((channel) => registerOne(rest, appId, { channel, ...wanted[channel] })));
 };
 
 const registerOne = async (rest: Rest, appId: string, { channel, externalId, token, web }: Wanted): Promise<Person> => {
@@ -30,13 +27,17 @@ const registerOne = async (rest: Rest, appId: string, { channel, externalId, tok
   return { channel, externalId, address: token, subscription: await rest.post<Subscription>(path, body) };
 };
 
-type Wanted = { channel: DemoChannel; externalId: string; token: string; web?: BrowserSubscription["keys"] };
+type Wanted = { channel: Channel; externalId: string; token: string; web?: BrowserSubscription["keys"] };
 
-const subscriptions = ({ endpoint, keys }: BrowserSubscription): Record<DemoChannel, Omit<Wanted, "channel">> => ({
+const subscriptions = ({ endpoint, keys }: BrowserSubscription): Record<Channel, Omit<Wanted, "channel">> => ({
   ios_push: { externalId: "ada", token: digest("iPhone").toString("hex") },
   android_push: { externalId: "ben", token: `demo:${digest("Android").toString("base64url")}` },
+  hms_push: { externalId: "eva", token: digest("Huawei").toString("base64url").repeat(3) },
   web_push: { externalId: "cleo", token: endpoint, web: keys },
   email: { externalId: "dora", token: "dora@example.com" },
+  sms: { externalId: "emil", token: "+4915112345601" },
+  rcs: { externalId: "fritz", token: "+4915112345602" },
+  whatsapp: { externalId: "greta", token: "+4915112345603" },
 });
 
 const digest = (device: string): Buffer => createHash("sha256").update(`the demo's ${device}`).digest();

@@ -52,7 +52,11 @@ export const samplesFor = (portBase: number, dir: string): string => {
 };
 
 /** The credentials of the sample app: the accounts that the simulators know. */
-export const appSecrets = ({ apns, fcm, smtp }: Credentials, secrets: DemoSecrets, at: Addresses): object[] => [
+export const appSecrets = (
+  { apns, fcm, hms, smtp, twilio, whatsapp }: Credentials,
+  secrets: DemoSecrets,
+  at: Addresses,
+): object[] => [
   secret("shop-ios", { private_key: apns.privateKeyPem }),
   secret("shop-android", {
     "service_account.json": JSON.stringify({
@@ -63,8 +67,16 @@ export const appSecrets = ({ apns, fcm, smtp }: Credentials, secrets: DemoSecret
       token_uri: `${at.fcm}/token`,
     }),
   }),
+  secret("shop-huawei", { client_secret: hms.clientSecret }),
   secret("shop-web", { private_key: secrets.vapidPrivateKey }),
   secret("shop-email", { password: smtp.password }),
+  secret("shop-sms", { auth_token: twilio.sms.authToken }),
+  secret("shop-rcs", { auth_token: twilio.rcs.authToken }),
+  secret("shop-whatsapp", {
+    access_token: whatsapp.accessToken,
+    app_secret: whatsapp.appSecret,
+    verify_token: whatsapp.verifyToken,
+  }),
   secret("shop-chat", { token: "Bearer of the demo" }), // the receiver takes any
 ];
 

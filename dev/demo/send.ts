@@ -3,16 +3,17 @@ import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { Delivery } from "#core/schema/messages/delivery.ts";
 import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { ReceivedEntry } from "../simulators/kit/received.ts";
 import type { ReceivedWebhook } from "../simulators/receiver.ts";
 import { eventually } from "./eventually.ts";
-import type { DemoChannel, Person } from "./people.ts";
+import type { Person } from "./people.ts";
 import type { Rest } from "./rest.ts";
 import type { Addresses } from "./settings.ts";
 
 /** What became of one notification, each part seen from another side; null: not there within the time. */
 export type Evidence = {
-  channel: DemoChannel;
+  channel: Channel;
   recipient: string;
   /** Title or subject, as the provider's simulator decrypted or parsed it. */
   received: string | null;
@@ -53,9 +54,13 @@ export const sendTo = async (person: Person, rest: Rest, at: Addresses): Promise
   };
 };
 
-const contentFor = (channel: DemoChannel, title: string): Partial<CreateNotification> => {
+const contentFor = (channel: Channel, title: string): Partial<CreateNotification> => {
   const text = "It leaves our house today and is with you tomorrow.";
   if (channel === "email") return { email_subject: title, email_body: `<h1>${title}</h1><p>${text}</p>` };
+  if (channel === "sms" || channel === "rcs") return { contents: { en: title } };
+  if (channel === "whatsapp") {
+    return { whatsapp_template: { name: "order_update", language: "en_US", body_params: [title, text] } };
+  }
   return { headings: { en: title }, contents: { en: text }, url: "https://shop.example/orders" };
 };
 
@@ -74,18 +79,26 @@ type Payload = {
   message?: { notification?: { title?: string } };
   title?: string;
   subject?: string;
+  Body?: string;
+  template?: { components?: { parameters?: { text?: string }[] }[] };
 };
 
-const titleIn = (channel: DemoChannel, payload: Payload): string | undefined => {
+const titleIn = (channel: Channel, payload: Payload): string | undefined => {
   switch (channel) {
     case "ios_push":
       return payload.aps?.alert?.title;
     case "android_push":
+    case "hms_push":
       return payload.message?.notification?.title;
     case "web_push":
       return payload.title;
     case "email":
       return payload.subject;
+    case "sms":
+    case "rcs":
+      return payload.Body;
+    case "whatsapp":
+      return payload.template?.components?.[0]?.parameters?.[0]?.text;
   }
 };
 
@@ -103,10 +116,13 @@ const webhookAbout = async (messageId: string, subscriptionId: string, at: Addre
     .map(({ body, verified }) => ({ ...(JSON.parse(body) as EventEnvelope), verified }));
   const about = events.find(
     ({ type, data }) =>
-      type.startsWith("delivery.") && data["message_id"] === messageId && data["subscription_id"] === subscriptionId,
+      outcomes.includes(type) && data["message_id"] === messageId && data["subscription_id"] === subscriptionId,
   );
   return about ?? null;
 };
+
+/** Events about what was sent, before anything was reported about it. */
+const outcomes = ["delivery.sent", "delivery.failed"];
 
 const getJson = async <T>(url: string): Promise<T> => {
   const response = await fetch(url).catch((cause: unknown) => {

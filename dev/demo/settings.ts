@@ -9,14 +9,21 @@ import { simulatorOffsets } from "../simulators/start.ts";
 const offsets = { ...simulatorOffsets, receiver: 15, rest: 20, apiserver: 21, dispatcher: 22, operator: 23 } as const;
 
 /** Addresses on loopback of all that the demo starts itself; those of the programs are for health and metrics. */
-export type Addresses = Record<"apns" | "fcm" | "webPush" | "control" | "receiver" | "rest" | ProgramName, string>;
+export type Addresses = Record<
+  "apns" | "fcm" | "hms" | "meta" | "webPush" | "twilio" | "vonage" | "control" | "receiver" | "rest" | ProgramName,
+  string
+>;
 
 export const addresses = (portBase: number): Addresses => {
   const at = (name: keyof typeof offsets, scheme = "http") => `${scheme}://127.0.0.1:${portBase + offsets[name]}`;
   return {
     apns: at("apns", "https"),
     fcm: at("fcm", "https"),
+    hms: at("hms", "https"),
+    meta: at("whatsapp", "https"),
     webPush: at("webPush", "https"),
+    twilio: at("twilio", "https"),
+    vonage: at("vonage", "https"),
     control: at("control"),
     receiver: at("receiver"),
     rest: at("rest"),
@@ -59,6 +66,7 @@ export const programSettings = (places: Places): Record<ProgramName, Record<stri
     HERALD_NATS_PREFIX: installation,
     HERALD_KEY_RING: keyRing,
     HERALD_HEALTH_HOST: "127.0.0.1",
+    HERALD_PUBLIC_URL: at.rest,
     HERALD_ALLOWED_RANGES: "127.0.0.0/8", // the simulated push service and the receiver of webhooks
   };
   return {
@@ -72,9 +80,15 @@ export const programSettings = (places: Places): Record<ProgramName, Record<stri
       ...shared,
       HERALD_APNS_URL: at.apns,
       HERALD_FCM_URL: at.fcm,
+      HERALD_TWILIO_URL: at.twilio,
+      HERALD_TWILIO_CONTENT_URL: at.twilio,
+      HERALD_VONAGE_URL: at.vonage,
+      HERALD_META_URL: at.meta,
+      HERALD_HMS_URL: at.hms,
+      HERALD_HMS_OAUTH_URL: at.hms,
       NODE_EXTRA_CA_CERTS: certificateOf(dir),
     },
-    operator: { ...shared, HERALD_PUBLIC_URL: at.rest, KUBECONFIG: kubeconfigOf(found) },
+    operator: { ...shared, KUBECONFIG: kubeconfigOf(found) },
   };
 };
 

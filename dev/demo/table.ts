@@ -19,10 +19,13 @@ export const table = (rows: readonly Evidence[]): string => {
 export const missing = (rows: readonly Evidence[]): string[] =>
   rows.flatMap(({ channel, ...row }) => [
     ...(row.received === null ? [`${channel}: the provider received nothing`] : []),
-    ...(row.delivery === "sent" ? [] : [`${channel}: the delivery is ${row.delivery ?? "missing"}`]),
+    ...(isReached(row.delivery) ? [] : [`${channel}: the delivery is ${row.delivery ?? "missing"}`]),
     ...(row.event === "delivery.sent" ? [] : [`${channel}: the webhook event is ${row.event ?? "missing"}`]),
     ...(row.isVerified ? [] : [`${channel}: no verified signature`]),
   ]);
+
+/** Providers that report what became of a message may have done so already. */
+const isReached = (delivery: string | null): boolean => delivery === "sent" || delivery === "delivered";
 
 type Cell = { text: string; isGood: boolean | null };
 
@@ -30,7 +33,7 @@ const cells = ({ channel, recipient, received, delivery, event, isVerified }: Ev
   { text: channel, isGood: null },
   { text: recipient, isGood: null },
   checked(received && `“${received}”`, received !== null),
-  checked(delivery, delivery === "sent"),
+  checked(delivery, isReached(delivery)),
   checked(event, event === "delivery.sent"),
   checked(isVerified ? "verified" : null, isVerified),
 ];

@@ -1,13 +1,16 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { bin, binDir, rootDir } from "../files/paths.ts";
 import { pinned } from "../servers/versions.ts";
 import { command } from "./progress.ts";
 
-/** A small Go module under dev/tools that pins programs by go.mod and go.sum, and the packages they are built from. */
-export type GoTools = { module: string; packages: Readonly<Record<string, string>>; ldflags: string };
+/**
+ * A small Go module that pins programs by go.mod and go.sum, and the packages they are built from. It is the folder
+ * dev/tools/<module>, unless another one is named.
+ */
+export type GoTools = { module: string; packages: Readonly<Record<string, string>>; ldflags: string; folder?: string };
 
 /** Without these a client cannot read the API server's version. */
 const kubernetesVersion = (): string => {
@@ -58,7 +61,7 @@ export const build = async (tools: GoTools): Promise<void> => {
     const options = ["-mod=readonly", "-buildvcs=false", noDebug, "-ldflags", ldflags];
     await command(["go", "build", ...options, "-o", `${bin(name)}.new`, path], {
       log: `build-${module}`,
-      cwd: moduleDir(module),
+      cwd: moduleDir(tools),
       env: { CGO_ENABLED: "0" }, // one setting for all, so that the builds share one cache
     });
     await rename(`${bin(name)}.new`, bin(name));
@@ -66,15 +69,17 @@ export const build = async (tools: GoTools): Promise<void> => {
   await writeFile(keyPath(tools), key(tools));
 };
 
-const moduleDir = (module: string): string => join(rootDir, "dev/tools", module);
+const moduleDir = ({ module, folder = `dev/tools/${module}` }: GoTools): string => join(rootDir, folder);
 
 const keyPath = ({ module }: GoTools): string => join(binDir, `.${module}.key`);
 
 const builtKey = (tools: GoTools): string | null =>
   existsSync(keyPath(tools)) ? readFileSync(keyPath(tools), "utf8") : null;
 
-const key = ({ module, packages, ldflags }: GoTools): string => {
+const key = (tools: GoTools): string => {
+  const { packages, ldflags } = tools;
   const hash = createHash("sha256").update(JSON.stringify({ packages, ldflags }));
-  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleDir(module), file)));
+  for (const file of globSync("{go.mod,go.sum,*.go}", { cwd: moduleDir(tools) }).toSorted())
+    hash.update(readFileSync(join(moduleDir(tools), file)));
   return hash.digest("hex");
 };

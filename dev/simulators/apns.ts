@@ -4,6 +4,7 @@ import type { Simulator } from "./kit/control.ts";
 import type { Credentials } from "./kit/credentials.ts";
 import { type SimulatedAnswer, type SimulatedRequest, startHttp2Server } from "./kit/http2-server.ts";
 import { checkJwt, publicKey } from "./kit/jwt-check.ts";
+import { apnsFault } from "./kit/payloads.ts";
 import { receivedLog } from "./kit/received.ts";
 import { scripted } from "./kit/script.ts";
 
@@ -31,7 +32,7 @@ export const startApns = async ({
   const answer = (request: SimulatedRequest): SimulatedAnswer => {
     const address = request.path.slice("/3/device/".length);
     const id = String(request.headers["apns-id"] ?? "");
-    const refused = refusal(request, address) ?? script.answerFor(address);
+    const refused = refusal(request, address) ?? script.answerFor(address) ?? unknown(address);
     const answer = refused === null ? "200" : `${refused.status} ${refused.reason}`;
     log.add({ address, key: id, accepted: refused === null, answer, headers: request.headers, body: request.body });
     return refused === null ? { status: 200, headers: { "apns-id": id } } : refuse(id, refused, now());
@@ -41,6 +42,10 @@ export const startApns = async ({
 };
 
 type Refused = { status: number; reason: string; retry_after_seconds?: number };
+
+/** No device has the token of zeros: connection tests send to it. Any other is some device's. */
+const unknown = (token: string): Refused | null =>
+  /[^0]/.test(token) ? null : { status: 400, reason: "BadDeviceToken" };
 
 const refuse = (id: string, { status, reason, retry_after_seconds }: Refused, now: Date): SimulatedAnswer => ({
   status,
@@ -52,7 +57,7 @@ const refuse = (id: string, { status, reason, retry_after_seconds }: Refused, no
 });
 
 const refusals =
-  (tokenRefusal: (authorization: string | undefined) => string | null) =>
+  (tokenRefusal: (authorization: string | undefined) => string | null, payloadFault = payloadFaults()) =>
   ({ method, path, headers, body }: SimulatedRequest, token: string): Refused | null => {
     if (method !== "POST") return { status: 405, reason: "MethodNotAllowed" };
     if (!path.startsWith("/3/device/")) return { status: 404, reason: "BadPath" };
@@ -62,9 +67,28 @@ const refusals =
     if (badHeader !== null) return { status: 400, reason: badHeader };
     if (body.length === 0) return { status: 400, reason: "PayloadEmpty" };
     if (Buffer.byteLength(body) > maxPayloadBytes) return { status: 413, reason: "PayloadTooLarge" };
+    const fault = payloadFault(body);
+    if (fault !== null) return { status: 400, reason: `BadPayload: ${fault}` };
     if (token === "") return { status: 400, reason: "MissingDeviceToken" };
     return /^(?:[0-9a-f]{2}){32,100}$/i.test(token) ? null : { status: 400, reason: "BadDeviceToken" };
   };
+
+/**
+ * APNs takes any payload, and a device leaves out what Apple does not document: here it is refused, so that no test passes
+ * with it. Checked are those with our own members, once for all recipients of a message.
+ */
+const payloadFaults = () => {
+  const known = new Map<string, string | null>();
+  return (body: string): string | null => {
+    const shared = body.slice(0, body.indexOf(',"herald":{'));
+    const found = known.get(shared);
+    if (found !== undefined || !body.includes('"herald":{')) return found ?? null;
+    if (known.size > 100) known.clear();
+    const fault = apnsFault(JSON.parse(`${shared}}`));
+    known.set(shared, fault);
+    return fault;
+  };
+};
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

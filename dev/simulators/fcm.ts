@@ -3,6 +3,7 @@ import type { Simulator } from "./kit/control.ts";
 import type { Credentials } from "./kit/credentials.ts";
 import { type SimulatedAnswer, type SimulatedRequest, startHttp2Server } from "./kit/http2-server.ts";
 import { checkJwt, publicKey } from "./kit/jwt-check.ts";
+import { fcmFault } from "./kit/payloads.ts";
 import { receivedLog } from "./kit/received.ts";
 import { type Scripted, scripted } from "./kit/script.ts";
 
@@ -27,11 +28,12 @@ export const startFcm = async (options: FcmSimulatorOptions): Promise<Simulator>
   const issued = accessTokens(options, now);
   const tokenEndpoint = oauth(options, () => server.url, script, issued);
   const send = (request: SimulatedRequest): SimulatedAnswer => {
-    const { token: address = "", key = "", refused } = check(request, issued);
+    const { token: address = "", key = "", refused, isOnlyChecked = false } = check(request, issued);
     const error = refused ?? scriptedError(script, address);
     const answer = error === null ? "200" : `${error.status} ${error.code}`;
-    log.add({ address, key, accepted: error === null, answer, headers: request.headers, body: request.body });
-    return error === null ? accepted(request.path) : refuse(error);
+    const isSent = error === null && !isOnlyChecked;
+    log.add({ address, key, accepted: isSent, answer, headers: request.headers, body: request.body });
+    return error === null ? accepted(request.path, isOnlyChecked) : refuse(error);
   };
   const server = await startHttp2Server({
     port,
@@ -80,10 +82,10 @@ const refuse = ({ status, code, message = "refused", field, retryAfterSeconds }:
 });
 
 let sent = 0;
-const accepted = (path: string): SimulatedAnswer => ({
+const accepted = (path: string, isOnlyChecked: boolean): SimulatedAnswer => ({
   status: 200,
   headers: { "content-type": "application/json" },
-  body: `{"name":"${path.slice("/v1/".length).replace(":send", "")}/0:${++sent}"}`,
+  body: `{"name":"${path.slice("/v1/".length).replace(":send", "")}/${isOnlyChecked ? "fake_message_id" : `0:${++sent}`}"}`,
 });
 
 const scriptedError = (script: Scripted, address: string): FcmError | null => {
@@ -155,16 +157,16 @@ const issuerOf = (assertion: string): string => {
   }
 };
 
-type Checked = { token?: string; key?: string; refused: FcmError | null };
-type Message = { token?: unknown; data?: Record<string, unknown>; notification?: object; android?: object };
+type Checked = { token?: string; key?: string; isOnlyChecked?: boolean; refused: FcmError | null };
+type Message = { token?: unknown; topic?: unknown; data?: Record<string, unknown>; notification?: object };
 
 const check = ({ method, path, headers, body }: SimulatedRequest, issued: AccessTokens): Checked => {
   const project = /^\/v1\/projects\/([^/]+)\/messages:send$/.exec(path)?.[1];
   if (method !== "POST" || project === undefined) return { refused: { status: 404, code: "NOT_FOUND" } };
-  const message = messageOf(body);
+  const { message = null, validate_only: isOnlyChecked = false } = requestOf(body);
   if (message === null) return { refused: invalidArgument("message", "Invalid JSON payload received.") };
   const token = typeof message.token === "string" ? message.token : "";
-  const checked = { token, key: deliveryIdOf(message) ?? token };
+  const checked = { token, key: deliveryIdOf(message) ?? token, isOnlyChecked };
   const allowed = issued.projectOf((headers.authorization ?? "").replace(/^Bearer /, ""));
   if (allowed === null) return { ...checked, refused: { status: 401, code: "UNAUTHENTICATED" } };
   if (allowed !== project) return { ...checked, refused: { status: 403, code: "PERMISSION_DENIED" } };
@@ -179,47 +181,24 @@ const invalidArgument = (field: string, message: string): FcmError => ({
 });
 
 const messageRefusal = (message: Message, token: string): FcmError | null => {
-  const { data = {}, notification = {}, android } = message;
-  const stray = [
-    unknownMember(message, "message", members.message),
-    unknownMember(android, "message.android", members.android),
-  ];
-  const field = stray.find((name) => name !== null);
-  if (field) return invalidArgument(field, "Invalid JSON payload received. Unknown name");
+  const { data = {}, notification = {} } = message;
+  const fault = fcmFault(message);
+  if (fault !== null) return invalidArgument("message", `Invalid JSON payload received. ${fault}`);
   const badKey = Object.keys(data).find((key) => /^(?:from|message_type|google.*|gcm.*)$/.test(key));
   if (badKey !== undefined) return invalidArgument("message.data", `Invalid data payload key: ${badKey}`);
-  if (Object.values(data).some((value) => typeof value !== "string"))
-    return invalidArgument("message.data", "TYPE_STRING");
   if (Buffer.byteLength(JSON.stringify({ data, notification })) > 4096 + 24)
     return { status: 400, code: "INVALID_ARGUMENT", message: "Android message is too big" };
+  if (token === "" && typeof message.topic === "string" && /^[\w.~%-]+$/.test(message.topic)) return null;
   return /^[\w:-]{20,4096}$/.test(token) ? null : invalidArgument("message.token", "Invalid registration token");
 };
 
-const members = {
-  message: ["name", "data", "notification", "android", "webpush", "apns", "fcm_options", "token", "topic", "condition"],
-  android: [
-    "collapse_key",
-    "priority",
-    "ttl",
-    "restricted_package_name",
-    "data",
-    "notification",
-    "fcm_options",
-    "direct_boot_ok",
-  ],
-};
+type SendRequest = { message?: Message; validate_only?: boolean };
 
-const unknownMember = (value: object | undefined, name: string, known: readonly string[]): string | null => {
-  const stray = Object.keys(value ?? {}).find((key) => !known.includes(key));
-  return stray === undefined ? null : `${name}.${stray}`;
-};
-
-const messageOf = (body: string): Message | null => {
+const requestOf = (body: string): SendRequest => {
   try {
-    const { message } = JSON.parse(body) as { message?: Message }; // members are checked one by one
-    return message ?? null;
+    return (JSON.parse(body) as SendRequest | null) ?? {}; // members are checked one by one
   } catch {
-    return null;
+    return {};
   }
 };
 

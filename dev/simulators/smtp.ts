@@ -1,10 +1,11 @@
 import type { AddressInfo, Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { type ParsedMail, simpleParser } from "mailparser";
-import { SMTPServer, type SMTPServerOptions } from "smtp-server";
+import { SMTPServer, type SMTPServerEnvelope, type SMTPServerOptions } from "smtp-server";
 import type { Certificate } from "./kit/certificate.ts";
 import type { Simulator } from "./kit/control.ts";
 import { checkDkim, type DkimKeys } from "./kit/dkim-check.ts";
+import { mailProblem } from "./kit/mail-check.ts";
 import { receivedLog } from "./kit/received.ts";
 import { type Script, type ScriptedAnswer, scripted } from "./kit/script.ts";
 
@@ -21,7 +22,8 @@ export type SmtpSimulatorOptions = {
 type Stage = "AUTH" | "MAIL" | "RCPT" | "DATA";
 
 /**
- * Stands in for a mail server: takes what it is sent, reads it with mailparser and checks DKIM. Scripted answers are
+ * Stands in for a mail server: takes what it is sent, reads it with mailparser and checks DKIM; refuses what no server
+ * should take (`mailProblem`). Scripted answers are
  * given to RCPT TO unless their reason says another stage, e.g. `{status: 554, reason: "DATA: 5.7.1 spam"}`.
  */
 export const startSmtp = async ({ port, tls, login, dkim = {} }: SmtpSimulatorOptions): Promise<Simulator> => {
@@ -41,8 +43,8 @@ export const startSmtp = async ({ port, tls, login, dkim = {} }: SmtpSimulatorOp
       const take = async (): Promise<void> => {
         const mail = (await buffer(stream)).toString("utf8");
         const address = session.envelope.rcptTo[0]?.address ?? "";
-        const refused = refuse("DATA", address);
-        if (refused === null) log.add(readEntry(address, await simpleParser(mail), checkDkim(mail, dkim)));
+        const refused = refuse("DATA", address) ?? faulty(mail);
+        if (refused === null) log.add(readEntry(session.envelope, await simpleParser(mail), checkDkim(mail, dkim)));
         answerData(() => done(refused), { script: script.current(), cut: () => cutOne(sockets, session.remotePort) });
       };
       void take();
@@ -67,6 +69,7 @@ const dialogue = (
   size: 10_485_760,
   closeTimeout: 100,
   disableReverseLookup: true,
+  hideDSN: false,
   onAuth: ({ username = "", password }, _session, done) => {
     const refused = refuse("AUTH", username);
     if (refused !== null) return done(refused);
@@ -76,6 +79,11 @@ const dialogue = (
   onMailFrom: ({ address }, _session, done) => done(refuse("MAIL", address)),
   onRcptTo: ({ address }, _session, done) => done(refuse("RCPT", address)),
 });
+
+const faulty = (mail: string): Error | null => {
+  const problem = mailProblem(mail);
+  return problem === null ? null : reply(554, `5.6.0 ${problem}`);
+};
 
 const stageOf = ({ reason }: ScriptedAnswer): Stage => {
   const [, stage] = /^(AUTH|MAIL|DATA):/.exec(reason) ?? [];
@@ -95,11 +103,21 @@ const answerData = (answer: () => void, { script, cut }: { script: Script; cut: 
 
 const longest = 20_000; // kept of each text of a mail
 
-const readEntry = (address: string, mail: ParsedMail, dkim: string) => {
+const readEntry = ({ mailFrom, rcptTo, dsn }: SMTPServerEnvelope, mail: ParsedMail, dkim: string) => {
+  const address = rcptTo[0]?.address ?? "";
+  const lineOf = (name: string): string =>
+    mail.headerLines
+      .find(({ key }) => key === name)
+      ?.line.replace(/^[^:]+:\s*/, "")
+      .replace(/\r?\n\s*/g, " ") ?? "";
   const headers = {
     "message-id": mail.messageId ?? "",
     from: mail.from?.text ?? "",
     "reply-to": mail.replyTo?.text ?? "",
+    "return-path": mailFrom === false ? "" : mailFrom.address,
+    dsn: `${dsn?.ret ?? ""} ${dsn?.envid ?? ""}`,
+    "list-unsubscribe": lineOf("list-unsubscribe"),
+    "list-unsubscribe-post": lineOf("list-unsubscribe-post"),
   };
   const body = JSON.stringify({
     subject: mail.subject ?? "",

@@ -1,14 +1,21 @@
 import { createPublicKey, type KeyObject, randomUUID } from "node:crypto";
 import type { Simulator } from "./kit/control.ts";
 import type { Credentials } from "./kit/credentials.ts";
-import type { SimulatedAnswer } from "./kit/http2-server.ts";
+import { type SimulatedAnswer, type SimulatedRequest, startHttp2Server } from "./kit/http2-server.ts";
 import { type HttpsRequest, startHttpsServer } from "./kit/https-server.ts";
 import { checkJwt } from "./kit/jwt-check.ts";
+import { webPushFault } from "./kit/payloads.ts";
 import { receivedLog } from "./kit/received.ts";
 import { scripted } from "./kit/script.ts";
 import { type BrowserSubscription, browserKeys } from "./kit/web-push-keys.ts";
 
-export type WebPushSimulatorOptions = { port: number; tls: Credentials["tls"]; now?: () => Date };
+export type WebPushSimulatorOptions = {
+  port: number;
+  tls: Credentials["tls"];
+  /** HTTP/2, as the large push services do; else HTTP/1.1. */
+  isHttp2?: boolean;
+  now?: () => Date;
+};
 
 export type WebPushSimulator = Omit<Simulator, "subscribe"> & { subscribe: () => BrowserSubscription };
 
@@ -17,7 +24,7 @@ export type WebPushSimulator = Omit<Simulator, "subscribe"> & { subscribe: () =>
  * decrypts each message with its browser's keys.
  */
 export const startWebPush = async (options: WebPushSimulatorOptions): Promise<WebPushSimulator> => {
-  const { port, tls, now = () => new Date() } = options;
+  const { port, tls, isHttp2 = true, now = () => new Date() } = options;
   const log = receivedLog();
   const answer = (request: HttpsRequest): SimulatedAnswer => {
     const address = `${server.url}${request.path}`;
@@ -28,7 +35,9 @@ export const startWebPush = async (options: WebPushSimulatorOptions): Promise<We
     log.add({ address, key: deliveryOf(text), accepted: refused === null, answer: said, headers, body: text ?? "" });
     return refused === null ? accepted(server.url) : refuse(refused);
   };
-  const server = await startHttpsServer({ port, tls, answer });
+  const server = await (isHttp2
+    ? startHttp2Server({ port, tls, encoding: "latin1", answer: (request) => answer(bytes(request)) })
+    : startHttpsServer({ port, tls, answer }));
   const script = scripted(server.apply);
   const subscribe = (): BrowserSubscription => {
     const id = randomUUID();
@@ -36,6 +45,12 @@ export const startWebPush = async (options: WebPushSimulatorOptions): Promise<We
   };
   return { channel: "web_push", url: server.url, log, script: script.replace, stop: server.stop, subscribe };
 };
+
+const bytes = ({ headers, body, ...rest }: SimulatedRequest): HttpsRequest => ({
+  ...rest,
+  headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+  body: Buffer.from(body, "latin1"),
+});
 
 const pathPrefix = "/push/";
 
@@ -62,7 +77,9 @@ const refusal = ({ method, path, headers, body }: HttpsRequest, at: Circumstance
   const badHeader = headerRefusal(headers);
   if (badHeader !== null) return { status: 400, reason: badHeader };
   if (body.length > 4096) return { status: 413, reason: "PayloadTooLarge" };
-  return at.text === null ? { status: 400, reason: "CannotDecrypt" } : null;
+  if (at.text === null) return { status: 400, reason: "CannotDecrypt" };
+  const fault = at.text.startsWith("{") ? webPushFault(JSON.parse(at.text)) : null; // a service worker would leave it out
+  return fault === null ? null : { status: 400, reason: `BadPayload: ${fault}` };
 };
 
 /** Source: RFC 8292 2 and 4.2. */

@@ -1,10 +1,10 @@
-import { type OpenAccount, openAccount } from "#core/channels/accounts.ts";
+import { type OpenAccount as Opened, openAccount } from "#core/channels/accounts.ts";
 import type { Sealed } from "#core/runtime/process/key-ring.ts";
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { sendingChannels } from "./all.ts";
 import { sendTimeoutMs } from "./deadlines.ts";
-import type { Account, Platform, ProviderDefinition } from "./kit/provider.ts";
+import type { Account, AppOfAccount, Platform, ProviderDefinition } from "./kit/provider.ts";
 
 export type AccountsDeps = Platform & {
   /** Opens a sealed secret. `context` is the place it was sealed for. */
@@ -13,22 +13,25 @@ export type AccountsDeps = Platform & {
   graceMs: number;
 };
 
-type Openers = { [C in SendableChannel]: Record<string, (account: OpenAccount<C>) => Account> };
+type Openers = { [C in Channel]: Record<string, (account: Opened<C>, app: AppOfAccount) => Account> };
 
 /** Opens an app's account on a channel; null when it has none. Throws when it cannot be opened. */
-export const accountOpener = ({ unseal, graceMs, ...platform }: AccountsDeps) => {
+export type OpenAccount = (app: AppRow, channel: Channel) => Account | null;
+
+/** Readies what all accounts share. */
+export const accountOpener = ({ unseal, graceMs, ...platform }: AccountsDeps): OpenAccount => {
   const opener = ({ timeoutMs, open }: ProviderDefinition<never>) =>
     open({ ...platform, timeoutMs: sendTimeoutMs(timeoutMs, graceMs) });
   const openers = mapValues(sendingChannels, (providers) => mapValues(providers, opener)) as Openers; // sound: each its own
-  const opened = <C extends SendableChannel>(channel: C, account: OpenAccount<C>): Account => {
+  const opened = <C extends Channel>(channel: C, account: Opened<C>, app: AppOfAccount): Account => {
     const open = openers[channel][account.provider];
     if (open === undefined) throw new Error(`${channel} has no provider ${account.provider}`);
-    return open(account);
+    return open(account, app);
   };
 
-  return (app: AppRow, channel: SendableChannel): Account | null => {
+  return (app, channel) => {
     const account = openAccount(app, channel, unseal);
-    return account === null ? null : opened(channel, account);
+    return account === null ? null : opened(channel, account, { appId: app._id, tenantId: app.tenant_id });
   };
 };
 

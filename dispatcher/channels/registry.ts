@@ -1,20 +1,21 @@
 import { LRUCache } from "lru-cache";
+import { fitted } from "#core/channels/fitted.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { unusable } from "#core/domain/messages/outcome.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
-import { type SendableChannel, sendableChannels } from "#core/schema/vocabulary/channels.ts";
+import { type Channel, channels } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type AccountBreakers, accountBreakers } from "./account-breakers.ts";
+import type { OpenAccount } from "./accounts.ts";
 import { type InvalidationGuard, invalidationGuard } from "./invalidation-guard.ts";
 import type { Account, Send } from "./kit/provider.ts";
 
 export type Sender = ReturnType<typeof guarded>;
 
 export type SendersDeps = {
-  /** Opens an app's account; null when it has none on this channel. Throws when its credentials cannot be used. */
-  open: (app: AppRow, channel: SendableChannel) => Account | null;
+  open: OpenAccount;
   clock: Clock;
   metrics: DispatcherMetrics;
   log: Log;
@@ -28,7 +29,7 @@ type Opened = {
   guard: InvalidationGuard;
   revision: number;
   usedAtMs: number;
-  channel: SendableChannel;
+  channel: Channel;
 };
 
 const mostAccounts = 500; // each has a few connections; as many may be closing, each within its provider's deadline
@@ -57,14 +58,14 @@ export const senders = (deps: SendersDeps) => {
     for (const [key, one] of opened) if (isOver(one)) closeOne(key, one);
   };
 
-  const open = (key: string, app: AppRow, channel: SendableChannel): Omit<Opened, "usedAtMs"> => {
+  const open = (key: string, app: AppRow, channel: Channel): Omit<Opened, "usedAtMs"> => {
     const made = openOr(deps, app, channel);
     const revision = app.channels_revision;
     const breakers = accountBreakers(deps.clock, made.origins);
     return { account: made, breakers, guard: guards.memo(`${key}/${revision}`), revision, channel };
   };
 
-  const use = (key: string, app: AppRow, channel: SendableChannel): Opened => {
+  const use = (key: string, app: AppRow, channel: Channel): Opened => {
     const kept = opened.get(key);
     const { channels_revision: revision } = app;
     if (kept?.revision === revision) return kept;
@@ -82,7 +83,7 @@ export const senders = (deps: SendersDeps) => {
   };
 
   return {
-    of: async (app: AppRow, channel: SendableChannel): Promise<Sender> => {
+    of: async (app: AppRow, channel: Channel): Promise<Sender> => {
       const one = use(`${app._id}/${channel}`, app, channel);
       one.usedAtMs = nowMs();
       await makeRoom();
@@ -95,7 +96,7 @@ export const senders = (deps: SendersDeps) => {
     },
     openBreakers: (): Record<string, number> => {
       const cutOff = [...opened.values()].filter(({ breakers }) => breakers.isOpen());
-      return Object.fromEntries(sendableChannels.map((of) => [of, cutOff.filter((one) => one.channel === of).length]));
+      return Object.fromEntries(channels.map((of) => [of, cutOff.filter((one) => one.channel === of).length]));
     },
   };
 };
@@ -108,10 +109,11 @@ const guarded = (one: Opened, deps: SendersDeps) => {
     name,
     hasReached: breakers.hasReached,
     believes: guard.believes,
-    /** The content rendered for one language, with what is left of its ttl; returns the call that sends it. */
+    /** The content rendered for one language, cut to what fits, with what is left of its ttl; returns the call that sends it. */
     prepare: (message: MessageRow, language: string | null, ttlSeconds: number): Send => {
-      const { _id: messageId, content, options } = message;
-      const send = account.prepare({ messageId, content, options, language, ttlSeconds });
+      const { _id: messageId, email_html: html, options, category } = message;
+      const content = html === undefined ? message.content : { ...message.content, email_body: html };
+      const send = account.prepare(fitted(channel, { messageId, content, options, category, language, ttlSeconds }));
       return async (...given) => {
         one.usedAtMs = deps.clock.now().getTime();
         const startedMs = performance.now();
@@ -125,7 +127,8 @@ const guarded = (one: Opened, deps: SendersDeps) => {
   };
 };
 
-const openOr = ({ open, log }: SendersDeps, app: AppRow, channel: SendableChannel): Account => {
+/** Opens an account; one that cannot be opened refuses everything. */
+export const openOr = ({ open, log }: Pick<SendersDeps, "open" | "log">, app: AppRow, channel: Channel): Account => {
   try {
     return open(app, channel) ?? refusing(`the app has no account for ${channel}`);
   } catch (err) {
@@ -138,5 +141,6 @@ const openOr = ({ open, log }: SendersDeps, app: AppRow, channel: SendableChanne
 const refusing = (reason: string): Account => ({
   name: "none",
   prepare: () => async () => unusable(reason),
+  check: async () => unusable(reason),
   close: async () => undefined,
 });

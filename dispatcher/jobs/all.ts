@@ -1,5 +1,9 @@
+import { type AccountCheckJobDeps, accountCheckJob } from "./account-checks.ts";
 import type { Job } from "./job.ts";
 import { type RemovalJobDeps, removalJob } from "./removals.ts";
 
 /** Every type of job. */
-export const allJobs = (deps: RemovalJobDeps): readonly Job[] => [removalJob(deps)];
+export const allJobs = (deps: RemovalJobDeps & AccountCheckJobDeps): readonly Job[] => [
+  removalJob(deps),
+  accountCheckJob(deps),
+];

@@ -18,6 +18,8 @@ export type JobType<Row extends JobRow> = {
   run: (row: Row, progress: Progress) => Promise<JobResult<Row>>;
   /** How long a run lasts before it gives way to other jobs, ms: for work that goes on where it was. Endless when left out. */
   turnMs?: (row: Row) => number;
+  /** Its runs take seconds and mostly wait: they have many places of their own, so that no long job delays them. */
+  isShort?: true;
   /** What has to run beside it. */
   parts?: readonly Part[];
 };
@@ -34,11 +36,14 @@ export type JobResult<Row extends JobRow> = {
   end: JobEnd<Row> | null;
   /** What the line of the run in the log says beside what it says of every run. */
   facts?: Record<string, unknown>;
+  /** Called once `end` is written; not when another process has the job by then. */
+  after?: () => void;
 };
 
 /** A type of job whose kind of row no longer matters. */
 export type Job = {
   name: string;
+  isShort: boolean;
   parts: readonly Part[];
   /** Has the hint of each document published that is due. */
   timer: (publishHint: (id: string) => Promise<unknown>) => AnyTimerSource;

@@ -16,40 +16,48 @@ export type JobPartsDeps = RunDeps & {
   config: { natsPrefix: string; natsReplicas: number; openJobs: number };
   nats: Nats;
   publisher: Pick<Publisher, "publish">;
-  subjects: Pick<Subjects, "job">;
+  subjects: Pick<Subjects, "job" | "shortJob">;
 };
 
 /**
- * What a dispatcher runs for jobs: a timer for each type publishes the hints of what is due, and one worker for all types
- * takes the documents (docs/decisions/0046).
+ * What a dispatcher runs for jobs: a timer for each type publishes the hints of what is due, and one worker for all long
+ * types, and one for all short ones, takes the documents (docs/decisions/0046).
  */
 export const jobParts = (deps: JobPartsDeps): { parts: Part[]; timers: AnyTimerSource[] } => {
-  const { jobs, metrics, publisher, subjects } = deps;
+  const { jobs, config, metrics, publisher, subjects } = deps;
   for (const { name } of jobs) {
     metrics.jobItems.inc({ job: name }, 0); // as counterFromZero has it
     for (const result of jobResults) metrics.jobs.inc({ job: name, result }, 0);
   }
-  const hint = (type: string) => (id: string) => publisher.publish(subjects.job(type, id), { type, id });
+  const hint =
+    ({ name: type, isShort }: Job) =>
+    (id: string) =>
+      publisher.publish((isShort ? subjects.shortJob : subjects.job)(type, id), { type, id });
+  const workers = [
+    jobWorker(deps, { consumer: "jobs", concurrency: config.openJobs, timeoutMs: dayMs }),
+    jobWorker(deps, { consumer: "short-jobs", concurrency: openShortJobs, timeoutMs: 60_000 }),
+  ];
   return {
-    parts: [...jobs.flatMap(({ parts }) => parts), jobWorker(deps)],
-    timers: jobs.map(({ name, timer }) => timer(hint(name))),
+    parts: [...jobs.flatMap(({ parts }) => parts), ...workers],
+    timers: jobs.map((one) => one.timer(hint(one))),
   };
 };
 
-/** A run that is not over by then is halted and goes on with the next one, in this or in another process. */
-const timeoutMs = dayMs;
+const openShortJobs = 64; // each has a connection or two
+
+/** A run that is not over after `timeoutMs` is halted and goes on with the next one, in this or in another process. */
+type Places = { consumer: "jobs" | "short-jobs"; concurrency: number; timeoutMs: number };
 
 /** Each hint is acknowledged, whatever became of the run: the document says when it is due again. */
-const jobWorker = (deps: JobPartsDeps): Part => {
+const jobWorker = (deps: JobPartsDeps, { consumer, ...places }: Places): Part => {
   const { jobs, config, nats, log, metrics } = deps;
   const spec = jobStream(config.natsPrefix);
   const types = new Map(jobs.map((one) => [one.name, one]));
   return worker({
     nats,
     stream: spec.stream.name,
-    consumer: "jobs",
-    concurrency: config.openJobs,
-    timeoutMs,
+    consumer,
+    ...places,
     repair: () => ensureStream(nats.jsm, spec, config.natsReplicas),
     parse: jobHint,
     handle: async ({ type, id }, { signal }): Promise<Settlement> => {
@@ -58,7 +66,7 @@ const jobWorker = (deps: JobPartsDeps): Part => {
       await known.run(id, deps, signal);
       return { kind: "done" };
     },
-    name: "jobs",
+    name: consumer,
     log,
     metrics: metrics.queue,
   });

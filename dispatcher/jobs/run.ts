@@ -12,6 +12,7 @@ import type { Job, JobResult, JobType, Progress, RunDeps } from "./job.ts";
 /** Readies a type of job for {@link jobParts}. */
 export const job = <Row extends JobRow>(type: JobType<Row>): Job => ({
   name: type.name,
+  isShort: type.isShort ?? false,
   parts: type.parts ?? [],
   timer: (publishHint) =>
     timerSource<Row>({
@@ -96,7 +97,7 @@ const giveBack = async <Row extends JobRow>(
   switch (run.result) {
     case "done":
     case "again":
-      if (run.end !== null) await work.settle(row, progress, run.end);
+      if (run.end !== null && (await work.settle(row, progress, run.end))) run.after?.();
       return;
     case "halted":
       await work.rest(row, progress, clock.now());

@@ -1,6 +1,6 @@
 import { reachOf } from "#core/channels/content.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached, Wanted } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -8,7 +8,7 @@ import { type Stretch } from "#core/storage/people/subscription-counts.ts";
 
 /** A part of the audience that is not a chunk yet: recipients of one channel, and where the scan stands after them. */
 export type Piece = {
-  channel: SendableChannel;
+  channel: Channel;
   recipients: string[];
   scanned: ChunkRow["scanned"];
   /** The recipients as they were just read, where they were read whole. */
@@ -17,7 +17,7 @@ export type Piece = {
 
 export type AudienceDeps = {
   page: (of: Stretch & { appId: string; after: string; testOnly: boolean; limit: number }) => Promise<string[]>;
-  resolve: (target: Target, wanted: Wanted) => Promise<Map<SendableChannel, Reached[]>>;
+  resolve: (target: Target, wanted: Wanted) => Promise<Map<Channel, Reached[]>>;
 };
 
 /** Whether the audience is scanned page by page (`all`), or resolved at once from its explicit ids. */

@@ -1,3 +1,4 @@
+import { isEnd, reportedOf } from "#core/domain/messages/progress.ts";
 import { type Counts, zeroCounts } from "#core/schema/messages/message.ts";
 import type { DeliveryRow, StatusCount } from "#core/storage/messages/deliveries.ts";
 
@@ -8,20 +9,27 @@ export const grouped = (rows: readonly DeliveryRow[]): StatusCount[] =>
       status,
       error_code: code ?? null,
       count: group.length,
+      reported: reportedIn(group),
       uncertain: group.filter(({ uncertain }) => uncertain === true).length,
+      segments: group.reduce((sum, { sms_segments: segments = 0 }) => sum + segments, 0),
     })),
   );
 
-/** All counters of a message. Whatever was accepted by a provider counts as sent, however far it got. */
+const reportedIn = (rows: readonly DeliveryRow[]): StatusCount["reported"] => {
+  const reported: StatusCount["reported"] = {};
+  for (const row of rows) for (const key of reportedOf(row)) reported[key] = (reported[key] ?? 0) + 1;
+  return reported;
+};
+
+/** All counters of a message. Source: docs/reference/messages.md#counters. */
 export const countsOf = (groups: readonly StatusCount[]): Required<Counts> => {
   const counts = zeroCounts();
-  for (const { status, count, uncertain } of groups) {
+  for (const { status, count, reported, uncertain, segments } of groups) {
     counts.targeted += count;
     counts.uncertain += uncertain;
-    if (status === "sent" || status === "delivered" || status === "opened" || status === "clicked")
-      counts.sent += count;
-    if (status === "failed" || status === "errored" || status === "expired" || status === "suppressed")
-      counts[status] += count;
+    counts.sms_segments += segments;
+    if (isEnd(status)) counts[status] += count;
+    for (const [key, by] of Object.entries(reported)) counts[key as keyof typeof reported] += by; // sound: its keys
   }
   return counts;
 };

@@ -4,11 +4,11 @@ import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { Counts } from "#core/schema/messages/message.ts";
 import type { DeliveryRow, StatusCount } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import type { Usage } from "#core/storage/messages/usage.ts";
+import type { Settling } from "#core/storage/messages/settlement.ts";
 import { messageEventData } from "#core/storage/messages/view.ts";
 import { countsOf, grouped } from "./counts.ts";
 
-type End = { status: "completed" | "failed"; error: string | null; counts: Counts };
+type End = { status: "completed" | "failed"; error: string | null; counts: Counts; unsettled?: number };
 
 export type FinishDeps = {
   deliveries: { tally: (messageId: string) => Promise<StatusCount[]> };
@@ -18,7 +18,8 @@ export type FinishDeps = {
   };
   /** Publishes the message's events now; what fails here is published by the timer. */
   outbox: { flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown> };
-  quota: Pick<Usage, "giveBack">;
+  /** Gives back what the message had reserved and did not use; what fails here is done by the timer. */
+  settle: (message: Settling, now: Date) => Promise<void>;
   clock: Clock;
 };
 
@@ -35,29 +36,27 @@ export const finish = (deps: FinishDeps) => ({
     end(deps, message, { status: "failed", error, counts: countsOf([]) }),
 });
 
-const end = async (deps: FinishDeps, message: MessageRow, how: End): Promise<void> => {
+const end = async (deps: FinishDeps, message: MessageRow, ended: End): Promise<void> => {
   const at = deps.clock.now();
-  const ended = { ...message, ...how, planned: true, completed_at: at, updated_at: at };
+  const how = { ...ended, ...unsettledOf(message, ended) };
+  const row = { ...message, ...how, planned: true, completed_at: at, updated_at: at };
   const event = makeEvent({
     kind: how.status === "completed" ? "message.completed" : "message.failed",
     appId: message.app_id,
     subjectId: message._id,
     at,
     from: [message._id],
-    data: messageEventData(ended),
+    data: messageEventData(row),
   });
   if (!(await deps.messages.finish(message, { ...how, at, event }))) return;
-  await giveBackQuota(deps, message, how.counts.sent ?? 0);
+  await deps.settle(row, at);
   await deps.outbox.flush({ ...message, outbox: [event] });
 };
 
-/** What was reserved when the message was accepted, and was not sent. */
-const giveBackQuota = async (
-  { quota, clock }: FinishDeps,
-  { tenant_id, reserved }: MessageRow,
-  sent: number,
-): Promise<void> => {
-  if (reserved !== null) await quota.giveBack(tenant_id, reserved, reserved.count - sent, clock.now());
+/** What was reserved when the message was accepted, and was not sent; nothing when there is none of that. */
+const unsettledOf = ({ reserved }: MessageRow, { counts }: End): Pick<MessageRow, "unsettled"> => {
+  const unsettled = reserved === null ? 0 : reserved.count - (counts.sent ?? 0);
+  return unsettled === 0 ? {} : { unsettled };
 };
 
 /** Failed only when someone was to be reached and nobody was. Source: docs/reference/messages.md#message-status. */

@@ -6,7 +6,8 @@ import { deliveryEvents } from "#core/schema/events/messages.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { Gone } from "#core/storage/people/invalidated.ts";
+import type { Gone } from "#core/storage/people/ended.ts";
+import type { About } from "../suppressions/causes.ts";
 import type { Lease } from "../work/lease.ts";
 import type { Delivered, Work } from "./delivery/deliver.ts";
 import { retryChunks } from "./delivery/retry.ts";
@@ -14,12 +15,16 @@ import { retryChunks } from "./delivery/retry.ts";
 export type FollowUpDeps = {
   chunks: { keep: (chunks: readonly ChunkRow[]) => Promise<void> };
   subscriptions: { invalidate: (gone: readonly Gone[], now: Date) => Promise<void> };
+  /** Closes the sessions of deliveries that the provider refused because there was none. */
+  closeSessions: (deliveries: readonly DeliveryRow[]) => Promise<void>;
+  /** Suppresses addresses that bounced, that bounce again and again, or whose owner wants nothing more. */
+  suppress: (refused: readonly About[], now: Date) => Promise<void>;
   events: Pick<EventPublisher, "publish">;
   clock: Clock;
 };
 
 /**
- * What follows from a run, before its chunk may end: retries are kept, dead addresses marked, events published. Every
+ * What follows from a run, before its chunk may end: retries are kept, dead addresses marked, sessions closed, events published. Every
  * step may run twice. False when the events could not be published now: the chunk is then run again. Once the lease is
  * lost, retries are left to who took over: they try the same recipients, and two retries of one would both be sent.
  */
@@ -31,14 +36,37 @@ export const followUp =
     { isLost }: Pick<Lease, "isLost">,
   ): Promise<boolean> => {
     const now = deps.clock.now();
-    if (!isLost()) await deps.chunks.keep(retryChunks(chunk, delivered.again, now));
+    if (!isLost()) await deps.chunks.keep(retryChunks({ chunk, message }, delivered.again, now));
     if (delivered.invalid.length > 0) await deps.subscriptions.invalidate(delivered.invalid, now);
+    await deps.closeSessions(delivered.stored);
+    const refused = [...bouncesOf(delivered), ...delivered.stored.flatMap(optOutOf)];
+    if (refused.length > 0) await deps.suppress(refused, now);
     return deps.events.publish(chunk.tenant_id, delivered.stored.flatMap(eventOf), message.traceparent);
   };
 
+/** What mail servers refused as they were handed it; an address that is not believed to be gone is not among them. */
+const bouncesOf = ({ stored, invalid }: Delivered): About[] => {
+  const gone = new Set(invalid.map(({ _id }) => _id));
+  return stored.flatMap((row): About[] => {
+    const { bounce_type: type, provider_code: providerCode = null, error_code: code = "HARD_BOUNCE" } = row;
+    if (type === undefined || row.sent_at || (type === "hard" && !gone.has(row.subscription_id))) return [];
+    const refused = { kind: "bounced", type, code, providerCode, reason: row.error_message ?? "" } as const;
+    const receipt = { deliveryId: row._id, providerId: null, address: null, at: row.created_at, ...refused };
+    return [{ row, receipt }];
+  });
+};
+
+/** What a provider refused because its recipient has opted out. */
+const optOutOf = (row: DeliveryRow): About[] => {
+  const { error_code: code, error_message: reason = "", provider_code: providerCode = null } = row;
+  if (code !== "RECIPIENT_OPTED_OUT") return [];
+  const refused = { kind: "failed", suppress: "carrier_opt_out", code, providerCode, reason } as const;
+  return [{ row, receipt: { deliveryId: row._id, providerId: null, address: null, at: row.created_at, ...refused } }];
+};
+
 /** Source: docs/reference/events.md#kinds. */
 const eventOf = (row: DeliveryRow): EventEnvelope[] => {
-  if (row.status === "sent") return [deliveryEvent(row, "delivery.sent")];
+  if (row.sent_at !== undefined) return [deliveryEvent(row, "delivery.sent")]; // receipts tell what came of it since
   const isFailed = row.status === "failed" || row.status === "errored";
   return [
     ...(isFailed ? [deliveryEvent(row, "delivery.failed")] : []),

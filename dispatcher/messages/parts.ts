@@ -11,41 +11,53 @@ import { watchLevels } from "#core/runtime/metrics/dispatcher.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Changes } from "#core/storage/directory.ts";
-import { type MessageRow } from "#core/storage/messages/message-row.ts";
+import { deliveries } from "#core/storage/messages/deliveries.ts";
+import { type MessageRow, messageIsDone } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
+import { settleReserved } from "#core/storage/messages/settlement.ts";
+import { usage } from "#core/storage/messages/usage.ts";
+import { messageWork } from "#core/storage/messages/work.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
-import { type AccountsDeps, accountOpener } from "../channels/accounts.ts";
+import type { OpenAccount } from "../channels/accounts.ts";
 import { type Senders, senders } from "../channels/registry.ts";
 import { chunkHint, hints, messageHint } from "../work/hints.ts";
 import { planWorkers } from "../work/plan-workers.ts";
 import { timerSources } from "../work/timer-sources.ts";
 import { unsavedWindow } from "./delivery/window.ts";
 import { type Pipeline, type PipelineDeps, pipeline } from "./pipeline.ts";
+import { type RecountDeps, recount } from "./recount.ts";
 
-export type MessagePartsDeps = AccountsDeps &
-  Omit<PipelineDeps, "senders" | "window" | "hints" | "outbox" | "openChunks"> & {
-    config: { unsavedLimit: number; openChunks: number; natsPrefix: string; natsReplicas: number };
-    nats: Nats;
-    publisher: Publisher;
-    events: EventPublisher;
-    subjects: Subjects;
-    changes: Changes;
-    metrics: Metrics<"dispatcher">;
-  };
+export type MessagePartsDeps = Omit<
+  PipelineDeps,
+  "senders" | "window" | "hints" | "outbox" | "settle" | "openChunks"
+> & {
+  openAccount: OpenAccount;
+  client: { close: () => void };
+  rest: { close: () => void };
+  config: { unsavedLimit: number; openChunks: number; natsPrefix: string; natsReplicas: number };
+  nats: Nats;
+  publisher: Publisher;
+  events: EventPublisher;
+  subjects: Subjects;
+  changes: Changes;
+  metrics: Metrics<"dispatcher">;
+};
 
 /** What a dispatcher runs to plan and send messages. */
 export const messageParts = (deps: MessagePartsDeps): { parts: Part[]; timers: AnyTimerSource[] } => {
-  const { config, metrics, db } = deps;
+  const { config, metrics, db, clock } = deps;
+  const rows = collectionOf<MessageRow>(db, messageCollection);
+  const settle = settleReserved(rows, usage(db));
   const published = hints({ ...deps, tenant: deps.directory.tenant });
   const box = outbox<MessageRow>({
-    rows: collectionOf<MessageRow>(db, messageCollection),
+    rows,
     events: deps.events,
-    done: { status: { $in: ["completed", "failed", "cancelled"] } },
+    done: messageIsDone,
     log: deps.log,
     metrics: metrics.queue,
   });
-  const accounts = senders({ ...deps, open: accountOpener(deps) });
+  const accounts = senders({ ...deps, open: deps.openAccount });
   const window = unsavedWindow(config.unsavedLimit);
   watchLevels(metrics.registry, { ...config, unsaved: window.taken, openBreakers: accounts.openBreakers });
   const steps = pipeline({
@@ -54,17 +66,24 @@ export const messageParts = (deps: MessagePartsDeps): { parts: Part[]; timers: A
     window,
     hints: published,
     outbox: box,
+    settle,
     openChunks: config.openChunks * 2, // one set under way, one waiting behind it
   });
   return {
-    parts: [box, accountsPart(accounts, deps.client), workers(deps, steps)],
-    timers: timerSources({ db, hints: published, flush: box.flush }),
+    parts: [box, accountsPart(accounts, [deps.client, deps.rest]), workers(deps, steps)],
+    timers: timerSources({ db, hints: published, settle, flush: box.flush, recount: recount(counting(deps)), clock }),
   };
 };
 
+const counting = ({ db, clock }: MessagePartsDeps): RecountDeps => ({
+  deliveries: deliveries(db),
+  messages: messageWork(db),
+  clock,
+});
+
 const closeIdleEveryMs = 60_000;
 
-const accountsPart = (accounts: Senders, client: { close: () => void }): Part => {
+const accountsPart = (accounts: Senders, clients: readonly { close: () => void }[]): Part => {
   let timer: NodeJS.Timeout | undefined;
   return {
     name: "provider accounts",
@@ -74,7 +93,7 @@ const accountsPart = (accounts: Senders, client: { close: () => void }): Part =>
     stop: async () => {
       clearInterval(timer);
       await accounts.close();
-      client.close();
+      for (const client of clients) client.close();
     },
   };
 };

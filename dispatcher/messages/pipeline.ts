@@ -9,13 +9,16 @@ import type { Log } from "#core/runtime/process/log.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { audience } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
+import { newer } from "#core/storage/messages/collapse.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import { usage } from "#core/storage/messages/usage.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
-import { invalidated } from "#core/storage/people/invalidated.ts";
+import { badges } from "#core/storage/people/badges.ts";
+import { invalidated } from "#core/storage/people/ended.ts";
 import { languages } from "#core/storage/people/languages.ts";
+import { sessions } from "#core/storage/people/sessions.ts";
 import type { Senders } from "../channels/registry.ts";
+import type { Suppressions } from "../suppressions/open.ts";
 import type { Hints } from "../work/hints.ts";
 import { leaseMs } from "../work/lease.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
@@ -37,10 +40,12 @@ export type PipelineDeps = {
   directory: Directory;
   senders: Senders;
   suspensions: Suspensions;
+  suppressions: Suppressions;
   window: Window;
   hints: Hints;
   events: Pick<EventPublisher, "publish">;
   outbox: FinishDeps["outbox"];
+  settle: FinishDeps["settle"];
   /** Unique to this process. */
   holder: string;
   openChunks: number;
@@ -105,7 +110,7 @@ const quiet = (hints: Hints): Hints => ({
 
 /** Sending: the same for a queued chunk and for a small message in its first turn. */
 const sending = (deps: Joined): Send => {
-  const { db, events, audience: people, chunks: parts, messages, clock } = deps;
+  const { db, events, suppressions, audience: people, chunks: parts, messages, clock } = deps;
   const stored = deliveries(db);
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => stored.record(rows));
   const record = recorder({ store, writers: 2 }); // 2: while one batch is stored the other half of the window is being sent
@@ -114,14 +119,16 @@ const sending = (deps: Joined): Send => {
       deps,
       deliver({
         ...deps,
-        recipients: { load: people.load, languages: languages(db) },
+        recipients: { load: people.load, languages: languages(db), badges: badges(db) },
         deliveries: { existing: stored.existing, record },
-        gates,
+        gates: gates({ ...deps, newer: newer(db) }),
       }),
     ),
     followUp: followUp({
       chunks: parts,
       subscriptions: { invalidate: invalidated(db) },
+      closeSessions: sessions(db).close,
+      suppress: async (bounced, now) => suppressions.suppress(await suppressions.causesOf(bounced, now)),
       events: { publish: (...given) => events.publish(...given).catch(falseWhenAway) },
       clock,
     }),
@@ -191,7 +198,6 @@ const finishing = (deps: Joined): Finish =>
         return true;
       },
     },
-    quota: usage(deps.db),
   });
 
 const endOf = (

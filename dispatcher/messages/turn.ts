@@ -147,6 +147,7 @@ const chunkOf = (message: MessageRow, piece: Piece, position: number, now: Date)
   parent_id: null,
   attempt: 0,
   may_overlap: message.fence > 1,
+  may_have_arrived: false,
   dispatched_at: null,
   created_at: now,
 });

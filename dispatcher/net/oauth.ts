@@ -1,27 +1,29 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { type Outcome, unusable } from "#core/domain/messages/outcome.ts";
-import { type JwtKey, jwtKey, signJwt } from "./jwt.ts";
-import { notAnswered, type Transport, type TransportResult } from "./transport.ts";
+import { notAnswered, type Transport, type TransportRequest, type TransportResult } from "./transport.ts";
 
-export type ServiceAccount = { clientEmail: string; tokenUri: string; privateKeyPem: string };
+/** What an access token is asked for with. Source: RFC 6749 4. */
+export type Grant = { path: string; form: Record<string, string> };
 
-export type GoogleTokenDeps = { account: ServiceAccount; transport: Transport; clock: Clock };
+export type AccessTokensDeps = {
+  /** Made anew for each request: it may be signed and dated. An outcome says why there can be none. */
+  grant: (now: Date) => Grant | Outcome;
+  transport: Transport;
+  clock: Clock;
+};
 
-const scope = "https://www.googleapis.com/auth/firebase.messaging";
-const grant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-const assertionLifeSeconds = 3600; // the most that Google admits
-const renewBeforeMs = 300_000;
-const timeoutMs = 10_000;
+export type AccessTokens = ReturnType<typeof accessTokens>;
 
-/** Access tokens of a service account. Source: Google, "Using OAuth 2.0 for server to server applications"; RFC 7523. */
-export const googleToken = ({ account, transport, clock }: GoogleTokenDeps) => {
-  const key = jwtKey(account.privateKeyPem, "RS256");
+export type Granted = { kind: "token"; value: string; renewAtMs: number };
+
+/** The access tokens of one account, each used until shortly before it expires. */
+export const accessTokens = ({ grant, transport, clock }: AccessTokensDeps) => {
   let known: Granted | null = null;
   let asking: Promise<Granted | Outcome> | null = null;
   const ask = async (): Promise<Granted | Outcome> => {
-    if (key === null) return unusable("the private key is not an RSA key in PEM form");
-    const result = await transport.request(grantRequest(account, key, clock.now()));
-    const granted = read(result, clock.now());
+    const asked = grant(clock.now());
+    if ("kind" in asked) return asked;
+    const granted = read(await transport.request(requestOf(asked)), clock.now());
     if (granted.kind === "token") known = granted;
     return granted;
   };
@@ -45,20 +47,16 @@ export const googleToken = ({ account, transport, clock }: GoogleTokenDeps) => {
   };
 };
 
-export type Granted = { kind: "token"; value: string; renewAtMs: number };
+const renewBeforeMs = 300_000;
+const timeoutMs = 10_000;
 
-const grantRequest = ({ clientEmail, tokenUri }: ServiceAccount, key: JwtKey, now: Date) => {
-  const iat = Math.floor(now.getTime() / 1000);
-  const claims = { iss: clientEmail, scope, aud: tokenUri, iat, exp: iat + assertionLifeSeconds };
-  const { pathname, search } = new URL(tokenUri);
-  return {
-    path: pathname + search,
-    headers: { "content-type": "application/x-www-form-urlencoded" },
-    body: new URLSearchParams({ grant_type: grant, assertion: signJwt(key, { typ: "JWT" }, claims) }).toString(),
-    timeoutMs,
-    signal: AbortSignal.timeout(timeoutMs * 2), // shared by all who wait, so that none of them can stop it
-  };
-};
+const requestOf = ({ path, form }: Grant): TransportRequest => ({
+  path,
+  headers: { "content-type": "application/x-www-form-urlencoded" },
+  body: new URLSearchParams(form).toString(),
+  timeoutMs,
+  signal: AbortSignal.timeout(timeoutMs * 2), // shared by all who wait, so that none of them can stop it
+});
 
 /** No push is under way yet, so a broken link leaves nothing uncertain. */
 const read = (result: TransportResult, now: Date): Granted | Outcome => {
@@ -67,7 +65,7 @@ const read = (result: TransportResult, now: Date): Granted | Outcome => {
     return notAnswered({ kind: "not_sent", reason: `access token: answered with ${result.status}` }, now);
   const { access_token, expires_in } = parse(result.body);
   if (result.status !== 200 || typeof access_token !== "string" || typeof expires_in !== "number")
-    return unusable(`the service account was refused an access token with status ${result.status}`);
+    return unusable(`the account was refused an access token with status ${result.status}`);
   const lifeMs = expires_in * 1000;
   return {
     kind: "token",

@@ -22,7 +22,7 @@ export type TransportRequest = {
  * - `impossible`: it was not sent, and never can be as it is.
  */
 export type TransportResult =
-  | { kind: "answer"; status: number; headers: Readonly<Record<string, string | undefined>>; body: string }
+  | { kind: "answer"; status: number; headers: Readonly<Record<string, string>>; body: string }
   | { kind: "not_sent"; reason: string }
   | { kind: "broken"; reason: string }
   | { kind: "impossible"; code: DeliveryErrorCode; reason: string };

@@ -82,7 +82,7 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
       requests,
       subject: deps.subjects.webhookTests(),
       find: (id) => endpoints.rows.findOne({ _id: id }),
-      keep: (row) => webhookDeliveries(db).keep([row]),
+      deliveries: webhookDeliveries(db),
     }),
     healthPart({ ...deps, endpoints, isOurs: () => shares.isOwned(0) }),
     eventWorker(deps, deliverByOwner({ ...deps, shares, accept, handOver: handOver.give, fallBack })),

@@ -9,8 +9,9 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import { DateTime } from "#core/schema/json/common.ts";
 import { parser } from "#core/schema/json/parser.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { deliveryOf, written } from "./accept/delivery.ts";
 import type { Sent, WebhookRequests } from "./send/send.ts";
@@ -19,13 +20,18 @@ export type TestRequestsDeps = {
   nats: Pick<Nats, "nc">;
   subject: string;
   find: (endpointId: string) => Promise<WebhookRow | null>;
-  keep: (row: WebhookDeliveryRow) => Promise<unknown>;
+  deliveries: Pick<WebhookDeliveries, "begin" | "find" | "record">;
   requests: WebhookRequests;
   clock: Clock;
   log: Log;
 };
 
-const TestRequest = Type.Object({ endpoint_id: Type.String({ minLength: 1, maxLength: 64 }) });
+const Id = Type.String({ minLength: 1, maxLength: 64 });
+const TestRequest = Type.Object({
+  endpoint_id: Id,
+  /** The same when the test is asked for again; absent from an apiserver of the release before. */
+  event: Type.Optional(Type.Object({ id: Id, at: DateTime })),
+});
 const testRequest: (input: unknown) => Static<typeof TestRequest> = parser(TestRequest);
 
 /** What is answered to a request for a test. */
@@ -35,7 +41,8 @@ const mostAtOnce = 32; // so many endpoints may hang without delaying other test
 
 /**
  * Answers requests for tests of endpoints. One process answers each, when the endpoint has answered or failed to. A test
- * neither changes the endpoint's health nor depends on its state.
+ * neither changes the endpoint's health nor depends on its state. One event is sent once, however often it is asked for
+ * and whoever was killed meanwhile.
  */
 export const testRequests = (deps: TestRequestsDeps): Part => {
   const tests = underWay();
@@ -67,21 +74,33 @@ const answer = async (deps: TestRequestsDeps, message: Msg): Promise<void> => {
 };
 
 const test = async (deps: TestRequestsDeps, message: Msg): Promise<TestReply> => {
-  const { endpoint_id: id } = testRequest(message.json());
+  const now = deps.clock.now();
+  const { endpoint_id: id, event = { id: newId("event", now), at: now.toISOString() } } = testRequest(message.json());
   const found = await deps.find(id);
   if (found === null) return { outcome: "gone" };
   const endpoint = { ...found, timeout_ms: Math.min(found.timeout_ms, longestTestMs) };
-  const delivery = deliveryOf(endpoint, written(testEvent(endpoint, deps.clock.now())), deps.clock.now());
+  const delivery = { ...deliveryOf(endpoint, written(testEvent(endpoint, event)), now), ...begun };
+  if (!(await deps.deliveries.begin(delivery))) return repeated(deps, delivery._id, now);
   const { result } = await deps.requests.send(deps.requests.prepare(endpoint), delivery);
-  await deps.keep(ended(delivery, result));
+  await deps.deliveries.record([ended(result)]);
   deps.log.info({ app: found.app_id, endpoint: id, delivery: delivery._id, status: result.status }, "webhook.tested");
   return { outcome: "sent", delivery_id: delivery._id };
 };
 
-const testEvent = ({ app_id: appId }: WebhookRow, now: Date): EventEnvelope => ({
-  id: newId("event", now),
+const begun = { status: "dead", due_at: null, error: "no result: the test is under way, or was cut short" } as const;
+
+/** What answers a request for a test that was begun before. */
+const repeated = async ({ deliveries }: TestRequestsDeps, id: string, now: Date): Promise<TestReply> => {
+  const row = await deliveries.find(id);
+  if (row === null) return { outcome: "gone" };
+  const isUnderWay = row.attempt === 0 && now.getTime() - row.created_at.getTime() < longestTestMs;
+  return isUnderWay ? { outcome: "busy" } : { outcome: "sent", delivery_id: id };
+};
+
+const testEvent = ({ app_id: appId }: WebhookRow, { id, at }: { id: string; at: string }): EventEnvelope => ({
+  id,
   type: "webhook.test",
-  timestamp: now.toISOString(),
+  timestamp: at,
   app_id: appId,
   subject_id: null,
   api_version: "1.0",
@@ -89,10 +108,8 @@ const testEvent = ({ app_id: appId }: WebhookRow, now: Date): EventEnvelope => (
 });
 
 /** A test is one request, which is not tried again when it fails. */
-const ended = (delivery: WebhookDeliveryRow, { made, ...result }: Sent["result"]): WebhookDeliveryRow => ({
-  ...delivery,
+const ended = (result: Sent["result"]): Sent["result"] => ({
   ...result,
   status: result.status === "success" ? "success" : "dead",
   due_at: null,
-  attempts: [made],
 });

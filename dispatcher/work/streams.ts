@@ -1,7 +1,7 @@
 import type { Nats } from "#core/queue/jetstream/connect.ts";
 import { isAway } from "#core/queue/jetstream/publish.ts";
 import { type Ensured, ensureStream } from "#core/queue/jetstream/streams.ts";
-import { eventStream, jobStream } from "#core/queue/jetstream/topology.ts";
+import { callbackStream, eventStream, jobStream } from "#core/queue/jetstream/topology.ts";
 import { untilReached } from "#core/runtime/process/awaited.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -23,7 +23,7 @@ export type SharedStreamsDeps = {
 
 /** Makes the streams that all tenants share; the operator makes those of plans. */
 export const streams = ({ nats, config, log }: SharedStreamsDeps): Part => {
-  const specs = [eventStream, jobStream].map((specOf) => specOf(config.natsPrefix));
+  const specs = [eventStream, callbackStream, jobStream].map((specOf) => specOf(config.natsPrefix));
   return streamsPart({ ensure: specs.map((spec) => () => ensureStream(nats.jsm, spec, config.natsReplicas)), log });
 };
 

@@ -1,29 +1,43 @@
 import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
 import { type AnyTimerSource, timerSource } from "#core/queue/timers.ts";
 import { type ChunkRow, chunkCollection } from "#core/storage/messages/chunks.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
+import type { Settling } from "#core/storage/messages/settlement.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import type { Hints } from "./hints.ts";
 
 export type TimerSourcesDeps = {
   db: Db;
   hints: Hints;
+  /** Gives back what a message that has ended did not use. */
+  settle: (message: Settling, now: Date) => Promise<void>;
+  /** Makes the counters of a message that has ended anew. */
+  recount: (message: Pick<MessageRow, "_id" | "updated_at" | "counted_at" | "completed_at">) => Promise<void>;
   flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown>;
+  clock: Clock;
 };
 
-/** Messages (also those with unpublished events) and chunks: their hints are published when they are due. */
-export const timerSources = ({ db, hints, flush }: TimerSourcesDeps): AnyTimerSource[] => [
+/** Messages (also those with unpublished events, or counters that may be wrong) and chunks: their hints are published when they are due. */
+export const timerSources = ({ db, hints, ...deps }: TimerSourcesDeps): AnyTimerSource[] => [
   timerSource<MessageRow>({
     name: "messages",
     collection: collectionOf<MessageRow>(db, messageCollection),
-    select: ["status", "plan", "tenant_id", "outbox", "traceparent"],
-    handle: async (row) => {
-      await flush(row);
-      if (row.status === "queued" || row.status === "processing") {
-        await hints.message({ ...row, message_id: row._id }, causeOf(row));
-      }
-    },
+    select: [
+      "status",
+      "plan",
+      "tenant_id",
+      "outbox",
+      "traceparent",
+      "reserved",
+      "unsettled",
+      "recount",
+      "updated_at",
+      "counted_at",
+      "completed_at",
+    ],
+    handle: messageDue({ hints, ...deps }),
   }),
   timerSource<ChunkRow>({
     name: "chunks",
@@ -32,6 +46,18 @@ export const timerSources = ({ db, hints, flush }: TimerSourcesDeps): AnyTimerSo
     handle: (row) => hints.chunk(row, causeOf(row)),
   }),
 ];
+
+/** What is done with a message that is due: what its end left undone, or its next turn. */
+export const messageDue =
+  ({ hints, settle, flush, recount, clock }: Omit<TimerSourcesDeps, "db">) =>
+  async (row: MessageRow): Promise<void> => {
+    await settle(row, clock.now());
+    await flush(row);
+    if (row.recount === true) await recount(row);
+    if (row.status === "queued" || row.status === "processing") {
+      await hints.message({ ...row, message_id: row._id }, causeOf(row));
+    }
+  };
 
 /** Of each due time one hint is published, however many processes see it. */
 const causeOf = ({ due_at }: { due_at: Date | null }): string => `due:${due_at?.getTime()}`;

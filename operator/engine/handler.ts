@@ -1,9 +1,11 @@
 import type { Resource } from "../kube/objects.ts";
 import type { Finding } from "../policies/conditions.ts";
 
-/** What a pass found: the Ready condition, the status members of the kind, and when to look again. */
+/** What a pass found: conditions, the status members of the kind, and when to look again. */
 export type Verdict = {
   ready: Finding;
+  /** Conditions of the kind's own; absent: they stay as they are. */
+  conditions?: Readonly<Record<string, Finding>>;
   /** The kind's own status members; absent: they stay as they are. */
   status?: Record<string, unknown>;
   /** Whether something of ours had to be written. */

@@ -15,6 +15,7 @@ import {
   statusPatch,
   waiting,
 } from "../policies/conditions.ts";
+import type { Verdict } from "./handler.ts";
 
 export type ObjectWriterDeps<R extends Resource> = {
   api: ResourceApi<R>;
@@ -32,7 +33,7 @@ export const finalizer = "herald.dev/finalizer";
 /** Whether Kubernetes waits for the operator before it deletes the object. */
 export const hasFinalizer = ({ metadata }: Resource): boolean => metadata.finalizers?.includes(finalizer) ?? false;
 
-export type StatusChange = { status?: Record<string, unknown>; ready?: Finding; synced: Finding };
+export type StatusChange = Pick<Verdict, "status" | "conditions"> & { ready?: Finding; synced: Finding };
 
 /** Writes what the operator may write of an object: its finalizer and its status. */
 export const objectWriter = <R extends Resource>({ api, onGuard, onWritten, report, clock }: ObjectWriterDeps<R>) => ({
@@ -45,10 +46,14 @@ export const objectWriter = <R extends Resource>({ api, onGuard, onWritten, repo
     return !isWanted || onWritten(written) ? written : null;
   },
   /** Writes the status when something in it is new. Without `status` the kind's own members stay as they are. */
-  status: async (resource: R, { status, ready, synced }: StatusChange, signal: AbortSignal): Promise<void> => {
+  status: async (
+    resource: R,
+    { status, conditions: own, ready, synced }: StatusChange,
+    signal: AbortSignal,
+  ): Promise<void> => {
     const before = resource.status ?? {};
     const generation = resource.metadata.generation ?? 0;
-    const findings = { Synced: synced, ...(ready === undefined ? {} : { Ready: ready }) };
+    const findings = { ...own, Synced: synced, ...(ready === undefined ? {} : { Ready: ready }) };
     const conditions = conditionsOf(conditionsIn(resource), findings, { generation, now: clock.now() });
     const after = { ...(status ?? before), observedGeneration: generation, conditions };
     const patch = statusPatch(before, after);

@@ -41,9 +41,8 @@ export const reconcileOnce = <R extends Resource>(deps: ReconcileDeps<R>): Passe
     const current = await write.finalizer(resource, true, signal);
     if (current === null) return { kind: "done" }; // it was deleted meanwhile: nothing is to be made for it
     const verdict = specFault(current) ?? (await handler.reconcile(current, signal));
-    const { status, ready } = verdict;
-    await write.status(current, { ready, synced: went, ...(status && { status }) }, signal);
-    const { requeueAfterMs } = verdict;
+    const { requeueAfterMs, isChanged: _, ...said } = verdict;
+    await write.status(current, { ...said, synced: went }, signal);
     return requeueAfterMs === undefined
       ? { kind: "done", verdict }
       : { kind: "again", afterMs: requeueAfterMs, verdict };

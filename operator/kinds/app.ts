@@ -2,12 +2,14 @@ import { secretNamesOf } from "#core/channels/accounts.ts";
 import { type AppSpec, appResource } from "#core/channels/app-resource.ts";
 import { isTimeZone } from "#core/domain/time-zone.ts";
 import { tenantResource } from "#core/schema/tenants/resource.ts";
+import { type AccountCheckRows, type AccountChecks, accountChecks } from "#core/storage/apps/account-checks.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { type Handler, refusal, type Verdict } from "../engine/handler.ts";
 import { link, namespaceOf } from "../engine/links.ts";
 import type { Resource } from "../kube/objects.ts";
 import { secretValues } from "../kube/secrets.ts";
+import { accountsStatus, accountsVerified, testedAccounts, unasked } from "../policies/apps/accounts.ts";
 import { accountsOf } from "../policies/apps/credentials.ts";
 import { sealAccounts } from "../policies/apps/seal-accounts.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
@@ -18,7 +20,7 @@ import type { MayWrite } from "../records/record-deps.ts";
 import { type InRoom, inRoom } from "../records/room.ts";
 
 type App = Resource<AppSpec, { id?: string }>;
-type Deps = Tools<App, AppRow> & { inRoom: InRoom<TenantRow> };
+type Deps = Tools<App, AppRow> & { checks: AccountChecks; inRoom: InRoom<TenantRow> };
 
 /** App: a document of the tenant that owns the namespace, with its credentials sealed. */
 export const app = defineKind<App, AppRow>({
@@ -33,9 +35,19 @@ export const app = defineKind<App, AppRow>({
     link(appResource, "namespace", namespaceOf, "deleted"), // those that wait for its name, or for room in the plan
   ],
   readsSecrets: ({ spec }) => secretNamesOf(spec),
-  inputs: (tools) => (resource) =>
-    Promise.all([tools.rows.find(tools.record.idOf(resource)), tenantOf(tools, resource)]),
-  handler: (tools) => handler({ ...tools, inRoom: inRoom(noRoom(tools)) }),
+  isRecordReported: true,
+  inputs: (tools) => {
+    const checks = accountChecks(tools.db);
+    return async (resource) => {
+      const [row, tenant] = await Promise.all([
+        tools.rows.find(tools.record.idOf(resource)),
+        tenantOf(tools, resource),
+      ]);
+      const tested = row === null ? [] : [...(await checks.of(row)).values()];
+      return [row, tenant, tested.map(({ revision, last }) => [revision, last])];
+    };
+  },
+  handler: (tools) => handler({ ...tools, checks: accountChecks(tools.db), inRoom: inRoom(noRoom(tools)) }),
 });
 
 const handler = (deps: Deps): Handler<App> => {
@@ -46,7 +58,10 @@ const handler = (deps: Deps): Handler<App> => {
       if (tenant === undefined) return refusal(noTenant(resource));
       const stand = await record.look(resource, inTenant(tenant));
       if (stand.kind === "write") return apply(deps, { resource, tenant, stand }, signal);
-      const describe = (row: AppRow) => ({ status: statusOf(row), members: membersOf(resource, tenant) });
+      const describe = async (row: AppRow) => ({
+        ...reportOf(row, await deps.checks.of(row)),
+        members: membersOf(resource, tenant),
+      });
       return record.report(resource, stand, describe, signal);
     },
     remove: (resource, signal) => record.drop(resource, { before: (id) => cascade.ofApp(id).then(() => null) }, signal),
@@ -69,7 +84,20 @@ const apply = async (deps: Deps, { resource, tenant, stand }: Input, signal: Abo
   const result = await deps.inRoom({ owner: tenant, id, row: stand.row }, () => record.keep(resource, stand, wanted));
   if ("verdict" in result) return result.verdict;
   if (result.kept === "created") await record.requireTenant(resource, tenant._id);
-  return record.kept(resource, result, statusOf(set));
+  const checks = await askForChecks(deps, { _id: id, ...set });
+  const { status, conditions } = reportOf(set, checks);
+  return { ...record.kept(resource, result, status), conditions };
+};
+
+/** Has accounts that changed tested by a dispatcher, which announces what it finds; gives what is known so far. */
+const askForChecks = async (
+  { checks, fence, clock }: Deps,
+  app: Pick<AppRow, "_id" | "tenant_id" | "channels" | "channels_revision">,
+): Promise<AccountCheckRows> => {
+  const known = await checks.of(app);
+  fence.check();
+  await checks.ask(app, unasked(app, known), clock.now());
+  return known;
 };
 
 const badZone = ({ spec }: App): Finding | null =>
@@ -94,8 +122,18 @@ const membersOf = ({ metadata, spec }: App, tenant: TenantRow) => ({
   idempotency_mismatch: spec.idempotencyMismatch,
 });
 
-const statusOf = ({ tenant_id, channels }: Pick<AppRow, "tenant_id" | "channels">): Record<string, unknown> => ({
-  tenantId: tenant_id,
-  channels: Object.keys(channels).sort().join(","),
-  ...(channels.web_push && { webPushPublicKey: channels.web_push.public_key }),
-});
+/** The App's own status and condition. */
+const reportOf = (
+  app: Pick<AppRow, "tenant_id" | "channels" | "channels_revision">,
+  checks: AccountCheckRows,
+): { status: Record<string, unknown>; conditions: Record<string, Finding> } => {
+  const { tenant_id: tenantId, channels } = app;
+  const accounts = testedAccounts(app, checks);
+  const status = {
+    tenantId,
+    channels: Object.keys(channels).sort().join(","),
+    accounts: accountsStatus(accounts),
+    ...(channels.web_push && { webPushPublicKey: channels.web_push.public_key }),
+  };
+  return { status, conditions: { AccountsVerified: accountsVerified(accounts) } };
+};

@@ -19,12 +19,11 @@ export const readyIn = (resource: WithStatus): Condition | undefined =>
 /** The conditions after new findings. A condition's time changes only with its status. */
 export const conditionsOf = (
   before: readonly Condition[],
-  findings: Partial<Record<Condition["type"], Finding>>,
+  findings: Readonly<Record<string, Finding>>,
   { generation, now }: { generation: number; now: Date },
 ): Condition[] => {
-  const made = Object.entries(findings) as [Condition["type"], Finding][]; // the record has no other keys
   const kept = before.filter(({ type }) => findings[type] === undefined);
-  const next = made.map(([type, { status, reason, message }]): Condition => {
+  const next = Object.entries(findings).map(([type, { status, reason, message }]): Condition => {
     const old = before.find((condition) => condition.type === type);
     return {
       type,

@@ -4,9 +4,9 @@ import { release } from "./drops.ts";
 import type { MayWrite, NamedRow, Place, RecordDeps } from "./record-deps.ts";
 import { differences, isWritten, othersIn } from "./writes.ts";
 
-/** Gives the status of a record, and what the resource would have it be. */
+/** Gives the status and the own conditions of a record, and what the resource would have it be. */
 type Describe<Row> = (row: Row) => Described<Row> | Promise<Described<Row>>;
-type Described<Row> = { status: Record<string, unknown>; members: Partial<Row> };
+type Described<Row> = Pick<Verdict, "conditions"> & { status: Record<string, unknown>; members: Partial<Row> };
 
 type MayNotWrite<Row> = Exclude<Stand<Row>, MayWrite<Row>>;
 
@@ -47,10 +47,11 @@ export const looking = <R extends Claimant, Row extends NamedRow>(deps: RecordDe
       const isMine = row.managed?.uid === resource.metadata.uid;
       if (isObserved && isMine) await deps.ownSecret?.release(deps.secrets, resource, signal);
       const isChanged = await (isObserved ? release(deps, resource, row) : mark(resource, row));
-      const { status, members } = await describe(row);
+      const { status, members, ...own } = await describe(row);
       const differing = isObserved ? differences(row, members) : [];
       const more = differing.length > 0 ? `; the resource says otherwise of ${differing.join(", ")}` : "";
-      return { ready: { ...finding, message: finding.message + more }, status: { id: row._id, ...status }, isChanged };
+      const ready = { ...finding, message: finding.message + more };
+      return { ready, status: { id: row._id, ...status }, ...own, isChanged };
     },
   };
 };

@@ -6,12 +6,19 @@ import type { Measurement, Measurements } from "./measure-all.ts";
 import { accept } from "./messages/accept.ts";
 import { benchApnsSender } from "./messages/apns-sender.ts";
 import { type BlastResult, blast } from "./messages/blast.ts";
+import { measureEmail } from "./messages/email-sender.ts";
+import { pushChaos } from "./messages/push-chaos.ts";
+import { benchPushSender } from "./messages/push-senders.ts";
+import { benchTextSender } from "./messages/text-sender.ts";
+import { benchApns2, type PeerResult } from "./peers/apns2.ts";
 import { startPrograms } from "./programs.ts";
 import type { Round } from "./servers.ts";
 
 const whole = {
   accepts: { requests: 6_000, warmUp: 500 },
   pushes: { pushes: 50_000, warmUp: 5_000 },
+  texts: { messages: 20_000, warmUp: 3_000 },
+  chaos: 200_000,
   blast: { recipients: 100_000, warmUp: 5_000 },
   moreDispatchers: [2, 4],
   settleMs: 10_000,
@@ -19,6 +26,8 @@ const whole = {
 const short: typeof whole = {
   accepts: { requests: 100, warmUp: 20 },
   pushes: { pushes: 500, warmUp: 100 },
+  texts: { messages: 200, warmUp: 50 },
+  chaos: 1_000,
   blast: { recipients: 500, warmUp: 20 },
   moreDispatchers: [2],
   settleMs: 500,
@@ -48,12 +57,54 @@ const acceptFigures = (round: Round, { name, isDelivered, ...reach }: Accepting)
     ];
   });
 
+const pushProviders = [
+  ["apns", "APNs"],
+  ["fcm", "FCM"],
+  ["hms", "Push Kit"],
+] as const;
+
 const measureSender: Measurement = async (round, tell) => {
   const { pushes } = sizeOf(round);
-  const { cpuUsPerPush } = await benchApnsSender(pushes);
   const { cpuUsPerPush: bare } = await benchApnsSender({ ...pushes, variant: "node:http2" });
   const how = `${pushes.pushes} pushes over TLS; node:http2 alone in the same run: ${bare.toFixed(1)} µs`;
-  tell({ name: "APNs sender, CPU a push", reach: atMost(40), value: cpuUsPerPush, unit: "µs", how });
+  const peer = await benchApns2(pushes);
+  for (const [provider, name] of pushProviders) {
+    const { cpuUsPerPush } = await benchPushSender(provider, pushes);
+    tell({ name: `${name} sender, CPU a push`, reach: atMost(12), value: cpuUsPerPush, unit: "µs", how });
+    if (peer !== null) tell(besidePeer(`${name} sender`, cpuUsPerPush, peer));
+  }
+};
+
+const besidePeer = (name: string, cpuUs: number, { cpuUsPerPush }: PeerResult): Figure => {
+  const how = `${eachPush(cpuUs)} of Herald's, ${eachPush(cpuUsPerPush)} of Go's apns2 in the same run`;
+  return {
+    name: `${name} beside Go's apns2`,
+    reach: atMost(33.3),
+    value: (100 * cpuUs) / cpuUsPerPush,
+    unit: "%",
+    how,
+  };
+};
+const eachPush = (cpuUs: number): string => `${cpuUs.toFixed(1)} µs CPU a push`;
+
+const measureWebPush: Measurement = async (round, tell) => {
+  const { pushes } = sizeOf(round);
+  const { cpuUsPerPush, perSecond } = await benchPushSender("webPush", pushes);
+  const how = `${pushes.pushes} pushes over HTTP/2, each encrypted for its browser; ${perSecond.toFixed(0)}/s at once`;
+  tell(
+    { name: "web push sender, CPU a push", reach: atMost(200), value: cpuUsPerPush, unit: "µs", how },
+    { name: "web push sender, a core", reach: atLeast(4_500), value: 1e6 / cpuUsPerPush, unit: "/s", how },
+  );
+};
+
+const measureTexts: Measurement = async (round, tell) => {
+  const { texts } = sizeOf(round);
+  for (const channel of ["sms", "rcs", "whatsapp"] as const) {
+    const { cpuUs, perSecond } = await benchTextSender({ ...texts, channel });
+    const how = `${texts.messages} messages over TLS, 32 under way, ${perSecond.toFixed(0)}/s`;
+    const name = channel === "whatsapp" ? "WhatsApp" : channel.toUpperCase();
+    tell({ name: `${name} sender, CPU a message`, reach: atMost(150), value: cpuUs, unit: "µs", how });
+  }
 };
 
 const blastBy = async (round: Round, dispatchers: number, apnsDelayMs = 0): Promise<BlastResult> => {
@@ -120,6 +171,10 @@ const measureIdle: Measurement = (round, tell) =>
 export const foundation: Measurements = {
   accept: measureAccept,
   sender: measureSender,
+  email: measureEmail,
+  texts: measureTexts,
+  "web-push": measureWebPush,
+  "push-chaos": async (round, tell) => tell(...(await pushChaos(sizeOf(round).chaos))),
   blast: measureBlast,
   "blast-slow": measureSlowBlast,
   idle: measureIdle,

@@ -104,7 +104,7 @@ const withSharedPrograms = (made: Installation): Installation => {
 };
 
 const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> => {
-  const sink = await startSink(apnsDelayMs);
+  const sink = await startSink({ delayMs: apnsDelayMs });
   try {
     const system = await startSystem({
       mongodbUrl: stores.mongodb.url,

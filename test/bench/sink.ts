@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { type Credentials, makeCredentials } from "../../dev/simulators/kit/credentials.ts";
 import type { ReceivedCounts } from "../../dev/simulators/kit/received.ts";
-import type { SinkSettings } from "./messages/apns-sink.ts";
+import type { SinkProvider, SinkSettings } from "./messages/push-sink.ts";
 
-/** The APNs simulator in a process of its own, so that its work is not counted as ours. */
+/** A provider's simulator in a process of its own, so that its work is not counted as ours. */
 export type Sink = {
   url: string;
   credentials: Credentials;
@@ -14,19 +14,25 @@ export type Sink = {
   stop: () => void;
 };
 
-/** Starts it; `delayMs` is the time until it answers a push. */
-export const startSink = async (delayMs = 0): Promise<Sink> => {
+/** Starts it: that of APNs when left out. `delayMs` is the time until it answers a push. */
+export const startSink = async ({
+  provider = "apns",
+  delayMs = 0,
+}: {
+  provider?: SinkProvider;
+  delayMs?: number;
+} = {}): Promise<Sink> => {
   const credentials = makeCredentials();
-  const child = fork(join(import.meta.dirname, "messages/apns-sink.ts"));
-  child.send({ credentials, delayMs } satisfies SinkSettings);
-  const [{ url }] = (await once(child, "message")) as [{ url: string }]; // what apns-sink.ts answers first
+  const child = fork(join(import.meta.dirname, "messages/push-sink.ts"));
+  child.send({ provider, credentials, delayMs } satisfies SinkSettings);
+  const [{ url }] = (await once(child, "message")) as [{ url: string }]; // what push-sink.ts answers first
   return {
     url,
     credentials,
     pid: child.pid ?? 0,
     counts: async () => {
       child.send("counts");
-      const [counts] = (await once(child, "message")) as [ReceivedCounts]; // what apns-sink.ts answers from then on
+      const [counts] = (await once(child, "message")) as [ReceivedCounts]; // what push-sink.ts answers from then on
       return counts;
     },
     stop: () => child.disconnect(),

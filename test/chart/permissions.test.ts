@@ -116,8 +116,12 @@ const resources = samples.filter(({ apiVersion }) => apiVersion.startsWith("hera
 const credentials: Record<string, () => Record<string, string>> = {
   "shop-ios": () => ({ private_key: apnsKey() }),
   "shop-android": () => ({ "service_account.json": serviceAccount() }),
+  "shop-huawei": () => ({ client_secret: "x" }),
   "shop-web": () => ({ private_key: vapidKey() }),
   "shop-email": () => ({ password: "x" }),
+  "shop-sms": () => ({ auth_token: "x" }),
+  "shop-rcs": () => ({ auth_token: "x" }),
+  "shop-whatsapp": () => ({ access_token: "x", app_secret: "x", verify_token: "x" }),
   "shop-chat": () => ({ token: "x" }),
 };
 

@@ -10,7 +10,7 @@ export const accessLog =
     await next(); // problem.ts stands below: nothing is thrown here
     metrics.requestsInFlight.dec();
     const seconds = (performance.now() - ctx.state.startedAt) / 1000;
-    const { method, path: route } = ctx.state.route ?? unmatched;
+    const { method, path: route } = ctx.state.matched ?? unmatched;
     const status = ctx.res.destroyed ? "gone" : ctx.state.reply.status; // nobody reads the reply of a client that left
     metrics.requests.inc({ route, method, status });
     metrics.requestSeconds.observe({ route, method }, seconds);

@@ -18,7 +18,7 @@ export const routing = (routes: readonly Route[]): Check => {
     if (path === undefined) return new NotFound("route");
     const route = path.routes.get(ctx.method === "HEAD" ? "GET" : ctx.method);
     if (route === undefined) return notAllowed(ctx.method, [...path.routes.keys()]);
-    ctx.state.route = route;
+    ctx.state.matched = ctx.state.route = route;
     ctx.state.params = paramsOf(path.parts, given);
     return null;
   };

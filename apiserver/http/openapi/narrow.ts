@@ -1,4 +1,3 @@
-import { sendableChannels } from "#core/schema/vocabulary/channels.ts";
 import type { Json } from "../feature.ts";
 
 type Change = (member: Json) => Json;
@@ -16,10 +15,3 @@ export const refused = (names: readonly string[]): Record<string, Change> =>
 
 /** An object with these members. */
 export const having = (...required: string[]): Json => ({ type: "object", required });
-
-/** The name of a channel, of those that this release sends over. */
-export const sendable = (channel: unknown): Json => ({
-  ...(channel as Json), // sound: the schema of a channel's name
-  enum: [...sendableChannels],
-  description: "the channels of this release",
-});

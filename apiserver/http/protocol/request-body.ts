@@ -33,15 +33,16 @@ const read = async (ctx: Context): Promise<void> => {
 
 /** Undefined for an empty body. */
 const parse = async (ctx: Context): Promise<unknown> => {
-  const bytes = await bytesOf(ctx);
+  const bytes = await readBytes(ctx, maxBodyBytes);
   return bytes.length === 0 ? undefined : jsonOf(textOf(bytes));
 };
 
-const bytesOf = async (ctx: Context): Promise<Buffer> => {
+/** The bytes of a body, inflated. @throws AppError HS_PAYLOAD_TOO_LARGE, and a ValidationError for one that breaks off */
+export const readBytes = async (ctx: Context, maxBytes: number): Promise<Buffer> => {
   try {
-    return (await text(ctx, { limit: maxBodyBytes, encoding: "" })) as Buffer; // sound: without an encoding it is one
+    return (await text(ctx, { limit: maxBytes, encoding: "" })) as Buffer; // sound: without an encoding it is one
   } catch (error) {
-    throw translate(error);
+    throw translate(error, maxBytes);
   }
 };
 
@@ -71,7 +72,7 @@ const requireJson = (ctx: Context): void => {
   ctx.req.headers["content-encoding"] = encoding; // the reader compares it with regard to case
   const charset = ctx.request.charset.toLowerCase();
   if (!["", "utf-8", "utf8"].includes(charset)) throw unsupported("charset", ["utf-8"]);
-  if ((ctx.request.length ?? 0) > maxBodyBytes) throw tooLarge();
+  if ((ctx.request.length ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes);
 };
 
 const hasBody = (ctx: Context): boolean =>
@@ -124,14 +125,14 @@ const nameProblem = (name: string): string | null => {
 };
 
 /** The reader's errors carry the stream's state: only their kind goes on. */
-const translate = (error: unknown): AppError => {
+const translate = (error: unknown, maxBytes: number): AppError => {
   const status: unknown = error instanceof Error && "status" in error ? error.status : undefined;
-  if (status === 413) return tooLarge();
+  if (status === 413) return tooLarge(maxBytes);
   return invalid("body", "cannot be read: it is cut off, or not what its headers say");
 };
 
-const tooLarge = (): AppError =>
-  new AppError("HS_PAYLOAD_TOO_LARGE", "the body is too large", { limit_bytes: maxBodyBytes });
+const tooLarge = (maxBytes: number): AppError =>
+  new AppError("HS_PAYLOAD_TOO_LARGE", "the body is too large", { limit_bytes: maxBytes });
 
 const unsupported = (what: string, allowed: string[]): AppError =>
   new AppError("HS_UNSUPPORTED_MEDIA_TYPE", `${what} must be ${allowed.join(" or ")}`, { allowed });

@@ -11,17 +11,20 @@ import { locate, type OperationDeps, operation, plan, scope } from "../middlewar
 import { rateLimit } from "../middleware/rate-limit.ts";
 import { requestId } from "../middleware/request-id.ts";
 import { routing } from "../middleware/routing.ts";
+import { type BoundOutside, outside } from "../outside.ts";
 import { methodOverride } from "../protocol/method-override.ts";
 import { problem, refuse } from "../protocol/problem.ts";
 import { protocol } from "../protocol/protocol.ts";
 import { writeReply } from "../protocol/reply.ts";
-import { requestBody } from "../protocol/request-body.ts";
+import { readBytes, requestBody } from "../protocol/request-body.ts";
 import type { Route } from "../route.ts";
 import type { Check, Middleware, State } from "../state.ts";
 
 export type AppDeps = OperationDeps & {
   /** Every operation of the interface. */
   routes: readonly Route[];
+  /** What is not a part of it, and answered without its checks. */
+  outside: readonly BoundOutside[];
   authenticate: Authenticate;
   takeToken: TakeToken;
   edge: EdgeLimit;
@@ -42,6 +45,8 @@ export const app = (deps: AppDeps): Koa<State> => {
   koa.use(requestId(deps.clock));
   koa.use(accessLog(deps.log, deps.metrics));
   koa.use(problem(deps.log));
+  const inTime = deadline(deps.timeoutMs);
+  koa.use(outside({ all: deps.outside, inTime, readBytes }));
   koa.use(
     checks(
       edgeLimit(deps.edge, deps.clock), //   1 edge rate
@@ -50,7 +55,7 @@ export const app = (deps: AppDeps): Koa<State> => {
       routing(deps.routes), //               2 route and method
     ),
   );
-  koa.use(deadline(deps.timeoutMs)); // what comes before it never waits
+  koa.use(inTime); // what comes before it never waits
   koa.use(
     checks(
       authentication(deps.authenticate), //  3 authentication

@@ -22,6 +22,8 @@
 {{- end }}
 - name: HERALD_ALLOWED_PORTS
   value: {{ join "," $values.outgoing.allowedPorts | quote }}
+- name: HERALD_PUBLIC_URL
+  value: {{ include "herald.publicUrl" .root | quote }}
 - name: HERALD_LOG_LEVEL
   value: {{ $values.logLevel | quote }}
 - name: HERALD_GRACE_SECONDS
@@ -49,8 +51,6 @@
 
 {{- define "herald.env.operator" }}
 {{- include "herald.env.streams" . }}
-- name: HERALD_PUBLIC_URL
-  value: {{ include "herald.publicUrl" . | quote }}
 - name: HERALD_OPERATOR_NAMESPACE
   value: {{ .Release.Namespace | quote }}
 - name: HERALD_OPERATOR_LEASE

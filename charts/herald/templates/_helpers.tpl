@@ -72,3 +72,8 @@ annotations:
 # An image is not fetched each time: its tag is a version and never moved.
 kube-score/ignore: container-resources,container-image-pull-policy{{ .more }}
 {{- end }}
+
+{{/* What of the apiserver is reached from outside: the interface, callbacks of providers, links in texts and in mails. */}}
+{{- define "herald.publicPaths" -}}
+/v1 /ingress /l /c /o /u
+{{- end }}

@@ -1,19 +1,18 @@
-import { domainToASCII } from "node:url";
 import { Type } from "typebox";
 import { Closed, Nullable } from "../../schema/json/common.ts";
 import { defineAccount, secret, secretWith } from "../kit/account.ts";
 import { bad, defineChannel, good } from "../kit/channel.ts";
 import { BadSecret, privateKeyOf } from "../kit/secret-text.ts";
+import { normalised } from "./address.ts";
 
-const { Enum, Integer, String: Text } = Type;
+const { Array: List, Enum, Integer, String: Text } = Type;
 
 const hostName = (description: string) =>
   Text({ minLength: 1, maxLength: 253, pattern: "^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$", description });
 
-/** Source: RFC 6376 (RSA) and RFC 8463 (Ed25519). */
+/** Mails are signed with RSA (RFC 6376); few receivers know the keys of RFC 8463, which asks for one of RSA beside them. */
 const dkimKey = (pem: string): string => {
-  const { asymmetricKeyType = "" } = privateKeyOf(pem);
-  if (!["rsa", "ed25519"].includes(asymmetricKeyType)) throw new BadSecret("is neither an RSA nor an Ed25519 key");
+  if (privateKeyOf(pem).asymmetricKeyType !== "rsa") throw new BadSecret("is not an RSA key");
   return pem;
 };
 
@@ -25,6 +24,66 @@ const dkim = Closed(
   },
   { description: "DKIM signature; the Secret's `dkim_private_key` is the key (PEM)" },
 );
+
+const bounces = Closed(
+  {
+    domain: hostName(
+      "the domain of the addresses that mail servers answer to; its mail has to come back to this service",
+    ),
+    password: secret("bounce_password"),
+  },
+  {
+    description:
+      "bounces and complaints that come back as mail; the Secret's `bounce_password` is what the mail server hands them over with",
+  },
+);
+
+/** Whose callbacks come to `/ingress/…`, and what they are verified with. Source: docs/reference/callbacks.md. */
+const callbacks = {
+  ses: Nullable(
+    Closed(
+      {
+        topic_arn: Text({
+          pattern: "^arn:aws[a-z-]*:sns:[a-z0-9-]+:\\d{12}:[A-Za-z0-9_.-]{1,256}$",
+          maxLength: 512,
+          description: "the SNS topic that Amazon SES publishes its events to",
+        }),
+      },
+      { description: "the server is Amazon SES, and tells what becomes of mails" },
+    ),
+  ),
+  sendgrid: Nullable(
+    Closed(
+      {
+        public_key: Text({
+          pattern: "^[A-Za-z0-9+/]{100,400}={0,2}$",
+          maxLength: 400,
+          description: "the verification key of the Signed Event Webhook, as SendGrid shows it",
+        }),
+      },
+      { description: "the server is SendGrid, and tells what becomes of mails" },
+    ),
+  ),
+  mailgun: Nullable(
+    Closed(
+      { signing_key: secret("mailgun_signing_key") },
+      { description: "the server is Mailgun, and tells what becomes of mails; `mailgun_signing_key` is in the Secret" },
+    ),
+  ),
+  postmark: Nullable(
+    Closed(
+      {
+        username: Text({
+          pattern: "^[A-Za-z0-9._~-]{1,64}$",
+          maxLength: 64,
+          description: "the name in the address that Postmark calls; the Secret's `postmark_password` is the password",
+        }),
+        password: secret("postmark_password"),
+      },
+      { description: "the server is Postmark, and tells what becomes of mails" },
+    ),
+  ),
+};
 
 const account = defineAccount(
   {
@@ -48,11 +107,35 @@ const account = defineAccount(
     ),
     password: secretWith("username", "password"),
     dkim: Nullable(dkim),
+    bounces: Nullable(bounces),
+    tracking_url: Nullable(
+      Text({
+        pattern: "^https://[^\\s/?#]+(/[^\\s?#]*)?$",
+        maxLength: 500,
+        description:
+          "https address of the links of ours in mails, which leads to the apiserver; the service's own when left out",
+      }),
+    ),
+    tracking: Nullable(
+      Enum(["all", "opens", "clicks", "none"], {
+        description:
+          "what is recorded of the mails' readers: that a mail was opened, which links were used; all when left out",
+      }),
+    ),
+    transactional_categories: Nullable(
+      List(Text({ minLength: 1, maxLength: 64 }), {
+        maxItems: 50,
+        description: "categories of messages whose mails have no List-Unsubscribe: receipts, passwords",
+      }),
+    ),
+    ...callbacks,
   },
   {
     description: "e-mail over SMTP",
-    secretHolds: "`password` when username is set, `dkim_private_key` when dkim is set",
-    secretGoesWith: ["username", "dkim"],
+    secretHolds:
+      "`password` when username is set, `dkim_private_key` when dkim is set, `bounce_password` when bounces is set, " +
+      "`mailgun_signing_key` when mailgun is set, `postmark_password` when postmark is set",
+    secretGoesWith: ["username", "dkim", "bounces", "mailgun", "postmark"],
   },
 );
 
@@ -74,20 +157,11 @@ export const email = defineChannel({
     },
   },
   content: {
-    isIn: (content) => content.email_subject !== undefined && content.email_body !== undefined,
+    isIn: ({ email_subject: subject, email_body: body, email_mjml: mjml }) =>
+      subject !== undefined && (body ?? mjml) !== undefined,
     empty: ({ email_subject: subject, email_body: body }) =>
       subject === "" && body === "" ? [{ field: "email_body", message: "is empty, and so is email_subject" }] : [],
   },
   mayReachUnsubscribed: true,
   limit: null,
 });
-
-/** Lower case, the domain in its ASCII form (RFC 5891). Null for what is no address (RFC 5321 4.5.3.1 bounds). */
-const normalised = (given: string): string | null => {
-  const at = given.lastIndexOf("@");
-  const local = given.slice(0, at).toLowerCase();
-  const domain = domainToASCII(given.slice(at + 1)).toLowerCase();
-  const isLocal = /^[^\s@"(),:;<>[\\\]\p{Cc}]{1,64}$/u.test(local) && !/^\.|\.\.|\.$/.test(local);
-  const isDomain = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9][a-z0-9-]{0,62}$/.test(domain);
-  return at > 0 && isLocal && isDomain ? `${local}@${domain}` : null;
-};

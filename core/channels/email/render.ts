@@ -1,19 +1,32 @@
 import type { Rendering } from "../kit/rendering.ts";
-import { plainText } from "./plain-text.ts";
+import { type Tracking, trackedHtml, trackedText } from "./tracking.ts";
 
-/** One mail, shared by all its recipients. Addresses that are null are the account's. */
+/** One mail, shared by all its recipients but for the addresses of ours in it. Addresses that are null are the account's. */
 export type EmailMessage = ReturnType<typeof renderEmail>;
 
+export type EmailSettings = {
+  tracking: Tracking;
+  /** Messages of these categories have to arrive, whatever else somebody does not want. */
+  transactionalCategories: readonly string[];
+};
+
 /** Renders a message for e-mail: the preheader hidden at the top of the body, the text alternative made from the body. */
-export const renderEmail = ({ content }: Pick<Rendering, "content">) => {
+export const renderEmail = (
+  { content, options, category = null }: Pick<Rendering, "content" | "options" | "category">,
+  { tracking, transactionalCategories }: EmailSettings,
+) => {
   const body = content.email_body ?? "";
+  const wanted = { ...tracking, clicks: tracking.clicks && content.disable_email_click_tracking !== true };
   return {
     subject: content.email_subject ?? "",
-    html: content.email_preheader ? withPreheader(body, content.email_preheader) : body,
-    text: plainText(body),
+    html: trackedHtml(content.email_preheader ? withPreheader(body, content.email_preheader) : body, wanted),
+    text: trackedText(body, wanted),
     fromName: content.email_from_name ?? null,
     fromAddress: content.email_from_address ?? null,
     replyTo: content.email_reply_to_address ?? null,
+    /** Has no way to unsubscribe from it. Source: docs/reference/email.md#unsubscribing. */
+    isTransactional:
+      options.include_unsubscribed === true || (category !== null && transactionalCategories.includes(category)),
   };
 };
 

@@ -1,10 +1,11 @@
 import { Type } from "typebox";
 import { defineAccount, secret } from "../kit/account.ts";
+import { badgeChangeOf } from "../kit/badge.ts";
 import { bad, defineChannel, good } from "../kit/channel.ts";
 import { maskToken, pushContent } from "../kit/push.ts";
 import { anId } from "../kit/rendering.ts";
 import { BadSecret, privateKeyOf } from "../kit/secret-text.ts";
-import { apnsBody, maxApnsBytes, renderApns } from "./render.ts";
+import { apnsBody, longestBadge, maxApnsBytes, renderApns } from "./render.ts";
 
 const { Enum, String: Text } = Type;
 
@@ -53,5 +54,6 @@ export const iosPush = defineChannel({
   },
   content: pushContent,
   mayReachUnsubscribed: false,
-  limit: { maxBytes: maxApnsBytes, body: (rendering) => apnsBody(renderApns(rendering), anId) },
+  badge: badgeChangeOf,
+  limit: { maxBytes: maxApnsBytes, body: (rendering) => apnsBody(renderApns(rendering), anId, longestBadge) },
 });

@@ -1,13 +1,14 @@
 import { defined } from "../../domain/defined.ts";
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content } from "../../schema/messages/notification.ts";
+import { badgeChangeOf } from "../kit/badge.ts";
 import { headerText } from "../kit/header-text.ts";
 import { type Rendering } from "../kit/rendering.ts";
 
 /** One push to Apple devices, shared by the recipients of a language; `apnsBody` adds what is the recipient's own. */
 export type ApnsPush = {
-  /** The payload as JSON, cut where the delivery id belongs. */
-  json: { before: string; after: string };
+  /** The payload as JSON, cut where the delivery id and a badge that is counted belong; `badge` is "" without one. */
+  json: { badge: string; before: string; after: string };
   /** `background` starts the app in the background and shows nothing. */
   pushType: "alert" | "background";
   priority: 5 | 10;
@@ -20,7 +21,7 @@ export const maxApnsBytes = 4096;
 
 /**
  * Renders a message for Apple devices: Apple's own members in `aps`, the sender's `data` under `data`, and what the
- * app's service extension needs under `herald` (links, buttons, attachments, the number to add to the badge).
+ * app's service extension needs under `herald` (links, buttons, attachments).
  * Without text, sound or badge it is a background push, which Apple admits with priority 5 only.
  * Source: Apple, "Generating a remote notification", "Sending notification requests to APNs".
  */
@@ -40,8 +41,12 @@ export const renderApns = ({ messageId, content, options, language, ttlSeconds }
 /** At most 64 bytes (Apple), printable ASCII without a space at either end (RFC 9110 5.5, RFC 9113 8.2.1). */
 const collapseIdAllowed = /^(?=.{1,64}$)[!-~]([ -~]*[!-~])?$/;
 
-/** The payload for one recipient. */
-export const apnsBody = ({ json }: ApnsPush, deliveryId: string): string => json.before + deliveryId + json.after;
+/** The payload for one recipient. `badge` is what the app's icon shows then, of a message that adds to it. */
+export const apnsBody = ({ json }: ApnsPush, deliveryId: string, badge = 0): string =>
+  (json.badge === "" ? "" : json.badge + badge) + json.before + deliveryId + json.after;
+
+/** Stands for a badge where only the size counts. */
+export const longestBadge = 9_999_999_999;
 
 const alertOf = (content: Content, language: string | null): Record<string, string> | undefined => {
   const alert = defined({
@@ -52,12 +57,12 @@ const alertOf = (content: Content, language: string | null): Record<string, stri
   return Object.keys(alert).length === 0 ? undefined : alert;
 };
 
-const isHeardOrCounted = (content: Content): boolean => Boolean(content.ios_sound) || badgeOf(content) !== undefined;
+const isHeardOrCounted = (content: Content): boolean => Boolean(content.ios_sound) || badgeChangeOf(content) !== null;
 
 const visibleAps = (content: Content, alert: Record<string, string> | undefined): Record<string, unknown> =>
   defined({
+    badge: badgeOf(content), // first: see jsonOf
     alert,
-    badge: badgeOf(content),
     sound: soundOf(content, alert !== undefined),
     "thread-id": content.thread_id || undefined,
     category: content.ios_category || undefined,
@@ -68,12 +73,12 @@ const visibleAps = (content: Content, alert: Record<string, string> | undefined)
     "relevance-score": content.ios_relevance_score,
   });
 
-/** `Increase` cannot be said to iOS: the app's service extension adds `herald.badge_increase` to the badge itself. */
-const badgeOf = ({ ios_badge_type: type = "SetTo", ios_badge_count: count }: Content): number | undefined =>
-  type === "SetTo" ? count : undefined;
-
-const badgeIncreaseOf = ({ ios_badge_type: type, ios_badge_count: count = 1 }: Content): number | undefined =>
-  type === "Increase" ? count : undefined;
+/** 0 stands for one that is counted. */
+const badgeOf = (content: Content): number | undefined => {
+  const change = badgeChangeOf(content);
+  if (change === null) return undefined;
+  return "set" in change ? change.set : 0;
+};
 
 /** The default sound with any text; the empty name is silence. A critical alert names its volume. */
 const soundOf = ({ ios_sound: name, ios_interruption_level: level }: Content, hasText: boolean): unknown => {
@@ -82,9 +87,9 @@ const soundOf = ({ ios_sound: name, ios_interruption_level: level }: Content, ha
   return level === "critical" ? { critical: 1, name: sound, volume: 1 } : sound;
 };
 
-/** The extension loads attachments, makes buttons and adds to the badge. */
+/** The extension loads attachments and makes buttons. */
 const needsExtension = (content: Content): boolean =>
-  attachmentsOf(content) !== undefined || content.buttons !== undefined || badgeIncreaseOf(content) !== undefined;
+  attachmentsOf(content) !== undefined || content.buttons !== undefined;
 
 const attachmentsOf = ({ ios_attachments: attachments, big_picture: picture }: Content) =>
   attachments ?? (picture === undefined ? undefined : { big_picture: picture });
@@ -96,9 +101,10 @@ const jsonOf = (aps: Record<string, unknown>, messageId: string, content: Conten
     app_url: content.app_url,
     buttons: content.buttons,
     attachments: attachmentsOf(content),
-    badge_increase: badgeIncreaseOf(content),
   };
   const rest = JSON.stringify(herald).slice(1);
   const json = JSON.stringify({ aps, data: content.data }).slice(0, -1);
-  return { before: `${json},"herald":{"delivery_id":"`, after: `",${rest}}` };
+  const badge = content.ios_badge_type === "Increase" ? `{"aps":{"badge":` : "";
+  const before = badge === "" ? json : json.slice(`${badge}0`.length);
+  return { badge, before: `${before},"herald":{"delivery_id":"`, after: `",${rest}}` };
 };

@@ -1,6 +1,7 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "typebox";
 import { Closed } from "../../schema/json/common.ts";
 import { cel, secretRef } from "../../schema/kubernetes/common.ts";
+import type { Rule } from "../../schema/kubernetes/definition.ts";
 
 /**
  * The account of an app at a provider, as it is stored: what is public in the clear, what is {@link secret} sealed. The
@@ -14,6 +15,8 @@ export type AccountDefinition<Members extends TProperties = TProperties> = {
   secretHolds: string;
   /** The members in the resource that make the Secret necessary; left out: it always is. */
   secretGoesWith?: readonly string[];
+  /** What else the members must be like in the resource. */
+  rules?: readonly Rule[];
 };
 
 export const defineAccount = <Members extends TProperties>(
@@ -54,12 +57,15 @@ export const secretWith = (goesWith: string, key: string, read: ReadText = asItI
 export const fromSecret = (key: string, read: ReadText) => Type.Unsafe<string>(given({ key, read, isSealed: false }));
 
 /** The channel's member in the App resource: what is not read from the Secret, in camel case, and the Secret's name. */
-export const resourceMember = ({ members, description, secretHolds, secretGoesWith }: AccountDefinition): TSchema => {
+export const resourceMember = (account: AccountDefinition): TSchema => {
+  const { members, description, secretHolds, secretGoesWith, rules = [] } = account;
   const [said, ref] = [inResource(members), secretRef(secretHolds)];
-  if (secretGoesWith === undefined) return Closed({ ...said, secretRef: ref }, { description });
+  if (secretGoesWith === undefined) {
+    return Closed({ ...said, secretRef: ref }, { description, ...(rules.length > 0 && cel(...rules)) });
+  }
   const rule = `has(self.secretRef) == (${secretGoesWith.map((member) => `has(self.${member})`).join(" || ")})`;
   const message = `secretRef goes with ${secretGoesWith.join(" or ")}: both or neither`;
-  return Closed({ ...said, secretRef: Type.Optional(ref) }, { description, ...cel({ rule, message }) });
+  return Closed({ ...said, secretRef: Type.Optional(ref) }, { description, ...cel({ rule, message }, ...rules) });
 };
 
 const inResource = ({ properties }: TObject): TProperties =>
@@ -68,10 +74,13 @@ const inResource = ({ properties }: TObject): TProperties =>
       .filter(([, member]) => sourceOf(member) === null)
       .map(([name, member]) => {
         const { inner, isNullable } = unwrapped(member);
-        const schema = Type.IsObject(inner) ? { ...inner, ...Closed(inResource(inner)) } : inner;
+        const schema = Type.IsObject(inner) ? withoutSecrets(inner) : inner;
         return [camelCase(name), isNullable ? Type.Optional(schema) : schema];
       }),
   );
+
+const withoutSecrets = (members: TObject): TSchema =>
+  Object.assign({}, members, { required: [] }, Closed(inResource(members)));
 
 /** The stored members of what a resource says; `read` gives the text of a key of its Secret, parsed. */
 export const storedMembers = (members: TObject, said: Values, read: (key: string, parse: ReadText) => string): Values =>

@@ -1,5 +1,8 @@
 import { bad, type Checked, good } from "./channel.ts";
 
+/** A phone number as ITU-T E.164 writes it, with separators. */
+export const phonePattern = "^\\+[0-9 ().-]+$";
+
 /** A phone number as ITU-T E.164 writes it: `+`, country code and number, 15 digits at most. Separators are left out. */
 export const checkPhone = (given: string): Checked => {
   const number = given.replaceAll(/[ ().-]/g, "");

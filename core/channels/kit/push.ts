@@ -5,6 +5,7 @@ import type { ContentRule } from "./channel.ts";
 
 /** What every push channel carries: texts, data, or nothing but the wish to start the app in the background. */
 export const pushContent: ContentRule = {
+  isReplaceable: true,
   isIn: (content) =>
     hasTexts(content) || content.content_available === true || Object.keys(content.data ?? {}).length > 0,
   empty: (content) => emptyPush(content),

@@ -5,6 +5,7 @@ export type Rendering = {
   messageId: string;
   content: Content;
   options: Options;
+  category?: string | null;
   language: string | null;
   ttlSeconds: number;
 };

@@ -34,7 +34,12 @@ const payloadOf = ({ messageId, content, options, language }: Omit<Rendering, "t
   /** Where a click leads. */
   url: content.url,
   data: content.data,
-  actions: content.web_buttons?.map(({ id, text, icon, url }) => ({ action: id, title: text, icon, url })),
+  actions: (content.web_buttons ?? content.buttons)?.map(({ id, text, icon, url }) => ({
+    action: id,
+    title: text,
+    icon,
+    url,
+  })),
   require_interaction: content.require_interaction,
   /** A later notification of the same tag replaces this one. */
   tag: options.collapse_id,

@@ -1,8 +1,12 @@
 import type { Content } from "../../schema/messages/notification.ts";
 
 /** Whether what is shown depends on the recipient's language. */
-export const isTranslated = ({ headings, contents, subtitle }: Content): boolean =>
-  [headings, contents, subtitle].some((texts) => texts !== undefined && Object.keys(texts).length > 1);
+export const isTranslated = (content: Content): boolean =>
+  textsOf(content).some((texts) => Object.keys(texts).length > 1);
+
+/** Everything that is said in several languages. */
+const textsOf = ({ headings, contents, subtitle, rcs_card: card, rcs_fallback_text: fallback }: Content) =>
+  [headings, contents, subtitle, card?.title, card?.description, fallback].filter((texts) => texts !== undefined);
 
 /** The text for a language. Source: docs/reference/messages.md#languages. */
 export const localised = (texts: Record<string, string> | undefined, language: string | null): string | undefined => {
@@ -14,9 +18,9 @@ export const localised = (texts: Record<string, string> | undefined, language: s
 };
 
 /** Every language that can make a difference to a push; null, the first, stands for all others. */
-export const languagesOf = ({ headings, contents, subtitle }: Content): (string | null)[] => [
+export const languagesOf = (content: Content): (string | null)[] => [
   null,
-  ...new Set([headings, contents, subtitle].flatMap((texts) => Object.keys(texts ?? {}))),
+  ...new Set(textsOf(content).flatMap((texts) => Object.keys(texts))),
 ];
 
 const baseOf = (language: string): string => language.split("-", 1)[0] ?? "";

@@ -13,8 +13,9 @@ export type Fault = "provider" | "origin";
 
 /**
  * What became of one send. Closed: every documented answer of every provider maps to one of these.
- * - `sent`: the provider accepted it.
+ * - `sent`: the provider accepted it; `segments` are those of an SMS.
  * - `token_invalid`: the address is gone; the subscription becomes invalid, unless it was registered after `since`.
+ * - `opted_out`: the recipient wants nothing more from this sender: the address is suppressed.
  * - `retry_at`: may work later, not before `at`.
  * - `config_error`: credentials or set-up are wrong; every send of this app and channel will fail alike.
  * - `payload_error`: this content can never be accepted for this recipient.
@@ -22,8 +23,9 @@ export type Fault = "provider" | "origin";
  *   have arrived, so it is not sent again.
  */
 export type Outcome =
-  | { kind: "sent"; providerId: string | null }
+  | { kind: "sent"; providerId: string | null; segments?: number }
   | ({ kind: "token_invalid"; since?: Date } & Refusal)
+  | ({ kind: "opted_out" } & Refusal)
   | ({ kind: "retry_at"; at: Date; fault?: Fault } & Refusal)
   | ({ kind: "config_error"; fault?: Fault } & Refusal)
   | ({ kind: "payload_error" } & Refusal)
@@ -59,6 +61,8 @@ export type Recipient = {
   subscriptionId: string;
   address: string;
   webKeys?: { p256dh: string; auth: string };
+  /** What the app's icon shows, of a message that adds to it. */
+  badge?: number;
 };
 
 /** What addresses lead to when that is not the provider's own server: the hosts of push endpoints, the domains of mail. */
@@ -86,6 +90,11 @@ export type Provider<Push> = {
    * What was handed over when `signal` aborts is `uncertain`.
    */
   send: (push: Push, to: Recipient, signal: AbortSignal, isOver?: () => boolean) => Promise<Outcome>;
+  /**
+   * Asks the provider whether it takes the account, and sends nobody anything. It does when the outcome is `sent`, or
+   * `token_invalid` where a provider can only be asked with an address that nobody has. Rejects as `send` does.
+   */
+  check: (signal: AbortSignal) => Promise<Outcome>;
   /** Finishes what is under way (bounded by its own deadline), then closes its connections. */
   close: () => Promise<void>;
 };

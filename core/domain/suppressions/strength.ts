@@ -4,6 +4,7 @@ import {
   suppressionLimits,
   suppressionReasons,
 } from "../../schema/suppressions/suppression.ts";
+import { defined } from "../defined.ts";
 
 /** What of an entry may change when the same address is suppressed again. */
 export type Suppressed = {
@@ -14,6 +15,10 @@ export type Suppressed = {
   categories: string[] | null;
   /** Null: never. */
   expires_at: Date | null;
+  /** What caused it, when that was a delivery. */
+  message_id?: string;
+  delivery_id?: string;
+  provider_code?: string;
 };
 
 /**
@@ -28,6 +33,7 @@ export const raisedBy = (kept: Suppressed, again: Suppressed): Partial<Suppresse
       reason: again.reason,
       source: again.source,
       note: again.note ?? kept.note,
+      ...defined({ message_id: again.message_id, delivery_id: again.delivery_id, provider_code: again.provider_code }),
     }),
     ...(categories?.length !== kept.categories?.length && { categories }),
     ...(end?.getTime() !== kept.expires_at?.getTime() && { expires_at: end }),

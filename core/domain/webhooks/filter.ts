@@ -118,6 +118,9 @@ const numberOf = (value: unknown): number => {
   return isText(value) && /^-?\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : Number.NaN;
 };
 
+/** Texts that have an order: dates, and versions. */
+export const orderedTexts = (): RegExp[] => [isoDate, version];
+
 const isoDate = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
 const instantOf = (value: unknown): number => (isText(value) && isoDate.test(value) ? Date.parse(value) : Number.NaN);
@@ -130,8 +133,10 @@ const versionOrder = (found: unknown, wanted: unknown): number => {
   return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
 };
 
+const version = /^\d{1,9}(\.\d{1,9}){0,4}$/;
+
 const versionOf = (value: unknown): number[] | null =>
-  isText(value) && /^\d{1,9}(\.\d{1,9}){0,4}$/.test(value) ? value.split(".").map(Number) : null;
+  isText(value) && version.test(value) ? value.split(".").map(Number) : null;
 
 /** Bounds of a filter's values. Source: docs/reference/limits.md#webhook-bounds. */
 export const filterLimits = { characters: 500, items: 500, bytes: 65_536 } as const;

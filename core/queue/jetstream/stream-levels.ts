@@ -11,7 +11,7 @@ export type StreamLevel = {
   pending: { consumer: string; messages: number }[];
 };
 
-/** How full the streams of an installation are; one for each plan and two more. */
+/** How full the streams of an installation are; one for each plan and three more. */
 export const streamLevels = async (
   jsm: Pick<JetStreamManager, "streams" | "consumers">,
   prefix: string,

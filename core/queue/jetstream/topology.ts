@@ -63,11 +63,34 @@ export const eventStream = (prefix: string): StreamSpec => ({
   consumers: [pull("webhooks", `${prefix}.events.>`, pendingOf(eventBatchesPerTenant))],
 });
 
-/** Hints of jobs: at most one waits for each, and keeps its place until it is handled. */
+/** Batches of callbacks of one tenant that may wait: of 256 KiB each, so that a tenant has at most a quarter of the stream. */
+export const callbackBatchesPerTenant = 1_024;
+
+/** Verified callbacks of providers. A tenant over its share is refused, so that the provider repeats them; others are not. */
+export const callbackStream = (prefix: string): StreamSpec => ({
+  stream: {
+    name: `${prefix}-callbacks`,
+    subjects: [`${prefix}.callbacks.*`],
+    retention: RetentionPolicy.Workqueue,
+    storage: StorageType.File,
+    discard: DiscardPolicy.New,
+    discard_new_per_subject: true,
+    max_msgs: -1,
+    max_msgs_per_subject: callbackBatchesPerTenant,
+    max_bytes: 1024 * mebibyte,
+    duplicate_window: duplicateWindowMs * 1_000_000,
+  },
+  consumers: [pull("callbacks", `${prefix}.callbacks.*`, pendingOf(callbackBatchesPerTenant))],
+});
+
+/**
+ * Hints of jobs: at most one waits for each, and keeps its place until it is handled. Those of short jobs have a consumer
+ * of their own, so that they do not wait behind long ones.
+ */
 export const jobStream = (prefix: string): StreamSpec => ({
   stream: {
     name: `${prefix}-jobs`,
-    subjects: [`${prefix}.jobs.*.*`],
+    subjects: [`${prefix}.jobs.*.*`, `${prefix}.short-jobs.*.*`],
     retention: RetentionPolicy.Workqueue,
     storage: StorageType.File,
     discard: DiscardPolicy.New,
@@ -76,7 +99,7 @@ export const jobStream = (prefix: string): StreamSpec => ({
     max_msgs_per_subject: 1,
     max_bytes: 64 * mebibyte,
   },
-  consumers: [pull("jobs", `${prefix}.jobs.*.*`, 1_000)],
+  consumers: [pull("jobs", `${prefix}.jobs.*.*`, 1_000), pull("short-jobs", `${prefix}.short-jobs.*.*`, 1_000)],
 });
 
 /**

@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import { callbackProviders } from "../../channels/callbacks.ts";
 import { combinations, metricsIn } from "./series.ts";
 
 export type ApiserverMetrics = ReturnType<typeof apiserverMetrics>;
@@ -29,6 +30,11 @@ export const apiserverMetrics = (registry: Registry) => {
       "herald_custom_events_total",
       "custom events by what became of them (accepted, duplicate, refused for their time)",
       combinations({ outcome: ["accepted", "duplicate", "refused"] }),
+    ),
+    callbacks: counterFromZero(
+      "herald_callbacks_total",
+      "callbacks by provider and what became of them (queued, answered: a handshake, refused: not signed, unknown)",
+      combinations({ provider: callbackProviders, outcome: ["queued", "answered", "refused", "unknown"] }),
     ),
     rateDecisions: counterFromZero(
       "herald_rate_limit_decisions_total",

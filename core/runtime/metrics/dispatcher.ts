@@ -1,7 +1,9 @@
 import type { Registry } from "prom-client";
 import { allDefinitions } from "../../channels/all.ts";
+import { callbackProviders } from "../../channels/callbacks.ts";
 import type { OutcomeKind } from "../../domain/messages/outcome.ts";
-import { sendableChannels } from "../../schema/vocabulary/channels.ts";
+import { accountResults } from "../../schema/apps/account.ts";
+import { channels } from "../../schema/vocabulary/channels.ts";
 import { combinations, metricsIn } from "./series.ts";
 import { webhookMetrics } from "./webhooks.ts";
 
@@ -10,6 +12,7 @@ export type DispatcherMetrics = ReturnType<typeof dispatcherMetrics>;
 /** Rate, errors and duration of planning, sending and webhooks. */
 export const dispatcherMetrics = (registry: Registry) => ({
   ...deliveryMetrics(registry),
+  ...callbackMetrics(registry),
   ...jobMetrics(registry),
   ...webhookMetrics(registry),
 });
@@ -45,7 +48,7 @@ const deliveryMetrics = (registry: Registry) => {
     invalidationsHeld: counterFromZero(
       "herald_invalidations_held_total",
       "addresses that a provider called gone and that stay, because it said so of nearly all of an account",
-      combinations({ channel: sendableChannels }),
+      combinations({ channel: channels }),
     ),
     messagesEnded: counterFromZero(
       "herald_messages_ended_total",
@@ -55,9 +58,29 @@ const deliveryMetrics = (registry: Registry) => {
   };
 };
 
-const jobMetrics = (registry: Registry) => {
-  const { counter } = metricsIn(registry);
+const callbackMetrics = (registry: Registry) => {
+  const { counter, counterFromZero } = metricsIn(registry);
   return {
+    callbackItems: counterFromZero(
+      "herald_callback_items_total",
+      "what was read in callbacks, by provider: receipts by their kind, messages of people (inbound), callbacks that are not as documented (unreadable)",
+      combinations({ provider: callbackProviders, kind: ["delivered", "unreadable"] }),
+    ),
+    unmatchedReceipts: counter(
+      "herald_receipts_unmatched_total",
+      "receipts that were given up, as their delivery was not stored within a quarter of an hour",
+    ),
+  };
+};
+
+const jobMetrics = (registry: Registry) => {
+  const { counter, counterFromZero } = metricsIn(registry);
+  return {
+    accountChecks: counterFromZero(
+      "herald_account_checks_total",
+      "connection tests of apps' accounts by channel and result (verified, refused, unreached)",
+      combinations({ channel: channels, result: accountResults }),
+    ),
     jobs: counter(
       "herald_jobs_total",
       "runs of jobs by type and result: done, again (more is due later), halted (it went on later: others' turn, a stop, a lost lease), failed",
@@ -74,6 +97,7 @@ const jobMetrics = (registry: Registry) => {
 const outcomes: Record<OutcomeKind, true> = {
   sent: true,
   token_invalid: true,
+  opted_out: true,
   retry_at: true,
   config_error: true,
   payload_error: true,

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { signer } from "../../domain/signer.ts";
 import { Unavailable } from "../../errors.ts";
 
 /** A secret at rest: AES-256-GCM under the key named by `kid`; `data` is base64 of nonce (12), ciphertext, tag (16). */
@@ -60,10 +61,19 @@ export const keyRing = (text: string) => {
     },
     /** Whether a secret was sealed under an older key and should be sealed again. */
     isStale: (sealed: Sealed): boolean => sealed.kid !== kid,
-    /** 32 bytes for another purpose, that follow from the first key (HKDF, RFC 5869). */
-    derive: (purpose: string): Buffer => Buffer.from(hkdfSync("sha256", key, "", `herald/${purpose}`, keyBytes)),
+    /** 32 bytes for another purpose, that follow from the first key. */
+    derive: (purpose: string): Buffer => derived(key, purpose),
+    /** Signs for a purpose with what follows from the first key; what follows from any key is known. */
+    signer: (purpose: string) => {
+      const [, ...others] = [...keys.values()].map((one) => derived(one, purpose));
+      return signer([derived(key, purpose), ...others]);
+    },
   };
 };
+
+/** HKDF, RFC 5869. */
+const derived = (key: Buffer, purpose: string): Buffer =>
+  Buffer.from(hkdfSync("sha256", key, "", `herald/${purpose}`, keyBytes));
 
 const readKeys = (text: string): Map<string, Buffer> => {
   const lines = text.split(/[\n,]/).flatMap((line) => line.trim() || []);

@@ -1,9 +1,10 @@
 import { LRUCache } from "lru-cache";
 import type { BatchEnvelope, EventEnvelope } from "../../schema/events/envelope.ts";
 import type { Part } from "../process/lifecycle.ts";
+import { type SlowKeys, threadQueue } from "../threads/thread-queue.ts";
 import type { BodyContentType, Rendered } from "./engine.ts";
 import { templateLimits } from "./limits.ts";
-import { type SlowTemplates, threadQueue } from "./thread-queue.ts";
+import type { RenderBatch, RenderJob } from "./worker.ts";
 
 export type { Rendered } from "./engine.ts";
 
@@ -25,26 +26,46 @@ const quickMs = 10;
  */
 export const bodyTemplates = (): BodyTemplates => {
   const none = { has: () => false, add: () => undefined };
-  const quick = threadQueue({ limitMs: quickMs, slackMs: 90, most: 100, hasSpare: true, slowOnes: slowTemplates() });
-  const slow = threadQueue({
-    limitMs: templateLimits.renderMs,
-    slackMs: 100,
-    most: 1,
-    hasSpare: false,
-    slowOnes: none,
-  });
+  const { renderMs } = templateLimits;
+  const quick = renders({ limitMs: quickMs, slackMs: 90, most: 100, hasSpare: true, slowOnes: slowTemplates() });
+  const slow = renders({ limitMs: renderMs, slackMs: 100, most: 1, hasSpare: false, slowOnes: none });
   return {
     name: "body templates",
     start: async () => undefined,
     render: async (template, contentType, envelope) => {
       const job = { template, contentType, envelope };
-      const first = await quick.render(job);
-      const result = first === "overtime" ? await slow.render(job) : first;
+      const first = await quick.run(job);
+      const result = first === "overtime" ? await slow.run(job) : first;
       return result === "overtime" ? { error: tooSlow } : result;
     },
     stop: async () => {
       await Promise.all([quick.stop(), slow.stop()]);
     },
+  };
+};
+
+type RendersOptions = { limitMs: number; slackMs: number; most: number; hasSpare: boolean; slowOnes: SlowKeys };
+
+/** Renders in a thread of its own, one template after another in turn. */
+const renders = (options: RendersOptions) =>
+  threadQueue<RenderJob, Rendered>({
+    ...options,
+    file: new URL("worker.ts", import.meta.url),
+    batchOf,
+    keyOf: ({ template }) => template,
+    startMs: 10_000,
+    memoryMegabytes: 128, // a render needs some megabytes at most
+    mostOfKey: 20_000,
+    mostWaiting: 20_000, // the requests that a dispatcher makes at once are fewer
+    unavailable: { error: { code: "TEMPLATE_RENDER", message: "cannot be rendered now" } }, // counts as failed, is tried again
+  });
+
+const batchOf = (jobs: readonly RenderJob[]): RenderBatch => {
+  const templates = [...new Set(jobs.map(({ template }) => template))];
+  const places = new Map(templates.map((template, at) => [template, at]));
+  return {
+    templates,
+    jobs: jobs.map(({ template, contentType, envelope }) => ({ at: places.get(template) ?? 0, contentType, envelope })),
   };
 };
 
@@ -55,7 +76,7 @@ const longestMs = 60_000;
 const mostSlow = 200;
 
 /** Templates that were too slow. Each time they are remembered for twice as long, from the start after a quiet while. */
-const slowTemplates = (): SlowTemplates => {
+const slowTemplates = (): SlowKeys => {
   const slow = new LRUCache<string, { untilMs: number; forMs: number }>({ max: mostSlow });
   return {
     has: (template) => (slow.peek(template)?.untilMs ?? 0) > performance.now(),

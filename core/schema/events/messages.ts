@@ -78,11 +78,11 @@ const deliveryExample = exampleRefs(
   "channel",
 );
 
-type Kind = Pick<EventType, "description" | "example"> & { own: Type.TProperties; emitted?: boolean };
+type Kind = Pick<EventType, "description" | "example"> & { own: Type.TProperties };
 
-const delivery = ({ description, own, example, emitted = false }: Kind): EventType => ({
+const delivery = ({ description, own, example }: Kind): EventType => ({
   description,
-  emitted,
+  emitted: true,
   subject: ["delivery_id"],
   data: eventData(ofDelivery, own),
   example: { ...deliveryExample, ...example },
@@ -105,7 +105,6 @@ const optOut = {
 export const deliveryEvents = {
   "delivery.sent": delivery({
     description: "The provider accepted a delivery.",
-    emitted: true,
     own: sent,
     example: sentExample,
   }),
@@ -116,7 +115,6 @@ export const deliveryEvents = {
   }),
   "delivery.failed": delivery({
     description: "A delivery ended without reaching its recipient.",
-    emitted: true,
     own: {
       error_code: Nullable(Enum([...deliveryErrorCodes])),
       error_message: Nullable(Text()),
@@ -150,7 +148,6 @@ export const deliveryEvents = {
   }),
   "delivery.bounced": delivery({
     description: "The recipient's mail server refused a mail.",
-    emitted: true,
     own: {
       bounce_type: Enum(["hard", "soft"], { description: "hard: the address does not take mail at all" }),
       provider_code: ProviderCode,
@@ -163,7 +160,7 @@ export const deliveryEvents = {
     example: { channel: "email", reason: "abuse", source: "feedback_loop" },
   }),
   "delivery.unsubscribed": delivery({
-    description: "The recipient unsubscribed by a link or header of a delivery.",
+    description: "The recipient unsubscribed by a link or header of a delivery, or at its provider.",
     own: optOut,
     example: { channel: "email", reason: null, source: "one_click" },
   }),

@@ -27,6 +27,8 @@ const known = {
       "^\\d{4}-[01]\\d-[0-3]\\d[Tt ]([0-2]\\d:[0-5]\\d:[0-5]\\d|23:59:60)(\\.\\d+)?([Zz]|[+-]\\d{2}(:?\\d{2})?)?$",
     message: "must be an ISO 8601 date and time, such as 2026-01-31T09:00:00Z",
   },
+  /** What a name of the IANA database may look like; which there are changes with the database. */
+  timeZone: { pattern: "^[A-Za-z][A-Za-z0-9_+/-]*$", message: "must be a name of the IANA time zone database" },
 } as const satisfies Record<string, Pattern>;
 
 /** Patterns of members that need more than a bound on their length, by name. */

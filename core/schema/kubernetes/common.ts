@@ -102,33 +102,48 @@ export const externalNameRule: Rule = {
   fieldPath: ".spec.externalName",
 };
 
-export const Condition = Closed(
-  {
-    type: Enum(["Ready", "Synced"], {
-      description: "Ready: what the resource asks for is in effect; Synced: the last reconciliation went through",
-    }),
-    status: Enum(["True", "False", "Unknown"], {
-      description: "Unknown means that the operator is still trying; False that somebody must change something",
-    }),
-    reason: Text({ minLength: 1, maxLength: 128, description: "one word in CamelCase for programs" }),
-    message: Text({ maxLength: 1024, description: "a sentence for people" }),
-    observedGeneration: Integer({ minimum: 0, description: "the metadata.generation that the condition is about" }),
-    lastTransitionTime: instant("when the status last changed"),
-  },
-  { description: "what is so, and since when" },
-);
-export type Condition = Static<typeof Condition>;
+/** The conditions of every kind, each with what it says. */
+const usualConditions = {
+  Ready: "what the resource asks for is in effect",
+  Synced: "the last reconciliation went through",
+};
 
-/** Members that the status of every kind has. */
-export const commonStatus = {
-  conditions: Optional(
-    List(Condition, {
+const condition = (types: Record<string, string>) =>
+  Closed(
+    {
+      type: Enum(Object.keys(types), {
+        description: Object.entries(types)
+          .map((one) => one.join(": "))
+          .join("; "),
+      }),
+      status: Enum(["True", "False", "Unknown"], {
+        description: "Unknown means that the operator is still trying; False that somebody must change something",
+      }),
+      reason: Text({ minLength: 1, maxLength: 128, description: "one word in CamelCase for programs" }),
+      message: Text({ maxLength: 1024, description: "a sentence for people" }),
+      observedGeneration: Integer({ minimum: 0, description: "the metadata.generation that the condition is about" }),
+      lastTransitionTime: instant("when the status last changed"),
+    },
+    { description: "what is so, and since when" },
+  );
+export type Condition = Static<ReturnType<typeof condition>>;
+
+/** The conditions of every kind, and those of one kind, each with what it says. */
+export const conditions = (own: Record<string, string> = {}) => {
+  const types = { ...usualConditions, ...own };
+  return Optional(
+    List(condition(types), {
       maxItems: 8,
       "x-kubernetes-list-type": "map",
       "x-kubernetes-list-map-keys": ["type"],
-      description: "Ready and Synced",
+      description: Object.keys(types).join(" and "),
     }),
-  ),
+  );
+};
+
+/** Members that the status of every kind has. */
+export const commonStatus = {
+  conditions: conditions(),
   observedGeneration: Optional(Integer({ minimum: 0, description: "the metadata.generation last reconciled" })),
   id: Optional(Text({ maxLength: 128, description: "the service's own id, as the REST interface uses it" })),
 };

@@ -3,7 +3,7 @@ import { Closed, LanguageMap, MapOf, Url } from "../json/common.ts";
 
 const { Array: List, Enum, Integer, Number: Num, Optional, String: Text, Union, Literal } = Type;
 
-/** Header of a WhatsApp template, distinguished by `type`. Source: docs/reference/messages.md#whatsapp-and-rcs. */
+/** Header of a WhatsApp template, distinguished by `type`. Source: docs/reference/whatsapp.md#content. */
 const TemplateHeader = Union([
   Closed({ type: Literal("text"), text: Text({ minLength: 1, maxLength: 60 }) }),
   Closed({ type: Literal("image"), url: Url }),
@@ -74,7 +74,7 @@ const suggestion = {
   postback_data: Text({ minLength: 1, maxLength: 2048 }),
 };
 
-/** What an RCS recipient can tap, distinguished by `type`. Source: docs/reference/messages.md#whatsapp-and-rcs. */
+/** What an RCS recipient can tap, distinguished by `type`. Source: docs/reference/messages.md#rcs-suggestions. */
 const RcsSuggestion = Union([
   Closed({ type: Literal("reply"), ...suggestion }),
   Closed({

@@ -59,8 +59,10 @@ const linksAndData = {
 const ios = {
   ios_attachments: MapOf({ minLength: 1, maxLength: 100 }, Url, { maxProperties: 10 }),
   ios_sound: Text({ maxLength: 100 }),
-  ios_badge_type: Enum(["None", "SetTo", "Increase"]),
-  ios_badge_count: Integer({ minimum: 0, maximum: 99_999 }),
+  ios_badge_type: Enum(["None", "SetTo", "Increase"], {
+    description: "Increase adds to the subscription's `badge`, once for each delivery; SetTo when left out",
+  }),
+  ios_badge_count: Integer({ minimum: 0, maximum: 99_999, description: "to set, or to add (1 when left out)" }),
   ios_interruption_level: Enum(["passive", "active", "time-sensitive", "critical"]),
   ios_category: Text({ maxLength: 100 }),
   thread_id: Text({ maxLength: 100 }),
@@ -98,7 +100,7 @@ const web = {
 const email = {
   email_subject: Text({ maxLength: 998, description: "RFC 5322 2.1.1: at most 998 characters a line" }),
   email_body: Text({ maxLength: 500_000, description: "HTML" }),
-  email_mjml: Text({ maxLength: 500_000 }),
+  email_mjml: Text({ maxLength: 500_000, description: "MJML, in place of `email_body`" }),
   email_preheader: Text({ maxLength: 500 }),
   email_from_name: Text({ maxLength: 200 }),
   email_from_address: Text({ format: "email", maxLength: 320 }),
@@ -132,7 +134,10 @@ export type Content = Static<typeof Content>;
 /** How it is delivered. Kept as sent in `messages.options`. */
 export const Options = Partial(
   Closed({
-    collapse_id: Text({ maxLength: 64 }),
+    collapse_id: Text({
+      maxLength: 64,
+      description: "a later push with the same value replaces this one, also while it waits to be tried again",
+    }),
     priority: Enum([5, 10]),
     ttl: Integer({ minimum: 60, maximum: 2_419_200, description: "seconds from dispatch; default 259200" }),
     send_after: Text({
@@ -153,7 +158,7 @@ export const Options = Partial(
 );
 export type Options = Static<typeof Options>;
 
-const mail = ["email_subject", "email_body"];
+const mail = ["email_subject"];
 
 const hasBadge = (type: string): object => ({
   type: "object",
@@ -164,14 +169,23 @@ const hasBadge = (type: string): object => ({
 /** Members that would be without effect, as another that they need is missing: nothing is accepted and ignored. */
 const needs = {
   dependentRequired: {
-    email_subject: ["email_body"],
-    email_body: ["email_subject"],
+    email_body: mail,
+    email_mjml: mail,
     email_preheader: mail,
     email_from_name: mail,
     email_from_address: mail,
     email_reply_to_address: mail,
+    disable_email_click_tracking: mail,
   },
   allOf: [
+    conditional({
+      when: { type: "object", properties: { email_subject: true, email_mjml: false }, required: ["email_subject"] },
+      require: { type: "object", properties: { email_body: true }, required: ["email_body"] },
+    }),
+    conditional({
+      when: { type: "object", properties: { email_mjml: true }, required: ["email_mjml"] },
+      require: { type: "object", properties: { email_body: false } },
+    }),
     conditional({
       when: hasBadge("SetTo"),
       require: { type: "object", properties: { ios_badge_count: true }, required: ["ios_badge_count"] },

@@ -3,7 +3,7 @@ import { ChannelName, Closed, conditional, DateTime, MapOf, Nullable } from "../
 import { named } from "../json/named.ts";
 import { patterns } from "../json/patterns.ts";
 
-const { Boolean: Flag, Enum, Optional, Partial, String: Text } = Type;
+const { Boolean: Flag, Enum, Integer, Optional, Partial, String: Text } = Type;
 
 /** BCP 47, as the keys of language maps. */
 export const Language = Text({ pattern: "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$", maxLength: 35 });
@@ -31,6 +31,12 @@ const changeable = {
   language: Nullable(Language), // null: that of its user, whatever it is when something is sent
   test_device: Flag(),
   device: Device,
+  badge: Integer({
+    minimum: 0,
+    maximum: 99_999,
+    description:
+      "the number at the app's icon, from which `ios_badge_type: Increase` goes on; 0 when the app was opened",
+  }),
 };
 
 const browsersHaveKeys = conditional({
@@ -70,6 +76,7 @@ export const Subscription = Type.Object({
   language: Nullable(Text({ description: "its own; null: that of its user at the time of sending" })),
   test_device: Flag(),
   device: Type.Record(Text(), Text()),
+  badge: Nullable(Integer({ description: "the number at the app's icon; null: never set" })),
   last_active_at: DateTime,
   unsubscribed_at: Nullable(DateTime),
   created_at: DateTime,

@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { Closed, DateTime, MapOf, Nullable } from "../json/common.ts";
 import { named } from "../json/named.ts";
+import { patterns } from "../json/patterns.ts";
 import { CreateSubscription, Language, Subscription } from "./subscription.ts";
 
 const { Array: List, Optional, Partial, String: Text, Union, Unknown } = Type;
@@ -31,7 +32,7 @@ const attributes = {
   tags: Tags,
   properties: Properties,
   language: Nullable(Language),
-  timezone: Nullable(Text({ minLength: 1, maxLength: 64, description: "IANA name" })),
+  timezone: Nullable(Text({ maxLength: 64, pattern: patterns.timeZone, description: "IANA name" })),
   country: Nullable(Text({ pattern: "^[A-Z]{2}$", description: "ISO 3166-1 alpha-2" })),
 };
 

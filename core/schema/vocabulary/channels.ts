@@ -19,11 +19,3 @@ export type ContactChannel = (typeof contactChannels)[number];
 
 export const isContact = (channel: string): channel is ContactChannel =>
   (contactChannels as readonly string[]).includes(channel);
-
-/** Channels that a message can be sent over in this release; a request for another is refused, never ignored. */
-export const sendableChannels = ["ios_push", "android_push", "web_push", "email"] as const satisfies readonly Channel[];
-
-export type SendableChannel = (typeof sendableChannels)[number];
-
-export const isSendable = (channel: string): channel is SendableChannel =>
-  (sendableChannels as readonly string[]).includes(channel);

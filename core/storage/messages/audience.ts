@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 import type { Target } from "../../schema/messages/notification.ts";
-import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { findIds, inPages } from "../mongo/pages.ts";
 import { type AppStretch, type Stretch, stretchFilter } from "../people/subscription-counts.ts";
@@ -36,7 +36,7 @@ export const audience = (db: Db) => {
       findIds(subscriptions, stretchFilter(of, after), { sort: { _id: 1 }, limit }),
 
     /** Everyone that explicit ids reach, each once, by channel, ids ascending. Bounded by the bounds of the target. */
-    resolve: async (target: Target, wanted: Wanted): Promise<Map<SendableChannel, Reached[]>> => {
+    resolve: async (target: Target, wanted: Wanted): Promise<Map<Channel, Reached[]>> => {
       const users = await userIdsOf(wanted.appId, aliasKeysOf(target));
       const byUser = await inPages([...users, ...(target.include_aliases?.["user_id"] ?? [])], lookupPage, (page) =>
         eligible({ user_id: { $in: page } }, wanted),
@@ -52,7 +52,16 @@ export const audience = (db: Db) => {
 /** What sending needs of a subscription. */
 export type Reached = Pick<
   SubscriptionRow,
-  "_id" | "user_id" | "external_id" | "channel" | "token" | "web" | "status" | "language" | "test_device"
+  | "_id"
+  | "user_id"
+  | "external_id"
+  | "channel"
+  | "token"
+  | "web"
+  | "status"
+  | "language"
+  | "test_device"
+  | "session_expires_at"
 >;
 
 const reachedMembers = {
@@ -64,6 +73,7 @@ const reachedMembers = {
   status: 1,
   language: 1,
   test_device: 1,
+  session_expires_at: 1,
 } as const satisfies Record<Exclude<keyof Reached, "_id">, 1>;
 
 /** What makes a subscription part of an audience: its channel in a status that may be reached. */
@@ -81,8 +91,7 @@ const aliasKeysOf = ({ include_external_ids = [], include_aliases = {} }: Target
   ];
 };
 
-const grouped = (rows: readonly Reached[]): Map<SendableChannel, Reached[]> => {
+const grouped = (rows: readonly Reached[]): Map<Channel, Reached[]> => {
   const once = [...new Map(rows.map((row) => [row._id, row])).values()].sort((a, b) => (a._id < b._id ? -1 : 1));
-  // sound: isWanted admits sendable channels only
-  return Map.groupBy(once, ({ channel }) => channel as SendableChannel);
+  return Map.groupBy(once, ({ channel }) => channel);
 };

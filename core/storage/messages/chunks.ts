@@ -1,5 +1,5 @@
 import type { Collection, Db } from "mongodb";
-import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import type { Stretch } from "../people/subscription-counts.ts";
 import { type DueWork, dueIndex, type SuspendedWork, suspendedIndex } from "../work/due.ts";
@@ -19,7 +19,7 @@ export type ChunkRow = DueWork &
     tenant_id: string;
     app_id: string;
     plan: string;
-    channel: SendableChannel;
+    channel: Channel;
     /** Position in the audience; retries keep their parent's. */
     position: number;
     /** `waiting`: not yet let into the queue; `open`: queued, being sent or due later; `done`. */
@@ -34,6 +34,10 @@ export type ChunkRow = DueWork &
     attempt: number;
     /** Whether an interrupted first turn may have reached some of its recipients already. */
     may_overlap: boolean;
+    /** Whether its recipients may have the message already: the answer to an earlier attempt was lost. */
+    may_have_arrived: boolean;
+    /** Of a retry whose message has a collapse id: the keys of its recipients, see `collapseKey`; emptied when done. */
+    collapse_keys?: string[];
     /** First dispatch of the recipients: the ttl counts from here. Null before it. */
     dispatched_at: Date | null;
     created_at: Date;
@@ -45,6 +49,7 @@ export const chunkCollection: CollectionSpec = {
     { key: { message_id: 1, attempt: 1, position: 1 }, name: "position" },
     { key: { message_id: 1, status: 1, position: 1 }, name: "status" },
     { key: { parent_id: 1 }, name: "retries", partialFilterExpression: { parent_id: { $gt: "" } } },
+    { key: { collapse_keys: 1 }, name: "collapse", partialFilterExpression: { collapse_keys: { $gt: "" } } },
     // Chunks only matter while their message is processed: at most the longest ttl (28 days) and its retries.
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 32 * 86_400 },
     suspendedIndex,
@@ -124,8 +129,10 @@ const leasing = (rows: Collection<ChunkRow>) => ({
    * Ends a chunk: its recipients are in their deliveries, or in a retry. A retry keeps its list: should the run of its
    * parent have been cut short, the parent is run again and leaves these out.
    */
-  end: (chunk: ChunkRow): Promise<boolean> =>
-    settle(rows, chunk, { dueAt: null, set: { status: "done", ...(chunk.parent_id === null && { recipients: [] }) } }),
+  end: (chunk: ChunkRow): Promise<boolean> => {
+    const emptied = chunk.parent_id === null ? { recipients: [] } : chunk.collapse_keys && { collapse_keys: [] };
+    return settle(rows, chunk, { dueAt: null, set: { status: "done", ...emptied } });
+  },
 
   giveBack: (chunk: ChunkRow, dueAt: Date): Promise<boolean> => settle(rows, chunk, { dueAt }),
 

@@ -1,18 +1,15 @@
-import type { Db } from "mongodb";
-import type { deliveryStatuses } from "../../schema/messages/delivery.ts";
-import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
-import type { DeliveryErrorCode } from "../../schema/vocabulary/delivery-error-codes.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import type { Collection, Db, Document, Filter } from "mongodb";
+import { type DeliveryStatus, evidence, type Progress, type Reported } from "../../domain/messages/progress.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
+import { type CollectionSpec, collectionOf, longAgo } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
-
 /**
- * What became of one recipient of one message: written once, with its outcome. `_id` follows from (message,
- * subscription), so a second write is a duplicate and changes nothing. Members without a value are left out of the
- * document: it is the service's most numerous.
+ * What became of one recipient of one message: written once, with its outcome, then changed by receipts alone. `_id`
+ * follows from (message, subscription), so a second write is a duplicate and changes nothing. Members without a value are
+ * left out of the document: it is the service's most numerous.
  */
-export type DeliveryRow = {
+export type DeliveryRow = Progress & {
   _id: string;
   message_id: string;
   tenant_id: string;
@@ -20,35 +17,36 @@ export type DeliveryRow = {
   subscription_id: string;
   user_id: string;
   external_id?: string;
-  channel: SendableChannel;
+  channel: Channel;
   address_masked: string;
-  status: DeliveryStatus;
   /** A ULID: the order of the list, unique and growing with the time of writing. */
   position: string;
-  error_code?: DeliveryErrorCode;
-  error_message?: string;
-  provider_code?: string;
   /** The provider says that the address is gone since then: the subscription becomes invalid. */
   gone_since?: Date;
-  /** A mail server refused the mail: for good, or for as long as it was tried. */
-  bounce_type?: "hard" | "soft";
   suppression_reason?: string;
   provider?: string;
-  provider_message_id?: string;
-  /** The provider's answer was lost with its link: counted as sent, never repeated. */
-  uncertain?: true;
+  /** Messages that its text was sent in. */
+  sms_segments?: number;
+  /** Of a push that was sent with a collapse id: see `collapseKey`. */
+  collapse_key?: string;
   /** Calls of the provider. */
   attempts: number;
-  sent_at?: Date;
-  failed_at?: Date;
   expired_at?: Date;
   created_at: Date;
+  /** Grows with every change. */
   updated_at: Date;
 };
 
 export const deliveryCollection: CollectionSpec = {
   name: "deliveries",
-  indexes: [{ key: { message_id: 1, position: 1 }, name: "list" }],
+  indexes: [
+    { key: { message_id: 1, position: 1 }, name: "list" },
+    {
+      key: { collapse_key: 1, message_id: 1 },
+      name: "collapse",
+      partialFilterExpression: { collapse_key: { $gt: "" } },
+    },
+  ],
   owner: { kind: "message", member: "message_id" },
   appRemoval: { with: "messages" },
   erasure: { kept: "what was sent stays until its retention: by ids and a masked address" },
@@ -58,8 +56,18 @@ export const deliveryCollection: CollectionSpec = {
 /** Results stored in one write at most; also the bound of what one kill may repeat (docs/decisions/0002). */
 export const deliveryBatch = 100;
 
-/** Deliveries that ended alike. `uncertain`: how many of them the provider may not have taken. */
-export type StatusCount = { status: DeliveryStatus; error_code: string | null; count: number; uncertain: number };
+/**
+ * Deliveries that ended alike. `reported`: how many of them count as what, by their instants; `uncertain`: how many the
+ * provider may not have taken; `segments`: the messages that their texts were sent in.
+ */
+export type StatusCount = {
+  status: DeliveryStatus;
+  error_code: string | null;
+  count: number;
+  reported: Partial<Record<Reported, number>>;
+  uncertain: number;
+  segments: number;
+};
 
 export const deliveries = (db: Db) => {
   const rows = collectionOf<DeliveryRow>(db, deliveryCollection);
@@ -73,29 +81,59 @@ export const deliveries = (db: Db) => {
     existing: (ids: readonly string[]): Promise<DeliveryRow[]> =>
       rows.find({ _id: { $in: [...ids] } }, { batchSize: ids.length + 1 }).toArray(),
 
-    /** How many deliveries of a message ended how: its last counters are made from this. */
+    /** How many deliveries of a message ended how: its counters are made from this. */
     tally: async (messageId: string): Promise<StatusCount[]> => {
-      const groups = await rows
-        .aggregate<{ _id: { status: DeliveryStatus; code: string | null }; count: number; uncertain: number }>([
-          { $match: { message_id: messageId, position: anyPosition } },
-          {
-            $group: {
-              _id: { status: "$status", code: { $ifNull: ["$error_code", null] } },
-              count: { $sum: 1 },
-              uncertain: { $sum: { $cond: [{ $eq: ["$uncertain", true] }, 1, 0] } },
-            },
-          },
-        ])
-        .toArray();
-      return groups.map(({ _id, count, uncertain }) => ({
-        status: _id.status,
-        error_code: _id.code,
-        count,
-        uncertain,
-      }));
+      const of = { message_id: messageId, position: anyPosition };
+      const all = await groups(rows, of, {});
+      if (all.every(isPlain)) return all;
+      const moved = await groups(rows, { ...of, status: { $nin: [...plainStatuses] } }, reportedSums);
+      return [...all.filter(isPlain), ...moved];
     },
   };
 };
+
+/** Deliveries that no receipt has moved are in one of these: what they count as follows from it. */
+const plainStatuses = ["sent", "suppressed", "expired"] as const satisfies readonly DeliveryStatus[];
+const isPlain = ({ status }: StatusCount): boolean => (plainStatuses as readonly string[]).includes(status);
+
+const groups = async (
+  rows: Collection<DeliveryRow>,
+  filter: Filter<DeliveryRow>,
+  sums: Document,
+): Promise<StatusCount[]> => {
+  type Group = {
+    _id: { status: DeliveryStatus; code: string | null };
+    count: number;
+    uncertain: number;
+    segments: number;
+  };
+  const isUncertain = { $cond: [{ $eq: ["$uncertain", true] }, 1, 0] };
+  const by = { status: "$status", code: { $ifNull: ["$error_code", null] } };
+  const group = {
+    _id: by,
+    count: { $sum: 1 },
+    uncertain: { $sum: isUncertain },
+    segments: { $sum: "$sms_segments" },
+    ...sums,
+  };
+  const found = await rows.aggregate<Group>([{ $match: filter }, { $group: group }]).toArray();
+  return found.map(({ _id: { status, code }, count, uncertain, segments, ...sent }) => ({
+    status,
+    error_code: code,
+    count,
+    uncertain,
+    segments,
+    reported: status === "sent" ? { sent: count } : sent,
+  }));
+};
+
+/** Sums that say how many deliveries count as what. */
+const reportedSums: Document = Object.fromEntries(
+  Object.entries(evidence).map(([key, members]) => [
+    key,
+    { $sum: { $cond: [{ $or: members.map((member) => ({ $gt: [`$${member}`, longAgo] })) }, 1, 0] } },
+  ]),
+);
 
 /** Every ULID: a bound without which the planner may read all deliveries of all messages. */
 export const anyPosition = { $gt: "", $lt: "~" };

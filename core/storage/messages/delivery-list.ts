@@ -3,7 +3,6 @@ import { dateOf } from "../../domain/clock.ts";
 import { defined } from "../../domain/defined.ts";
 import { showAs } from "../../schema/json/show.ts";
 import { Delivery, type DeliveryListQuery } from "../../schema/messages/delivery.ts";
-import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
 import { collectionOf } from "../mongo/collection.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
@@ -32,8 +31,7 @@ const conditions = (query: DeliveryListQuery, place: PagePlace): Filter<Delivery
   return {
     position: pageRange(null, { from: dateOf(from), to: dateOf(to) }, place), // made at the instant of its position
     ...(query.variant_id !== undefined && { _id: { $in: [] } }), // no delivery has a variant yet
-    ...defined({ status, subscription_id, user_id, external_id, error_code, suppression_reason }),
-    ...(channel !== undefined && { channel: channel as SendableChannel }), // another channel has no deliveries
+    ...defined({ status, channel, subscription_id, user_id, external_id, error_code, suppression_reason }),
     ...(query.uncertain !== undefined && { uncertain: query.uncertain ? true : { $ne: true as const } }),
   };
 };

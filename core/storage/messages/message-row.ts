@@ -1,12 +1,22 @@
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
 import type { Counts, CreateNotificationResult, Message } from "../../schema/messages/message.ts";
 import type { Content, Options, Target } from "../../schema/messages/notification.ts";
-import type { SendableChannel } from "../../schema/vocabulary/channels.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
 import type { DueWork, SuspendedWork } from "../work/due.ts";
 import type { Reserved } from "./usage.ts";
 
 export type MessageStatus = Message["status"];
 export type MessageSource = Message["source"];
+
+/** Nothing more is done for a message in one of these. */
+export const endedStatuses = ["completed", "failed", "cancelled"] as const satisfies readonly MessageStatus[];
+
+/** What is true of a message that has nothing left to do but to publish its events. */
+export const messageIsDone = {
+  status: { $in: [...endedStatuses] },
+  recount: { $ne: true },
+  unsettled: { $exists: false },
+} as const;
 
 /**
  * A notification as accepted: one document, written once, then changed by the holder of its lease.
@@ -34,15 +44,23 @@ export type MessageRow = DueWork &
     labels: string[];
     category: string | null;
     content: Content;
+    /** What `email_mjml` became when the message was accepted; absent without one. */
+    email_html?: string;
     target: Target;
     /** The channels it goes over, decided at accept: those asked for, else those that have content and an account. */
-    channels: SendableChannel[];
+    channels: Channel[];
     options: Options;
     counts: Counts;
+    /** When all counters were last made from the deliveries; absent before the end. */
+    counted_at?: Date;
+    /** They may be wrong, and are to be made from the deliveries again: see receipts.ts. */
+    recount?: true;
     requested_by: Message["requested_by"];
     error: string | null;
     /** Deliveries reserved at accept; null when nothing limits them. */
     reserved: Reserved | null;
+    /** Once it has ended: what of `reserved` it did not use, or (negative) used beyond it, until that is given back. */
+    unsettled?: number;
     /** Whether the audience has been read to its end. */
     planned: boolean;
     scheduled_for: Date | null;

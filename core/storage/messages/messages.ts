@@ -7,7 +7,7 @@ import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
 import { readWithin, type Within } from "../mongo/read-within.ts";
 import { dueIndex, suspendedIndex, sweepAfter } from "../work/due.ts";
-import type { MessageRow, MessageSource, MessageStatus } from "./message-row.ts";
+import type { MessageRow, MessageStatus } from "./message-row.ts";
 import { removeMessages } from "./removal.ts";
 
 export const messageCollection: CollectionSpec = {
@@ -22,6 +22,11 @@ export const messageCollection: CollectionSpec = {
     { key: { app_id: 1, _id: -1 }, name: "list" },
     { key: { app_id: 1, status: 1, _id: -1 }, name: "list_by_status" },
     { key: { app_id: 1, labels: 1, _id: -1 }, name: "list_by_label" },
+    {
+      key: { app_id: 1, category: 1, _id: -1 },
+      name: "list_by_category",
+      partialFilterExpression: { category: { $gt: "" } },
+    },
     { key: { plan: 1, completed_at: 1 }, name: "retention" },
     suspendedIndex,
     dueIndex,
@@ -37,7 +42,6 @@ export type Messages = ReturnType<typeof messages>;
 
 /** What the list may be narrowed by. */
 export type MessageFilter = {
-  source?: MessageSource;
   status?: MessageStatus;
   label?: string;
   category?: string;
@@ -83,15 +87,16 @@ export const messages = (db: Db) => {
     ): Promise<Within<MessageRow>> =>
       readWithin(
         rows
-          .find({ app_id: appId, tenant_id: tenantId, ...conditions(filter, page) }, { signal })
+          .find({ app_id: appId, tenant_id: tenantId, ...conditions(filter, page) }, { signal, projection: unseen })
           .sort({ _id: page.isDescending ? -1 : 1 })
+          .hint(indexOf(filter, page))
           .limit(page.limit),
         pageBytes,
       ),
 
     /**
      * Cancels a message that nobody has begun; null when it is not queued or is being taken up. It is due once more,
-     * after the sweep interval, when its outbox may have an event; else nothing is left to do.
+     * after the sweep interval, when its outbox may have an event, or it has something to give back.
      */
     cancel: (tenantId: string, id: string, now: Date): Promise<MessageRow | null> =>
       rows.findOneAndUpdate(
@@ -102,6 +107,7 @@ export const messages = (db: Db) => {
   };
 };
 
+const unseen = { email_html: 0 };
 const pageBytes = 8_000_000; // a message has up to 2 MB, and a page up to 200
 
 /** 20 bodies of 2 MB stay below MongoDB's 48 MB; two writes keep one busy while the other's answer is read. */
@@ -135,16 +141,28 @@ const cancellation = (now: Date): Document[] => [
       completed_at: now,
       updated_at: now,
       lease: null,
-      due_at: { $cond: [{ $eq: ["$outbox", []] }, null, sweepAfter(now)] },
+      due_at: { $cond: [{ $and: [{ $eq: ["$outbox", []] }, { $eq: ["$reserved", null] }] }, null, sweepAfter(now)] },
       fence: { $add: ["$fence", 1] },
+      unsettled: "$reserved.count", // absent, as that is, when nothing was reserved
     },
   },
 ];
 
+/** The index that leaves the least to read: that of all messages walks the whole app to find a few. */
+const indexOf = (
+  { idempotencyKey, category, label, status }: MessageFilter,
+  { isDescending }: Pick<PagePlace, "isDescending">,
+): string => {
+  if (idempotencyKey !== undefined) return "idempotency_of_operation";
+  if (category !== undefined) return "list_by_category";
+  if (label !== undefined && isDescending) return "list_by_label"; // FerretDB sorts when it reads lists backwards
+  return status === undefined ? "list" : "list_by_status";
+};
+
 const conditions = (
-  { source, status, label, category, idempotencyKey, ...times }: MessageFilter,
+  { status, label, category, idempotencyKey, ...times }: MessageFilter,
   place: PagePlace,
 ): Filter<MessageRow> => ({
   _id: pageRange("message", times, place), // a message and its id are of the same instant
-  ...defined({ source, status, labels: label, category, idempotency_key: idempotencyKey }),
+  ...defined({ status, labels: label, category, idempotency_key: idempotencyKey }),
 });

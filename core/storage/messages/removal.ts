@@ -5,6 +5,7 @@ import { removePages } from "../work/removal-pages.ts";
 import { chunkCollection } from "./chunks.ts";
 import { deliveryCollection } from "./deliveries.ts";
 import type { MessageRow, MessageStatus } from "./message-row.ts";
+import { settleReserved } from "./settlement.ts";
 import { usage } from "./usage.ts";
 
 const page = 500; // messages in one filter, as in retention.ts
@@ -31,7 +32,7 @@ export const removeMessages = async (
     const idle = await idleOf(db, messages, ids, now);
     const filter = { message_id: { $in: idle } };
     for (const { rows, hint } of parts) await removePages(rows, { filter, hint, pages: Infinity, onPage });
-    await removeUnended(db, messages, idle, now);
+    await settle(db, messages, idle, now);
     await messages.deleteMany({ _id: { $in: idle } });
     busy += ids.length - idle.length;
     onPage?.(idle.length);
@@ -42,22 +43,21 @@ export const removeMessages = async (
 
 type Part = { _id: string; message_id: string };
 
-/** Removes the messages that have not ended, and gives back what they had reserved and did not use. */
-const removeUnended = async (
-  db: Db,
-  messages: Collection<MessageRow>,
-  ids: readonly string[],
-  now: Date,
-): Promise<void> => {
-  const { giveBack } = usage(db);
-  const isUnended = { status: { $in: ["queued", "processing"] as MessageStatus[] } };
-  const found = messages.find({ _id: { $in: [...ids] }, ...isUnended }, { projection: { content: 0, target: 0 } });
-  for (const { _id, tenant_id, reserved, counts } of await found.toArray()) {
-    const { deletedCount } = await messages.deleteOne({ _id, ...isUnended });
-    if (deletedCount === 1 && reserved !== null)
-      await giveBack(tenant_id, reserved, reserved.count - (counts.sent ?? 0), now);
-  }
+/** Ends the messages that have not ended, and gives back what these had reserved and did not use. */
+const settle = async (db: Db, messages: Collection<MessageRow>, ids: readonly string[], now: Date): Promise<void> => {
+  const these = { _id: { $in: [...ids] } };
+  const isUnended = { status: { $in: ["queued", "processing"] as MessageStatus[] }, reserved: { $ne: null } };
+  await messages.updateMany({ ...these, ...isUnended }, ending);
+  const unsettled = messages.find({ ...these, unsettled: { $exists: true } }, { projection: settling });
+  const settleOne = settleReserved(messages, usage(db));
+  for (const row of await unsettled.toArray()) await settleOne(row, now);
 };
+
+const unused = { $subtract: ["$reserved.count", { $ifNull: ["$counts.sent", 0] }] };
+const ending = [
+  { $set: { status: "cancelled", unsettled: unused, lease: null, due_at: null, fence: { $add: ["$fence", 1] } } },
+];
+const settling = { tenant_id: 1, reserved: 1, unsettled: 1 };
 
 /** Messages that nobody works on: neither they nor a chunk of theirs is leased. */
 const idleOf = async (

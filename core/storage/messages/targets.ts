@@ -8,11 +8,14 @@ import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
 export type Targets = ReturnType<typeof targets>;
 
 /** What decides whether a message reaches a subscription. */
-export type Probed = Pick<SubscriptionRow, "_id" | "user_id" | "channel" | "status" | "test_device">;
+export type Probed = Pick<
+  SubscriptionRow,
+  "_id" | "user_id" | "channel" | "status" | "test_device" | "token" | "external_id"
+>;
 export type Aliased = Pick<UserRow, "_id" | "alias_keys">;
 
 const aliased = { alias_keys: 1 };
-const probed = { user_id: 1, channel: 1, status: 1, test_device: 1 };
+const probed = { user_id: 1, channel: 1, status: 1, test_device: 1, token: 1, external_id: 1 };
 
 /** Looks up whom a target means, for counting; the dispatcher reads the audience itself (audience.ts). */
 export const targets = (db: Db) => {

@@ -12,6 +12,8 @@ export type UsageRow = {
   messages: number;
   /** Counted in `messages` for messages of which it is not noted yet that they were stored. */
   pending?: Pending[];
+  /** Messages that have given back what they did not use, until they say so themselves. */
+  settled?: string[];
   /** Kept for more than a year. */
   created_at: Date;
 };
@@ -42,13 +44,18 @@ export const monthOf = (at: Date): string => at.toISOString().slice(0, 7);
 /** Period of an organisation's first 24 hours. Source: docs/reference/limits.md#quotas. */
 export const firstDay = "first-day";
 
-const mostPending = 500; // of which most are confirmed within noteMs; a kill leaves those of the requests in hand
-const noteMs = 100; // nobody waits for the note that a message was stored
+const mostNoted = 500; // most are there for no longer than noteMs; a kill leaves those that were in hand
+const noteMs = 100; // nobody waits for the note that a message was stored, or has given back
 
 /** Counters of what was reserved and sent. */
 export const usage = (db: Db) => {
   const rows = collectionOf<UsageRow>(db, usageCollection);
-  const confirm = gather({ write: (stored: readonly Stored[]) => confirmAll(rows, stored), ...batched });
+  const noting = (list: "pending" | "settled") => {
+    const note = gather({ write: (done: readonly Noted[]) => noteAll(rows, list, done), ...batched });
+    return async (tenantId: string, messageId: string, { periods }: Pick<Reserved, "periods">): Promise<void> => {
+      await Promise.all(periods.map((period) => note({ usageId: idOf(tenantId, period), messageId })));
+    };
+  };
   return {
     /** Adds `count` unless that would pass `limit`; false when it would. It is pending until confirmed or withdrawn. */
     reserve: async (wanted: Reservation): Promise<boolean> => {
@@ -58,9 +65,7 @@ export const usage = (db: Db) => {
     },
 
     /** Notes that a message was stored for which something was reserved. */
-    confirm: async (tenantId: string, messageId: string, { periods }: Pick<Reserved, "periods">): Promise<void> => {
-      await Promise.all(periods.map((period) => confirm({ usageId: idOf(tenantId, period), messageId })));
-    },
+    confirm: noting("pending"),
 
     /** Takes back what is pending for a message: once, however often it is asked for. */
     withdraw: async (tenantId: string, period: string, { id, count }: Omit<Pending, "at">): Promise<void> => {
@@ -70,17 +75,25 @@ export const usage = (db: Db) => {
       );
     },
 
-    /** Gives back what was reserved by a stored message and not used, or (negative) adds what was used beyond it. */
-    giveBack: async (tenantId: string, { periods }: Pick<Reserved, "periods">, count: number, now: Date) => {
-      if (count === 0) return;
+    /**
+     * Gives back what was reserved by a stored message and not used, or (negative) adds what was used beyond it: once,
+     * however often it is asked for, until `noteSettled` is called.
+     */
+    giveBack: async (tenantId: string, { id, count, periods }: GivenBack, now: Date): Promise<void> => {
       for (const period of periods) {
         const counted = { tenant_id: tenantId, period, created_at: now }; // by nobody yet, when nothing was reserved
-        const update = { $inc: { messages: -count }, $setOnInsert: counted };
-        const write = () => rows.updateOne({ _id: idOf(tenantId, period) }, update, { upsert: count < 0 });
-        const isMade = (await unlessTaken(() => retryConflicts(write), null)) === null; // by another, at this moment
-        if (isMade) await write();
+        const settled = { $each: [id], $slice: -mostNoted };
+        const update = { $inc: { messages: -count }, $push: { settled }, $setOnInsert: counted };
+        const write = (upsert: boolean) =>
+          rows.updateOne({ _id: idOf(tenantId, period), settled: { $ne: id } }, update, { upsert });
+        // the document may have been made by another at this moment, or have the message already
+        const isThere = (await unlessTaken(() => retryConflicts(() => write(count < 0)), null)) === null;
+        if (isThere) await write(false);
       }
     },
+
+    /** Notes that a message says itself that it has given back. */
+    noteSettled: noting("settled"),
 
     /** What is used, and what of it is pending. */
     find: async (tenantId: string, period: string): Promise<{ messages: number; pending: Pending[] }> => {
@@ -92,16 +105,24 @@ export const usage = (db: Db) => {
 
 const idOf = (tenantId: string, period: string): string => `${tenantId}:${period}`;
 
-type Stored = { usageId: string; messageId: string };
+type Noted = { usageId: string; messageId: string };
+type GivenBack = Pick<Reserved, "periods"> & Omit<Pending, "at">;
 
 const batched = { most: 200, inFlight: 1, everyMs: noteMs };
 
-const confirmAll = async (rows: Collection<UsageRow>, stored: readonly Stored[]): Promise<void[]> => {
-  for (const [usageId, group] of Map.groupBy(stored, (one) => one.usageId)) {
-    const ids = group.map(({ messageId }) => messageId);
-    await rows.updateOne({ _id: usageId }, { $pull: { pending: { id: { $in: ids } } } });
+const noteAll = async (
+  rows: Collection<UsageRow>,
+  list: "pending" | "settled",
+  done: readonly Noted[],
+): Promise<void[]> => {
+  for (const [usageId, group] of Map.groupBy(done, (one) => one.usageId)) {
+    const these = { $in: group.map(({ messageId }) => messageId) };
+    await rows.updateOne(
+      { _id: usageId },
+      { $pull: list === "pending" ? { pending: { id: these } } : { settled: these } },
+    );
   }
-  return stored.map(() => undefined);
+  return done.map(() => undefined);
 };
 
 type Reservation = {
@@ -115,7 +136,7 @@ type Reservation = {
 
 const reserveOnce = async (rows: Collection<UsageRow>, wanted: Reservation): Promise<boolean> => {
   const { tenantId, period, messageId, count, limit, now } = wanted;
-  const pending = { $each: [{ id: messageId, count, at: now }], $slice: -mostPending };
+  const pending = { $each: [{ id: messageId, count, at: now }], $slice: -mostNoted };
   const add = () =>
     rows.updateOne(
       { _id: idOf(tenantId, period), messages: { $lte: limit - count } },

@@ -63,14 +63,33 @@ const leasing = (rows: Rows) => ({
     settle(rows, message, { dueAt, set: { planned, suspended_tenant: message.tenant_id } }),
 });
 
-type End = { status: "completed" | "failed"; error: string | null; counts: Counts; at: Date };
+type End = { status: "completed" | "failed"; error: string | null; counts: Counts; unsettled?: number; at: Date };
 
 const ending = (rows: Rows) => ({
   /** Ends the message; `event` waits in its outbox until it is published. */
   finish: (message: Leased, { at, event, ...end }: End & { event: EventEnvelope }): Promise<boolean> =>
     settle(rows, message, {
       dueAt: sweepAfter(at),
-      set: { ...end, planned: true, completed_at: at, updated_at: at },
+      set: { ...end, planned: true, completed_at: at, counted_at: at, updated_at: at },
       push: { outbox: event },
     }),
+
+  /**
+   * Stores counters that were made anew from all deliveries, unless some moved meanwhile: then they are made once more, at
+   * `again`.
+   */
+  recounted: async (
+    { _id, updated_at }: Pick<MessageRow, "_id" | "updated_at">,
+    { counts, at, again }: { counts: Counts; at: Date; again: Date },
+  ): Promise<void> => {
+    const stored = { $set: { counts, counted_at: at, updated_at: at, due_at: null }, $unset: { recount: "" as const } };
+    const { matchedCount } = await rows.updateOne({ _id, recount: true, updated_at, outbox: [] }, stored);
+    if (matchedCount === 0) await recountAt(rows, _id, again);
+  },
+
+  recountAt: (id: string, at: Date): Promise<void> => recountAt(rows, id, at),
 });
+
+const recountAt = async (rows: Rows, _id: string, due_at: Date): Promise<void> => {
+  await rows.updateOne({ _id, recount: true }, { $set: { due_at } });
+};

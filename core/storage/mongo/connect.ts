@@ -9,6 +9,7 @@ import {
 } from "mongodb";
 import { Unavailable } from "../../errors.ts";
 import { endWaitsForDrain } from "./driver-drain.ts";
+import { isWriteConflict } from "./duplicate.ts";
 
 export type Mongo = ReturnType<typeof connectMongo>;
 
@@ -44,9 +45,12 @@ export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptio
 
 export type MongoOptions = { url: string; database: string; appName: string; maxPoolSize: number };
 
-/** What to throw for a driver's error: {@link Unavailable} when the server could not be reached, else the error itself. */
+/**
+ * What to throw for a driver's error: {@link Unavailable} when the server could not be reached, or gave a write up again
+ * and again; else the error itself.
+ */
 export const unavailable = (error: unknown): unknown =>
-  isUnreachable(error) ? new Unavailable("the database", { cause: error }) : error;
+  isUnreachable(error) || isWriteConflict(error) ? new Unavailable("the database", { cause: error }) : error;
 
 /** Whether an error means that the server was away, so that the same call may work later. */
 export const isUnreachable = (error: unknown): boolean =>

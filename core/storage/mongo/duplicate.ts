@@ -83,7 +83,10 @@ export const oneWriter = (): OneWriter => {
   };
 };
 
-/** Makes a write again that the store gave up. Writers of other processes meet the same conflict: chance sets them apart. */
+/**
+ * Makes a write again that the store gave up. Writers of other processes meet the same conflict: chance sets them apart.
+ * A bulk is made again as a whole: what it had written has to be a duplicate then, or guarded.
+ */
 export const retryConflicts = async <T>(write: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -95,6 +98,16 @@ export const retryConflicts = async <T>(write: () => Promise<T>): Promise<T> => 
   }
 };
 
-/** WriteConflict (112) of MongoDB, a deadlock of PostgreSQL below FerretDB: neither has written anything. */
-const isWriteConflict = (error: unknown): boolean =>
-  error instanceof MongoServerError && (error.code === 112 || error.message.includes("deadlock detected"));
+/** Whether the store gave a write up, or one of a bulk: that has written nothing, and may be made again. */
+export const isWriteConflict = (error: unknown): boolean =>
+  error instanceof MongoServerError && (isGivenUp(error) || failuresOf(error).some(isGivenUp));
+
+/** WriteConflict (112) of MongoDB, a deadlock of PostgreSQL below FerretDB. */
+const isGivenUp = ({ code, message }: { code?: string | number | undefined; message: string }): boolean =>
+  code === 112 || message.includes("deadlock detected");
+
+/** The writes of a bulk that failed. */
+const failuresOf = (error: MongoServerError): { code: number; message: string }[] =>
+  error instanceof MongoBulkWriteError
+    ? [error.writeErrors].flat().map(({ code, errmsg = "" }) => ({ code, message: errmsg }))
+    : [];

@@ -1,4 +1,5 @@
-import { personKey } from "../../domain/people/keys.ts";
+import { contactKey } from "../../channels/addresses.ts";
+import { isContact } from "../../schema/vocabulary/channels.ts";
 import { type RemovalRow, removal } from "../work/removals.ts";
 import { userDeleted } from "./events.ts";
 import type { SubscriptionRow } from "./subscription-row.ts";
@@ -22,4 +23,4 @@ export const subscriptionRemoval = (row: SubscriptionRow, now: Date): RemovalRow
 
 /** How a message's target may name a subscription. */
 const keysOf = ({ _id, channel, token }: SubscriptionRow): string[] =>
-  channel === "email" ? [_id, personKey("email", token)] : [_id];
+  isContact(channel) ? [_id, contactKey(channel, token)] : [_id];

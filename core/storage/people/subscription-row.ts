@@ -22,8 +22,16 @@ export type SubscriptionRow = DueWork & {
   language: string | null;
   test_device: boolean;
   device: Record<string, string>;
+  /** The number at the app's icon, as far as it is known here; absent until it was set or counted. */
+  badge?: number;
+  /** The last messages that were added to `badge`. */
+  badge_counted?: string[];
   last_active_at: Date;
   unsubscribed_at: Date | null;
+  /** On WhatsApp: until when the person may be sent anything. Source: docs/reference/whatsapp.md#sessions. */
+  session_expires_at?: Date | null;
+  /** When mail bounced for now, since the last that came through; absent when none did. */
+  soft_bounces?: Date[];
   created_at: Date;
   updated_at: Date;
   /** Events that may not have been published yet. */

@@ -4,7 +4,7 @@ import { raisedBy, type Suppressed } from "../../domain/suppressions/strength.ts
 import { AppError } from "../../errors.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp, type Person } from "../mongo/collection.ts";
-import { duplicatesOf, retryConflicts } from "../mongo/duplicate.ts";
+import { duplicatesOf, isWriteConflict, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
 
@@ -34,6 +34,7 @@ export const suppressionCollection: CollectionSpec = {
     { key: { app_id: 1, subject: 1, channel: 1 }, name: "subject", unique: true },
     { key: { app_id: 1, _id: -1 }, name: "list" },
     { key: { app_id: 1, people: 1 }, name: "people" },
+    { key: { app_id: 1, channel: 1 }, name: "channel" },
     { key: { expires_at: 1 }, name: "retention", expireAfterSeconds: 0 },
   ],
   owner: { kind: "app", member: "app_id" },
@@ -92,11 +93,98 @@ export const suppressions = (db: Db) => {
      */
     put: (made: readonly SuppressionRow[], now: Date): Promise<SuppressionRow[]> => put(rows, made, now),
 
+    ...held(rows),
+
     /** False when it is no longer as it was read. */
     remove: async ({ _id, tenant_id, revision }: SuppressionRow): Promise<boolean> =>
       (await rows.deleteOne({ _id, tenant_id, revision })).deletedCount === 1,
   };
 };
+
+/** What receipts and sending do with the list. */
+const held = (rows: Collection<SuppressionRow>) => ({
+  /** Whether the app has an entry that a message on a channel may meet. */
+  isAny: async (appId: string, channel: Channel): Promise<boolean> => {
+    const one = { projection: { _id: 1 }, hint: "channel" };
+    return (await rows.findOne({ app_id: appId, channel: { $in: [channel, null] } }, one)) !== null;
+  },
+
+  /** The entries about any of these subjects that a message on a channel meets. */
+  about: ({ tenantId, appId }: OfApp, channel: Channel, subjects: readonly string[], now: Date): Promise<Met[]> =>
+    inPages(subjects, pageSubjects, (page) =>
+      rows
+        .find(
+          {
+            app_id: appId,
+            subject: { $in: page },
+            channel: { $in: [channel, null] },
+            tenant_id: tenantId,
+            ...lasting(now),
+          },
+          { projection: met, hint: "subject" },
+        )
+        .toArray(),
+    ),
+
+  /** One page of the entries that a message on a channel may meet, behind an id. */
+  listed: ({ tenantId, appId }: OfApp, channel: Channel, after: string, now: Date): Promise<Listed[]> =>
+    rows
+      .find(
+        { app_id: appId, _id: { $gt: after }, channel: { $in: [channel, null] }, tenant_id: tenantId, ...lasting(now) },
+        { projection: listed, hint: "list" },
+      )
+      .sort({ _id: 1 })
+      .limit(pageListed)
+      .toArray(),
+
+  /** Removes an entry of a reason that was there before an instant. */
+  lift: async (
+    { tenantId, appId }: OfApp,
+    of: Pick<SuppressionRow, "subject" | "channel" | "reason">,
+    before: Date,
+  ) => {
+    await rows.deleteOne({ app_id: appId, ...of, tenant_id: tenantId, created_at: { $lte: before } });
+  },
+});
+
+/** What of an entry decides whether a message is held back by it. */
+export type Met = Pick<SuppressionRow, "subject" | "reason" | "categories">;
+const met = { _id: 0, subject: 1, reason: 1, categories: 1 } as const;
+
+/** The same, with whom it names. */
+export type Listed = Pick<SuppressionRow, "_id" | "reason" | "categories" | "address" | "user_id">;
+const listed = { reason: 1, categories: 1, address: 1, user_id: 1 } as const;
+const pageListed = 1_000;
+
+/** Whom an entry is about: `key` is as of core/domain/people/keys.ts. */
+export type Subject = {
+  channel: Channel | null;
+  subject: string;
+  key: string;
+  address: string | null;
+  externalId: string | null;
+  userId: string | null;
+};
+
+/** A new entry. */
+export const suppressionRow = (
+  { tenantId, appId }: OfApp,
+  { id, about, said, at }: { id: string; about: Subject; said: Suppressed; at: Date },
+): SuppressionRow => ({
+  _id: id,
+  tenant_id: tenantId,
+  app_id: appId,
+  channel: about.channel,
+  subject: about.subject,
+  address: about.address,
+  external_id: about.externalId,
+  user_id: about.userId,
+  people: about.userId === null ? [about.key] : [about.key, about.userId],
+  ...said,
+  revision: 0,
+  created_at: at,
+  updated_at: at,
+});
 
 const anyOf = <T>(values: readonly T[] | undefined) => values && { $in: [...values] };
 
@@ -115,10 +203,13 @@ const put = async (
     const missing = wanted.flatMap((row) => writesOf(stored.get(placeOf(row)), row, now));
     if (missing.length === 0) return made.map((row) => stored.get(placeOf(row)) ?? row);
     const write = () => rows.bulkWrite(missing, { ordered: false });
-    await retryConflicts(write).catch((error: unknown) => duplicatesOf(error, [])); // another was quicker: read again
+    await retryConflicts(write).catch(unlessLost); // another was quicker: read again
   }
   throw new AppError("HS_CONFLICT", "the same entries are being changed by others", { status: "busy" });
 };
+
+/** Throws what does not say that another was quicker. */
+const unlessLost = (error: unknown): unknown => isWriteConflict(error) || duplicatesOf(error, []);
 
 /** What is unique in an app. */
 const placeOf = ({ subject, channel }: SuppressionRow): string => `${subject} ${channel}`;

@@ -2,7 +2,7 @@ import { type AnyBulkWriteOperation, type Collection, type Db } from "mongodb";
 import { shareOf } from "../../domain/webhooks/shares.ts";
 import type { WebhookErrorClass } from "../../schema/vocabulary/webhook-errors.ts";
 import { type CollectionSpec, collectionOf, farAhead, longAgo } from "../mongo/collection.ts";
-import { insertMissing } from "../mongo/duplicate.ts";
+import { insertMissing, insertNew } from "../mongo/duplicate.ts";
 import { findIds } from "../mongo/pages.ts";
 import { eraseDeliveries } from "./erasure.ts";
 import type { StoredPeople } from "./people.ts";
@@ -106,6 +106,11 @@ export const webhookDeliveries = (db: Db) => {
       const sent = made.filter(({ _id }) => existing.has(_id)).flatMap(resultOf);
       if (sent.length > 0) await record(rows, sent);
     },
+
+    /** Stores a delivery that is sent at once; false when it was begun before. */
+    begin: (row: WebhookDeliveryRow): Promise<boolean> => insertNew(rows, row),
+
+    find: (id: string): Promise<WebhookDeliveryRow | null> => rows.findOne({ _id: id }),
 
     /** Which of these are stored already. */
     known: async (ids: readonly string[]): Promise<Set<string>> =>

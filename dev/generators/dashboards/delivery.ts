@@ -41,6 +41,12 @@ export const delivery: Dashboard = {
             legend: "{{channel}}, {{provider}}",
           },
         ]),
+        graph("Connection tests", "short", "Tests of apps' accounts in an hour", [
+          {
+            expr: `sum by (channel, result) (increase(herald_account_checks_total{${here}}[1h]))`,
+            legend: "{{channel}}, {{result}}",
+          },
+        ]),
         graph("Messages ended", "ops", "Notifications by the status they ended with", [
           { expr: rateBy("status", `herald_messages_ended_total{${here}}`), legend: "{{status}}" },
         ]),
@@ -62,6 +68,15 @@ export const delivery: Dashboard = {
           "One turn of planning a message",
           quantiles(`herald_plan_turn_duration_seconds_bucket{${here}}`),
         ),
+        graph("Callbacks", "ops", "Of providers, by what became of them", [
+          { expr: rateBy("provider, outcome", `herald_callbacks_total{${here}}`), legend: "{{provider}}, {{outcome}}" },
+        ]),
+        graph("Receipts", "ops", "What was read in callbacks, by provider and kind", [
+          { expr: rateBy("provider, kind", `herald_callback_items_total{${here}}`), legend: "{{provider}}, {{kind}}" },
+        ]),
+        graph("Receipts given up", "ops", "Their delivery was not stored within a quarter of an hour", [
+          { expr: rateBy("pod", `herald_receipts_unmatched_total{${here}}`), legend: "{{pod}}" },
+        ]),
         graph(
           "Unsaved recipients",
           "short",

@@ -6,7 +6,7 @@ import type { Script } from "./script.ts";
 
 /** A provider's stand-in: speaks its protocol at `url`, reports what it was sent, misbehaves as its script says. */
 export type Simulator = {
-  /** The channel of the service that it stands in for, e.g. `ios_push`. */
+  /** The channel of the service that it stands in for, e.g. `ios_push`; with the provider's name where it is the second. */
   channel: string;
   url: string;
   log: ReceivedLog;

@@ -18,6 +18,8 @@ export type Http2ServerOptions = {
   tls: Certificate;
   /** Streams admitted until a connection's first request was answered, as APNs does it. */
   initialStreams?: number;
+  /** How bodies are read; `latin1` has a character for each byte. */
+  encoding?: "utf8" | "latin1";
   answer: (request: SimulatedRequest) => SimulatedAnswer;
 };
 
@@ -116,7 +118,7 @@ class FaultyServer {
       this.#announceStreams(connection.session);
     this.#sayGoodbye(connection, stream);
     let body = "";
-    stream.setEncoding("utf8").on("data", (text: string) => {
+    stream.setEncoding(this.#options.encoding ?? "utf8").on("data", (text: string) => {
       body += text;
     });
     const { requests } = connection;

@@ -23,6 +23,8 @@ export type Script = {
   reset_every: number;
   /** The connection stops to read and to answer after so many requests, without being closed. */
   deaf_after: number;
+  /** What callbacks tell of each message that is accepted, in this order; null: what the provider tells mostly. */
+  statuses: readonly string[] | null;
 };
 
 export const calm: Script = {
@@ -33,6 +35,7 @@ export const calm: Script = {
   goaway_every: 0,
   reset_every: 0,
   deaf_after: 0,
+  statuses: null,
 };
 
 export type Scripted = ReturnType<typeof scripted>;

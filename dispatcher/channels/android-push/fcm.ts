@@ -2,15 +2,11 @@ import { type FcmPush, fcmBody } from "#core/channels/android-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { type Outcome, type Provider, unusable } from "#core/domain/messages/outcome.ts";
 import { underWay } from "#core/runtime/batching/under-way.ts";
-import { googleToken, type ServiceAccount } from "../../net/oauth.ts";
-import {
-  notAnswered,
-  type OpenTransport,
-  providerOrigin,
-  type Transport,
-  type TransportResult,
-} from "../../net/transport.ts";
+import { type Answer, authorized } from "../../net/authorized.ts";
+import { accessTokens } from "../../net/oauth.ts";
+import { type OpenTransport, providerOrigin, type Transport, type TransportRequest } from "../../net/transport.ts";
 import { fcmOutcome } from "./fcm-outcomes.ts";
+import { googleGrant, type ServiceAccount } from "./google-grant.ts";
 
 export type FcmAccount = ServiceAccount & { projectId: string };
 
@@ -35,35 +31,30 @@ export const fcm = ({ account, baseUrl, open, clock, timeoutMs = fcmTimeoutMs }:
   const origin = providerOrigin(baseUrl);
   const transport = open({ origin });
   const tokens = tokenTransport(account.tokenUri, origin, { transport, open });
-  if (tokens === null) return { name: "fcm", send: async () => foreignTokenUri, close: transport.close };
+  if (tokens === null) {
+    const refuse = async () => foreignTokenUri;
+    return { name: "fcm", send: refuse, check: refuse, close: transport.close };
+  }
 
-  const token = googleToken({ account, transport: tokens, clock });
+  const request = authorized({
+    transport,
+    tokens: accessTokens({ grant: googleGrant(account), transport: tokens, clock }),
+    isRefused: isRefusedToken,
+    timeoutMs,
+    clock,
+  });
   const path = `/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`;
-  const attempt = async (endsAtMs: number, given: Given): Promise<TransportResult | Outcome> => {
-    const [push, to, signal, isOver] = given;
-    const granted = token.known() ?? (await inTime(token.current(), endsAtMs));
-    if (granted.kind !== "token") return granted;
-    const result = await transport.request({
-      path,
-      headers: { authorization: `Bearer ${granted.value}`, "content-type": "application/json" },
-      body: fcmBody(push, to.address, to.deliveryId),
-      timeoutMs: endsAtMs - performance.now(),
-      signal,
-      isOver,
-    });
-    if (isRefusedToken(result)) token.refused(granted.value);
-    return result;
-  };
-  const send = async (...given: Given): Promise<Outcome> => {
-    const endsAtMs = performance.now() + timeoutMs;
-    const first = await attempt(endsAtMs, given);
-    const result = isRefusedToken(first) ? await attempt(endsAtMs, given) : first;
-    return outcomeOf(result, clock.now());
+  const post = async (given: Given): Promise<Outcome> => {
+    const result = await request({ path, ...given });
+    if (result.kind !== "answer") return result;
+    return fcmOutcome({ ...result, retryAfter: result.headers["retry-after"] }, clock.now());
   };
   const pushes = underWay();
   return {
     name: "fcm",
-    send: (...given) => pushes.add(send(...given)),
+    send: (push, to, signal, isOver) =>
+      pushes.add(post({ body: fcmBody(push, to.address, to.deliveryId), signal, isOver })),
+    check: (signal) => pushes.add(post({ body: checkBody, signal })),
     close: async () => {
       await pushes.settled();
       await transport.close();
@@ -72,15 +63,13 @@ export const fcm = ({ account, baseUrl, open, clock, timeoutMs = fcmTimeoutMs }:
   };
 };
 
-type Given = Parameters<Provider<FcmPush>["send"]>;
+type Given = Pick<TransportRequest, "body" | "signal" | "isOver">;
 
-/** An access token, or that there was none in time: nothing was sent, so that it may be tried again. */
-const inTime = async <T>(asked: Promise<T>, endsAtMs: number): Promise<T | TransportResult> => {
-  const { promise: late, resolve } = Promise.withResolvers<TransportResult>();
-  const giveUp = (): void => resolve({ kind: "not_sent", reason: "no access token in time" });
-  const timer = setTimeout(giveUp, Math.max(0, endsAtMs - performance.now()));
-  return Promise.race([asked, late]).finally(() => clearTimeout(timer));
-};
+/**
+ * FCM looks at the account and the message and delivers nothing. A topic exists as soon as it is named, so that the
+ * answer of a good account is 200. Source: Firebase, REST method projects.messages.send, `validate_only`.
+ */
+const checkBody = JSON.stringify({ validate_only: true, message: { topic: "herald-account-check" } });
 
 /**
  * Where access tokens come from. A tenant names the address, so it must be Google's, or stand where FCM itself stands:
@@ -100,11 +89,5 @@ const tokenTransport = (
 const foreignTokenUri = unusable("the service account's token_uri is not an address of googleapis.com");
 
 /** Not 401 THIRD_PARTY_AUTH_ERROR: that is Apple's or a browser's credentials, kept in the Firebase project. */
-const isRefusedToken = (result: TransportResult | Outcome): boolean =>
-  result.kind === "answer" && result.status === 401 && !result.body.includes("THIRD_PARTY_AUTH_ERROR");
-
-const outcomeOf = (result: TransportResult | Outcome, now: Date): Outcome => {
-  if (result.kind === "answer") return fcmOutcome({ ...result, retryAfter: result.headers["retry-after"] }, now);
-  const isOfTransport = result.kind === "not_sent" || result.kind === "broken" || result.kind === "impossible";
-  return isOfTransport ? notAnswered(result, now) : result;
-};
+const isRefusedToken = ({ status, body }: Answer): boolean =>
+  status === 401 && !body.includes("THIRD_PARTY_AUTH_ERROR");

@@ -1,3 +1,4 @@
+import { replyWords as words } from "#core/channels/email/reply-words.ts";
 import type { Outcome } from "#core/domain/messages/outcome.ts";
 import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 import { type Meaning, meant, type OutcomeTable, outcomeOf } from "../kit/outcomes.ts";
@@ -15,19 +16,6 @@ export type SmtpError = {
 
 /** Replies with a code of the mailbox, and those with no more than a number: many servers give both for anything. */
 const vague = /\|5.. 5\.(1\.|2\.1\b)|^(RCPT TO|DATA)\|(550|551|553)$/;
-
-/** What a text is about. A server's own words say more than the code beside them. */
-const words = {
-  relay: /\brelay(ing|ed)?\b|rcpthosts/i,
-  sender: /\bsender|\bfrom address|return.?path|out(going|bound)|\b(helo|ehlo)\b|\bspf\b|dkim|dmarc|authenticat/i,
-  sendingQuota: /\b(sending|daily|hourly)\b.{0,40}\b(limit|quota|rate)/i,
-  rate: /\brate\b|too (quick|fast|many)/i,
-  policy:
-    /(black|block|deny).?list|(?<!not )\blisted\b|\brbl\b|dnsbl|spam|barracuda|reputation|policy|block(ed|ing)|\bbanned|denied|prohibited|abuse/i,
-  mailbox: /\b(mail ?box|user|recipient|account|address(ee)?|alias)\b/i,
-  absent:
-    /unknown|no such|not (found|exist|local|allowed|valid|listed)|n[o']t exist|invalid|unavailable|unrout|disabled|inactive|no longer|\bno (mail ?box|user|account)|closed|deleted|moved/i,
-};
 
 const meaning = (kind: Meaning["kind"], code: DeliveryErrorCode, reason: string): Meaning => ({ kind, code, reason });
 

@@ -97,6 +97,17 @@ export const smtpSessions = (server: SmtpServer, { sessions, timeoutMs }: SmtpLi
   };
 };
 
+/** Logs in over a session of its own, and sends nothing. Nobody reads the response. */
+export const logIn = async (server: SmtpServer, limit: AbortSignal): Promise<Handing> => {
+  try {
+    const session = await openSession(server, limit);
+    await session.reset(limit).finally(session.quit); // who may not go on is told so by now
+    return { kind: "accepted", response: "" };
+  } catch (error) {
+    return { kind: "failed", error, reached: "nothing" };
+  }
+};
+
 const reachedBy = (session: SmtpSession | undefined, message: Readable): Reached => {
   if (message.readableEnded) return "end";
   if (message.readableDidRead) return "message";

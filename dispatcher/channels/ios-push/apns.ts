@@ -1,6 +1,6 @@
-import { type ApnsPush, apnsBody } from "#core/channels/ios-push/render.ts";
+import { type ApnsPush, apnsBody, renderApns } from "#core/channels/ios-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { type Outcome, type Provider, unusable } from "#core/domain/messages/outcome.ts";
+import { type Outcome, type Provider, type Recipient, unusable } from "#core/domain/messages/outcome.ts";
 import { notAnswered, type OpenTransport, providerOrigin, type TransportResult } from "../../net/transport.ts";
 import { apnsOutcome } from "./apns-outcomes.ts";
 import type { ApnsSigner, ApnsTokens } from "./apns-tokens.ts";
@@ -45,7 +45,7 @@ export const apns = ({
       transport.request({
         path: `/3/device/${encodeURIComponent(to.address)}`,
         headers: headersOf(push, { token: bearer, id, topic: account.bundleId, now: clock.now() }),
-        body: apnsBody(push, to.deliveryId),
+        body: apnsBody(push, to.deliveryId, to.badge),
         timeoutMs: endsAtMs - performance.now(),
         signal,
         isOver,
@@ -54,8 +54,21 @@ export const apns = ({
     const other = isExpired(first) ? tokens.renewed(account, token) : null;
     return outcomeOf(other === null ? first : await post(other), id, clock.now());
   };
-  return { name: "apns", send, close: transport.close };
+  return { name: "apns", send, check: (signal) => send(silentPush, nobody, signal), close: transport.close };
 };
+
+/**
+ * What an account is checked with. Apple has no other way to ask: its answer is BadDeviceToken as soon as the provider
+ * token is good, because no device has this token.
+ */
+const silentPush = renderApns({
+  messageId: "msg_0",
+  content: { content_available: true },
+  options: {},
+  language: null,
+  ttlSeconds: 0,
+});
+const nobody: Recipient = { deliveryId: `dlv_${"0".repeat(26)}`, subscriptionId: "sub_0", address: "0".repeat(64) };
 
 /**
  * The id under which APNs knows a delivery: the 128 bits of its ULID in the form of a UUID, so that each can be read

@@ -1,3 +1,4 @@
+import type { Refusals } from "#core/channels/kit/refusals.ts";
 import { dayMs } from "#core/domain/durations.ts";
 import type { Fault, Outcome, OutcomeKind } from "#core/domain/messages/outcome.ts";
 import { retryAfter } from "#core/domain/retry-after.ts";
@@ -82,10 +83,15 @@ export const meant = ({ kind, code, reason, fault }: Meaning, { table, answer, n
       return { kind, ...refusal, ...blame };
     case "token_invalid":
       return { kind, ...refusal, ...(answer.since ? { since: answer.since } : {}) };
+    case "opted_out":
     case "payload_error":
       return { kind, ...refusal };
   }
 };
+
+/** The rows of a table of error codes. */
+export const rowsOf = (refusals: Refusals): Row[] =>
+  Object.entries(refusals).map(([on, refusing]) => ({ on, ...refusing }));
 
 /** What was found wrong before anything was sent. */
 export const refusal = (kind: "token_invalid" | "payload_error", code: DeliveryErrorCode, reason: string): Outcome => ({

@@ -2,8 +2,12 @@ import type { OpenAccount, ProviderOf } from "#core/channels/accounts.ts";
 import type { Rendering } from "#core/channels/kit/rendering.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Origins, Outcome, Provider, Recipient } from "#core/domain/messages/outcome.ts";
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Signer } from "#core/domain/signer.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
+import type { ContentTemplates } from "#core/storage/content-templates/content-templates.ts";
+import type { LinkRow } from "#core/storage/links/links.ts";
 import type { GuardedClient } from "../../net/guarded/client.ts";
+import type { RestTransports } from "../../net/guarded/rest.ts";
 import type { OpenTransport } from "../../net/transport.ts";
 
 /** Sends what was rendered to one recipient. See `Provider`. */
@@ -14,6 +18,7 @@ export type Account = {
   name: string;
   origins?: Origins | undefined;
   prepare: (rendering: Rendering) => Send;
+  check: Provider<unknown>["check"];
   close: () => Promise<void>;
 };
 
@@ -25,26 +30,48 @@ export const rendered = <Push>(provider: Provider<Push>, render: (rendering: Ren
     const push = render(rendering);
     return (...given) => provider.send(push, ...given);
   },
+  check: (signal) => provider.check(signal),
   close: () => provider.close(),
 });
 
 /** What the providers of every channel are made with. */
 export type Platform = {
+  /** HTTP/2, for providers of many pushes a second. */
   open: OpenTransport;
+  /** HTTP/1.1, for providers of one message a request. */
+  rest: RestTransports;
   /** Makes requests to addresses that a recipient or a tenant names. */
   client: GuardedClient;
   /** The addresses of providers that no account names. */
-  urls: { apns: Record<"production" | "sandbox", string>; fcm: string };
+  urls: {
+    apns: Record<"production" | "sandbox", string>;
+    fcm: string;
+    hms: { push: string; oauth: string };
+    twilio: string;
+    twilioContent: string;
+    vonage: string;
+    meta: string;
+  };
+  /** The service's own address: where callbacks and links of what is sent lead (`callbackUrl`). */
+  publicUrl: string;
+  /** Stores a link in a message, unless it is there. */
+  keepLink: (row: LinkRow) => Promise<unknown>;
+  contentTemplates: ContentTemplates;
+  /** Signs the links of ours in mails. */
+  linkSigner: Signer;
   clock: Clock;
 };
 
+/** Whose an account is. */
+export type AppOfAccount = { appId: string; tenantId: string };
+
 /** How accounts of one provider are opened. */
-export type ProviderDefinition<C extends SendableChannel> = {
+export type ProviderDefinition<C extends Channel> = {
   /** How long one send may take once it has begun, unless the program's grace is shorter. */
   timeoutMs: number;
   /** Called once: what it makes before it returns is shared by all accounts. */
-  open: (platform: Platform & { timeoutMs: number }) => (account: OpenAccount<C>) => Account;
+  open: (platform: Platform & { timeoutMs: number }) => (account: OpenAccount<C>, app: AppOfAccount) => Account;
 };
 
 /** The providers of a channel, by the name that an account has as its `provider`. */
-export type SendingChannel<C extends SendableChannel> = Readonly<Record<ProviderOf<C>, ProviderDefinition<C>>>;
+export type SendingChannel<C extends Channel> = Readonly<Record<ProviderOf<C>, ProviderDefinition<C>>>;

@@ -59,7 +59,7 @@ export const webPush = ({
     if (token === null) return unusableKeys;
     const headers = { ...headersOf(message), authorization: token };
     const limits = { timeoutMs, connectTimeoutMs, maxReplyBytes: 16_384 };
-    const pool = { poolKey: account.publicKey, maxConnections: maxRequests, mayRepeat: false }; // a repetition is shown twice
+    const pool = { poolKey: account.publicKey, maxConnections: maxRequests, mayUseHttp2: true, mayRepeat: false }; // a repetition is shown twice
     const wanted: GuardedRequest = { url, method: "POST", headers, body, ...limits, ...pool, isOver };
     const reply = await places.run(() => request(wanted, signal));
     return outcomeOf(reply, clock.now());
@@ -68,6 +68,8 @@ export const webPush = ({
     name: "web_push",
     origins: { of: (address) => URL.parse(address)?.origin ?? "", spare: maxRequests / 4 },
     send: (...given) => pushes.add(push(...given)),
+    // no push service knows the account before a browser has subscribed with its key: that it signs is all there is
+    check: async () => (authorization(anyOrigin) === null ? unusableKeys : { kind: "sent", providerId: null }),
     close: pushes.settled,
   };
 };
@@ -90,6 +92,7 @@ const prepare = (message: WebPushMessage, to: Recipient): { url: URL; body: Buff
   }
 };
 
+const anyOrigin = "https://push.example";
 const unusableKeys = unusable("the VAPID keys or subject cannot be used");
 const badSubscription = refusal("token_invalid", "TOKEN_INVALID", "the subscription's endpoint or keys cannot be used");
 

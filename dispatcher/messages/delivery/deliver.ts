@@ -1,4 +1,7 @@
 import { maskAddress } from "#core/channels/addresses.ts";
+import { definitionOf } from "#core/channels/all.ts";
+import { isReplaceable } from "#core/channels/content.ts";
+import type { BadgeChange } from "#core/channels/kit/channel.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { isTranslated } from "#core/domain/messages/languages.ts";
@@ -8,13 +11,14 @@ import { type DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-c
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import { collapseKeys } from "#core/storage/messages/collapse.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
-import type { Gone } from "#core/storage/people/invalidated.ts";
+import type { Gone } from "#core/storage/people/ended.ts";
 import type { Send } from "../../channels/kit/provider.ts";
 import type { Sender, Senders } from "../../channels/registry.ts";
 import type { Lease } from "../../work/lease.ts";
-import { openGates } from "../gates/all.ts";
+import { whileOpen } from "../gates/all.ts";
 import type { Check, Gate } from "../gates/gate.ts";
 import { type Attempt, deliveryIdOf, expire, resultOf, suppress } from "./delivery-row.ts";
 import type { Recorded } from "./record.ts";
@@ -26,12 +30,16 @@ export type DeliverDeps = {
     load: (ids: readonly string[]) => Promise<Reached[]>;
     /** The languages of those of these users who have one. */
     languages: (userIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+    /** Changes the badges of their apps, once for each message; gives those that it added to. */
+    badges: (messageId: string, ids: readonly string[], change: BadgeChange) => Promise<ReadonlyMap<string, number>>;
   };
   deliveries: {
     existing: (ids: readonly string[]) => Promise<DeliveryRow[]>;
     record: (row: DeliveryRow) => Promise<Recorded>;
   };
   gates: readonly Gate[];
+  /** How often they are opened anew, ms; left out: as they say themselves. */
+  gatesEveryMs?: number;
   senders: Pick<Senders, "of">;
   /** Bounds the recipients that are sent to and not stored. */
   window: Pick<Window, "slot">;
@@ -86,22 +94,44 @@ export const deliver =
     const rest = subscriptions.filter((row) => ids.has(row._id) && !done.has(row._id));
     const expiresAt = expiry(chunk, message, deps.clock.now());
     const ttlSeconds = Math.max(0, Math.floor((expiresAt.getTime() - deps.clock.now().getTime()) / 1000));
-    const run: Run = {
+    const drawn = deps.random();
+    const run: Omit<Run, "suppressed" | "badges"> = {
       deps,
       work,
       isOver,
       delivered: { stored, fresh: [], again: [], invalid: [], doubted: 0, halted: false },
       ids,
-      suppressed: await openGates(deps.gates, message, rest),
       prepare: perLanguage((language) => sender.prepare(message, language, ttlSeconds)),
       provider: sender.name,
       expiresAt,
+      isReplaceable: isReplaceable(chunk.channel, message.options),
       gone: goneBefore(stored, subscriptions),
+      random: () => drawn,
     };
     const recipients = reachedFirst(await inLanguages(deps, message, rest), sender);
-    await mapBounded(recipients, chunkConcurrency, (subscription) => serve(run, subscription));
+    await whileOpen(
+      deps.gates,
+      { message, recipients: rest, chunk, everyMs: deps.gatesEveryMs },
+      async (suppressed) => {
+        const open = { ...run, suppressed, badges: await badgesOf({ ...run, suppressed }, rest) };
+        await mapBounded(recipients, chunkConcurrency, (subscription) => serve(open, subscription));
+      },
+    );
     return { ...run.delivered, ...judged(run, sender) };
   };
+
+/** Adds to the badges of those who are going to be sent to, where the message asks for it. */
+const badgesOf = async (
+  { deps, work: { chunk, message }, suppressed, expiresAt }: Omit<Run, "badges">,
+  recipients: readonly Reached[],
+): Promise<Badges> => {
+  const change = definitionOf(chunk.channel).badge?.(message.content) ?? null;
+  const isNone = change === null || deps.clock.now() >= expiresAt;
+  const ids = isNone ? [] : recipients.filter((row) => suppressed(row) === null).map(({ _id }) => _id);
+  if (change === null || ids.length === 0) return new Map();
+  const isAdded = chunk.attempt > 0 && "add" in change; // before the first try
+  return deps.recipients.badges(message._id, ids, isAdded ? { add: 0 } : change);
+};
 
 /** Begins with recipients whose origin is known to answer: one that is not may keep its place until the deadline. */
 const reachedFirst = (recipients: readonly Reached[], { hasReached }: Sender): Reached[] => {
@@ -123,9 +153,12 @@ const inLanguages = async (
 };
 
 /** Which of the addresses that were found gone are to be invalidated, by all that the run came to. */
-const judged = ({ gone, delivered }: Run, sender: Sender): Pick<Delivered, "invalid" | "doubted"> => {
+const judged = (
+  { gone, delivered }: Pick<Run, "gone" | "delivered">,
+  sender: Sender,
+): Pick<Delivered, "invalid" | "doubted"> => {
   if (gone.length === 0) return { invalid: [], doubted: 0 };
-  const accepted = delivered.stored.filter(({ status, uncertain }) => status === "sent" && uncertain !== true).length;
+  const accepted = delivered.stored.filter(({ sent_at: at, uncertain }) => at && uncertain !== true).length;
   const believed = gone.filter(({ code }) => sender.believes({ accepted, gone: gone.length }, code));
   return { invalid: believed.map(({ address }) => address), doubted: gone.length - believed.length };
 };
@@ -149,6 +182,9 @@ const goneBefore = (stored: readonly DeliveryRow[], subscriptions: readonly Reac
 /** Nobody ran these recipients before, so that none of them can have a delivery. */
 const isFirstRun = ({ fence, may_overlap }: ChunkRow): boolean => fence === 1 && !may_overlap;
 
+/** Those that were added to, by subscription. */
+type Badges = ReadonlyMap<string, number>;
+
 /** What the recipients of one run share. */
 type Run = {
   deps: DeliverDeps;
@@ -156,32 +192,43 @@ type Run = {
   isOver: () => boolean;
   delivered: Delivered;
   ids: ReadonlyMap<string, string>;
+  /** What gates say now. */
   suppressed: Check;
+  badges: Badges;
   prepare: (language: string | null) => Send;
   provider: string;
   expiresAt: Date;
+  isReplaceable: boolean;
   gone: FoundGone[];
+  /** Drawn once: recipients who fail alike stay one chunk, however often they are tried again. */
+  random: Random;
 };
 
 /** Serves one recipient: it is suppressed, expired, or attempted and stored within the window of unsaved ones. */
 const serve = async (run: Run, subscription: Reached): Promise<void> => {
   const { deps, work, isOver, delivered, expiresAt } = run;
   if (isOver()) return void (delivered.halted = true);
-  const reason = run.suppressed(subscription);
-  if (reason !== null) return store(run, suppress(attemptOf(run, subscription), reason));
+  if (await isSuppressed(run, subscription)) return;
   if (deps.clock.now() >= expiresAt) return store(run, expire(attemptOf(run, subscription)));
   return deps.window.slot(`${work.app._id}/${work.chunk.channel}`, async () => {
     if (isOver())
       delivered.halted = true; // while it waited for its slot
-    else await attempt(run, subscription);
+    else if (!(await isSuppressed(run, subscription))) await attempt(run, subscription);
   });
+};
+
+/** Stores that it is suppressed when a gate says so now. */
+const isSuppressed = async (run: Run, subscription: Reached): Promise<boolean> => {
+  const reason = run.suppressed(subscription);
+  if (reason !== null) await store(run, suppress(attemptOf(run, subscription), reason));
+  return reason !== null;
 };
 
 const attempt = async (run: Run, subscription: Reached): Promise<void> => {
   const { deps, work, delivered, gone } = run;
   const made = attemptOf(run, subscription);
   const outcome = await send(run, subscription, made.deliveryId);
-  if (outcome === null) return void (delivered.halted = true);
+  if (outcome === null) return void (delivered.halted = !(await isSuppressed(run, subscription)) || delivered.halted);
   const now = deps.clock.now();
   if (outcome.kind === "token_invalid") {
     const { _id, token } = subscription;
@@ -189,32 +236,40 @@ const attempt = async (run: Run, subscription: Reached): Promise<void> => {
   }
   const result = resultOf(outcome, { ...made, now });
   if (result.kind === "final") return store(run, result.row);
-  const at = nextTry(result.at, work.chunk.attempt, now, deps.random);
-  delivered.again.push({ subscriptionId: subscription._id, at });
+  const at = nextTry(result.at, work.chunk.attempt, now, run.random);
+  delivered.again.push({ subscriptionId: subscription._id, at, mayHaveArrived: result.mayHaveArrived });
 };
 
-/** Null when it was given up while it waited for its turn at the provider: nothing of it was handed over. */
-const send = async ({ deps, prepare, isOver }: Run, to: Reached, deliveryId: string): Promise<Outcome | null> => {
+/**
+ * Null when it was given up while it waited for its turn at the provider, because the lease is over or a gate says so by
+ * now: nothing of it was handed over.
+ */
+const send = async (run: Run, to: Reached, deliveryId: string): Promise<Outcome | null> => {
+  const { deps, prepare } = run;
+  const isOver = (): boolean => run.isOver() || run.suppressed(to) !== null;
   try {
-    return await prepare(to.language)(recipientOf(to, deliveryId), deps.cut, isOver);
+    return await prepare(to.language)(recipientOf(to, deliveryId, run.badges.get(to._id)), deps.cut, isOver);
   } catch (error) {
     if (error instanceof NotBegun) return null;
     throw error;
   }
 };
 
-const store = async ({ deps, delivered }: Run, row: DeliveryRow): Promise<void> => {
+const store = async ({ deps, work, delivered }: Run, made: DeliveryRow): Promise<void> => {
+  const [key] = made.status === "sent" ? collapseKeys(work.message, work.chunk, [made.subscription_id]) : [];
+  const row = key === undefined ? made : { ...made, collapse_key: key };
   if ((await deps.deliveries.record(row)) === "new") delivered.fresh.push(row);
   delivered.stored.push(row);
 };
 
-const attemptOf = ({ deps, work, ids, provider, expiresAt }: Run, subscription: Reached): Attempt => ({
-  deliveryId: ids.get(subscription._id) ?? deliveryIdOf(work.chunk.message_id, subscription._id),
-  chunk: work.chunk,
+const attemptOf = (run: Run, subscription: Reached): Attempt => ({
+  deliveryId: run.ids.get(subscription._id) ?? deliveryIdOf(run.work.chunk.message_id, subscription._id),
+  chunk: run.work.chunk,
   subscription,
-  provider,
-  now: deps.clock.now(),
-  expiresAt,
+  provider: run.provider,
+  now: run.deps.clock.now(),
+  expiresAt: run.expiresAt,
+  isReplaceable: run.isReplaceable,
 });
 
 /** Renders once for each language that occurs in the chunk. */
@@ -227,11 +282,12 @@ const perLanguage = (prepare: (language: string | null) => Send) => {
   };
 };
 
-const recipientOf = (to: Reached, deliveryId: string): Recipient => ({
+const recipientOf = (to: Reached, deliveryId: string, badge: number | undefined): Recipient => ({
   deliveryId,
   subscriptionId: to._id,
   address: to.token,
   ...(to.web === null ? {} : { webKeys: to.web }),
+  ...(badge === undefined ? {} : { badge }),
 });
 
 const expiry = (chunk: ChunkRow, { options }: MessageRow, now: Date): Date =>

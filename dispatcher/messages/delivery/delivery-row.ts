@@ -7,7 +7,7 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { SuppressionReason } from "../gates/gate.ts";
 
 /** A recipient's result: a delivery that is final, or an instant at which to try again. */
-export type Result = { kind: "final"; row: DeliveryRow } | { kind: "again"; at: Date };
+export type Result = { kind: "final"; row: DeliveryRow } | { kind: "again"; at: Date; mayHaveArrived: boolean };
 
 export type Attempt = {
   /** See {@link deliveryIdOf}. */
@@ -18,16 +18,20 @@ export type Attempt = {
   now: Date;
   /** End of the message's ttl for this chunk. */
   expiresAt: Date;
+  /** Whether a repeat replaces it, so that it is sent again when its answer was lost. */
+  isReplaceable: boolean;
 };
 
 /** Turns a provider's outcome into what is stored, or into a retry inside the ttl. */
 export const resultOf = (outcome: Outcome, attempt: Attempt): Result => {
-  const { now } = attempt;
+  const { now, expiresAt, chunk } = attempt;
   switch (outcome.kind) {
     case "sent":
-      return final(attempt, { status: "sent", sent_at: now, ...providerId(outcome.providerId) });
+      return final(attempt, { status: "sent", sent_at: now, ...accepted(outcome) });
     case "uncertain":
-      return final(attempt, { status: "sent", sent_at: now, uncertain: true, error_message: outcome.reason });
+      if (attempt.isReplaceable && chunk.attempt < mostRepeats && now < expiresAt)
+        return { kind: "again", at: now, mayHaveArrived: true };
+      return { kind: "final", row: uncertain(attempt, outcome.reason) };
     case "token_invalid":
       return final(attempt, {
         ...refusal(outcome),
@@ -35,33 +39,44 @@ export const resultOf = (outcome: Outcome, attempt: Attempt): Result => {
         failed_at: now,
         gone_since: outcome.since ?? now,
       });
+    case "opted_out":
+      return final(attempt, { ...refusal(outcome), status: "failed", failed_at: now });
     case "config_error":
     case "payload_error":
       return final(attempt, { status: "errored", failed_at: now, ...refusal(outcome) });
     case "retry_at":
-      return outcome.at < attempt.expiresAt
-        ? { kind: "again", at: outcome.at }
-        : final(attempt, { ...refusal(outcome), status: "expired", expired_at: now, error_code: "EXPIRED" });
+      if (outcome.at < expiresAt) return { kind: "again", at: outcome.at, mayHaveArrived: chunk.may_have_arrived };
+      if (chunk.may_have_arrived) return { kind: "final", row: uncertain(attempt, lostEarlier) };
+      return final(attempt, { ...refusal(outcome), status: "expired", expired_at: now, error_code: "EXPIRED" });
   }
 };
 
-/** A recipient that is not attempted, on purpose. */
-export const suppress = (attempt: Omit<Attempt, "provider">, reason: SuppressionReason): DeliveryRow => ({
-  ...common(attempt),
-  status: "suppressed",
-  suppression_reason: reason,
-  attempts: attempt.chunk.attempt,
-});
+/** Of a push whose answers are all lost: each may be heard. With the pauses of retries they take three quarters of an hour. */
+const mostRepeats = 10;
 
-/** A recipient whose ttl passed before it could be attempted again. */
-export const expire = (attempt: Omit<Attempt, "provider">): DeliveryRow => ({
-  ...common(attempt),
-  status: "expired",
-  error_code: "EXPIRED",
-  error_message: "the ttl passed before it could be sent",
-  expired_at: attempt.now,
-  attempts: attempt.chunk.attempt,
-});
+/** A recipient that is not attempted, or not again, on purpose; uncertain when an earlier attempt may have reached them. */
+export const suppress = (attempt: Attempt, reason: SuppressionReason): DeliveryRow =>
+  unattempted(attempt, {
+    status: "suppressed",
+    suppression_reason: reason,
+    ...(reason === "superseded" && { error_code: "SUPERSEDED" as const }),
+  });
+
+/** A recipient whose ttl passed before it could be attempted again; uncertain like that. */
+export const expire = (attempt: Attempt): DeliveryRow =>
+  unattempted(attempt, {
+    status: "expired",
+    error_code: "EXPIRED",
+    error_message: "the ttl passed before it could be sent",
+    expired_at: attempt.now,
+  });
+
+const unattempted = (attempt: Attempt, result: Partial<DeliveryRow> & Pick<DeliveryRow, "status">): DeliveryRow => {
+  const { attempt: attempts, may_have_arrived: mayHaveArrived } = attempt.chunk;
+  return mayHaveArrived
+    ? { ...uncertain(attempt, lostEarlier), attempts }
+    : { ...common(attempt), ...result, attempts };
+};
 
 /** The delivery's id, known before it is sent: providers get it as their idempotency or message id. */
 export const deliveryIdOf = (messageId: string, subscriptionId: string): string =>
@@ -69,10 +84,26 @@ export const deliveryIdOf = (messageId: string, subscriptionId: string): string 
 
 const final = (attempt: Attempt, result: Partial<DeliveryRow> & Pick<DeliveryRow, "status">): Result => ({
   kind: "final",
-  row: { ...common(attempt), provider: attempt.provider, attempts: attempt.chunk.attempt + 1, ...result },
+  row: { ...attempted(attempt), ...result },
 });
 
-const common = ({ deliveryId, chunk, subscription, now }: Omit<Attempt, "provider">) => ({
+const lostEarlier = "the answer to an earlier attempt was lost";
+
+const uncertain = (attempt: Attempt, reason: string): DeliveryRow => ({
+  ...attempted(attempt),
+  status: "sent",
+  sent_at: attempt.now,
+  uncertain: true,
+  error_message: reason,
+});
+
+const attempted = (attempt: Attempt) => ({
+  ...common(attempt),
+  provider: attempt.provider,
+  attempts: attempt.chunk.attempt + 1,
+});
+
+const common = ({ deliveryId, chunk, subscription, now }: Attempt) => ({
   _id: deliveryId,
   message_id: chunk.message_id,
   tenant_id: chunk.tenant_id,
@@ -87,7 +118,10 @@ const common = ({ deliveryId, chunk, subscription, now }: Omit<Attempt, "provide
   updated_at: now,
 });
 
-const providerId = (id: string | null) => (id === null ? {} : { provider_message_id: id });
+const accepted = ({ providerId, segments }: Extract<Outcome, { kind: "sent" }>) => ({
+  ...(providerId === null ? {} : { provider_message_id: providerId }),
+  ...(segments === undefined ? {} : { sms_segments: segments }),
+});
 
 const refusal = ({ code, providerCode, reason }: Refusal) => ({
   error_code: code,

@@ -1,10 +1,12 @@
 import { backoffMs, type Random } from "#core/domain/backoff.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import { collapseKeys } from "#core/storage/messages/collapse.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
 
-/** A recipient that is to be tried again, not before `at`. */
-export type Again = { subscriptionId: string; at: Date };
+/** A recipient that is to be tried again, not before `at`; `mayHaveArrived`: the answer to an attempt was lost. */
+export type Again = { subscriptionId: string; at: Date; mayHaveArrived: boolean };
 
 /** Between tries of one recipient: 5 s doubling to 30 min, unless the provider names a later instant. */
 const pause = { firstMs: 5_000, capMs: 1_800_000, factor: 2 };
@@ -16,21 +18,33 @@ const sharedMs = 15_000;
 export const nextTry = (at: Date, attempt: number, now: Date, random: Random): Date =>
   new Date(Math.max(at.getTime(), now.getTime() + backoffMs(pause, attempt, random)));
 
-/** The chunks that carry on with what could not be sent: one for each stretch of due times. */
-export const retryChunks = (chunk: ChunkRow, again: readonly Again[], now: Date): ChunkRow[] => {
-  const byDue = Map.groupBy(again, ({ at }) => Math.ceil(at.getTime() / sharedMs) * sharedMs);
-  return [...byDue].map(([dueMs, recipients]) => ({
-    ...chunk,
-    ...noWork,
-    _id: derivedId("chunk", chunk._id, String(chunk.fence), String(dueMs)),
-    due_at: new Date(dueMs),
-    recipients: recipients.map(({ subscriptionId }) => subscriptionId),
-    scanned: null,
-    parent_id: chunk._id,
-    attempt: chunk.attempt + 1,
-    may_overlap: true,
-    dispatched_at: chunk.dispatched_at ?? now,
-    status: "open",
-    created_at: now,
-  }));
-};
+/** The chunks that carry on with what could not be sent: one for each stretch of due times, apart for what may have arrived. */
+export const retryChunks = (
+  { chunk, message }: { chunk: ChunkRow; message: Pick<MessageRow, "options"> },
+  again: readonly Again[],
+  now: Date,
+): ChunkRow[] =>
+  [false, true].flatMap((mayHaveArrived) => {
+    const alike = again.filter((one) => one.mayHaveArrived === mayHaveArrived);
+    const byDue = Map.groupBy(alike, ({ at }) => Math.ceil(at.getTime() / sharedMs) * sharedMs);
+    return [...byDue].map(([dueMs, due]) => {
+      const recipients = due.map(({ subscriptionId }) => subscriptionId);
+      const keys = collapseKeys(message, chunk, recipients);
+      return {
+        ...chunk,
+        ...noWork,
+        _id: derivedId("chunk", chunk._id, String(chunk.fence), String(dueMs), String(mayHaveArrived)),
+        due_at: new Date(dueMs),
+        recipients,
+        ...(keys.length > 0 && { collapse_keys: keys }),
+        scanned: null,
+        parent_id: chunk._id,
+        attempt: chunk.attempt + 1,
+        may_overlap: true,
+        may_have_arrived: mayHaveArrived,
+        dispatched_at: chunk.dispatched_at ?? now,
+        status: "open",
+        created_at: now,
+      };
+    });
+  });

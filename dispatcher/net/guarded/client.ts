@@ -5,6 +5,7 @@ import { connector } from "./connect.ts";
 import { type Connection, connectionOver } from "./connection.ts";
 import { type Exchanged, exchange, type GuardedReply, type GuardedRequest } from "./exchange.ts";
 import { type Failure, failures } from "./failures.ts";
+import { http2Origins } from "./http2.ts";
 import type { Pool } from "./pool.ts";
 import { connectionPools } from "./pools.ts";
 
@@ -28,13 +29,14 @@ export type GuardedClientDeps = {
  */
 export const guardedClient = (deps: GuardedClientDeps) => {
   const { guard, resolve = dns(), ca, maxIdle = maxIdleConnections } = deps;
-  const connect = connector({ guard, resolve, ...(ca === undefined ? {} : { ca }) });
+  const connections = connector({ guard, resolve, ...(ca === undefined ? {} : { ca }) });
+  const http2 = http2Origins(connections);
   const pools = connectionPools(maxIdle);
   const sockets = new Set<Socket>();
 
   const open = async (pool: Pool, wanted: GuardedRequest, signal: AbortSignal): Promise<Connection | Failure> => {
     const late = AbortSignal.timeout(wanted.connectTimeoutMs);
-    const made = await connect(wanted.url, AbortSignal.any([late, signal]));
+    const made = await connections.connect(wanted.url, AbortSignal.any([late, signal]), ["http/1.1"]);
     if ("errorClass" in made) {
       pool.failed(signal.aborted ? null : made);
       return made;
@@ -68,13 +70,17 @@ export const guardedClient = (deps: GuardedClientDeps) => {
       const problem = guard.problemOf(wanted.url);
       if (problem !== null) return { kind: "refused", reason: problem, errorClass: "address_refused" };
       const { poolKey, maxConnections, url } = wanted;
+      const endsAtMs = performance.now() + wanted.timeoutMs;
+      const reply = wanted.mayUseHttp2 === true ? await http2.request(wanted, signal, endsAtMs) : null;
+      if (reply !== null) return reply;
       return pools.using(`${poolKey} ${maxConnections} ${url.origin}`, maxConnections, (pool) =>
-        within(wanted.timeoutMs, signal, (ending) => converse(pool, wanted, ending)),
+        within(endsAtMs - performance.now(), signal, (ending) => converse(pool, wanted, ending)),
       );
     },
     /** Closes every connection; requests under way end as broken. */
     close: (): void => {
       pools.close();
+      http2.close();
       for (const socket of sockets) socket.destroy();
     },
   };

@@ -4,7 +4,7 @@ import { exchangeFailure, type Failure, failures } from "./failures.ts";
 
 export type GuardedRequest = {
   url: URL;
-  method: "POST";
+  method: "GET" | "POST";
   headers: Readonly<Record<string, string>>;
   body: Uint8Array | string;
   /** Whose connections are used: one owner's are never lent to another. */
@@ -22,6 +22,8 @@ export type GuardedRequest = {
   connectTimeoutMs: number;
   /** What is kept of the answer's body; its connection is closed when there is more. */
   maxReplyBytes: number;
+  /** Whether it goes over HTTP/2 where the origin speaks it, beside the owner's others on one connection. */
+  mayUseHttp2?: boolean;
   /** Asked last of all before it is written: true gives it up, which is `unreached`. */
   isOver?: (() => boolean) | undefined;
 };
@@ -84,7 +86,7 @@ export const exchange = (
 /** Heads, chunk sizes and all else of an answer that is no body, and what one read may bring beyond. */
 const maxFramingBytes = 262_144;
 
-const bytesOf = (body: Uint8Array | string): Buffer =>
+export const bytesOf = (body: Uint8Array | string): Buffer =>
   typeof body === "string" ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
 
 /** Collects an answer as it comes. */

@@ -1,5 +1,5 @@
 import type { Exchange, TransportResult } from "../transport.ts";
-import { errorCodes } from "./frames.ts";
+import { ConnectionError, type ErrorName, errorCodes, maxFrameLength, maxWindow } from "./frames.ts";
 import { Http2Wire, type WireListener, type WireOptions } from "./wire.ts";
 
 export type ConnectionLimits = {
@@ -29,7 +29,15 @@ export type ConnectionListener = {
 };
 
 type Phase = "opening" | "open" | "draining" | "closed";
-type UnderWay = { exchange: Exchange; sentAtMs: number; answer: Answer | null; parts: Buffer[]; length: number };
+type UnderWay = {
+  exchange: Exchange;
+  sentAtMs: number;
+  answer: Answer | null;
+  /** A character for each byte: of an answer in many parts no part keeps the packet that it came in. */
+  body: string;
+  /** What the peer added to the stream's window. */
+  widenedBytes: number;
+};
 type Answer = Extract<TransportResult, { kind: "answer" }>;
 
 const maxAnswerBytes = 32_768; // providers answer with some hundred; more than this is cut
@@ -98,7 +106,7 @@ export class Http2Connection {
     const written = this.#wire.request(path, headers, body);
     this.#usedAtMs = performance.now();
     if (typeof written !== "number") exchange.settle(written);
-    else this.#underWay.set(written, { exchange, sentAtMs: this.#usedAtMs, answer: null, parts: [], length: 0 });
+    else this.#underWay.set(written, { exchange, sentAtMs: this.#usedAtMs, answer: null, body: "", widenedBytes: 0 });
   }
 
   /** Ends requests that are over their time or aborted, sends a PING to a quiet peer, and closes when it has long been idle. */
@@ -111,7 +119,8 @@ export class Http2Connection {
     this.#endOverdue(nowMs);
     if (this.#phase === "closed") return;
     const isIdle = this.#underWay.size === 0;
-    if (isIdle && (this.#phase === "draining" || nowMs - this.#usedAtMs > this.#options.idleMs)) this.destroy("idle");
+    const isOfNoUse = this.#phase === "draining" || (this.room <= 0 && quietForMs >= this.#options.quietMs);
+    if (isIdle && (isOfNoUse || nowMs - this.#usedAtMs > this.#options.idleMs)) this.destroy("idle");
     else this.#watch(nowMs, quietForMs >= this.#options.quietMs * (isIdle ? idleFactor : 1));
   }
 
@@ -129,14 +138,12 @@ export class Http2Connection {
         this.#listener.changed();
       },
       writable: () => this.#listener.changed(),
-      streams: (most) => {
-        this.#providerStreams = most;
-        this.#heard();
-        this.#listener.changed();
-      },
+      settings: (streams) => this.#takeSettings(streams),
       headers: (streamId, headers, isLast) => this.#takeHeaders(streamId, headers, isLast),
       data: (streamId, bytes, isLast) => this.#takeData(streamId, bytes, isLast),
       reset: (streamId, code) => this.#takeReset(streamId, code),
+      fault: (streamId, error) => this.#abandon(streamId, error),
+      widened: (streamId, bytes) => this.#widen(streamId, bytes),
       goaway: (lastStreamId, code, words) => this.#drain(lastStreamId, `GOAWAY ${code} ${words}`.trim()),
       pong: () => {
         this.#pingedAtMs = null;
@@ -150,38 +157,70 @@ export class Http2Connection {
     this.#heardAtMs = performance.now();
   }
 
+  #takeSettings(streams: number | null): void {
+    for (const { widenedBytes } of this.#underWay.values())
+      if (this.#isTooWide(widenedBytes)) throw new ConnectionError("FLOW_CONTROL_ERROR");
+    this.#providerStreams = streams ?? this.#providerStreams;
+    this.#heard();
+    this.#listener.changed();
+  }
+
+  #widen(streamId: number, bytes: number): void {
+    const underWay = this.#underWay.get(streamId);
+    if (underWay === undefined) return;
+    underWay.widenedBytes += bytes;
+    if (this.#isTooWide(underWay.widenedBytes)) this.#abandon(streamId, "FLOW_CONTROL_ERROR");
+  }
+
+  /** A request has used at most one frame of its stream's window. Source: RFC 9113 6.9.1. */
+  #isTooWide(widenedBytes: number): boolean {
+    return widenedBytes > 0 && this.#wire.streamWindow + widenedBytes - maxFrameLength > maxWindow;
+  }
+
   #takeHeaders(streamId: number, headers: Record<string, string>, isLast: boolean): void {
     this.#heard();
     const underWay = this.#underWay.get(streamId);
     if (underWay === undefined) return;
-    const status = Number(headers[":status"]);
-    const isFinal = status >= 200; // informational answers precede it, trailers follow it
-    if (isFinal) underWay.answer ??= { kind: "answer", status, headers, body: "" };
+    if (underWay.answer === null) {
+      const status = statusOf(headers);
+      if (status === null || (status < 200 && isLast)) return this.#abandon(streamId, "PROTOCOL_ERROR");
+      if (status >= 200) underWay.answer = { kind: "answer", status, headers, body: "" };
+    } else if (!isLast) return this.#abandon(streamId, "PROTOCOL_ERROR"); // trailers end a stream
     if (isLast) this.#answer(streamId, underWay);
   }
 
   #takeData(streamId: number, bytes: Buffer, isLast: boolean): void {
     const underWay = this.#underWay.get(streamId);
     if (underWay === undefined) return;
-    underWay.parts.push(bytes);
-    underWay.length += bytes.length;
+    if (underWay.answer === null) return this.#abandon(streamId, "PROTOCOL_ERROR");
+    underWay.body += bytes.toString("latin1");
     if (isLast) return this.#answer(streamId, underWay);
-    if (underWay.length <= maxAnswerBytes) return;
-    this.#wire.cancel(streamId);
+    if (underWay.body.length <= maxAnswerBytes) return;
+    this.#wire.reset(streamId, "CANCEL");
     this.#answer(streamId, underWay);
   }
 
   #answer(streamId: number, underWay: UnderWay): void {
     this.#answers++;
-    this.#finish(streamId, underWay, "the answer had no status");
+    this.#finish(streamId, underWay, "");
+    this.#listener.changed();
+  }
+
+  /** The peer broke the protocol on this stream. Source: RFC 9113 5.4.2. */
+  #abandon(streamId: number, error: ErrorName): void {
+    const underWay = this.#underWay.get(streamId);
+    if (underWay === undefined) return;
+    this.#wire.reset(streamId, error);
+    this.#finish(streamId, underWay, `the answer breaks the protocol: ${error}`);
     this.#listener.changed();
   }
 
   #takeReset(streamId: number, code: number): void {
+    this.#heard();
     const underWay = this.#underWay.get(streamId);
     if (underWay === undefined) return;
     const reason = `the stream was reset with code ${code}`;
-    if (code === errorCodes.refusedStream) this.#giveBack(streamId, underWay, reason);
+    if (code === errorCodes.REFUSED_STREAM) this.#giveBack(streamId, underWay, reason);
     else this.#finish(streamId, underWay, reason);
     this.#listener.changed();
   }
@@ -195,16 +234,20 @@ export class Http2Connection {
     this.#listener.changed();
   }
 
-  #giveBack(streamId: number, { exchange }: UnderWay, reason: string): void {
+  /** To the pool, unless it was answered: then it was processed, whatever the peer says after. */
+  #giveBack(streamId: number, underWay: UnderWay, reason: string): void {
+    if (underWay.answer !== null) return this.#finish(streamId, underWay, reason);
     this.#underWay.delete(streamId);
-    this.#listener.returned(exchange, reason);
+    this.#wire.progressed();
+    this.#listener.returned(underWay.exchange, reason);
   }
 
   /** With a status the answer is known, even when its body was cut. */
-  #finish(streamId: number, { exchange, answer, parts }: UnderWay, reason: string): void {
+  #finish(streamId: number, { exchange, answer, body }: UnderWay, reason: string): void {
     this.#underWay.delete(streamId);
+    this.#wire.progressed();
     if (answer === null) exchange.settle({ kind: "broken", reason });
-    else exchange.settle(parts.length === 0 ? answer : { ...answer, body: Buffer.concat(parts).toString("utf8") });
+    else exchange.settle(body === "" ? answer : { ...answer, body: Buffer.from(body, "latin1").toString("utf8") });
   }
 
   #endOverdue(nowMs: number): void {
@@ -213,7 +256,7 @@ export class Http2Connection {
       const { exchange, sentAtMs } = underWay;
       const { aborted } = exchange.request.signal;
       if (!aborted && nowMs < exchange.deadlineAtMs) continue;
-      this.#wire.cancel(streamId);
+      this.#wire.reset(streamId, "CANCEL");
       isDeaf ||= !aborted && this.#heardAtMs < sentAtMs;
       this.#finish(streamId, underWay, aborted ? "it was cut off before the answer" : "no answer in time");
     }
@@ -241,3 +284,7 @@ export class Http2Connection {
     this.#listener.ended(this, reason);
   }
 }
+
+/** Null when it has none: three digits. Source: RFC 9113 8.3.2. */
+const statusOf = ({ ":status": status = "" }: Record<string, string>): number | null =>
+  /^[1-9]\d\d$/.test(status) ? Number(status) : null;

@@ -2,6 +2,7 @@
 export const frameTypes = {
   data: 0,
   headers: 1,
+  priority: 2,
   resetStream: 3,
   settings: 4,
   pushPromise: 5,
@@ -13,8 +14,29 @@ export const frameTypes = {
 
 export const flags = { endStream: 0x1, ack: 0x1, endHeaders: 0x4, padded: 0x8, priority: 0x20 } as const;
 
-/** Error codes of RFC 9113 7 that mean something to this client. */
-export const errorCodes = { none: 0, refusedStream: 7, cancel: 8 } as const;
+/** Source: RFC 9113 7. */
+export const errorCodes = {
+  NO_ERROR: 0,
+  PROTOCOL_ERROR: 1,
+  INTERNAL_ERROR: 2,
+  FLOW_CONTROL_ERROR: 3,
+  FRAME_SIZE_ERROR: 6,
+  REFUSED_STREAM: 7,
+  CANCEL: 8,
+  COMPRESSION_ERROR: 9,
+  ENHANCE_YOUR_CALM: 11,
+} as const;
+export type ErrorName = keyof typeof errorCodes;
+
+/** The peer broke the protocol so that the connection has to end. Source: RFC 9113 5.4.1. */
+export class ConnectionError extends Error {
+  readonly code: ErrorName;
+
+  constructor(code: ErrorName) {
+    super(code);
+    this.code = code;
+  }
+}
 
 /** Settings of RFC 9113 6.5.2. */
 export const settingIds = {
@@ -22,6 +44,7 @@ export const settingIds = {
   enablePush: 2,
   maxConcurrentStreams: 3,
   initialWindowSize: 4,
+  maxFrameSize: 5,
 } as const;
 
 export type Frame = { type: number; flags: number; streamId: number; payload: Buffer };
@@ -29,14 +52,20 @@ export type Frame = { type: number; flags: number; streamId: number; payload: Bu
 /** The length that every peer must take and that ours may not exceed. Source: RFC 9113 4.2. */
 export const maxFrameLength = 16_384;
 export const frameHeaderLength = 9;
+/** Source: RFC 9113 6.9.1. */
+export const maxWindow = 0x7fff_ffff;
+
+const answerWindow = 16_777_216; // a stream's window is never renewed: it is more than any answer that is read, with its padding
 
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-/** What a client says first: a table for headers would save nothing, and no pushes. */
+/** What a client says first: a table for headers would save nothing, no pushes, and a window that no answer fills. */
 export const clientPreface = (): Buffer => {
-  const settings = Buffer.alloc(12);
+  const settings = Buffer.alloc(18);
   settings.writeUInt16BE(settingIds.headerTableSize, 0);
   settings.writeUInt16BE(settingIds.enablePush, 6);
+  settings.writeUInt16BE(settingIds.initialWindowSize, 12);
+  settings.writeUInt32BE(answerWindow, 14);
   return Buffer.concat([preface, frame(frameTypes.settings, 0, 0, settings)]);
 };
 
@@ -65,7 +94,7 @@ export const uint32 = (value: number): Buffer => {
   return bytes;
 };
 
-/** Cuts what arrives into frames, wherever the network cut it. Throws when a frame is longer than was agreed. */
+/** Cuts what arrives into frames, wherever the network cut it. Throws `ConnectionError` for a frame that is too long. */
 export const frameReader = (take: (frame: Frame) => void): ((chunk: Buffer) => void) => {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {
@@ -73,7 +102,7 @@ export const frameReader = (take: (frame: Frame) => void): ((chunk: Buffer) => v
     let at = 0;
     while (bytes.length - at >= frameHeaderLength) {
       const length = bytes.readUIntBE(at, 3);
-      if (length > maxFrameLength) throw new Error("FRAME_SIZE_ERROR");
+      if (length > maxFrameLength) throw new ConnectionError("FRAME_SIZE_ERROR");
       const end = at + frameHeaderLength + length;
       if (end > bytes.length) break;
       take({
@@ -88,20 +117,13 @@ export const frameReader = (take: (frame: Frame) => void): ((chunk: Buffer) => v
   };
 };
 
-/** The payload without padding and priority. Source: RFC 9113 6.1, 6.2. Throws when the padding is too long. */
+/** The payload without padding and priority. Source: RFC 9113 6.1, 6.2. Throws `ConnectionError` when they do not fit. */
 export const contentOf = ({ type, flags: set, payload }: Frame): Buffer => {
   const isPadded = (set & flags.padded) !== 0;
   const hasPriority = type === frameTypes.headers && (set & flags.priority) !== 0;
   const start = (isPadded ? 1 : 0) + (hasPriority ? 5 : 0);
+  if (start > payload.length) throw new ConnectionError("FRAME_SIZE_ERROR");
   const end = payload.length - (isPadded ? (payload[0] ?? 0) : 0);
-  if (start > end) throw new Error("PROTOCOL_ERROR");
+  if (start > end) throw new ConnectionError("PROTOCOL_ERROR");
   return payload.subarray(start, end);
-};
-
-/** The settings of a SETTINGS frame, by their number. */
-export const settingsOf = ({ payload }: Frame): Map<number, number> => {
-  const settings = new Map<number, number>();
-  for (let at = 0; at + 6 <= payload.length; at += 6)
-    settings.set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
-  return settings;
 };

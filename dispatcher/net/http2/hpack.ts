@@ -54,8 +54,8 @@ const encodedName = (name: string): string => {
 
 const encodedString = (text: string): string => encodedInteger(text.length, 7, 0) + text;
 
-/** RFC 7541 5.1. */
-const encodedInteger = (value: number, prefixBits: number, first: number): string => {
+/** An integer after the bits of `first`, as one character a byte. Source: RFC 7541 5.1. */
+export const encodedInteger = (value: number, prefixBits: number, first: number): string => {
   const most = (1 << prefixBits) - 1;
   if (value < most) return String.fromCharCode(first | value);
   let text = String.fromCharCode(first | most);
@@ -64,7 +64,7 @@ const encodedInteger = (value: number, prefixBits: number, first: number): strin
   return text + String.fromCharCode(rest);
 };
 
-/** The headers of a block; null when it is no valid one. Of a repeated name the last counts. */
+/** The headers of a block, 200 fields at most; null when it is no valid one. Of a repeated name the last counts. */
 export type DecodeHeaders = (block: Buffer) => Record<string, string> | null;
 
 /**
@@ -77,24 +77,30 @@ export const headerDecoder = (mostTableBytes = standardTableBytes): DecodeHeader
   return (block) => {
     const headers: Record<string, string> = {};
     const reader = new BlockReader(block);
-    while (!reader.isAtEnd) {
-      const isResized = (reader.peek() & 0xe0) === 0x20;
-      const field = isResized ? null : readField(reader, table);
-      const isRead = isResized ? table.resize(reader.integer(5)) : field !== null;
-      if (!isRead || reader.isBroken) return null;
-      if (field !== null) headers[field.name] = field.value;
+    while (isSizeUpdate(reader)) if (!table.resize(reader.integer(5))) return null;
+    for (let read = 0; !reader.isAtEnd; read++) {
+      const field = readField(reader, table);
+      if (field === null || reader.isBroken) return null;
+      if (read < maxFields) headers[field.name] = field.value;
     }
     return reader.isBroken ? null : headers;
   };
 };
 
-const standardTableBytes = 4096; // RFC 9113 6.5.2
+/** RFC 7541 6.3; only a block's begin may have them. */
+const isSizeUpdate = (reader: BlockReader): boolean => !reader.isAtEnd && (reader.peek() & 0xe0) === 0x20;
+
+const maxFields = 200; // more are read and forgotten: a block of 64 KB can have 20,000 names
+
+/** Of each table until the peer who reads it says otherwise. Source: RFC 9113 6.5.2. */
+export const standardTableBytes = 4096;
 
 type Field = { name: string; value: string };
 
 /** RFC 7541 6.1 and 6.2. */
 const readField = (reader: BlockReader, table: DynamicTable): Field | null => {
   const first = reader.peek();
+  if ((first & 0xe0) === 0x20) return null; // a size update after a field
   if ((first & 0x80) !== 0) return fieldAt(reader.integer(7), table);
   const isAdded = (first & 0x40) !== 0;
   const index = reader.integer(isAdded ? 6 : 4);
@@ -107,6 +113,7 @@ const readField = (reader: BlockReader, table: DynamicTable): Field | null => {
 };
 
 const fieldAt = (index: number, table: DynamicTable): Field | null => {
+  if (index === 0) return null;
   const name = staticNames[index - 1];
   return name === undefined ? table.at(index - staticNames.length - 1) : { name, value: staticValues[index] ?? "" };
 };

@@ -1,21 +1,19 @@
 import { NotBegun } from "#core/domain/messages/outcome.ts";
 import type { Exchange, Transport, TransportRequest, TransportResult } from "../transport.ts";
 import { type ConnectionLimits, Http2Connection } from "./connection.ts";
+import type { WireOptions } from "./wire.ts";
 
-export type Http2PoolOptions = Partial<ConnectionLimits> & {
-  /** `https://host[:port]`, or `http://` (HTTP/2 with prior knowledge) on loopback. */
-  origin: string;
-  /** Certificate authority to trust instead of the public ones, PEM. */
-  ca?: string;
-  maxConnections?: number;
-  /** Requests that may wait for a stream; one more is `not_sent` at once. */
-  maxWaiting?: number;
-  /** How often one request may be refused, or see a connection fail, before it is `not_sent`. */
-  maxAttempts?: number;
-  tickMs?: number;
-  /** 0 ≤ random < 1; spreads the connection attempts of many dispatchers. */
-  random?: () => number;
-};
+export type Http2PoolOptions = Partial<ConnectionLimits> &
+  WireOptions & {
+    maxConnections?: number;
+    /** Requests that may wait for a stream; one more is `not_sent` at once. */
+    maxWaiting?: number;
+    /** How often one request may be refused, or see a connection fail, before it is `not_sent`. */
+    maxAttempts?: number;
+    tickMs?: number;
+    /** 0 ≤ random < 1; spreads the connection attempts of many dispatchers. */
+    random?: () => number;
+  };
 
 export type Http2PoolStats = { connections: number; underWay: number; waiting: number; opened: number };
 export type Http2Pool = Transport & { stats: () => Http2PoolStats };
@@ -111,7 +109,7 @@ class Pool {
   }
 
   #pump(): void {
-    this.#ticker ??= setInterval(() => this.#tick(), this.#options.tickMs);
+    this.#ticker ??= setInterval(() => setImmediate(() => this.#tick()), this.#options.tickMs); // once all that came is read
     for (const connection of this.#connections) {
       while (connection.room > 0) {
         const exchange = this.#waiting.shift();

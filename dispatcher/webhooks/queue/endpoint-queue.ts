@@ -248,8 +248,7 @@ export class EndpointQueue {
 
   /** Begins all requests that may begin now: as many at once, and as many a second, as the endpoint admits. */
   #begin(): void {
-    const { max_in_flight: most } = this.#endpoint.row;
-    while (this.#pending.waiting > 0 && this.#pending.underWay < most && this.#isServing()) {
+    while (this.#pending.waiting > 0 && this.#pending.underWay < this.#allowance.underWay() && this.#isServing()) {
       if (!this.#pending.hasNext()) break; // all that wait are of subjects that are under way
       const waitMs = this.#pace.take(this.#nowMs());
       if (waitMs > 0) return this.#beginIn(waitMs);

@@ -11,6 +11,7 @@ import { apns, apnsIdOf } from "../../../dispatcher/channels/ios-push/apns.ts";
 import { apnsTokens } from "../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import { http2Pool } from "../../../dispatcher/net/http2/pool.ts";
 import { startSink } from "../sink.ts";
+import { samplePush } from "./sample-push.ts";
 
 export type SenderResult = {
   variant: Variant;
@@ -66,17 +67,7 @@ const recipient = (n: number): Recipient => ({
 type Sender = { send: (to: Recipient) => Promise<unknown>; close: () => Promise<void> };
 
 const topic = "com.example.app";
-const push = renderApns({
-  messageId: derivedId("message", "bench"),
-  content: {
-    headings: { en: "Your order" },
-    contents: { en: "It is on its way and arrives before noon." },
-    data: { order: "1" },
-  },
-  options: {},
-  language: null,
-  ttlSeconds: 3600,
-});
+const push = renderApns(samplePush);
 
 const herald = (url: string, { tls, apns: keys }: Credentials): Sender => {
   const provider = apns({

@@ -4,6 +4,7 @@ import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
+import { plainMail } from "../../support/rows/fixtures.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import {
   audit,
@@ -87,11 +88,8 @@ describe("a dispatcher that gets SIGTERM during a send", function () {
 });
 
 const emailAccount: Omit<NonNullable<AppRow["channels"]["email"]>, "port"> = {
+  ...plainMail,
   host: "127.0.0.1",
   security: "none",
-  from_name: null,
   from_address: "news@shop.test",
-  username: null,
-  password: null,
-  dkim: null,
 };

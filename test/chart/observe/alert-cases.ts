@@ -1,11 +1,5 @@
-/** A history of series, one value a minute in promtool's notation: `0+2x60` grows by 2 sixty times, `5x30` stays at 5. */
-export type History = Record<string, string>;
-
-/** What makes an alert fire by a time, and what comes near and does not. */
-export type AlertCase = { at: string; fires: History; rests: History };
-
-const installation = 'namespace="herald"';
-const all = (metric: string, labels = ""): string => `${metric}{${installation}${labels && `,${labels}`}}`;
+import { type AlertCase, afterStep, all, type History, histogram } from "./histories.ts";
+import { operatorCases } from "./operator-cases.ts";
 
 const accepts = (bad: number, good: number): History => ({
   [all("herald_http_requests_total", 'route="/v1/notifications",method="POST",status="503"')]: `0+${bad}x400`,
@@ -15,19 +9,7 @@ const sends = (bad: number, good: number): History => ({
   [all("herald_deliveries_total", 'channel="ios_push",provider="apns",outcome="retry_at"')]: `0+${bad}x400`,
   [all("herald_deliveries_total", 'channel="ios_push",provider="apns",outcome="sent"')]: `0+${good}x400`,
 });
-
-/** Of 100 a minute, so many are at most so large; all are at most `most`. */
-const histogram = (metric: string, labels: string, below: Record<string, number>): History =>
-  Object.fromEntries(
-    Object.entries({ ...below, "+Inf": 100 }).map(([le, count]) => [
-      all(`${metric}_bucket`, `${labels && `${labels},`}le="${le}"`),
-      `0+${count}x60`,
-    ]),
-  );
-
 const program = (name: string): History => ({ [all("nodejs_version_info", `program="${name}"`)]: "1x20" });
-const operator = 'program="operator"';
-const apps = `${operator},controller="app"`;
 
 const service: Record<string, AlertCase> = {
   HeraldAcceptBudgetBurnsFast: { at: "90m", fires: accepts(20, 980), rests: accepts(5, 995) },
@@ -98,11 +80,14 @@ const delivery: Record<string, AlertCase> = {
     fires: { [all("herald_deliveries_total", 'channel="email",provider="smtp",outcome="config_error"')]: "0+1x30" },
     rests: { [all("herald_deliveries_total", 'channel="email",provider="smtp",outcome="config_error"')]: "3x30" },
   },
-  HeraldInvalidationsHeld: {
-    at: "20m",
-    fires: { [all("herald_invalidations_held_total", 'channel="ios_push"')]: "0x10 60x20" },
-    rests: { [all("herald_invalidations_held_total", 'channel="ios_push"')]: "0x10 15x20" },
+  HeraldAccountsRefused: {
+    at: "150m",
+    fires: { [all("herald_account_checks_total", 'channel="email",result="refused"')]: "0x9 1x49 2x100" },
+    rests: { [all("herald_account_checks_total", 'channel="email",result="refused"')]: "0x9 1x150" },
   },
+  HeraldInvalidationsHeld: afterStep("herald_invalidations_held_total", 'channel="ios_push"', [60, 15]),
+  HeraldCallbacksRefused: afterStep("herald_callbacks_total", 'provider="sendgrid",outcome="refused"', [60, 40]),
+  HeraldReceiptsUnmatched: afterStep("herald_receipts_unmatched_total", "", [120, 80]),
   HeraldBreakersOpen: {
     at: "15m",
     fires: { [all("herald_open_breakers", 'channel="email"')]: "1x20" },
@@ -215,74 +200,6 @@ const webhooks: Record<string, AlertCase> = {
     at: "15m",
     fires: { [all("herald_webhook_endpoint_queues", 'pod="a"')]: "960x20" },
     rests: { [all("herald_webhook_endpoint_queues", 'pod="a"')]: "940x20" },
-  },
-};
-
-const operatorCases: Record<string, AlertCase> = {
-  HeraldOperatorNotLeading: {
-    at: "5m",
-    fires: {
-      [all("leader_election_master_status", `${operator},pod="a"`)]: "0x10",
-      [all("leader_election_master_status", `${operator},pod="b"`)]: "0x10",
-    },
-    rests: {
-      [all("leader_election_master_status", `${operator},pod="a"`)]: "0x10",
-      [all("leader_election_master_status", `${operator},pod="b"`)]: "1x10",
-    },
-  },
-  HeraldReconcileErrors: {
-    at: "40m",
-    fires: {
-      [all("controller_runtime_reconcile_errors_total", apps)]: "0+2x50",
-      [all("controller_runtime_reconcile_total", `${apps},result="error"`)]: "0+2x50",
-      [all("controller_runtime_reconcile_total", `${apps},result="success"`)]: "0+8x50",
-    },
-    rests: {
-      [all("controller_runtime_reconcile_errors_total", apps)]: "0+1x50",
-      [all("controller_runtime_reconcile_total", `${apps},result="error"`)]: "0+1x50",
-      [all("controller_runtime_reconcile_total", `${apps},result="success"`)]: "0+19x50",
-    },
-  },
-  HeraldReconcilePanics: {
-    at: "10m",
-    fires: { [all("controller_runtime_reconcile_panics_total", apps)]: "0x5 1x10" },
-    rests: { [all("controller_runtime_reconcile_panics_total", apps)]: "1x20" },
-  },
-  HeraldWorkQueueStuck: {
-    at: "10m",
-    fires: { [all("workqueue_longest_running_processor_seconds", apps)]: "100x20" },
-    rests: { [all("workqueue_longest_running_processor_seconds", apps)]: "60x20" },
-  },
-  HeraldWorkQueueSlow: {
-    at: "40m",
-    fires: histogram("workqueue_queue_duration_seconds", apps, { "10": 50, "100": 100 }),
-    rests: histogram("workqueue_queue_duration_seconds", apps, { "1": 50, "10": 100 }),
-  },
-  HeraldResourcesRefused: {
-    at: "25m",
-    fires: { [all("herald_resources", 'kind="app",ready="False"')]: "1x30" },
-    rests: { [all("herald_resources", 'kind="app",ready="False"')]: "1x14 0x20" },
-  },
-  HeraldResourcesWaiting: {
-    at: "40m",
-    fires: { [all("herald_resources", 'kind="app",ready="Unknown"')]: "1x50" },
-    rests: { [all("herald_resources", 'kind="app",ready="Unknown"')]: "1x25 0 1x20" },
-  },
-  HeraldDriftRepaired: {
-    at: "50m",
-    fires: { [all("herald_drift_repairs_total", 'kind="app"')]: "0+1x60" },
-    rests: { [all("herald_drift_repairs_total", 'kind="app"')]: "0+1x5 5x50" },
-  },
-  HeraldKubernetesApiFails: {
-    at: "25m",
-    fires: {
-      [all("rest_client_requests_total", `${operator},code="<error>"`)]: "0+2x30",
-      [all("rest_client_requests_total", `${operator},code="200"`)]: "0+8x30",
-    },
-    rests: {
-      [all("rest_client_requests_total", `${operator},code="404"`)]: "0+2x30",
-      [all("rest_client_requests_total", `${operator},code="200"`)]: "0+8x30",
-    },
   },
 };
 

@@ -9,7 +9,8 @@ import { stringify } from "yaml";
 import { findTool } from "../../../dev/files/find-tool.ts";
 import { alerts, ruleFiles } from "../../support/pages/rules.ts";
 import { objectsIn, render, valuesFiles } from "../support/helm.ts";
-import { type AlertCase, alertCases, type History } from "./alert-cases.ts";
+import { alertCases } from "./alert-cases.ts";
+import type { AlertCase, History } from "./histories.ts";
 
 describe("the chart's alerts", function () {
   this.timeout(240_000);

@@ -9,13 +9,14 @@ import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { apns } from "../../../dispatcher/channels/ios-push/apns.ts";
 import { apnsTokens } from "../../../dispatcher/channels/ios-push/apns-tokens.ts";
 import { http2Pool } from "../../../dispatcher/net/http2/pool.ts";
+import { everyPushMember } from "../../support/api/push-members.ts";
 import { providerSuite } from "./suite.ts";
 
 const { tls, apns: keys } = makeCredentials();
 
-const provide = (simulator: Simulator, timeoutMs?: number) =>
+const provide = (simulator: Simulator, timeoutMs?: number, signer = keys) =>
   apns({
-    account: { ...keys, bundleId: "com.example.app" },
+    account: { ...signer, bundleId: "com.example.app" },
     baseUrl: simulator.url,
     open: (options) => http2Pool({ ca: tls.cert, ...options }),
     tokens: apnsTokens(systemClock),
@@ -26,7 +27,7 @@ const provide = (simulator: Simulator, timeoutMs?: number) =>
 const render = (collapseId: string): ApnsPush =>
   renderApns({
     messageId: derivedId("message", "suite"),
-    content: { contents: { en: "hello" } },
+    content: everyPushMember,
     options: { collapse_id: collapseId },
     language: null,
     ttlSeconds: 3600,
@@ -45,6 +46,7 @@ providerSuite<ApnsPush>({
     return {
       simulator,
       provider: provide(simulator, sendTimeoutMs),
+      refused: provide(simulator, sendTimeoutMs, makeCredentials().apns),
       push: render("suite"),
       recipient,
       answers: [

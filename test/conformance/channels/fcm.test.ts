@@ -6,6 +6,7 @@ import { startFcm } from "../../../dev/simulators/fcm.ts";
 import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { fcm } from "../../../dispatcher/channels/android-push/fcm.ts";
 import { type Http2Pool, http2Pool } from "../../../dispatcher/net/http2/pool.ts";
+import { everyPushMember } from "../../support/api/push-members.ts";
 import { until } from "../../support/until.ts";
 import { providerSuite } from "./suite.ts";
 
@@ -22,19 +23,21 @@ providerSuite<FcmPush>({
   start: async (sendTimeoutMs) => {
     const simulator = await startFcm({ port: 0, tls, accounts: [account] });
     const pools: Http2Pool[] = [];
-    const provider = fcm({
-      account: { ...account, tokenUri: `${simulator.url}/token` },
-      baseUrl: simulator.url,
-      open: (options) => {
-        pools.push(http2Pool({ ca: tls.cert, ...options }));
-        return pools.at(-1) ?? expect.fail();
-      },
-      clock: systemClock,
-      timeoutMs: sendTimeoutMs,
-    });
+    const provide = (of = account) =>
+      fcm({
+        account: { ...of, tokenUri: `${simulator.url}/token` },
+        baseUrl: simulator.url,
+        open: (options) => {
+          pools.push(http2Pool({ ca: tls.cert, ...options }));
+          return pools.at(-1) ?? expect.fail();
+        },
+        clock: systemClock,
+        timeoutMs: sendTimeoutMs,
+      });
+    const provider = provide();
     const push = renderFcm({
       messageId: derivedId("message", "suite"),
-      content: { headings: { en: "hi" }, contents: { en: "hello" }, data: { k: "v" }, android_channel_id: "news" },
+      content: everyPushMember,
       options: { collapse_id: "suite" },
       language: null,
       ttlSeconds: 3600,
@@ -45,6 +48,7 @@ providerSuite<FcmPush>({
     return {
       simulator,
       provider,
+      refused: provide(makeCredentials().fcm),
       push,
       recipient,
       connectionsLost: () => until(() => pools.every((pool) => pool.stats().connections === 0)),

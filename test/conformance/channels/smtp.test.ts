@@ -1,10 +1,15 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
-import { type EmailMessage, renderEmail } from "#core/channels/email/render.ts";
+import { addressIn, bounceSigner } from "#core/channels/email/bounce-address.ts";
+import { type LinkKind, readLink } from "#core/channels/email/links.ts";
+import { renderEmail } from "#core/channels/email/render.ts";
+import { derivedId } from "#core/domain/ids.ts";
 import type { Recipient } from "#core/domain/messages/outcome.ts";
+import { signer } from "#core/domain/signer.ts";
 import { selfSigned } from "../../../dev/simulators/kit/certificate.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
+import { type EncodedMail, encodedMail } from "../../../dispatcher/channels/email/mime-body.ts";
 import { type SmtpAccount, smtp } from "../../../dispatcher/channels/email/smtp.ts";
 import { rudeMailServer } from "../../support/servers/mail-server.ts";
 import { providerSuite } from "./suite.ts";
@@ -14,8 +19,7 @@ const tls = selfSigned();
 const login = { username: "herald", password: "correct horse" };
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const publicKey = rsa.publicKey.export({ type: "spki", format: "pem" }).toString();
-const privateKey = rsa.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-const dkim = { domain: "shop.test", selector: "s1", privateKey };
+const dkim = { domain: "shop.test", selector: "s1", privateKey: rsa.privateKey };
 
 const accountOf = ({ url }: Simulator, of: Partial<SmtpAccount> = {}): SmtpAccount => ({
   host: "127.0.0.1",
@@ -25,19 +29,21 @@ const accountOf = ({ url }: Simulator, of: Partial<SmtpAccount> = {}): SmtpAccou
   ca: tls.cert,
   from: { name: "Shop", address: "news@shop.test" },
   dkim: null,
+  links: null,
+  bounces: null,
   ...of,
 });
 
 const start = () => startSmtp({ port: 0, tls, login, dkim: { "s1._domainkey.shop.test": publicKey } });
 
-const message = renderEmail({
-  content: {
-    email_subject: "Grüße, and a subject that is long enough to be folded over more than one line of the header",
-    email_body: "<p>Hello <b>you</b></p>",
-    email_preheader: "Read on",
-    email_reply_to_address: "help@shop.test",
-  },
-});
+const content = {
+  email_subject: "Grüße, and a subject that is long enough to be folded over more than one line of the header",
+  email_body: "<p>Hello <b>you</b></p>",
+  email_preheader: "Read on",
+  email_reply_to_address: "help@shop.test",
+};
+const settings = { tracking: { opens: false, clicks: false }, transactionalCategories: [] };
+const message = encodedMail(renderEmail({ content, options: {} }, settings));
 
 const recipient = (n: number): Recipient => ({
   deliveryId: `dlv_${n}`,
@@ -45,12 +51,17 @@ const recipient = (n: number): Recipient => ({
   address: `user${n}@example.test`,
 });
 
-providerSuite<EmailMessage>({
+providerSuite<EncodedMail>({
   name: "smtp",
   start: async (sendTimeoutMs) => {
     const simulator = await start();
     return {
       provider: smtp({ account: accountOf(simulator), clock, timeoutMs: sendTimeoutMs }),
+      refused: smtp({
+        account: accountOf(simulator, { login: { ...login, password: "wrong" } }),
+        clock,
+        timeoutMs: sendTimeoutMs,
+      }),
       simulator,
       push: message,
       recipient,
@@ -115,9 +126,65 @@ describe("a mail over SMTP", () => {
     expect(last().mail["dkim"]).to.equal("valid");
   });
 
+  describe("that is tracked", () => {
+    const links = { base: "https://links.test", signer: signer([Buffer.alloc(32, 1)]), appId: derivedId("app", "1") };
+    const bounces = { domain: "bounces.shop.test", sign: bounceSigner({ domain: "", password: "x" }).sign };
+    const to = { ...recipient(1), deliveryId: derivedId("delivery", "1") };
+    const body = '<p><a href="https://shop.test/?a=1&amp;b=2">Go</a> <a href="mailto:a@shop.test">write</a></p>';
+    const tracked = encodedMail(
+      renderEmail(
+        { content: { ...content, email_body: body }, options: {} },
+        { tracking: { opens: true, clicks: true }, transactionalCategories: [] },
+      ),
+    );
+    const linkIn = (text: string | undefined, kind: LinkKind) => {
+      const [, token = ""] =
+        new RegExp(`https://links\\.test/${kind}/([\\w.-]+?)(\\.gif)?[")>]`).exec(text ?? "") ?? [];
+      return readLink(links.signer, kind, token);
+    };
+    const about = { appId: links.appId, deliveryId: to.deliveryId };
+
+    it("has links and a picture that tell its delivery, in both bodies", async () => {
+      await send({ links }, tracked, to);
+      const { html, text } = last().mail;
+      expect(linkIn(html, "c")).to.deep.equal({ ...about, to: "https://shop.test/?a=1&b=2" });
+      expect(linkIn(text, "c")).to.deep.equal({ ...about, to: "https://shop.test/?a=1&b=2" });
+      expect(linkIn(html, "o")).to.deep.equal({ ...about, to: "" });
+      expect(html).to.contain('href="mailto:a@shop.test"');
+    });
+
+    it("can be unsubscribed from by one click or by mail, both signed for", async () => {
+      await send({ links, bounces, dkim }, tracked, to);
+      const { headers = {}, mail } = last();
+      const ways = String(headers["list-unsubscribe"]);
+      expect(linkIn(ways, "u")).to.deep.equal({ ...about, to: to.subscriptionId });
+      expect(ways).to.match(/^<https:[^>]+>, <mailto:unsub\+[0-9a-z]{56}@bounces\.shop\.test>$/);
+      expect(headers["list-unsubscribe-post"]).to.equal("List-Unsubscribe=One-Click");
+      expect(mail["dkim"]).to.equal("valid");
+    });
+
+    it("has no such headers when it is transactional", async () => {
+      await send({ links, bounces }, { ...tracked, isTransactional: true }, to);
+      expect(last().headers).to.include({ "list-unsubscribe": "", "list-unsubscribe-post": "" });
+    });
+
+    it("has a sender on its envelope that tells its delivery", async () => {
+      await send({ links, bounces }, tracked, to);
+      const found = addressIn(String(last().headers?.["return-path"]));
+      expect(found).to.include({ purpose: "bounce", deliveryId: to.deliveryId });
+      expect(last().headers).to.include({ dsn: `HDRS ${to.deliveryId}` });
+    });
+
+    it("is taken however it is set up", async () => {
+      for (const account of [{}, { links }, { bounces }, { links, dkim }, { links, bounces, dkim }]) {
+        expect((await send(account, tracked, to)).kind, Object.keys(account).join()).to.equal("sent");
+      }
+    });
+  });
+
   it("has a DKIM signature that does not verify with another key", async () => {
     const other = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
-    await send({ dkim: { ...dkim, privateKey: other.export({ type: "pkcs8", format: "pem" }).toString() } });
+    await send({ dkim: { ...dkim, privateKey: other } });
     expect(last().mail["dkim"]).to.equal("invalid");
   });
 

@@ -7,6 +7,10 @@ import { until } from "../../support/until.ts";
 /** One provider over its simulator, as the suite needs it. `timeoutMs` of the provider must be `sendTimeoutMs`. */
 export type ProviderUnderTest<Push> = {
   provider: Provider<Push>;
+  /** The same with credentials that the provider refuses. */
+  refused: Provider<Push>;
+  /** Left out where nobody can be asked about an account: its check finds out what there is without a request. */
+  isAskedByCheck?: false;
   simulator: Simulator;
   push: Push;
   /** The n-th recipient: its own delivery id and its own address of the right form. */
@@ -33,7 +37,10 @@ export const providerSuite = <Push>({ name, start }: ProviderSuiteOptions<Push>)
     let given: ProviderUnderTest<Push>;
     const send = (n: number, signal = new AbortController().signal) =>
       given.provider.send(given.push, given.recipient(n), signal);
-    const sendMany = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => send(n)));
+    const sendMany = (count: number) => {
+      const { signal } = new AbortController(); // one for all, as the recipients of a chunk have it
+      return Promise.all(Array.from({ length: count }, (_, n) => send(n, signal)));
+    };
 
     beforeEach(async () => {
       given = await start(ampleMs);
@@ -41,9 +48,34 @@ export const providerSuite = <Push>({ name, start }: ProviderSuiteOptions<Push>)
 
     const end = async () => {
       await given.provider.close();
+      await given.refused.close();
       await given.simulator.stop();
     };
     afterEach(end);
+
+    const check = (provider = given.provider) => provider.check(AbortSignal.timeout(ampleMs));
+
+    it("finds out that an account works, and sends nobody anything", async () => {
+      const before = given.simulator.log.counts().accepted;
+      expect((await check()).kind).to.be.oneOf(["sent", "token_invalid"]);
+      expect(given.simulator.log.counts().accepted).to.equal(before);
+    });
+
+    it("finds out that an account's credentials are refused", async () => {
+      expect(await check(given.refused)).to.include({ kind: "config_error", code: "PROVIDER_AUTH" });
+    });
+
+    it("says of no account that it works, or is refused, while the provider is away", async () => {
+      if (given.isAskedByCheck === false) return;
+      given.simulator.script({ refuse_connections: true });
+      await given.connectionsLost?.();
+      for (const provider of [given.provider, given.refused]) expect((await check(provider)).kind).to.equal("retry_at");
+    });
+
+    it("still sends after its account was checked", async () => {
+      await check();
+      expect((await send(1)).kind).to.equal("sent");
+    });
 
     it("hands one push to the provider and says that it was sent", async () => {
       const outcome = await send(1);

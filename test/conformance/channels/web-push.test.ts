@@ -3,23 +3,27 @@ import webPushLibrary from "web-push";
 import { renderWebPush, type WebPushMessage, webPushBody } from "#core/channels/web-push/render.ts";
 import type { Recipient } from "#core/domain/messages/outcome.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
+import type { Content } from "#core/schema/messages/notification.ts";
 import { selfSigned } from "../../../dev/simulators/kit/certificate.ts";
 import { startWebPush, type WebPushSimulator } from "../../../dev/simulators/web-push.ts";
 import { webPush } from "../../../dispatcher/channels/web-push/web-push.ts";
 import { guardedClient } from "../../../dispatcher/net/guarded/client.ts";
+import { everyPushMember } from "../../support/api/push-members.ts";
 import { providerSuite } from "./suite.ts";
 
 const clock = { now: () => new Date() };
 const tls = selfSigned();
 const client = guardedClient({ guard: addressGuard({ allow: ["127.0.0.1"] }), ca: tls.cert });
 const account = { subject: "mailto:ops@example.com", ...webPushLibrary.generateVAPIDKeys() };
-const push = renderWebPush({
-  messageId: "msg_1",
-  content: { headings: { en: "Hello" }, contents: { en: "You" } },
-  options: { collapse_id: "greeting" },
-  language: "en",
-  ttlSeconds: 600,
-});
+const render = (content: Content): WebPushMessage =>
+  renderWebPush({
+    messageId: "msg_1",
+    content,
+    options: { collapse_id: "greeting" },
+    language: "en",
+    ttlSeconds: 600,
+  });
+const push = render({ headings: { en: "Hello" }, contents: { en: "You" } });
 
 const recipients = (simulator: WebPushSimulator) => {
   const made = new Map<number, Recipient>();
@@ -42,29 +46,32 @@ const sized = (bytes: number): WebPushMessage => {
 
 after(() => client.close());
 
-providerSuite({
-  name: "web push",
-  start: async (sendTimeoutMs) => {
-    const simulator = await startWebPush({ port: 0, tls });
-    return {
-      provider: webPush({ account, client, clock, timeoutMs: sendTimeoutMs, connectTimeoutMs: sendTimeoutMs }),
-      simulator,
-      push,
-      recipient: recipients(simulator),
-      answers: [
-        { answer: { status: 400, reason: "BadRequest" }, kind: "payload_error" },
-        { answer: { status: 401, reason: "Unauthorized" }, kind: "config_error" },
-        { answer: { status: 403, reason: "VapidPkHashMismatch" }, kind: "config_error" },
-        { answer: { status: 404, reason: "NotFound" }, kind: "token_invalid" },
-        { answer: { status: 410, reason: "Unregistered" }, kind: "token_invalid" },
-        { answer: { status: 413, reason: "PayloadTooLarge" }, kind: "payload_error" },
-        { answer: { status: 429, reason: "TooManyRequests", retry_after_seconds: 5 }, kind: "retry_at" },
-        { answer: { status: 500, reason: "InternalServerError" }, kind: "retry_at" },
-        { answer: { status: 503, reason: "ServiceUnavailable" }, kind: "retry_at" },
-      ],
-    };
-  },
-});
+for (const isHttp2 of [true, false])
+  providerSuite({
+    name: `web push over ${isHttp2 ? "HTTP/2" : "HTTP/1.1"}`,
+    start: async (sendTimeoutMs) => {
+      const simulator = await startWebPush({ port: 0, tls, isHttp2 });
+      return {
+        provider: webPush({ account, client, clock, timeoutMs: sendTimeoutMs, connectTimeoutMs: sendTimeoutMs }),
+        refused: webPush({ account: { ...account, privateKey: "AAAA" }, client, clock }),
+        isAskedByCheck: false,
+        simulator,
+        push: render(everyPushMember),
+        recipient: recipients(simulator),
+        answers: [
+          { answer: { status: 400, reason: "BadRequest" }, kind: "payload_error" },
+          { answer: { status: 401, reason: "Unauthorized" }, kind: "config_error" },
+          { answer: { status: 403, reason: "VapidPkHashMismatch" }, kind: "config_error" },
+          { answer: { status: 404, reason: "NotFound" }, kind: "token_invalid" },
+          { answer: { status: 410, reason: "Unregistered" }, kind: "token_invalid" },
+          { answer: { status: 413, reason: "PayloadTooLarge" }, kind: "payload_error" },
+          { answer: { status: 429, reason: "TooManyRequests", retry_after_seconds: 5 }, kind: "retry_at" },
+          { answer: { status: 500, reason: "InternalServerError" }, kind: "retry_at" },
+          { answer: { status: 503, reason: "ServiceUnavailable" }, kind: "retry_at" },
+        ],
+      };
+    },
+  });
 
 describe("a web push", () => {
   let simulator: WebPushSimulator;
@@ -141,7 +148,8 @@ describe("a web push", () => {
   });
 
   it("of the web-push library is accepted by the same simulator, so that both read the standard alike", async () => {
-    const subscription = simulator.subscribe();
+    const plain = await startWebPush({ port: 0, tls, isHttp2: false });
+    const subscription = plain.subscribe();
     const { endpoint, headers, body } = webPushLibrary.generateRequestDetails(subscription, "hello", {
       vapidDetails: account,
       TTL: 60,
@@ -162,6 +170,7 @@ describe("a web push", () => {
       AbortSignal.timeout(5_000),
     );
     expect(reply).to.include({ kind: "answered", status: 201 });
-    expect(simulator.log.page().at(-1)?.body).to.equal("hello");
+    expect(plain.log.page().at(-1)?.body).to.equal("hello");
+    await plain.stop();
   });
 });

@@ -98,6 +98,12 @@ const valuesOf = ({ host, portBase, images }: Environment, publicUrl: string): o
       extraEnv: [
         { name: "HERALD_APNS_URL", value: outside(at.apns) },
         { name: "HERALD_FCM_URL", value: outside(at.fcm) },
+        { name: "HERALD_TWILIO_URL", value: outside(at.twilio) },
+        { name: "HERALD_TWILIO_CONTENT_URL", value: outside(at.twilio) },
+        { name: "HERALD_VONAGE_URL", value: outside(at.vonage) },
+        { name: "HERALD_META_URL", value: outside(at.meta) },
+        { name: "HERALD_HMS_URL", value: outside(at.hms) },
+        { name: "HERALD_HMS_OAUTH_URL", value: outside(at.hms) },
       ],
     },
   };

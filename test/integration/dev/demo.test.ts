@@ -53,9 +53,9 @@ describe("make demo", function () {
   it("delivers one message on each channel and shows every side of it", async () => {
     const { code, output } = await demo();
     expect(code, output).to.equal(0);
-    for (const channel of ["ios_push", "android_push", "web_push", "email"]) {
+    for (const channel of ["ios_push", "android_push", "hms_push", "web_push", "email", "sms", "whatsapp", "rcs"]) {
       const line = new RegExp(
-        `^${channel} .* ✓ “Order \\w+ is on its way” .*✓ sent .*✓ delivery.sent .*✓ verified`,
+        `^${channel} .* ✓ “Order \\w+ is on its way” .*✓ (?:sent|delivered) .*✓ delivery.sent .*✓ verified`,
         "m",
       );
       expect(output).to.match(line);

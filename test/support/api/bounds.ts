@@ -134,6 +134,16 @@ const buttonsOf = (member: string, most: number): Bound => {
   return { ...list, bad: fc.oneof(list.bad, badButtons(member)) };
 };
 
+/** An object: some inside its bounds, others by the field of theirs that is outside. */
+const shapeOf = (member: string, good: object[], bad: Record<string, object>): Bound => ({
+  member,
+  good: fc.constantFrom(...good),
+  bad: fc.oneof(
+    noMap.map(at(member)),
+    fc.constantFrom(...Object.entries(bad).map(([field, value]) => at(`${member}.${field}`)(value))),
+  ),
+});
+
 /** The members that have an effect in this release, with their bounds. Source: docs/reference/limits.md#messages. */
 export const effective: readonly Bound[] = [
   textOf("name", 1, 200),
@@ -214,6 +224,32 @@ export const effective: readonly Bound[] = [
   textOf("email_from_name", 0, 200),
   mailOf("email_from_address"),
   mailOf("email_reply_to_address"),
+  shapeOf(
+    "whatsapp_template",
+    [
+      { name: "a".repeat(512), language: "en_US", body_params: Array.from({ length: 20 }, () => "x") },
+      { name: "a", language: "de", header: { type: "location", latitude: -90, longitude: 180, name: "n" } },
+    ],
+    {
+      name: { name: "a".repeat(513), language: "de" },
+      language: { name: "a" },
+      body_params: { name: "a", language: "de", body_params: Array.from({ length: 21 }, () => "x") },
+      "button_params[0]": { name: "a", language: "de", button_params: ["x"] },
+      colour: { name: "a", language: "de", colour: "red" },
+    },
+  ),
+  shapeOf("whatsapp_media", [{ type: "document", url: address(2000), filename: "f".repeat(240) }], {
+    type: { type: "sticker", url: address(40) },
+    url: { type: "image", url: address(2001) },
+    filename: { type: "document", url: address(40), filename: "f".repeat(241) },
+  }),
+  shapeOf("whatsapp_interactive", [{ type: "button", footer: "f".repeat(60), buttons: [{ id: "a", title: "Go" }] }], {
+    type: { type: "flow" },
+    header: { type: "button", header: "h".repeat(61), buttons: [{ id: "a", title: "Go" }] },
+    buttons: { type: "button", buttons: [1, 2, 3, 4].map((id) => ({ id: `${id}`, title: `${id}` })) },
+    "list.sections[0].rows": { type: "list", list: { button: "Go", sections: [{ rows: [] }] } },
+  }),
+  flag("disable_email_click_tracking"),
   textOf("collapse_id", 0, 64),
   oneOf("priority", 5, 10),
   wholeOf("ttl", 60, 2_419_200),
@@ -231,13 +267,15 @@ export const effective: readonly Bound[] = [
     ),
   },
   flag("include_unsubscribed"),
+  textOf("sms_from", 1, 20),
+  listOf("sms_media_urls", [1, 10], () => address(40), ["x", 7]),
+  flag("disable_sms_link_shortening"),
+  languagesOf("rcs_fallback_text"),
 ];
 
 /** Members whose effect is not built: inside their bounds they are refused by name, outside as wrong. */
 export const refused: readonly Bound[] = [
   textOf("template_id", 1, 64),
-  textOf("email_mjml", 0, 500_000),
-  flag("disable_email_click_tracking"),
   oneOf("delayed_option", "timezone", "optimized"),
   wholeOf("throttle_rate_per_minute", 0, 1_000_000),
   flag("one_per_user"),
@@ -245,10 +283,6 @@ export const refused: readonly Bound[] = [
   flag("quiet_hours_exempt"),
   flag("add_to_inbox"),
   wholeOf("inbox_ttl", 60, 31_536_000),
-  textOf("sms_from", 1, 20),
-  listOf("sms_media_urls", [1, 10], () => address(40), ["x", 7]),
-  flag("disable_sms_link_shortening"),
-  languagesOf("rcs_fallback_text"),
 ];
 
 /** The members of `target`. */

@@ -1,12 +1,16 @@
 import type { Db } from "mongodb";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
 import { appRemoval } from "#core/storage/apps/removal.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { removals } from "#core/storage/work/removals.ts";
 import { operations } from "../../../apiserver/features.ts";
-import { testKeyRing } from "../rows/fixtures.ts";
+import type { TwilioSimulator } from "../../../dev/simulators/twilio.ts";
+import { seedMails } from "../callbacks/deliveries.ts";
+import { sendgridKeys } from "../callbacks/signed.ts";
+import { allAccounts, testKeyRing } from "../rows/fixtures.ts";
 import { aWebhook } from "../rows/webhooks.ts";
-import { aToken, post, type Sending, seedDevices, send } from "../system/sending.ts";
+import { aToken, post, type Sending, seedDevices, seedPhone, send } from "../system/sending.ts";
 import type { SystemProgram } from "../system/system.ts";
 import { until } from "../until.ts";
 import { templateOf } from "./openapi-check.ts";
@@ -34,13 +38,19 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
     return (await reply.json()) as Record<string, unknown>; // every reply is an object
   };
+  const keys = sendgridKeys();
+  const twilio = await sending.texts(); // first: apps are remembered
+  await addMailAccount(system, keys.publicKey); // first, too
   await addWebhooks(sending); // first: who has endpoints is remembered from an app's first event on
   await fetch(`${api.url}/v1/notifications`, { headers: { authorization: "Bearer nobody's" } });
   await useUsers(ask, `/v1/apps/${system.app._id}`);
   await useEvents(ask, `/v1/apps/${system.app._id}`);
   await useNotifications(sending, api);
+  await useTexts(system, api, twilio);
+  await useCallbacks(system, api, keys);
   await useLists(ask, system.app._id);
   await useSuppressions(ask, `/v1/apps/${system.app._id}/suppressions`);
+  await useChannels(ask, `/v1/apps/${system.app._id}/channels`);
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
   await removeApp(system);
@@ -116,6 +126,8 @@ const useNotifications = async (sending: Sending, api: SystemProgram): Promise<v
   );
   const later = { send_after: new Date(Date.now() + 1_000).toISOString(), target: { include_subscription_ids: ids } };
   sent.push(await send(system, api, later));
+  for (const ios_badge_type of ["SetTo", "Increase"])
+    sent.push(await send(system, api, { target: targets[0], collapse_id: "c", ios_badge_type, ios_badge_count: 2 }));
   const keyed = { target: targets[0], idempotency_key: "once" };
   sent.push(await send(system, api, keyed));
   await post(system, api, keyed);
@@ -123,6 +135,46 @@ const useNotifications = async (sending: Sending, api: SystemProgram): Promise<v
   const isRefused = async () =>
     (await system.db.collection("webhook_deliveries").findOne({ status: "failed" })) !== null;
   await until(isRefused, 15_000);
+};
+
+/** A text whose link is followed, and a card, which becomes a template. */
+const useTexts = async (system: Sending["system"], api: SystemProgram, twilio: TwilioSimulator): Promise<void> => {
+  const [sms, rcs] = [await seedPhone(system), await seedPhone(system, "rcs")];
+  const to = ({ _id, channel }: typeof sms) => ({ target: { include_subscription_ids: [_id], channels: [channel] } });
+  const card = { rcs_card: { title: { en: "Order" }, media_url: "https://shop.example/a.jpg" } };
+  const ids = [
+    await send(system, api, { ...to(sms), contents: { en: "See https://shop.example/." } }),
+    await send(system, api, { ...to(rcs), ...card }),
+  ];
+  for (const id of ids) await system.ended(id, 20_000);
+  const [entry] = twilio.channels["sms"]?.log.page() ?? [];
+  const [path = ""] = /\/l\/\w+/.exec(entry?.body ?? "") ?? [];
+  await fetch(api.url + path, { redirect: "manual" });
+};
+
+/** Receipts of every kind, of a mail that was sent before. */
+const useCallbacks = async (
+  { db, app, tenantId }: Sending["system"],
+  api: SystemProgram,
+  { signed }: ReturnType<typeof sendgridKeys>,
+): Promise<void> => {
+  const { mails } = await seedMails(db, { tenant_id: tenantId, app_id: app._id }, 3);
+  const kinds = ["delivered", "open", "click", "bounce", "spamreport", "unsubscribe"];
+  const events = mails.flatMap(({ delivery }) =>
+    kinds.map((event) => ({ event, timestamp: Math.floor(Date.now() / 1_000), "herald-delivery": delivery._id })),
+  );
+  for (let n = 0; n < 2; n++) {
+    const { headers, body } = signed(events);
+    const reply = await fetch(`${api.url}/ingress/sendgrid/${app._id}`, { method: "POST", headers, body });
+    if (!reply.ok) throw new Error(`callback: ${reply.status} ${await reply.text()}`);
+  }
+  const isDone = async () => (await db.collection("deliveries").countDocuments({ status: "complained" })) === 3;
+  await until(isDone, 15_000);
+};
+
+const addMailAccount = async ({ db, app }: Sending["system"], publicKey: string): Promise<void> => {
+  const email = { ...allAccounts(app._id).email, sendgrid: { public_key: publicKey } };
+  await db.collection<AppRow>("apps").updateOne({ _id: app._id }, { $set: { "channels.email": email } });
 };
 
 const useLists = async (ask: Ask, appId: string): Promise<void> => {
@@ -150,6 +202,15 @@ const useSuppressions = async (ask: Ask, list: string): Promise<void> => {
   for (const filter of filters)
     for (const sort of ["created_at", "-created_at"]) await ask("GET", `${list}?${filter}&sort=${sort}`);
   await ask("DELETE", `${list}/${String(id)}?force=true`);
+};
+
+const useChannels = async (ask: Ask, list: string): Promise<void> => {
+  await ask("POST", `${list}/ios_push/test`);
+  await until(async () => {
+    const { data } = await ask("GET", list);
+    const channels = data as { channel: string; check: unknown }[];
+    return channels.some(({ channel, check }) => channel === "ios_push" && check !== null);
+  }, 15_000);
 };
 
 const useActivityTypes = async (ask: Ask, types: string): Promise<void> => {

@@ -20,7 +20,9 @@ export const fill = async (db: Db): Promise<void> => {
 /** Members of which each document has a value of its own: their indexes are unique. */
 const own = new Set(["_id", "token", "alias_keys", "idempotency_key", "hash", "namespaces", "name", "subject"]);
 /** Members that many documents share. */
-const shared = new Set(["app_id", "tenant_id", "message_id", "user_id", "endpoint_id", "parent_id", "uid", "plan"]);
+const shared = new Set(
+  "app_id tenant_id message_id user_id endpoint_id parent_id uid plan collapse_key collapse_keys".split(" "),
+);
 
 const copyOf = <T>(value: T, i: number, key = ""): T => {
   const isWaiting = value instanceof Date || (value === null && i % sharedBy === 0); // some wait, even when the sample does not

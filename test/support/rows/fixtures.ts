@@ -53,6 +53,22 @@ export const aTenant = (over: Partial<TenantRow> = {}): TenantRow => {
   };
 };
 
+/** Of a mail account that has no more than it needs. */
+export const plainMail = {
+  from_name: null,
+  username: null,
+  password: null,
+  dkim: null,
+  bounces: null,
+  tracking_url: null,
+  tracking: null,
+  transactional_categories: null,
+  ses: null,
+  sendgrid: null,
+  mailgun: null,
+  postmark: null,
+};
+
 /** An app with no account on any channel; {@link allAccounts} has them all. */
 export const anApp = (over: Partial<AppRow> & Pick<AppRow, "tenant_id">): AppRow => {
   const id = newId("app", new Date());
@@ -70,7 +86,7 @@ export const anApp = (over: Partial<AppRow> & Pick<AppRow, "tenant_id">): AppRow
   };
 };
 
-/** Accounts of all four channels. Their secrets are sealed, but are no real keys: nothing can be sent with them. */
+/** Accounts of all channels. Their secrets are sealed, but are no real keys: nothing can be sent with them. */
 export const allAccounts = (appId: string): AppRow["channels"] => {
   const ring = keyRing(testKeyRing);
   const seal = (place: string) => ring.seal("not a key", `apps/${appId}/${place}`);
@@ -88,19 +104,43 @@ export const allAccounts = (appId: string): AppRow["channels"] => {
       token_uri: "https://oauth2.googleapis.com/token",
       private_key: seal("android_push.private_key"),
     },
+    hms_push: {
+      app_id: "104812345",
+      badge_class: null,
+      callback_user: null,
+      callback_key: null,
+      client_secret: seal("hms_push.client_secret"),
+    },
     web_push: { subject: "mailto:a@example.com", public_key: "BA", private_key: seal("web_push.private_key") },
-    email: {
-      host: "127.0.0.1",
-      port: 1025,
-      security: "none",
-      from_name: null,
-      from_address: "from@example.com",
-      username: null,
-      password: null,
-      dkim: null,
+    email: { ...plainMail, host: "127.0.0.1", port: 1025, security: "none", from_address: "from@example.com" },
+    whatsapp: {
+      phone_number_id: "106540352242922",
+      api_version: "v25.0",
+      messages_per_second: 80,
+      access_token: seal("whatsapp.access_token"),
+      app_secret: seal("whatsapp.app_secret"),
+      verify_token: seal("whatsapp.verify_token"),
+    },
+    sms: {
+      provider: "twilio",
+      twilio: {
+        ...twilioAccount,
+        auth_token: seal("sms.twilio.auth_token"),
+        messaging_service_sid: null,
+        senders: ["+15005550006"],
+      },
+      vonage: null,
+    },
+    rcs: {
+      ...twilioAccount,
+      auth_token: seal("rcs.auth_token"),
+      sender: "rcs:shop_agent",
+      messaging_service_sid: `MG${"2".repeat(32)}`,
     },
   };
 };
+
+const twilioAccount = { account_sid: `AC${"1".repeat(32)}`, api_key_sid: null, api_key_secret: null };
 
 /** A key with its token, which only its maker knows. */
 export const anApiKey = (

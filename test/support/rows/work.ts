@@ -4,6 +4,7 @@ import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
+import type { Attempt } from "../../../dispatcher/messages/delivery/delivery-row.ts";
 import type { Lease } from "../../../dispatcher/work/lease.ts";
 import type { Suspensions } from "../../../dispatcher/work/suspensions.ts";
 import { aSubscription as aStoredSubscription } from "./fixtures.ts";
@@ -72,9 +73,21 @@ export const aChunk = (change: Partial<ChunkRow> = {}): ChunkRow => ({
   parent_id: null,
   attempt: 0,
   may_overlap: false,
+  may_have_arrived: false,
   dispatched_at: null,
   created_at: noon,
   fence: 1,
+  ...change,
+});
+
+export const anAttempt = (change: Partial<Attempt> = {}): Attempt => ({
+  deliveryId: "dlv_1",
+  chunk: aChunk(),
+  subscription: aSubscription(),
+  provider: "apns",
+  now: noon,
+  expiresAt: new Date(noon.getTime() + 3_600_000),
+  isReplaceable: false,
   ...change,
 });
 

@@ -12,8 +12,8 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
-import { allJobs } from "../../../dispatcher/jobs/all.ts";
 import { jobParts } from "../../../dispatcher/jobs/parts.ts";
+import { removalJob } from "../../../dispatcher/jobs/removals.ts";
 import { peopleParts } from "../../../dispatcher/people/parts.ts";
 import { testServers } from "../servers/servers.ts";
 import { readEvents } from "./events.ts";
@@ -84,7 +84,7 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
         ...common,
         ...queue,
         metrics,
-        jobs: allJobs({ ...common, metrics }),
+        jobs: [removalJob({ ...common, metrics })],
         config: { natsPrefix: name, natsReplicas: 1, openJobs: 8 },
         stopping: new AbortController().signal,
       });

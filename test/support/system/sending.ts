@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { newId } from "#core/domain/ids.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -10,16 +11,25 @@ import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { startApns } from "../../../dev/simulators/apns.ts";
 import { selfSigned } from "../../../dev/simulators/kit/certificate.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
-import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
+import { type Credentials, makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
 import { startSmtp } from "../../../dev/simulators/smtp.ts";
+import { startTwilio, type TwilioSimulator } from "../../../dev/simulators/twilio.ts";
 import { apnsIdOf } from "../../../dispatcher/channels/ios-push/apns.ts";
 import { deliveryIdOf } from "../../../dispatcher/messages/delivery/delivery-row.ts";
-import { allAccounts, aSubscription, seed } from "../rows/fixtures.ts";
+import { allAccounts, aSubscription, seed, testKeyRing } from "../rows/fixtures.ts";
 import type { TestServers } from "../servers/servers.ts";
 import { type System, startSystem } from "./system.ts";
 
-/** An installation and the APNs that its app sends to, in the process of the test. */
-export type Sending = { system: System; apns: Simulator; close: () => Promise<void> };
+/**
+ * An installation and the APNs that its app sends to, in the process of the test. `texts` gives the app accounts of `sms`
+ * and `rcs` at the Twilio that its programs know.
+ */
+export type Sending = {
+  system: System;
+  apns: Simulator;
+  texts: () => Promise<TwilioSimulator>;
+  close: () => Promise<void>;
+};
 
 /** Starts an APNs simulator and prepares an installation that sends to it. */
 export const startSending = async (
@@ -28,15 +38,59 @@ export const startSending = async (
 ): Promise<Sending> => {
   const credentials = makeCredentials();
   const apns = await startApns({ port: 0, tls: credentials.tls, keys: [credentials.apns] });
-  const system = await startSystem({ ...servers, plan, apns: { url: apns.url, credentials } });
+  const twilio = await startTwilio({ port: 0, tls: credentials.tls, accounts: credentials.twilio });
+  const env = { HERALD_TWILIO_URL: twilio.url, HERALD_TWILIO_CONTENT_URL: twilio.url };
+  const system = await startSystem({ ...servers, plan, apns: { url: apns.url, credentials }, env });
   return {
     system,
     apns,
+    texts: async () => {
+      await giveTexts(system, credentials);
+      return twilio;
+    },
     close: async () => {
       await system.stop();
       await apns.stop();
+      await twilio.stop();
     },
   };
+};
+
+const giveTexts = async ({ db, app }: System, { twilio: { sms, rcs } }: Credentials): Promise<void> => {
+  const seal = (text: string, place: string) => keyRing(testKeyRing).seal(text, `apps/${app._id}/${place}`);
+  const key = { api_key_sid: null, api_key_secret: null };
+  const texts: AppRow["channels"] = {
+    sms: {
+      provider: "twilio",
+      twilio: {
+        account_sid: sms.accountSid,
+        auth_token: seal(sms.authToken, "sms.twilio.auth_token"),
+        ...key,
+        messaging_service_sid: null,
+        senders: [...sms.senders],
+      },
+      vonage: null,
+    },
+    rcs: {
+      account_sid: rcs.accountSid,
+      auth_token: seal(rcs.authToken, "rcs.auth_token"),
+      ...key,
+      sender: rcs.rcsSender ?? "",
+      messaging_service_sid: rcs.messagingServiceSid,
+    },
+  };
+  const set = { "channels.sms": texts.sms, "channels.rcs": texts.rcs };
+  await db.collection<AppRow>("apps").updateOne({ _id: app._id }, { $set: set, $inc: { channels_revision: 1 } });
+};
+
+let phones = 0;
+
+/** Stores a phone of the installation's app. */
+export const seedPhone = async (system: System, channel: "sms" | "rcs" = "sms"): Promise<SubscriptionRow> => {
+  const token = `+4915112${String(++phones).padStart(6, "0")}`;
+  const phone = aSubscription({ tenant_id: system.tenantId, app_id: system.app._id, channel, token });
+  await seed(system.db, { subscriptions: [phone] });
+  return phone;
 };
 
 /** Starts a mail server that the installation's app sends to. */

@@ -34,6 +34,7 @@ describe("tenancy", () => {
       messageId: (await call("/v1/notifications", body)).body.id,
       webhookId: await webhookOf(theirs),
       deliveryId: "whd_theirs",
+      channel: "ios_push",
       activityType: await activityTypeOf(theirs),
       suppressionId: (await call(`/v1/apps/${theirs.app._id}/suppressions`, { external_id: "them" })).body.id,
     };
@@ -74,7 +75,7 @@ describe("tenancy", () => {
       if (own && !isThing) continue;
       it(`answers 404 to ${method} ${path} of ${own ? "another's thing below our app" : "another's app"}`, async () => {
         const before = await everything();
-        const wanted: Record<string, string> = { ...ids, ...(own && { appId: ours.app._id }) };
+        const wanted: Record<string, string> = { ...ids, ...(own && { appId: ours.app._id, channel: "fax" }) };
         const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => wanted[name] ?? "");
         const isUnnamed = !path.includes("{"); // then the body or the query names the app
         const query = method === "GET" && isUnnamed ? `?app_id=${theirs.app._id}` : "";

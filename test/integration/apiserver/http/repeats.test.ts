@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
-import { Unavailable } from "#core/errors.ts";
+import { NotFound, Unavailable } from "#core/errors.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { type ReplyRow, replies } from "#core/storage/service/replies.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
@@ -249,6 +249,11 @@ describe("a POST that is made again with its idempotency key", () => {
       .answer(asked, { status: 201, handle: fail })
       .catch((error: unknown) => error);
     expect(failed).to.be.instanceOf(Unavailable);
+    const refuse = () => Promise.reject(new NotFound("webhook")); // the attempt before may have made it all the same
+    const refused = await once(deps)
+      .answer(asked, { status: 201, handle: refuse })
+      .catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(NotFound);
     const made = async ({ newId }: Attempt) => ({ body: { id: newId("webhook") } });
     const never = () => Promise.reject(new Error("it was made"));
     const answer = await once(deps).answer(asked, { status: 201, handle: never, made });

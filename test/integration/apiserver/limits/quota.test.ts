@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { Unavailable } from "#core/errors.ts";
 import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messages } from "#core/storage/messages/messages.ts";
+import { settleReserved } from "#core/storage/messages/settlement.ts";
 import { type UsageRow, usage } from "#core/storage/messages/usage.ts";
 import { quota } from "../../../../apiserver/limits/quota.ts";
 import { accept } from "../../../../apiserver/messages/accept.ts";
@@ -26,6 +27,7 @@ describe("what messages reserve of a quota", () => {
     const key = anApiKey({ tenant_id: tenant._id }).row;
     const caller = { key, tenant, plan: aPlan({ messages_per_month: ofMonth }) };
     const kept = messages(db());
+    const settleOne = settleReserved(kept.rows, usage(db()));
     const reservations = quota({ usage: usage(db()), stored: kept.stored, firstDayMessages: 10 });
     const send = async (recipients: number, insert: (row: MessageRow) => Promise<boolean> = kept.insert) => {
       const estimate = async () => ({
@@ -34,7 +36,7 @@ describe("what messages reserve of a quota", () => {
         externalIdMissing: [],
         missing: { subscription_ids: [], aliases: {} },
       });
-      const rest = { publish: () => undefined, count: () => undefined, clock };
+      const rest = { compile: async () => "", publish: () => undefined, count: () => undefined, clock };
       const use = accept({ messages: { ...kept, insert }, estimate, quota: reservations, ...rest });
       const body = { target: { all: true }, contents: { en: "x" } };
       const { result } = await use({ caller, app, body, key: undefined, traceparent: "" }, never);
@@ -47,12 +49,12 @@ describe("what messages reserve of a quota", () => {
       );
     const drop = async (id: string): Promise<void> => {
       const message = await kept.find(tenant._id, id, never);
-      if (message !== null) await cancel({ messages: kept, quota: reservations, clock })(message, never);
+      if (message !== null) await cancel({ messages: kept, settle: settleOne, clock })(message, never);
     };
     /** As the dispatcher does when a message has been sent to so many. */
     const settle = async (id: string, sent: number): Promise<void> => {
-      const { reserved } = (await kept.find(tenant._id, id, never)) ?? {};
-      if (reserved) await usage(db()).giveBack(tenant._id, reserved, reserved.count - sent, clock.now());
+      const message = await kept.find(tenant._id, id, never);
+      if (message?.reserved) await settleOne({ ...message, unsettled: message.reserved.count - sent }, clock.now());
     };
     const rows = () => db().collection<UsageRow>("usage").find({ tenant_id: tenant._id }).toArray();
     const used = async () => Object.fromEntries((await rows()).map(({ period, messages: n }) => [period, n]));

@@ -110,6 +110,13 @@ describe("the bounds of a notification", function () {
     { it: "an alias label without ids", target: { include_aliases: { crm: [] } }, field: "target.include_aliases.crm" },
     { it: "a subject without a body", members: { email_body: undefined }, field: "email_body" },
     { it: "a body without a subject", members: { email_subject: undefined }, field: "email_subject" },
+    { it: "MJML beside a body", members: { email_mjml: "<mjml></mjml>" }, field: "email_body" },
+    { it: "MJML that is none", members: { email_body: undefined, email_mjml: "x" }, field: "email_mjml" },
+    {
+      it: "MJML that is too long",
+      members: { email_body: undefined, email_mjml: "x".repeat(500_001) },
+      field: "email_mjml",
+    },
     {
       it: "a sender without a mail",
       members: { ...text, email_subject: undefined, email_body: undefined, email_from_name: "n" },

@@ -79,7 +79,6 @@ describe("an estimate", () => {
     { it: "an id that is none", target: { include_subscription_ids: ["sub_1"] } },
     { it: "a label that no user has", target: { include_aliases: { crn: ["7"] } } },
     { it: "a selector of a later release", target: { all: true, email_to: ["a@example.com"] } },
-    { it: "a channel of a later release", target: { all: true, channels: ["sms"] } },
     { it: "too many ids", target: { include_external_ids: Array.from({ length: 2_001 }, (_, i) => `u${i}`) } },
   ];
   for (const { it: name, target } of refusals) {

@@ -54,8 +54,8 @@ describe("lookups that share a query", () => {
     });
     const reach = [{ channel: "ios_push" as const, status: "subscribed" as const }];
     const of = { tenantId: "ten_d", appId: "app_d", reach };
-    expect(await size({ ...of, testOnly: false })).to.equal(25);
-    expect(await size({ ...of, testOnly: true })).to.equal(12);
+    expect(await size({ ...of, testOnly: false, category: null })).to.equal(25);
+    expect(await size({ ...of, testOnly: true, category: null })).to.equal(12);
     expect(await counts.billable("ten_d", ["app_d"], 100)).to.equal(27);
     expect(await counts.billable("ten_d", ["app_d"], 20)).to.equal(20);
   });

@@ -194,7 +194,6 @@ describe("users and subscriptions", () => {
     { it: "an address without a domain", body: { channel: "email", token: "anna@" }, field: "token" },
     { it: "two addresses", body: { channel: "email", token: "a@example.com,b@example.com" }, field: "token" },
     { it: "a line break in an address", body: { channel: "email", token: "a@example.com\nBcc: b" }, field: "token" },
-    { it: "a channel of a later release", body: { channel: "sms", token: "+4915112345678" }, field: "channel" },
     { it: "a channel that does not exist", body: { channel: "fax", token: "1" }, field: "channel" },
     {
       it: "a device in no time zone",
@@ -244,6 +243,16 @@ describe("users and subscriptions", () => {
     expect(on.body).to.deep.include({ status: "subscribed", status_reason: null, unsubscribed_at: null });
     expect((await call("DELETE", path)).body).to.deep.equal({ ok: true });
     expect((await call("GET", path)).status).to.equal(404);
+  });
+
+  it("keeps the number at an app's icon as the app says it", async () => {
+    const { body } = await upsert({ external_id: "b1", subscriptions: [{ channel: "ios_push", token: hex("b") }] });
+    const path = `/subscriptions/${body.subscriptions[0]?.id}`;
+    expect((await call("GET", path)).body).to.deep.include({ badge: null });
+    for (const badge of [7, 0]) expect((await call("PATCH", path, { badge })).body).to.deep.include({ badge });
+    for (const badge of [-1, null, 100_000, 1.5])
+      expect((await call("PATCH", path, { badge })).body.error.details).to.include({ field: "badge" });
+    expect((await call("GET", path)).body).to.deep.include({ badge: 0 });
   });
 
   it("makes an invalid subscription good again with a new token, but not with another's", async () => {

@@ -13,6 +13,7 @@ import type { Simulator } from "../../../../dev/simulators/kit/control.ts";
 import { browserKeys } from "../../../../dev/simulators/kit/web-push-keys.ts";
 import { startSmtp } from "../../../../dev/simulators/smtp.ts";
 import { startWebPush, type WebPushSimulator } from "../../../../dev/simulators/web-push.ts";
+import { encodedMail } from "../../../../dispatcher/channels/email/mime-body.ts";
 import { smtp } from "../../../../dispatcher/channels/email/smtp.ts";
 import { type Account, rendered, type Send } from "../../../../dispatcher/channels/kit/provider.ts";
 import { type Sender, senders } from "../../../../dispatcher/channels/registry.ts";
@@ -44,6 +45,8 @@ const kinds = (outcomes: readonly Outcome[]): Record<string, number> => {
 
 const many = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
 
+const settings = { tracking: { opens: false, clicks: false }, transactionalCategories: [] };
+
 describe("an account whose recipients' servers fail", function () {
   this.timeout(60_000);
 
@@ -52,7 +55,10 @@ describe("an account whose recipients' servers fail", function () {
     const sendingTo = async (url: string, timeoutMs: number): Promise<Send> => {
       const from = { name: null, address: "news@shop.test" };
       const server = { host: "127.0.0.1", port: Number(new URL(url).port), security: "none", login: null } as const;
-      made = rendered(smtp({ account: { ...server, from, dkim: null }, clock: systemClock, timeoutMs }), renderEmail);
+      const account = { ...server, from, dkim: null, links: null, bounces: null };
+      made = rendered(smtp({ account, clock: systemClock, timeoutMs }), (rendering) =>
+        encodedMail(renderEmail(rendering, settings)),
+      );
       return sendOver(made);
     };
     let made: Account | undefined;

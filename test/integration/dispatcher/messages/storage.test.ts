@@ -7,7 +7,7 @@ import { retention } from "#core/storage/messages/retention.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { removePages } from "#core/storage/work/removal-pages.ts";
 import { deliveryIdOf, resultOf } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
-import { aChunk, aMessage, aSubscription, noon } from "../../../support/rows/work.ts";
+import { aChunk, aMessage, anAttempt, aSubscription, noon } from "../../../support/rows/work.ts";
 import { testDatabase } from "../../../support/servers/database.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 
@@ -16,14 +16,11 @@ const later = (ms: number) => new Date(noon.getTime() + ms);
 
 const rowOf = (messageId: string, n = 0) => {
   const subscription = aSubscription({ _id: `sub_${n}` });
-  const attempt = {
+  const attempt = anAttempt({
     deliveryId: deliveryIdOf(messageId, subscription._id),
     chunk: aChunk({ message_id: messageId }),
     subscription,
-    provider: "apns",
-    now: noon,
-    expiresAt: later(1),
-  };
+  });
   const made = resultOf({ kind: "sent", providerId: null }, attempt);
   if (made.kind !== "final") throw new Error("a sent push is final");
   return made.row;
@@ -115,7 +112,14 @@ describe("what a dispatcher stores", () => {
       expect((await kept.record(rowsOf("msg_dup", 0, 60))).size).to.equal(0);
       const known = await kept.record(rowsOf("msg_dup", 40, 100));
       expect(known.size).to.equal(20);
-      const group = { status: "sent", error_code: null, count: 100, uncertain: 0 };
+      const group = {
+        status: "sent",
+        error_code: null,
+        count: 100,
+        reported: { sent: 100 },
+        uncertain: 0,
+        segments: 0,
+      };
       expect(await kept.tally("msg_dup")).to.deep.equal([group]);
     });
   });

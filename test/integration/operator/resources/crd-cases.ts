@@ -1,13 +1,12 @@
 import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
+import { accountCases } from "../kinds/account-cases.ts";
 import { webhookCases } from "../kinds/webhook-cases.ts";
 import type { Manifest } from "../support/harness.ts";
-import { ios, type manifests } from "../support/manifests.ts";
+import type { manifests } from "../support/manifests.ts";
 
 /** What the API server refuses by a CRD alone, and what it says. */
 export type CrdCase = { it: string; object: () => Manifest; says: string };
-
-const mail = { host: "smtp.example", fromAddress: "a@b.example" };
 
 export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] => [
   { it: "a plan whose name has a dot", object: () => make().plan({}, "with.dot"), says: "without dots" },
@@ -29,21 +28,6 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
     object: () => make().tenant({ suspendedReason: "x" }),
     says: "needs suspended: true",
   },
-  {
-    it: "a team id of another length",
-    object: () => make().app({ channels: { ios: { ...ios, teamId: "A" } } }),
-    says: "teamId",
-  },
-  {
-    it: "a mail user without a Secret",
-    object: () => make().app({ channels: { email: { ...mail, username: "u" } } }),
-    says: "secretRef goes with username or dkim",
-  },
-  {
-    it: "a mail Secret for nothing",
-    object: () => make().app({ channels: { email: { ...mail, secretRef: { name: "x" } } } }),
-    says: "secretRef goes with username or dkim",
-  },
   { it: "a key without a scope", object: () => make().apiKey({ scopes: [] }), says: "spec.scopes" },
   { it: "a key with an unknown scope", object: () => make().apiKey({ scopes: ["root"] }), says: "Unsupported value" },
   { it: "a key that expires at no time", object: () => make().apiKey({ expiresAt: "soon" }), says: "date-time" },
@@ -62,6 +46,7 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
     says: "Unsupported value",
   },
   { it: "a contact that is no address", object: () => make().tenant({ contact: { email: "me" } }), says: "email" },
+  ...accountCases.map(([it, channels, says]) => ({ it, object: () => make().app({ channels }), says })),
   ...webhookCases.map(({ it: name, spec, says }) => ({
     it: `a webhook ${name}`,
     object: () => make().webhook(spec),
@@ -153,62 +138,6 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
     it: "an app that does something else about a key",
     object: () => make().app({ idempotencyMismatch: "ignore" }),
     says: "Unsupported value",
-  },
-  {
-    it: "an APNs account without a Secret",
-    object: () => make().app({ channels: { ios: { ...ios, secretRef: undefined } } }),
-    says: "secretRef: Required",
-  },
-  {
-    it: "an APNs account of another service",
-    object: () => make().app({ channels: { ios: { ...ios, environment: "test" } } }),
-    says: "Unsupported value",
-  },
-  {
-    it: "an FCM account without a Secret",
-    object: () => make().app({ channels: { android: {} } }),
-    says: "secretRef: Required",
-  },
-  {
-    it: "web push without a contact",
-    object: () => make().app({ channels: { web: { secretRef: { name: "web" } } } }),
-    says: "subject: Required",
-  },
-  {
-    it: "web push with another contact",
-    object: () => make().app({ channels: { web: { subject: "tel:+49", secretRef: { name: "web" } } } }),
-    says: "subject",
-  },
-  {
-    it: "mail without a sender",
-    object: () => make().app({ channels: { email: { host: "smtp.example" } } }),
-    says: "fromAddress: Required",
-  },
-  {
-    it: "mail from a name of two lines",
-    object: () => make().app({ channels: { email: { ...mail, fromName: "a\nBcc: b" } } }),
-    says: "fromName",
-  },
-  {
-    it: "mail from no address",
-    object: () => make().app({ channels: { email: { ...mail, fromAddress: "me" } } }),
-    says: "fromAddress",
-  },
-  { it: "mail over no port", object: () => make().app({ channels: { email: { ...mail, port: 0 } } }), says: "port" },
-  {
-    it: "mail with half a security",
-    object: () => make().app({ channels: { email: { ...mail, security: "maybe" } } }),
-    says: "Unsupported value",
-  },
-  {
-    it: "a signature without its Secret",
-    object: () => make().app({ channels: { email: { ...mail, dkim: { domain: "a.example", selector: "s" } } } }),
-    says: "secretRef goes with username or dkim",
-  },
-  {
-    it: "a Secret of a name that none can have",
-    object: () => make().app({ channels: { android: { secretRef: { name: "A_b" } } } }),
-    says: "secretRef.name",
   },
   { it: "a key for an app twice", object: () => make().apiKey({ appRefs: ["a", "a"] }), says: "Duplicate" },
   {

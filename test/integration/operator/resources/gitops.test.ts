@@ -101,8 +101,12 @@ describe("resources that are kept in git", function () {
     await sync([
       secret(namespace, "shop-ios", valuesOf(["private_key"])),
       secret(namespace, "shop-android", valuesOf(["service_account.json"])),
+      secret(namespace, "shop-huawei", { client_secret: "x" }),
       secret(namespace, "shop-web", { private_key: vapidKey() }),
       secret(namespace, "shop-email", valuesOf(["password"])),
+      secret(namespace, "shop-sms", { auth_token: "x" }),
+      secret(namespace, "shop-rcs", { auth_token: "x" }),
+      secret(namespace, "shop-whatsapp", { access_token: "x", app_secret: "x", verify_token: "x" }),
       secret(namespace, "shop-chat", valuesOf(["token"])),
       ...samples,
     ]);

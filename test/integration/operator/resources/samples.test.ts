@@ -36,8 +36,12 @@ describe("config/samples", function () {
     for (const sample of samples) await herald.apply(sample);
     await herald.apply(secret("shop-ios", { private_key: apnsKey() }));
     await herald.apply(secret("shop-android", { "service_account.json": serviceAccount() }));
+    await herald.apply(secret("shop-huawei", { client_secret: "x" }));
     await herald.apply(secret("shop-web", { private_key: vapidKey() }));
     await herald.apply(secret("shop-email", { password: "x" }));
+    await herald.apply(secret("shop-sms", { auth_token: "x" }));
+    await herald.apply(secret("shop-rcs", { auth_token: "x" }));
+    await herald.apply(secret("shop-whatsapp", { access_token: "x", app_secret: "x", verify_token: "x" }));
     await herald.apply(secret("shop-chat", { token: "x" }));
     for (const resource of resources) await herald.ready(resource);
     expect(new Set(resources.map(({ kind }) => kind))).to.have.keys(allResources.map(({ kind }) => kind));

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { Webhook as StandardWebhook } from "standardwebhooks";
+import type { ReplyRow } from "#core/storage/service/replies.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { healthOf, type WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import {
@@ -38,10 +39,15 @@ describe("operations of webhooks, with a dispatcher", function () {
     await receiver?.stop();
   });
 
-  const ask = async (method: string, path: string, body?: object): Promise<{ status: number; body: ReplyBody }> => {
+  const ask = async (
+    method: string,
+    path: string,
+    body?: object,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; body: ReplyBody }> => {
     const reply = await fetch(`${api.url}/v1/apps/${sending.system.app._id}${path}`, {
       method,
-      headers: { authorization: `Bearer ${sending.system.token}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${sending.system.token}`, "content-type": "application/json", ...headers },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     return { status: reply.status, body: (await reply.json()) as ReplyBody };
@@ -143,6 +149,25 @@ describe("operations of webhooks, with a dispatcher", function () {
       const { id } = await endpoint();
       const replies = await Promise.all(Array.from({ length: 11 }, () => ask("POST", `/webhooks/${id}/test`)));
       expect(replies.map(({ status }) => status)).to.have.members([...Array.from({ length: 10 }, () => 200), 429]);
+    });
+
+    it("is sent once with a key, though the first attempt was cut short", async () => {
+      const { id, path } = await endpoint();
+      const test = () => ask("POST", `/webhooks/${id}/test`, undefined, { "Idempotency-Key": id });
+      const first = await test();
+      const row = await deliveries().findOne({ endpoint_id: id });
+      const replies = sending.system.db.collection<ReplyRow>("idempotent_replies");
+      const cut = async (change: Partial<WebhookDeliveryRow>) => {
+        await deliveries().updateOne({ endpoint_id: id }, { $set: change });
+        await replies.updateMany({}, { $set: { reply: null, held_until: new Date(0) } });
+        return test();
+      };
+      expect((await cut({})).body).to.deep.equal(first.body);
+      const begun: Partial<WebhookDeliveryRow> = { status: "dead", attempt: 0, attempts: [] };
+      expect((await cut({ ...begun, created_at: new Date() })).body.error.code).to.equal("HS_UNAVAILABLE");
+      const { body } = await cut({ ...begun, created_at: new Date(Date.now() - 60_000) });
+      expect(body).to.include({ id: row?._id, status: "dead", attempt: 0 });
+      expect(arrived(path)).to.have.length(1);
     });
 
     it("is refused for now while no dispatcher runs", async () => {

@@ -10,6 +10,7 @@ const audience = {
   tenantId: "ten_1",
   appId: "app_1",
   testOnly: false,
+  category: null,
   reach: [
     { channel: "email" as const, status: "subscribed" as const },
     { channel: "ios_push" as const, status: "subscribed" as const },

@@ -10,18 +10,22 @@ describe("draftOf", () => {
     {
       it: "texts go over the pushes",
       members: { contents: { en: "x" } },
-      channels: ["ios_push", "android_push", "web_push"],
+      channels: ["ios_push", "android_push", "hms_push", "web_push"],
     },
     {
       it: "headings alone too",
       members: { headings: { en: "x" } },
-      channels: ["ios_push", "android_push", "web_push"],
+      channels: ["ios_push", "android_push", "hms_push", "web_push"],
     },
-    { it: "data alone too", members: { data: { a: "b" } }, channels: ["ios_push", "android_push", "web_push"] },
+    {
+      it: "data alone too",
+      members: { data: { a: "b" } },
+      channels: ["ios_push", "android_push", "hms_push", "web_push"],
+    },
     {
       it: "a silent push too",
       members: { content_available: true },
-      channels: ["ios_push", "android_push", "web_push"],
+      channels: ["ios_push", "android_push", "hms_push", "web_push"],
     },
     {
       it: "a subject and a body go over e-mail",
@@ -31,12 +35,12 @@ describe("draftOf", () => {
     {
       it: "empty texts too, when a push that shows nothing is asked for",
       members: { contents: { en: "" }, content_available: true },
-      channels: ["ios_push", "android_push", "web_push"],
+      channels: ["ios_push", "android_push", "hms_push", "web_push"],
     },
     {
       it: "a title in a language without a text",
       members: { headings: { en: "t" }, contents: { de: "" } },
-      channels: ["ios_push", "android_push", "web_push"],
+      channels: ["ios_push", "android_push", "hms_push", "web_push"],
     },
     {
       it: "empty texts do not matter to a mail",
@@ -54,9 +58,19 @@ describe("draftOf", () => {
       channels: ["email"],
     },
     {
-      it: "both go over all four",
+      it: "a template of WhatsApp goes over WhatsApp, and texts alone only where it is asked for",
+      members: { whatsapp_template: { name: "sale", language: "en" } },
+      channels: ["whatsapp"],
+    },
+    {
+      it: "a text goes over WhatsApp where it is asked for",
+      members: { contents: { en: "x" }, target: { all: true, channels: ["whatsapp" as const] } },
+      channels: ["whatsapp"],
+    },
+    {
+      it: "both go over all",
       members: { contents: { en: "x" }, email_subject: "s", email_body: "b" },
-      channels: ["ios_push", "android_push", "web_push", "email"],
+      channels: ["ios_push", "android_push", "hms_push", "web_push", "email"],
     },
     {
       it: "channels that are asked for are kept once each, in their order",
@@ -73,6 +87,7 @@ describe("draftOf", () => {
   for (const { it: name, members, field } of [
     { it: "no content", members: {}, field: "contents" },
     { it: "a subject without a body", members: { email_subject: "s" }, field: "contents" },
+    { it: "MJML without a subject", members: { email_mjml: "m" }, field: "contents" },
     { it: "a subtitle alone", members: { subtitle: { en: "x" } }, field: "contents" },
     { it: "texts in no language", members: { contents: {} }, field: "contents" },
     { it: "headings in no language", members: { headings: {} }, field: "headings" },

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { impossible } from "#core/channels/content.ts";
+import { impossible, isReplaceable } from "#core/channels/content.ts";
 import { apnsBody, renderApns } from "#core/channels/ios-push/render.ts";
 
 const id = "0".repeat(30);
@@ -40,5 +40,17 @@ describe("impossible", () => {
     const fields = impossible(message, ["android_push"]).map(({ field }) => field);
     expect(fields).to.deep.equal(["data.from", "data.google.x", "data.herald"]);
     expect(impossible(message, ["ios_push"])).to.deep.equal([]);
+  });
+});
+
+describe("isReplaceable", () => {
+  for (const channel of ["ios_push", "android_push", "hms_push", "web_push"] as const)
+    it(`is so of a message over ${channel} with a collapse id`, () => {
+      expect(isReplaceable(channel, { collapse_id: "order" })).to.equal(true);
+      expect(isReplaceable(channel, {})).to.equal(false);
+    });
+
+  it("is not so of a mail", () => {
+    expect(isReplaceable("email", { collapse_id: "order" })).to.equal(false);
   });
 });

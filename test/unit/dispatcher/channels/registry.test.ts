@@ -15,6 +15,7 @@ const given = (close: (app: string) => Promise<void> = async () => undefined) =>
   const open: Parameters<typeof senders>[0]["open"] = ({ _id }) => ({
     name: "apns",
     prepare: () => async () => ({ kind: "sent", providerId: null }),
+    check: async () => ({ kind: "sent", providerId: null }),
     close: async () => {
       closed.push(_id);
       await close(_id);

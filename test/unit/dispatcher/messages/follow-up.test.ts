@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { Receipt } from "#core/domain/messages/receipts.ts";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
@@ -31,6 +32,8 @@ const eventsOf = async (row: DeliveryRow): Promise<EventEnvelope[]> => {
   const follow = followUp({
     chunks: { keep: async () => undefined },
     subscriptions: { invalidate: async () => undefined },
+    closeSessions: async () => undefined,
+    suppress: async () => undefined,
     events: {
       publish: async (_tenant, events) => {
         published.push(...events);
@@ -46,7 +49,12 @@ const eventsOf = async (row: DeliveryRow): Promise<EventEnvelope[]> => {
 
 describe("the events of a delivery", () => {
   const cases: { it: string; row: Partial<DeliveryRow>; expect: string[] }[] = [
-    { it: "tell that it was sent", row: { status: "sent" }, expect: ["delivery.sent"] },
+    { it: "tell that it was sent", row: { status: "sent", sent_at: noon }, expect: ["delivery.sent"] },
+    {
+      it: "tell that it was sent when a receipt has moved it since, and leave the rest to the receipt",
+      row: { status: "bounced", sent_at: noon, bounce_type: "hard", error_code: "HARD_BOUNCE" },
+      expect: ["delivery.sent"],
+    },
     { it: "tell that it failed", row: { error_code: "MAILBOX_FULL" }, expect: ["delivery.failed"] },
     {
       it: "tell of a hard bounce besides the failure",
@@ -75,16 +83,59 @@ describe("the events of a delivery", () => {
   });
 });
 
+const whyOf = (receipt: Receipt): string =>
+  "suppress" in receipt ? `${receipt.kind} ${receipt.suppress}` : receipt.kind;
+
+describe("addresses that bounce", () => {
+  const suppressedBy = async (row: DeliveryRow, isBelieved: boolean): Promise<string[]> => {
+    const suppressed: string[] = [];
+    const follow = followUp({
+      chunks: { keep: async () => undefined },
+      subscriptions: { invalidate: async () => undefined },
+      closeSessions: async () => undefined,
+      suppress: async (all) => void suppressed.push(...all.map(({ receipt }) => whyOf(receipt))),
+      events: { publish: async () => true },
+      clock: handClock(),
+    });
+    const invalid = isBelieved ? [{ _id: row.subscription_id, token: "a@example.com", since: noon }] : [];
+    const delivered = { stored: [row], fresh: [row], again: [], invalid, doubted: 0, halted: false };
+    await follow({ chunk: aChunk(), message: aMessage() }, delivered, aLease());
+    return suppressed;
+  };
+  const hard = aDelivery({ error_code: "HARD_BOUNCE", bounce_type: "hard" });
+
+  it("are suppressed", async () => {
+    expect(await suppressedBy(hard, true)).to.deep.equal(["bounced"]);
+    expect(await suppressedBy(aDelivery({ status: "expired", bounce_type: "soft" }), false)).to.deep.equal(["bounced"]);
+  });
+
+  it("are not suppressed when too many of an account are called gone to be believed", async () => {
+    expect(await suppressedBy(hard, false)).to.deep.equal([]);
+  });
+
+  it("are suppressed for good when their owner has opted out, as the provider says", async () => {
+    const optedOut = { channel: "sms", error_code: "RECIPIENT_OPTED_OUT", provider_code: "21610" } as const;
+    expect(await suppressedBy(aDelivery(optedOut), false)).to.deep.equal(["failed carrier_opt_out"]);
+    expect(await suppressedBy(aDelivery({ error_code: "RECIPIENT_UNREACHABLE" }), false)).to.deep.equal([]);
+  });
+
+  it("are none when nothing bounced", async () => {
+    expect(await suppressedBy(aDelivery({ status: "sent" }), true)).to.deep.equal([]);
+  });
+});
+
 describe("whom to try again", () => {
   const keptBy = async (isLost: boolean): Promise<string[]> => {
     const kept: string[] = [];
     const follow = followUp({
       chunks: { keep: async (chunks) => void kept.push(...chunks.flatMap(({ recipients }) => recipients)) },
       subscriptions: { invalidate: async () => undefined },
+      closeSessions: async () => undefined,
+      suppress: async () => undefined,
       events: { publish: async () => true },
       clock: handClock(),
     });
-    const again = [{ subscriptionId: "sub_1", at: noon }];
+    const again = [{ subscriptionId: "sub_1", at: noon, mayHaveArrived: false }];
     const delivered = { stored: [], fresh: [], again, invalid: [], doubted: 0, halted: false };
     await follow({ chunk: aChunk(), message: aMessage() }, delivered, aLease({ isLost: () => isLost }));
     return kept;

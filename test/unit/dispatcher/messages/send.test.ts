@@ -3,13 +3,13 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
 import { expire } from "../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { type SendDeps, send } from "../../../../dispatcher/messages/send.ts";
-import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
+import { aChunk, aLease, aMessage, anApp, anAttempt, handClock, noon } from "../../../support/rows/work.ts";
 
 const nothing: Delivered = { stored: [], fresh: [], again: [], invalid: [], doubted: 0, halted: false };
-const again = [{ subscriptionId: "sub_1", at: noon }];
+const again = [{ subscriptionId: "sub_1", at: noon, mayHaveArrived: false }];
 const chunk = aChunk();
 const [before, now]: DeliveryRow[] = ["dlv_1", "dlv_2"].map((deliveryId) =>
-  expire({ deliveryId, chunk, subscription: aSubscription(), now: noon, expiresAt: noon }),
+  expire(anAttempt({ deliveryId, expiresAt: noon })),
 );
 const rows = {
   stored: [before, now].filter((row) => row !== undefined),

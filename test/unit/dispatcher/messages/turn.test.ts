@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Counts } from "#core/schema/messages/message.ts";
-import type { SendableChannel } from "#core/schema/vocabulary/channels.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { Delivered } from "../../../../dispatcher/messages/delivery/deliver.ts";
@@ -38,8 +38,7 @@ const given = (audience: string[], change: Change = {}, stored: Partial<Parts> =
   const deps: TurnDeps = {
     audience: {
       page: async ({ after, limit }) => audience.filter((id) => id > after).slice(0, limit),
-      resolve: async () =>
-        new Map<SendableChannel, Reached[]>([["ios_push", audience.map((_id) => aSubscription({ _id }))]]),
+      resolve: async () => new Map<Channel, Reached[]>([["ios_push", audience.map((_id) => aSubscription({ _id }))]]),
     },
     chunks,
     send: send({
@@ -128,7 +127,7 @@ describe("a turn of a message", () => {
   });
 
   it("is under way while a small message has recipients to try again, and counts what was stored", async () => {
-    const again = [{ subscriptionId: "sub_00000", at: noon }];
+    const again = [{ subscriptionId: "sub_00000", at: noon, mayHaveArrived: false }];
     const { all, counted } = given(ids(1), { deliver: async () => ({ ...nothing, again }) });
     expect(await all()).to.deep.equal({ kind: "under_way", planned: true });
     expect(counted).to.deep.equal([{ targeted: 0 }]);

@@ -1,7 +1,9 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { expect } from "chai";
+import { filterProblems } from "#core/domain/webhooks/filter.ts";
 import { nameOf } from "#core/schema/json/named.ts";
+import { filterOps, type WebhookFilters } from "#core/schema/webhooks/filters.ts";
 import { features, operations, document as served } from "../../../../../apiserver/features.ts";
 import { closed } from "../../../../support/api/openapi-check.ts";
 
@@ -101,8 +103,8 @@ describe("the OpenAPI document", () => {
       message,
       { target: { all: true, email_to: ["a@b.example"] } },
     ],
-    ["CreateNotification", "a channel of a later release", message, { target: { all: true, channels: ["sms"] } }],
-    ["CreateSubscription", "a channel of a later release", mail, { channel: "sms" }],
+    ["CreateNotification", "a channel of no name", message, { target: { all: true, channels: ["fax"] } }],
+    ["CreateSubscription", "a channel of no name", mail, { channel: "fax" }],
     ["CreateSubscription", "a token of another channel", mail, { channel: "ios_push" }],
     ["CreateSubscription", "a browser without keys", browser, { web: undefined }],
     ["CreateSubscription", "keys that are none", browser, { web: { ...web, auth: "AAAA" } }],
@@ -111,6 +113,24 @@ describe("the OpenAPI document", () => {
     ["CreateWebhook", "an address that is none", named, { url: "shop.example.com" }],
     ["CreateWebhook", "custom events of no name", named, { event_filters: {} }],
     ["UpdateWebhook", "another scheme", { url: hook.url }, { url: "ftp://shop.example.com" }],
+    ["CreateWebhook", "a reserved header", { ...named, headers: { "X-Host": "a" } }, { headers: { hOST: "a" } }],
+    ["CreateWebhook", "a header of ours", { ...named, headers: { "X-A": "a" } }, { headers: { "Webhook-Id": "a" } }],
+    ["UpdateWebhook", "a reserved header", { headers: null }, { headers: { "Content-Type": "a" } }],
+    ["UpsertUser", "a time zone that is none", { external_id: "a", timezone: "EST5EDT" }, { timezone: "+01:00" }],
+    [
+      "CreateSubscription",
+      "a device's zone that is none",
+      { ...mail, device: { timezone: "Etc/GMT+5" } },
+      { device: { timezone: "5 h" } },
+    ],
+    [
+      "CreateSuppression",
+      "a mail address that is none",
+      { channel: "email", address: "a@b.example" },
+      { address: "a" },
+    ],
+    ["LiveActivityProperty", "values of another type", { type: "string", enum: ["a"] }, { enum: [1] }],
+    ["LiveActivityProperty", "a bound of another type", { type: "integer", minimum: 1 }, { minLength: 1 }],
     ["UpsertUser", "a user of no alias", { aliases: { crm: "1" } }, { aliases: {} }],
     ["UpsertUser", "a user without an id", { external_id: "a", tags: { b: "c" } }, { external_id: undefined }],
   ];
@@ -122,6 +142,37 @@ describe("the OpenAPI document", () => {
       expect(judge({ ...good, ...bad })).to.equal(false);
     });
   }
+
+  it("admits of the filters of webhooks what is taken, and refuses what is refused", () => {
+    const isValid = validatorOf("WebhookFilters");
+    const dates = ["2026-01-31", "2026-01-31T09:00:00Z"];
+    const values = [
+      undefined,
+      "a",
+      "x".repeat(501),
+      "1.10",
+      dates[0],
+      1,
+      true,
+      null,
+      {},
+      [],
+      ["a"],
+      [""],
+      [1, 2],
+      dates,
+      [1, "a"],
+      ["a", "b"],
+    ];
+    const conditions = filterOps.flatMap((op) =>
+      ["name", "data.a", ".a", ""].flatMap((field) => values.map((value) => ({ field, op, value }))),
+    );
+    for (const condition of conditions) {
+      const filters: WebhookFilters = JSON.parse(JSON.stringify({ match: "all", conditions: [condition] }));
+      const isTaken = condition.field !== "" && filterProblems(filters, "filters").length === 0;
+      expect(isValid(filters), JSON.stringify(condition)).to.equal(isTaken);
+    }
+  });
 
   for (const [name, bad] of [
     ["cursor", "what ever"],

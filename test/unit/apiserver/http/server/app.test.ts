@@ -80,6 +80,7 @@ describe("the REST interface", () => {
     const { row } = anApiKey({ tenant_id: tenant._id });
     const key = { ...row, scopes: scopes as typeof row.scopes };
     return app({
+      outside: [],
       routes: paints.bind({ prefix: "much" }),
       authenticate: async (token) => {
         if (token !== "good") throw unauthenticated("invalid");

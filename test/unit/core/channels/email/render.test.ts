@@ -1,5 +1,17 @@
 import { expect } from "chai";
-import { renderEmail } from "#core/channels/email/render.ts";
+import { type EmailSettings, renderEmail } from "#core/channels/email/render.ts";
+import { withAddresses } from "#core/channels/email/tracking.ts";
+import type { Content, Options } from "#core/schema/messages/notification.ts";
+
+const none: EmailSettings = { tracking: { opens: false, clicks: false }, transactionalCategories: [] };
+const all: EmailSettings = { tracking: { opens: true, clicks: true }, transactionalCategories: ["receipts"] };
+
+/** A mail as one recipient gets it. */
+const mailOf = (content: Content, settings = none, said: { options?: Options; category?: string } = {}) => {
+  const { html, text, ...rest } = renderEmail({ content, options: {}, ...said }, settings);
+  const addressOf = (tracker: { kind: string; to?: string }): string => `(${tracker.kind} ${tracker.to ?? ""})`;
+  return { ...rest, html: withAddresses(html, addressOf), text: withAddresses(text, addressOf) };
+};
 
 describe("a rendered mail", () => {
   const body = '<html><BODY class="x"><p>Hello</p></BODY></html>';
@@ -12,39 +24,71 @@ describe("a rendered mail", () => {
       email_from_address: "shop@x.test",
       email_reply_to_address: "help@x.test",
     };
-    expect(renderEmail({ content })).to.deep.equal({
+    expect(mailOf(content)).to.deep.equal({
       subject: "Hi",
       html: "<p>Hello</p>",
       text: "Hello",
       fromName: "Shop",
       fromAddress: "shop@x.test",
       replyTo: "help@x.test",
+      isTransactional: false,
     });
   });
 
   it("leaves senders to the account when the content names none", () => {
-    const message = renderEmail({ content: { email_subject: "Hi", email_body: "x" } });
-    expect(message).to.include({ fromName: null, fromAddress: null, replyTo: null });
+    expect(mailOf({ email_subject: "Hi", email_body: "x" })).to.include({
+      fromName: null,
+      fromAddress: null,
+      replyTo: null,
+    });
   });
 
   it("hides the preheader at the top of the body, as text", () => {
-    const { html } = renderEmail({ content: { email_body: body, email_preheader: 'Now <50% & "more"' } });
+    const { html } = mailOf({ email_body: body, email_preheader: 'Now <50% & "more"' });
     expect(html).to.match(/^<html><BODY class="x"><div style="display:none;/);
     expect(html).to.contain("Now &lt;50% &amp; &quot;more&quot;");
   });
 
+  it("keeps what follows out of the list of mails, behind the preheader", () => {
+    const { html } = mailOf({ email_body: body, email_preheader: "Now" });
+    expect(html).to.match(/Now(&#847;&zwnj;&nbsp;){40}<\/div><p>Hello/);
+  });
+
   it("puts the preheader first when there is no body element", () => {
-    const { html } = renderEmail({ content: { email_body: "<p>Hello</p>", email_preheader: "Now" } });
+    const { html } = mailOf({ email_body: "<p>Hello</p>", email_preheader: "Now" });
     expect(html).to.match(/^<div style="display:none;.*<p>Hello<\/p>$/);
   });
 
   it("keeps the preheader out of the text alternative", () => {
-    expect(renderEmail({ content: { email_body: body, email_preheader: "Now" } }).text).to.equal("Hello");
+    expect(mailOf({ email_body: body, email_preheader: "Now" }).text).to.equal("Hello");
   });
+
+  it("tracks the links of body and text, and opens", () => {
+    const { html, text } = mailOf({ email_body: '<a href="https://x.test/">Go</a>' }, all);
+    expect(html).to.match(/^<a href="\(click https:\/\/x\.test\/\)">Go<\/a><img src="\(open \)" width="1" height="1"/);
+    expect(text).to.equal("Go ((click https://x.test/))");
+  });
+
+  it("tracks opens, and no link, with disable_email_click_tracking", () => {
+    const content = { email_body: '<a href="https://x.test/">Go</a>', disable_email_click_tracking: true };
+    const { html, text } = mailOf(content, all);
+    expect(html).to.match(/^<a href="https:\/\/x\.test\/">Go<\/a><img src="\(open \)"/);
+    expect(text).to.equal("Go (https://x.test/)");
+  });
+
+  for (const { it: name, said, isTransactional } of [
+    { it: "asks for the unsubscribed too", said: { options: { include_unsubscribed: true } }, isTransactional: true },
+    { it: "is of such a category", said: { category: "receipts" }, isTransactional: true },
+    { it: "is of another category", said: { category: "news" }, isTransactional: false },
+    { it: "says nothing", said: {}, isTransactional: false },
+  ])
+    it(`${isTransactional ? "has to arrive" : "can be unsubscribed from"} when its message ${name}`, () => {
+      expect(mailOf({ email_body: "x" }, all, said).isTransactional).to.equal(isTransactional);
+    });
 
   it("takes time in proportion to hostile bodies", () => {
     const started = performance.now();
-    renderEmail({ content: { email_body: "<body".repeat(100_000), email_preheader: "x" } });
+    mailOf({ email_body: "<body".repeat(100_000), email_preheader: "x" }, all);
     expect(performance.now() - started).to.be.lessThan(2_000);
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { apnsBody, renderApns } from "#core/channels/ios-push/render.ts";
+import { badgeChangeOf } from "#core/channels/kit/badge.ts";
 import type { Rendering } from "#core/channels/kit/rendering.ts";
 
 const aRendering = (content: Rendering["content"], rest: Partial<Rendering> = {}): Rendering => ({
@@ -48,11 +49,6 @@ describe("renderApns", () => {
       content: { ...text, ios_badge_type: "None", ios_badge_count: 5 },
       expect: { badge: undefined },
     },
-    {
-      it: "leaves an increase of the badge to the service extension",
-      content: { ...text, ios_badge_type: "Increase", ios_badge_count: 2 },
-      expect: { badge: undefined, "mutable-content": 1 },
-    },
     { it: "marks mutable content", content: { ...text, mutable_content: true }, expect: { "mutable-content": 1 } },
     {
       it: "starts the app in the background too",
@@ -93,9 +89,8 @@ describe("renderApns", () => {
       data: { k: "v" },
       buttons,
       big_picture: "https://a.example/p.png",
-      ios_badge_type: "Increase",
-      ios_badge_count: 3,
     });
+    expect(rendered.aps["mutable-content"]).to.equal(1);
     expect(rendered.data).to.deep.equal({ k: "v" });
     expect(rendered.herald).to.deep.equal({
       delivery_id: "dlv_1",
@@ -104,9 +99,32 @@ describe("renderApns", () => {
       app_url: "app://x",
       buttons,
       attachments: { big_picture: "https://a.example/p.png" },
-      badge_increase: 3,
     });
   });
+
+  it("carries the badge of each recipient when it is counted, also with nothing else to show", () => {
+    for (const content of [text, {}, { ...text, data: { k: "v" } }]) {
+      const push = renderApns(aRendering({ ...content, ios_badge_type: "Increase" }));
+      const [first, second] = [12, 7].map((badge) => JSON.parse(apnsBody(push, "dlv_1", badge)));
+      expect([first.aps.badge, second.aps.badge]).to.deep.equal([12, 7]);
+      expect({ ...first.aps, badge: 7 }).to.deep.equal(second.aps);
+      expect(first.herald.delivery_id).to.equal("dlv_1");
+      expect(push).to.include({ pushType: "alert", priority: 10 });
+    }
+  });
+
+  const changes: { content: Rendering["content"]; change: object | null }[] = [
+    { content: {}, change: null },
+    { content: { ios_badge_type: "None" }, change: null },
+    { content: { ios_badge_count: 0 }, change: { set: 0 } },
+    { content: { ios_badge_type: "SetTo", ios_badge_count: 4 }, change: { set: 4 } },
+    { content: { ios_badge_type: "Increase" }, change: { add: 1 } },
+    { content: { ios_badge_type: "Increase", ios_badge_count: 0 }, change: { add: 0 } },
+  ];
+  for (const { content, change } of changes)
+    it(`changes the badge by ${JSON.stringify(change)} with ${JSON.stringify(content)}`, () => {
+      expect(badgeChangeOf(content)).to.deep.equal(change);
+    });
 
   it("prefers the attachments made for iOS", () => {
     const rendered = payload({

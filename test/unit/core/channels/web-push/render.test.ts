@@ -37,6 +37,14 @@ describe("a rendered web push", () => {
     });
   });
 
+  it("makes actions of the buttons for all channels when there are none for browsers", () => {
+    const buttons = [{ id: "a", text: "A" }];
+    expect(render({ buttons }).payload.actions).to.containSubset([{ action: "a", title: "A" }]);
+    expect(render({ buttons, web_buttons: [{ id: "b", text: "B" }] }).payload.actions).to.containSubset([
+      { action: "b" },
+    ]);
+  });
+
   it("leaves out what the content does not say", () => {
     expect(JSON.parse(webPushBody(render({ contents: { en: "Text" } }), "dlv_1"))).to.have.all.keys(
       "message_id",

@@ -62,4 +62,14 @@ describe("keyRing", () => {
     expect(keyRing(newer).derive("cursors")).to.deep.equal(keyRing(`${newer},${older}`).derive("cursors"));
     expect(keyRing(newer).derive("cursors")).not.to.deep.equal(keyRing(newer).derive("other"));
   });
+
+  it("signs with its first key for one purpose, and knows what any of its keys has signed", () => {
+    const signature = keyRing(older).signer("links").sign("text");
+    const both = keyRing(`${newer},${older}`);
+    expect(both.signer("links").isSigned("text", signature)).to.equal(true);
+    expect(both.signer("links").sign("text")).to.equal(keyRing(newer).signer("links").sign("text"));
+    expect(both.signer("links").isSigned("other", signature)).to.equal(false);
+    expect(both.signer("other").isSigned("text", signature)).to.equal(false);
+    expect(keyRing(newer).signer("links").isSigned("text", signature)).to.equal(false);
+  });
 });

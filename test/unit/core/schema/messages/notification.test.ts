@@ -16,6 +16,7 @@ describe("the schema of a notification", () => {
 
   for (const { it: name, members } of [
     { it: "a mail", members: { email_subject: "s", email_body: "b", email_preheader: "p" } },
+    { it: "a mail in MJML", members: { email_subject: "s", email_mjml: "m", disable_email_click_tracking: true } },
     { it: "a badge that is set", members: { ios_badge_type: "SetTo", ios_badge_count: 0 } },
     { it: "a badge that is set, as is usual", members: { ios_badge_count: 3 } },
     { it: "a badge that grows by one", members: { ios_badge_type: "Increase" } },
@@ -26,12 +27,22 @@ describe("the schema of a notification", () => {
 
   const lacks = (field: string, property: string) => [{ field, message: `is required with ${property}` }];
   for (const { it: name, members, errors } of [
-    { it: "a subject without a body", members: { email_subject: "s" }, errors: lacks("email_body", "email_subject") },
+    {
+      it: "a subject without a body",
+      members: { email_subject: "s" },
+      errors: [{ field: "email_body", message: "is required" }],
+    },
+    {
+      it: "a body beside MJML",
+      members: { email_subject: "s", email_body: "b", email_mjml: "m" },
+      errors: [{ field: "email_body", message: "has no effect with the other members" }],
+    },
+    { it: "MJML without a subject", members: { email_mjml: "m" }, errors: lacks("email_subject", "email_mjml") },
     { it: "a body without a subject", members: { email_body: "b" }, errors: lacks("email_subject", "email_body") },
     {
       it: "a preheader without a mail",
       members: { email_preheader: "p" },
-      errors: [...lacks("email_subject", "email_preheader"), ...lacks("email_body", "email_preheader")],
+      errors: lacks("email_subject", "email_preheader"),
     },
     {
       it: "a badge to be set to nothing",

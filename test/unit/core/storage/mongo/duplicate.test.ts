@@ -1,5 +1,7 @@
 import { expect } from "chai";
-import { MongoServerError } from "mongodb";
+import { MongoBulkWriteError, MongoServerError } from "mongodb";
+import { Unavailable } from "#core/errors.ts";
+import { unavailable } from "#core/storage/mongo/connect.ts";
 import { oneWriter, retryConflicts } from "#core/storage/mongo/duplicate.ts";
 
 const conflict = () => new MongoServerError({ message: "deadlock detected", code: 16_908_292 });
@@ -40,6 +42,22 @@ describe("a write that the store gave up", () => {
     let calls = 0;
     const write = () => (++calls === 1 ? Promise.reject(conflict()) : Promise.resolve("written"));
     expect(await retryConflicts(write)).to.equal("written");
+  });
+
+  it("is made again when it is one of several, whatever befell the others", async () => {
+    const writeErrors = [
+      { code: 11_000, errmsg: "Duplicate key violation" },
+      { code: 16_908_292, errmsg: "deadlock detected" },
+    ];
+    const bulk = new MongoBulkWriteError(
+      { message: "Duplicate key violation", code: 11_000, writeErrors } as never,
+      {} as never,
+    ); // sound: as the driver makes it
+    let calls = 0;
+    expect(await retryConflicts(() => (++calls === 1 ? Promise.reject(bulk) : Promise.resolve("written")))).to.equal(
+      "written",
+    );
+    expect(unavailable(bulk)).to.be.instanceOf(Unavailable);
   });
 
   it("is given up after five attempts", async () => {

@@ -2,48 +2,9 @@ import { expect } from "chai";
 import { NotBegun, type Outcome } from "#core/domain/messages/outcome.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { Senders } from "../../../../../dispatcher/channels/registry.ts";
-import { type DeliverDeps, deliver } from "../../../../../dispatcher/messages/delivery/deliver.ts";
 import { deliveryIdOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
-import { gates } from "../../../../../dispatcher/messages/gates/all.ts";
-import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../../support/rows/work.ts";
-
-type Reads = DeliverDeps["recipients"];
-type Change = Partial<Reads & DeliverDeps["deliveries"]> & { sender?: Senders["of"] };
-
-const given = (change: Change = {}, answer: (id: string) => Outcome = () => ({ kind: "sent", providerId: null })) => {
-  const sent: string[] = [];
-  const languages: (string | null)[] = [];
-  const sender: Senders["of"] = async () => ({
-    name: "apns",
-    hasReached: (address) => !address.startsWith("new"),
-    believes: (_run, code) => code === "TOKEN_UNREGISTERED",
-    prepare: (_message, language) => {
-      languages.push(language);
-      return async (to) => {
-        sent.push(to.subscriptionId);
-        return answer(to.subscriptionId);
-      };
-    },
-  });
-  const load = async (ids: readonly string[]) => ids.map((id) => aSubscription({ _id: id }));
-  const deps: DeliverDeps = {
-    recipients: { load, languages: async () => new Map(), ...change },
-    deliveries: { existing: async () => [], record: async () => "new", ...change },
-    gates,
-    senders: { of: change.sender ?? sender },
-    window: { slot: (_account, run) => run() },
-    cut: new AbortController().signal,
-    clock: handClock(),
-    random: () => 0.5,
-  };
-  return { sent, languages, run: deliver(deps) };
-};
-
-const work = (recipients: string[], message = aMessage(), chunk = {}) => ({
-  chunk: aChunk({ recipients, ...chunk }),
-  message,
-  app: anApp(),
-});
+import { aChunk, aLease, aMessage, anApp, aSubscription, noon } from "../../../../support/rows/work.ts";
+import { given, type Reads, work } from "./run.ts";
 
 const storedDelivery = (subscriptionId: string): DeliveryRow => ({
   _id: deliveryIdOf("msg_1", subscriptionId),
@@ -157,6 +118,16 @@ describe("deliver", () => {
     const delivered = await run(work(["sub_1"]), aLease());
     expect(delivered.stored).to.deep.equal([]);
     expect(delivered.again.map(({ subscriptionId }) => subscriptionId)).to.deep.equal(["sub_1"]);
+  });
+
+  it("tries again a push with a collapse id whose answer was lost, and no other", async () => {
+    const lost: Outcome = { kind: "uncertain", reason: "reset" };
+    const { run } = given({}, () => lost);
+    const plain = await run(work(["sub_1"]), aLease());
+    expect(plain.stored.map(({ uncertain }) => uncertain)).to.deep.equal([true]);
+    const collapsing = await run(work(["sub_1"], aMessage({ options: { collapse_id: "order" } })), aLease());
+    expect(collapsing.stored).to.deep.equal([]);
+    expect(collapsing.again).to.containSubset([{ subscriptionId: "sub_1", mayHaveArrived: true }]);
   });
 
   it("expires recipients of a retry whose ttl has passed, without calling the provider", async () => {

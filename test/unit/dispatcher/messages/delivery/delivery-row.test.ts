@@ -1,10 +1,9 @@
 import { expect } from "chai";
 import type { Outcome, Refusal } from "#core/domain/messages/outcome.ts";
-import { resultOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
-import { aChunk, aSubscription, noon } from "../../../../support/rows/work.ts";
+import { expire, resultOf, suppress } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
+import { aChunk, anAttempt, noon } from "../../../../support/rows/work.ts";
 
 const refusal: Refusal = { code: "TOKEN_UNREGISTERED", providerCode: "Unregistered", reason: "gone" };
-const inAnHour = new Date(noon.getTime() + 3_600_000);
 const later = new Date(noon.getTime() + 7_200_000);
 
 const cases: { it: string; given: Outcome; expect: object }[] = [
@@ -69,27 +68,56 @@ const cases: { it: string; given: Outcome; expect: object }[] = [
 describe("resultOf", () => {
   for (const { it: name, given, expect: wanted } of cases) {
     it(name, () => {
-      const attempt = {
-        deliveryId: "dlv_1",
-        chunk: aChunk(),
-        subscription: aSubscription(),
-        provider: "apns",
-        now: noon,
-        expiresAt: inAnHour,
-      };
-      expect(resultOf(given, attempt)).to.containSubset(wanted);
+      expect(resultOf(given, anAttempt())).to.containSubset(wanted);
     });
   }
 
   it("counts the attempts of a retry", () => {
-    const attempt = {
-      deliveryId: "dlv_1",
-      chunk: aChunk({ attempt: 2 }),
-      subscription: aSubscription(),
-      provider: "apns",
-      now: noon,
-      expiresAt: inAnHour,
-    };
+    const attempt = anAttempt({ chunk: aChunk({ attempt: 2 }) });
     expect(resultOf({ kind: "sent", providerId: null }, attempt)).to.containSubset({ row: { attempts: 3 } });
+  });
+});
+
+const lost: Outcome = { kind: "uncertain", reason: "reset" };
+const busy: Outcome = { kind: "retry_at", at: later, ...refusal, code: "PROVIDER_UNAVAILABLE" };
+const uncertain = { status: "sent", uncertain: true };
+
+describe("a push that a repeat replaces", () => {
+  const repeated = anAttempt({ chunk: aChunk({ attempt: 1, may_have_arrived: true }), isReplaceable: true });
+
+  const lostIn = (attempt: number) => resultOf(lost, anAttempt({ chunk: aChunk({ attempt }), isReplaceable: true }));
+
+  it("is sent again when its answer was lost", () => {
+    const again = { kind: "again", at: noon, mayHaveArrived: true };
+    expect([lostIn(0), lostIn(9)]).to.deep.equal([again, again]);
+  });
+
+  it("is uncertain when the answers of ten repeats were lost, too", () => {
+    expect(lostIn(10)).to.containSubset({ kind: "final", row: uncertain });
+  });
+
+  it("is uncertain when its answer was lost and the ttl has ended", () => {
+    const late = anAttempt({ isReplaceable: true, expiresAt: noon });
+    expect(resultOf(lost, late)).to.containSubset({ kind: "final", row: uncertain });
+  });
+
+  it("may still have arrived by its first attempt while its repeat has to wait", () => {
+    const soon: Outcome = { ...busy, at: noon };
+    expect(resultOf(soon, repeated)).to.deep.equal({ kind: "again", at: noon, mayHaveArrived: true });
+  });
+
+  it("is uncertain, and not expired, when no repeat was accepted within the ttl", () => {
+    expect(resultOf(busy, repeated)).to.containSubset({ kind: "final", row: { ...uncertain, attempts: 2 } });
+    expect(expire(repeated)).to.include({ ...uncertain, attempts: 1 });
+  });
+
+  it("is uncertain, and not suppressed, when its recipient wants nothing more before the repeat", () => {
+    expect(suppress(repeated, "unsubscribed")).to.include(uncertain).and.not.have.property("suppression_reason");
+  });
+
+  it("is sent for certain once a repeat was accepted", () => {
+    const result = resultOf({ kind: "sent", providerId: "p-1" }, repeated);
+    expect(result).to.containSubset({ row: { status: "sent", attempts: 2 } });
+    expect(result).not.to.have.nested.property("row.uncertain");
   });
 });

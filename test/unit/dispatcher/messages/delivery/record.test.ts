@@ -1,18 +1,11 @@
 import { expect } from "chai";
 import { deliveryIdOf, resultOf } from "../../../../../dispatcher/messages/delivery/delivery-row.ts";
 import { recorder } from "../../../../../dispatcher/messages/delivery/record.ts";
-import { aChunk, aSubscription, noon } from "../../../../support/rows/work.ts";
+import { anAttempt, aSubscription } from "../../../../support/rows/work.ts";
 
 const rowOf = (n: number) => {
   const subscription = aSubscription({ _id: `sub_${n}` });
-  const attempt = {
-    deliveryId: deliveryIdOf("msg_1", subscription._id),
-    chunk: aChunk(),
-    subscription,
-    provider: "apns",
-    now: noon,
-    expiresAt: new Date(noon.getTime() + 1),
-  };
+  const attempt = anAttempt({ deliveryId: deliveryIdOf("msg_1", subscription._id), subscription });
   const result = resultOf({ kind: "sent", providerId: null }, attempt);
   if (result.kind !== "final") throw new Error("a sent push is final");
   return result.row;

@@ -1,7 +1,14 @@
 import { expect } from "chai";
+import type { Options } from "#core/schema/messages/notification.ts";
+import type { ChunkRow } from "#core/storage/messages/chunks.ts";
+import { collapseKey } from "#core/storage/messages/collapse.ts";
 import { nextTry, retryChunks } from "../../../../../dispatcher/messages/delivery/retry.ts";
-import { aChunk, noon } from "../../../../support/rows/work.ts";
+import { aChunk, aMessage, noon } from "../../../../support/rows/work.ts";
 
+const of = (chunk: Partial<ChunkRow> = {}, options: Options = {}) => ({
+  chunk: aChunk(chunk),
+  message: aMessage({ options }),
+});
 const after = (ms: number): Date => new Date(noon.getTime() + ms);
 
 describe("retry", () => {
@@ -16,23 +23,53 @@ describe("retry", () => {
 
   it("puts recipients that are due at once into one chunk that continues the first", () => {
     const again = [
-      { subscriptionId: "sub_1", at: after(1_000) },
-      { subscriptionId: "sub_2", at: after(2_000) },
-      { subscriptionId: "sub_3", at: after(60_000) },
+      { subscriptionId: "sub_1", at: after(1_000), mayHaveArrived: false },
+      { subscriptionId: "sub_2", at: after(2_000), mayHaveArrived: false },
+      { subscriptionId: "sub_3", at: after(60_000), mayHaveArrived: false },
     ];
-    const made = retryChunks(aChunk({ position: 7 }), again, noon);
+    const made = retryChunks(of({ position: 7 }), again, noon);
     expect(made.map((chunk) => chunk.recipients)).to.deep.equal([["sub_1", "sub_2"], ["sub_3"]]);
     expect(made[0]).to.include({ parent_id: aChunk()._id, attempt: 1, position: 7, status: "open" });
   });
 
   it("is due no earlier than its recipients", () => {
-    const [chunk] = retryChunks(aChunk(), [{ subscriptionId: "sub_1", at: after(1_000) }], noon);
+    const [chunk] = retryChunks(of(), [{ subscriptionId: "sub_1", at: after(1_000), mayHaveArrived: false }], noon);
     expect(chunk?.due_at?.getTime()).to.be.at.least(after(1_000).getTime());
   });
 
   it("counts the ttl from the first dispatch, not from the retry", () => {
     const first = after(-50_000);
-    const [chunk] = retryChunks(aChunk({ dispatched_at: first }), [{ subscriptionId: "sub_1", at: noon }], noon);
+    const again = [{ subscriptionId: "sub_1", at: noon, mayHaveArrived: false }];
+    const [chunk] = retryChunks(of({ dispatched_at: first }), again, noon);
     expect(chunk?.dispatched_at).to.deep.equal(first);
+  });
+
+  it("keeps apart whom it may have reached, and says so of them alone", () => {
+    const mixed = [
+      { subscriptionId: "sub_1", at: noon, mayHaveArrived: true },
+      { subscriptionId: "sub_2", at: noon, mayHaveArrived: false },
+    ];
+    const made = retryChunks(of({ may_have_arrived: true }), mixed, noon);
+    expect(made.map((chunk) => [chunk.recipients, chunk.may_have_arrived])).to.deep.equal([
+      [["sub_2"], false],
+      [["sub_1"], true],
+    ]);
+    expect(new Set(made.map(({ _id }) => _id))).to.have.property("size", 2);
+  });
+
+  const again = ["sub_1", "sub_2"].map((subscriptionId) => ({ subscriptionId, at: noon, mayHaveArrived: false }));
+  const keysOf = (chunk: Partial<ChunkRow>, options: Options) =>
+    retryChunks(of(chunk, options), again, noon).map(({ collapse_keys: keys }) => keys);
+
+  it("can be found by a later push of the same collapse id, by recipient", () => {
+    const wanted = ["sub_1", "sub_2"].map((id) => collapseKey("score", id));
+    expect(keysOf({}, { collapse_id: "score" })).to.deep.equal([wanted]);
+    expect(new Set([...wanted, collapseKey("other", "sub_1")]).size).to.equal(3);
+  });
+
+  it("has no such keys without a collapse id, nor on a channel where nothing is replaced", () => {
+    expect(keysOf({}, {})).to.deep.equal([undefined]);
+    expect(keysOf({}, { collapse_id: "" })).to.deep.equal([undefined]);
+    expect(keysOf({ channel: "email" }, { collapse_id: "score" })).to.deep.equal([undefined]);
   });
 });

@@ -16,6 +16,12 @@ describe("the allowance of an endpoint", () => {
     expect([given.room(), given.limitMs(0), given.isWorthWaiting(0, 0)]).to.deep.equal([20, 250, false]);
   });
 
+  it("tries one that failed last, or never answered, with four requests at once", () => {
+    expect([trusted(false).underWay(), trusted().underWay()]).to.deep.equal([4, 20]);
+    const few = allowance({ row: aWebhook({ max_in_flight: 2 }), isTrusted: () => false }, 0);
+    expect(few.underWay()).to.equal(2);
+  });
+
   it("gives a busy one what it answers in a second, within bounds", () => {
     for (const [everyMs, perSecond, room] of [
       [1, 1_000, 600],

@@ -1,7 +1,11 @@
+import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
 import { secretNamesOf } from "#core/channels/accounts.ts";
 import { type Accounts, accountsOf } from "../../../../../operator/policies/apps/credentials.ts";
 import { apnsKey, ios, rsaKey, serviceAccount, vapidKey } from "../../../../integration/operator/support/manifests.ts";
+
+const edKey = (): string =>
+  generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 
 const spec = (channels: object) =>
   ({ timeZone: "UTC", idempotencyMismatch: "replay", deletionPolicy: "Delete", channels }) as Parameters<
@@ -45,6 +49,12 @@ describe("policy: credentials", () => {
       says: "is not an RSA key",
     },
     {
+      it: "a DKIM key of Ed25519",
+      channels: { email: { ...mail, dkim: { domain: "d.example", selector: "s" }, ...ref } },
+      secret: { dkim_private_key: edKey() },
+      says: "is not an RSA key",
+    },
+    {
       it: "a VAPID key of another length",
       channels: { web },
       secret: { private_key: "AAAA" },
@@ -61,7 +71,7 @@ describe("policy: credentials", () => {
       it: "a DKIM key that is an EC key",
       channels: { email: { ...mail, dkim: { domain: "d.example", selector: "s" }, ...ref } },
       secret: { dkim_private_key: apnsKey() },
-      says: "neither an RSA nor an Ed25519 key",
+      says: "not an RSA key",
     },
   ];
   for (const { it: name, channels, secret, says } of bad) {
@@ -86,6 +96,9 @@ describe("policy: credentials", () => {
     expect(read({ email: mail }, {})).to.have.nested.property("email.password", null);
     const signed = read({ email: { ...mail, dkim, ...ref } }, { s: { dkim_private_key: rsaKey() } });
     expect(signed).to.have.nested.property("email.dkim.selector", "s");
+    const bounces = { domain: "bounces.example" };
+    const heard = read({ email: { ...mail, bounces, ...ref } }, { s: { bounce_password: "secret" } });
+    expect(heard).to.deep.nested.include({ "email.bounces": { ...bounces, password: "secret" } });
   });
 
   it("derive the public half of the VAPID key", () => {

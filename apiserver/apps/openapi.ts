@@ -1,0 +1,33 @@
+import type { AccountCheck, ChannelAccount } from "#core/schema/apps/account.ts";
+import { exampleTime } from "#core/schema/events/refs.ts";
+import { channels } from "#core/schema/vocabulary/channels.ts";
+import type { Docs } from "../http/feature.ts";
+import { pathPart } from "../http/openapi/parameters.ts";
+
+const refused: AccountCheck = {
+  result: "refused",
+  reason: "APNs refused the push: InvalidProviderToken",
+  provider_code: "403 InvalidProviderToken",
+  is_current: true,
+  checked_at: exampleTime,
+  since: exampleTime,
+};
+
+const account: ChannelAccount = {
+  channel: "ios_push",
+  provider: "apns",
+  settings: { team_id: "TEAM123456", key_id: "KEY1234567", bundle_id: "com.example.shop", environment: "production" },
+  check: refused,
+};
+
+/** What the OpenAPI document says of apps beside their operations. */
+export const docs: Docs = {
+  examples: {
+    AccountCheck: [refused],
+    ChannelAccount: [account, { ...account, check: null }],
+    ChannelAccountList: [{ data: [account] }],
+  },
+  pathParameters: {
+    channel: pathPart("a channel that the app has an account for", "ios_push", { enum: [...channels] }),
+  },
+};

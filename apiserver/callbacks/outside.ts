@@ -1,0 +1,41 @@
+import { callbacks } from "#core/channels/callbacks.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import type { CallbackQueue } from "#core/queue/callbacks.ts";
+import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { Directory } from "#core/storage/directory.ts";
+import type { Outside } from "../http/outside.ts";
+import { certificates } from "./certificates.ts";
+import { floodLimits } from "./flood-limits.ts";
+import { receive } from "./receive.ts";
+
+/** What of the platform these use cases take. */
+export type CallbackPlatform = {
+  directory: Pick<Directory, "app">;
+  secrets: Pick<KeyRing, "open">;
+  callbacks: CallbackQueue;
+  settings: { publicUrl: string };
+  metrics: Pick<ApiserverMetrics, "callbacks">;
+  log: Log;
+  clock: Clock;
+};
+
+/** Where providers call us. Source: docs/reference/callbacks.md. */
+export const ingress: Outside<CallbackPlatform> = {
+  prefix: "/ingress/",
+  path: "/ingress/{provider}/{appId}",
+  bind: ({ directory, secrets, callbacks: queue, settings, metrics, log, clock }) =>
+    receive({
+      callbacks,
+      app: directory.app,
+      unseal: secrets.open,
+      certificate: certificates({ clock }),
+      limits: floodLimits(clock),
+      keep: queue.keep,
+      publicUrl: settings.publicUrl,
+      count: (labels) => metrics.callbacks.inc(labels),
+      log,
+      clock,
+    }),
+};

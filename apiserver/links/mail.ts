@@ -1,0 +1,43 @@
+import type { Db } from "mongodb";
+import { type LinkKind, linkKinds, linksPurpose } from "#core/channels/email/links.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import type { CallbackQueue } from "#core/queue/callbacks.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { Directory } from "#core/storage/directory.ts";
+import { subscriptions } from "#core/storage/people/subscriptions.ts";
+import type { Outside, OutsideReply, OutsideRequest } from "../http/outside.ts";
+import { counting } from "./recording.ts";
+import { type LinkDeps, opened, redirected } from "./tracked.ts";
+import { leaving } from "./unsubscribe.ts";
+
+type LinkPlatform = {
+  db: Db;
+  secrets: Pick<KeyRing, "signer">;
+  directory: Pick<Directory, "app">;
+  callbacks: CallbackQueue;
+  clock: Clock;
+  log: Log;
+};
+
+const answers: Record<LinkKind, (deps: LinkDeps) => (request: OutsideRequest) => Promise<OutsideReply>> = {
+  o: opened,
+  c: redirected,
+  u: leaving,
+};
+
+/** Where the links of mails lead to. Source: docs/reference/email.md#links. */
+export const mailLinks: readonly Outside<LinkPlatform>[] = (Object.keys(linkKinds) as LinkKind[]).map((kind) => ({
+  prefix: `/${kind}/`,
+  path: `/${kind}/{token}`,
+  bind: ({ db, secrets, directory, callbacks, clock, log }) =>
+    answers[kind]({
+      signer: secrets.signer(linksPurpose),
+      app: directory.app,
+      address: async ({ _id, tenant_id }, id) => (await subscriptions(db).find(tenant_id, _id, id))?.token ?? null,
+      keep: callbacks.keep,
+      isFew: counting(clock),
+      clock,
+      log,
+    }),
+}));

@@ -1,0 +1,44 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
+import { type Audience, subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
+import { cached } from "#core/storage/settings/cached.ts";
+import { heldBack } from "#core/storage/suppressions/held-back.ts";
+import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
+import { suppressions } from "#core/storage/suppressions/suppressions.ts";
+import { recentCounts } from "../limits/recent-counts.ts";
+import { audienceSize } from "./audience-size.ts";
+import type { EstimateDeps } from "./estimate.ts";
+import { heldBackSize } from "./held-back-size.ts";
+
+type CountingDeps = { db: Db; secrets: Pick<KeyRing, "seal" | "open">; clock: Clock; log: Log };
+
+/** What an estimate counts with: how many there are, and whom the suppression list holds a message back from. */
+export const counting = ({ db, secrets, clock, log }: CountingDeps): Pick<EstimateDeps, "countAll" | "heldBack"> => {
+  const [list, counts] = [suppressions(db), subscriptionCounts(db)];
+  const sizeOf = audienceSize({ counts, clock, log });
+  const heldIn = heldBackSize({
+    entries: (of, channel, after) => list.listed(of, channel, after, clock.now()),
+    subscriptions: ({ appId, testOnly }, stretch, by) => counts.named({ appId, testOnly, ...stretch }, by),
+    clock,
+  });
+  const countAll = async (of: Audience): Promise<number> => {
+    const [all, held] = await Promise.all([sizeOf(of), heldIn(of)]);
+    return Math.max(0, all - held);
+  };
+  const known = cached({ load: (place) => list.isAny(...placeOf(place)), ...shortly, clock });
+  const isAny = (appId: string, channel: Channel): Promise<boolean> => known.get(`${appId} ${channel}`);
+  return {
+    countAll: recentCounts(countAll, clock),
+    heldBack: heldBack({ suppressions: { ...list, isAny }, subjectsOf: suppressionKeys(db, secrets, clock), clock }),
+  };
+};
+
+const shortly = { ttlMs: 1_000, max: 10_000 };
+
+const placeOf = (text: string): [appId: string, channel: Channel] => {
+  const [appId = "", channel = ""] = text.split(" ");
+  return [appId, channel as Channel]; // sound: joined just above
+};

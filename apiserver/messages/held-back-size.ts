@@ -1,0 +1,57 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { isMet } from "#core/domain/suppressions/effects.ts";
+import type { Audience, Stretch } from "#core/storage/people/subscription-counts.ts";
+import { cached } from "#core/storage/settings/cached.ts";
+import type { Listed } from "#core/storage/suppressions/suppressions.ts";
+import { saidOn } from "./audience.ts";
+
+export type HeldBackSizeDeps = {
+  /** One page of an app's entries that a message on a channel may meet, behind an id. */
+  entries: (of: Audience, channel: Stretch["channel"], after: string) => Promise<Listed[]>;
+  /** Ids of the subscriptions of a stretch that have these addresses, or whose users these are. */
+  subscriptions: (of: Audience, stretch: Stretch, by: { tokens: string[]; userIds: string[] }) => Promise<string[]>;
+  clock: Clock;
+};
+
+/** Entries that are looked at for one answer: of a longer list the oldest. Source: docs/reference/messages.md#estimate. */
+const mostEntries = 100_000;
+const kept = { ttlMs: 60_000, max: 1_000 }; // the list changes by few entries in a minute
+
+/** How many subscriptions of an audience the suppression list holds a message back from; up to a minute old. */
+export const heldBackSize = (deps: HeldBackSizeDeps): ((audience: Audience) => Promise<number>) => {
+  const load = (key: string): Promise<number> => count(deps, JSON.parse(key) as Audience); // sound: our own text, below
+  const sizes = cached({ load, ...kept, clock: deps.clock });
+  return (audience) => sizes.get(JSON.stringify(audience));
+};
+
+const count = async (deps: HeldBackSizeDeps, audience: Audience): Promise<number> => {
+  const held = await Promise.all(
+    [...Map.groupBy(audience.reach, ({ channel }) => channel)].map(([channel, stretches]) =>
+      heldOn(deps, audience, { channel, stretches }),
+    ),
+  );
+  return held.reduce((sum, ids) => sum + ids.size, 0);
+};
+
+type OfChannel = { channel: Stretch["channel"]; stretches: readonly Stretch[] };
+
+const heldOn = async (deps: HeldBackSizeDeps, audience: Audience, { channel, stretches }: OfChannel) => {
+  const held = new Set<string>();
+  const said = saidOn(audience, channel);
+  let looked = 0;
+  let page = await deps.entries(audience, channel, "");
+  while (page.length > 0 && looked < mostEntries) {
+    const by = namedBy(page.filter((entry) => isMet(entry, said)));
+    const found = await Promise.all(stretches.map((stretch) => deps.subscriptions(audience, stretch, by)));
+    for (const id of found.flat()) held.add(id);
+    looked += page.length;
+    page = await deps.entries(audience, channel, page.at(-1)?._id ?? "");
+  }
+  return held;
+};
+
+/** Entries about erased people name nobody: whoever has their address by now is counted. */
+const namedBy = (entries: readonly Listed[]): { tokens: string[]; userIds: string[] } => ({
+  tokens: entries.flatMap(({ address }) => address ?? []),
+  userIds: entries.flatMap(({ address, user_id: userId }) => (address === null ? (userId ?? []) : [])),
+});

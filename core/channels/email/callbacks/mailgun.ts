@@ -1,0 +1,97 @@
+import { createHmac } from "node:crypto";
+import type { Receipt, ReceiptFact } from "../../../domain/messages/receipts.ts";
+import {
+  accepted,
+  type CallbackDefinition,
+  isFresh,
+  isSame,
+  refused,
+  UnreadableCallback,
+  unknown,
+} from "../../kit/callbacks.ts";
+import { instantOf, jsonOf, memberOf, textOf } from "../../kit/reading.ts";
+import { complained, hardBounce, refusalFact, statusIn, unsubscribed } from "./bounces.ts";
+import { deliveryIdIn, mailAddress, receiptOf } from "./carried.ts";
+
+/** Mailgun tries again for 8 hours. */
+const freshMs = 9 * 3_600_000;
+
+/**
+ * Webhooks of Mailgun: HMAC-SHA256 over timestamp and token, which do not cover the event itself, so that they have to
+ * come over https. Sources: Mailgun, "Webhooks", "Securing Webhooks", "Events" (2026-11).
+ */
+export const mailgun: CallbackDefinition<{ mailgun: { signing_key: string } | null }> = {
+  verify: ({ method, part, body }, { account, now }) => {
+    if (account.mailgun === null || method !== "POST" || part !== "") return unknown;
+    const { timestamp, token, signature } = signatureOf(jsonOf(body));
+    const isInTime = /^\d{1,12}$/.test(timestamp) && isFresh(new Date(Number(timestamp) * 1_000), now, freshMs);
+    const wanted = createHmac("sha256", account.mailgun.signing_key)
+      .update(timestamp + token)
+      .digest("hex");
+    return isInTime && isSame(signature, wanted) ? accepted : refused;
+  },
+  read: ({ body }) => {
+    const event = memberOf(jsonOf(body), "event-data");
+    if (event === undefined) throw new UnreadableCallback("without event-data");
+    return { receipts: receiptsOf(event), inbound: [] };
+  },
+};
+
+const signatureOf = (given: unknown) => ({
+  timestamp: textOf(given, "signature", "timestamp") ?? "",
+  token: textOf(given, "signature", "token") ?? "",
+  signature: textOf(given, "signature", "signature") ?? "",
+});
+
+const receiptsOf = (event: unknown): Receipt[] => {
+  const messageId = textOf(event, "message", "headers", "message-id");
+  const about = {
+    deliveryId: deliveryIdIn(messageId),
+    providerId: messageId,
+    address: mailAddress(textOf(event, "recipient")),
+  };
+  return receiptOf(about, instantOf(event, "timestamp"), factOf(event));
+};
+
+const factOf = (event: unknown): ReceiptFact | null => {
+  const machine = textOf(event, "client-info", "bot") !== null;
+  switch (textOf(event, "event") ?? "") {
+    case "accepted":
+      return { kind: "sent" };
+    case "delivered":
+      return { kind: "delivered" };
+    case "opened":
+      return { kind: "opened", machine, userAgent: textOf(event, "client-info", "user-agent") };
+    case "clicked":
+      return { kind: "clicked", machine, url: textOf(event, "url"), buttonId: null };
+    case "complained":
+      return complained;
+    case "unsubscribed":
+      return unsubscribed;
+    case "failed":
+      return textOf(event, "severity") === "permanent" ? failureOf(event) : null; // else it is tried again
+    default:
+      return null;
+  }
+};
+
+/** Source: Mailgun, "Tracking Failures" (`reason`, `delivery-status`). */
+const failureOf = (event: unknown): ReceiptFact => {
+  const said = memberOf(event, "delivery-status");
+  const message = textOf(said, "message") ?? textOf(said, "description");
+  const code = memberOf(said, "code");
+  const providerCode = [typeof code === "number" ? String(code) : "", message ?? ""].join(" ").trim() || null;
+  switch (textOf(event, "reason") ?? "") {
+    case "suppress-bounce":
+      return hardBounce(providerCode);
+    case "suppress-complaint":
+      return complained;
+    case "suppress-unsubscribe":
+      return unsubscribed;
+    default: {
+      const status = statusIn(textOf(said, "enhanced-code")) ?? statusIn(message);
+      const isHard = textOf(event, "reason") === "bounce" && [550, 551, 553].includes(Number(code));
+      return refusalFact({ status, providerCode, isHard });
+    }
+  }
+};

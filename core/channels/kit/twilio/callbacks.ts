@@ -1,0 +1,149 @@
+import { createHmac, hash } from "node:crypto";
+import type { ReceiptFact } from "../../../domain/messages/receipts.ts";
+import { wordOf } from "../../../domain/suppressions/words.ts";
+import {
+  accepted,
+  type Callback,
+  type CallbackContent,
+  type CallbackDefinition,
+  type CallbackRequest,
+  type Inbound,
+  isSame,
+  refused,
+  UnreadableCallback,
+  unknown,
+  type Verdict,
+} from "../callbacks.ts";
+import { refusedFact } from "../refusals.ts";
+import type { TwilioCredentials } from "./account.ts";
+import { twilioErrors } from "./errors.ts";
+
+/** The part of the callback address of a delivery's statuses. */
+export const statusPart = (deliveryId: string): string => `status/${deliveryId}`;
+const inboundPart = "messages";
+const isStatus = /^status(?:\/(dlv_\w{1,40}))?$/;
+
+/**
+ * Twilio's callbacks: statuses of messages that we sent, and messages from people. `codeOf` says by its sender when a
+ * message went another way. Their signature has no instant, so one may be played again: a status then changes nothing, and
+ * a STOP or START is followed once, by the id of its message.
+ * Sources: twilio.com/docs/usage/webhooks/webhooks-security, twilio.com/docs/messaging/guides/track-outbound-message-status,
+ * twilio.com/docs/messaging/guides/webhook-request.
+ */
+export const twilioCallbacks = <Account>(
+  credentialsOf: (account: Account) => Pick<TwilioCredentials, "auth_token"> | null,
+  { codeOf = () => null }: { codeOf?: CodeOf } = {},
+): CallbackDefinition<Account> => ({
+  verify: (request, { account }) => {
+    const credentials = credentialsOf(account);
+    const isInbound = request.part === inboundPart;
+    if (credentials === null || request.method !== "POST" || !(isInbound || isStatus.test(request.part)))
+      return unknown;
+    if (!isSigned(request, credentials.auth_token)) return refused;
+    return isInbound ? noAnswer : accepted;
+  },
+  read: (callback) => {
+    const members = membersOf(callback);
+    return callback.part === inboundPart ? inboundIn(members, callback) : receiptIn(members, callback, codeOf);
+  },
+});
+
+/** TwiML that answers a message with nothing. */
+const noAnswer: Verdict = { kind: "queued", reply: { contentType: "text/xml", text: "<Response></Response>" } };
+
+/** A JSON body is signed by its hash, which the address carries; a form by each of its members. */
+const isSigned = (request: CallbackRequest, authToken: string): boolean => {
+  const signature = request.header("x-twilio-signature") ?? "";
+  const bodyHash = URL.parse(request.url)?.searchParams.get("bodySHA256") ?? null;
+  if (bodyHash !== null && !isSame(bodyHash.toLowerCase(), hash("sha256", request.body))) return false;
+  const signed = bodyHash === null ? sortedMembers(request.body) : "";
+  return addressesOf(request.url)
+    .map((address) => isSame(signature, signatureOf(`${address}${signed}`, authToken)))
+    .includes(true);
+};
+
+export const signatureOf = (signed: string, authToken: string): string =>
+  createHmac("sha1", authToken).update(signed).digest("base64");
+
+/** Twilio may sign an address as it was given it, or with its port written out. */
+const addressesOf = (url: string): string[] => {
+  const { origin = "", port = "", protocol } = URL.parse(url) ?? {};
+  if (port !== "" || !url.startsWith(origin)) return [url];
+  return [url, `${origin}:${protocol === "https:" ? 443 : 80}${url.slice(origin.length)}`];
+};
+
+/** Names with their values, in the order of the names; values of one name in their own order, each once. */
+const sortedMembers = (body: Buffer): string => {
+  const members = Map.groupBy(new URLSearchParams(body.toString("utf8")), ([name]) => name);
+  const names = [...members.keys()].sort();
+  return names
+    .map((name) => name + [...new Set(members.get(name)?.map(([, value]) => value))].sort().join(name))
+    .join("");
+};
+
+type Members = (name: string) => string;
+
+const membersOf = ({ body, contentType }: Callback): Members => {
+  const text = body.toString("utf8");
+  const form = contentType === "application/json" ? objectIn(text) : Object.fromEntries(new URLSearchParams(text));
+  return (name) => {
+    const value = form[name];
+    return typeof value === "string" || typeof value === "number" ? String(value) : "";
+  };
+};
+
+const objectIn = (text: string): Record<string, unknown> => {
+  try {
+    return Object(JSON.parse(text)) as Record<string, unknown>; // an object's members are checked one by one
+  } catch (cause) {
+    throw new UnreadableCallback("the body is no JSON", { cause });
+  }
+};
+
+type CodeOf = (from: string) => string | null;
+
+const receiptIn = (members: Members, { part, receivedAt }: Callback, codeOf: CodeOf): CallbackContent => {
+  const fact = factOf(members, codeOf(members("From")));
+  const deliveryId = isStatus.exec(part)?.[1] ?? null;
+  const address = members("To").replace(/^rcs:/, "") || null;
+  const receipt = { deliveryId, providerId: members("MessageSid") || null, address, at: receivedAt };
+  return { receipts: fact === null ? [] : [{ ...receipt, ...fact }], inbound: [] };
+};
+
+/** Null for what is on its way still. Source: twilio.com/docs/messaging/api/message-resource#message-status-values. */
+const factOf = (members: Members, providerCode: string | null): ReceiptFact | null => {
+  const status = members("MessageStatus") || members("SmsStatus");
+  switch (status) {
+    case "sent":
+    case "delivered":
+      return { kind: status, ...(providerCode === null ? {} : { providerCode }) };
+    case "read":
+      return { kind: "opened", machine: false, userAgent: null };
+    case "undelivered":
+    case "failed":
+      return refusedFact(twilioErrors, members("ErrorCode") || null, "Twilio");
+    default:
+      return null;
+  }
+};
+
+const inboundIn = (members: Members, { receivedAt }: Callback): CallbackContent => {
+  const providerId = members("MessageSid");
+  if (providerId === "") throw new UnreadableCallback("an inbound message without MessageSid");
+  const address = members("From").replace(/^rcs:/, "");
+  return { receipts: [], inbound: [{ providerId, address, at: receivedAt, word: wordIn(members) }] };
+};
+
+/** What Twilio's Advanced Opt-Out understood, else the text. Source: twilio.com/docs/messaging/tutorials/advanced-opt-out. */
+const wordIn = (members: Members): Inbound["word"] => {
+  switch (members("OptOutType")) {
+    case "STOP":
+      return "stop";
+    case "START":
+      return "start";
+    case "HELP":
+      return "help";
+    default:
+      return wordOf(members("Body"));
+  }
+};

@@ -1,0 +1,128 @@
+import { createHmac } from "node:crypto";
+import type { Receipt, ReceiptFact } from "../../domain/messages/receipts.ts";
+import { wordOf } from "../../domain/suppressions/words.ts";
+import {
+  accepted,
+  type CallbackContent,
+  type CallbackDefinition,
+  type Inbound,
+  isSame,
+  maxCallbackItems,
+  refused,
+  UnreadableCallback,
+  unknown,
+  type Verdict,
+} from "../kit/callbacks.ts";
+import { checkPhone } from "../kit/phone.ts";
+import { refusedFact } from "../kit/refusals.ts";
+import { metaErrors } from "./errors.ts";
+import { keptMessageId } from "./message-id.ts";
+
+type Account = { phone_number_id: string; app_secret: string; verify_token: string };
+
+/**
+ * Meta's callbacks about one business phone number, whose id is the last part of their path. They name no instant that
+ * is signed: one that is repeated says nothing new, because receipts only move forward and sessions end by the instants
+ * of the messages. Source: developers.facebook.com, WhatsApp Business Platform, "Create a webhook endpoint" and
+ * "messages webhook reference".
+ */
+export const meta: CallbackDefinition<Account> = {
+  verify: ({ method, part, url, header, body }, { account }) => {
+    if (part !== account.phone_number_id) return unknown;
+    if (method === "GET") return handshake(URL.parse(url)?.searchParams, account.verify_token);
+    const signature = createHmac("sha256", account.app_secret).update(body).digest("hex");
+    return isSame(header("x-hub-signature-256") ?? "", `sha256=${signature}`) ? accepted : refused;
+  },
+  read: ({ part, body }) => contentOf(valuesOf(body, part)),
+};
+
+const handshake = (query: URLSearchParams | undefined, token: string): Verdict => {
+  const [mode, given, challenge] = ["mode", "verify_token", "challenge"].map((name) => query?.get(`hub.${name}`) ?? "");
+  if (mode !== "subscribe" || !isSame(given ?? "", token)) return refused;
+  return { kind: "answered", reply: { contentType: "text/plain", text: challenge ?? "" } };
+};
+
+/** An object of Meta's, whose members may be anything. */
+type Said = Record<string, unknown>;
+
+/** What is said about one phone number; Meta puts those of a whole business account into one request. */
+const valuesOf = (body: Buffer, phoneNumberId: string): Said[] => {
+  const entries = listOf(parse(body)["entry"]);
+  const changes = entries.flatMap(({ changes: all }) => listOf(all)).filter(({ field }) => field === "messages");
+  const values = changes.map(({ value }) => objectOf(value));
+  return values.filter(({ metadata }) => objectOf(metadata)["phone_number_id"] === phoneNumberId);
+};
+
+const parse = (body: Buffer): Said => {
+  try {
+    return objectOf(JSON.parse(body.toString("utf8")));
+  } catch {
+    throw new UnreadableCallback("is no JSON");
+  }
+};
+
+const contentOf = (values: readonly Said[]): CallbackContent => ({
+  receipts: values.flatMap(({ statuses }) => listOf(statuses).flatMap(receiptsOf)).slice(0, maxCallbackItems),
+  inbound: values.flatMap(({ messages }) => listOf(messages).flatMap(inboundOf)).slice(0, maxCallbackItems),
+});
+
+const receiptsOf = (status: Said): Receipt[] => {
+  const { id, biz_opaque_callback_data: data } = status;
+  const at = instantOf(status["timestamp"]);
+  if (at === null || typeof id !== "string") return [];
+  const deliveryId = typeof data === "string" && deliveryIdPattern.test(data) ? data : null;
+  const common = { deliveryId, providerId: keptMessageId(id), address: numberOf(status["recipient_id"]), at };
+  return factsOf(status).map((fact) => ({ ...common, ...fact }));
+};
+
+const deliveryIdPattern = /^dlv_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** A message that is read has been delivered, which Meta then may leave unsaid. */
+const factsOf = ({ status, errors }: Said): ReceiptFact[] => {
+  switch (status) {
+    case "sent":
+    case "delivered":
+      return [{ kind: status }];
+    case "read":
+      return [{ kind: "delivered" }, { kind: "opened", machine: false, userAgent: null }];
+    case "failed":
+      return [refusedFact(metaErrors, codeOf(listOf(errors)), "Meta")];
+    default:
+      return []; // `played`, and what Meta may add
+  }
+};
+
+const codeOf = ([first]: readonly Said[]): string | null =>
+  typeof first?.["code"] === "number" ? String(first["code"]) : null;
+
+/** A message of a person; one whose number Meta keeps to itself, and notices of Meta, are left out. */
+const inboundOf = (message: Said): Inbound[] => {
+  const { id, from, type } = message;
+  const at = instantOf(message["timestamp"]);
+  const address = numberOf(from);
+  if (at === null || typeof id !== "string" || address === null || type === "system") return [];
+  return [{ providerId: keptMessageId(id), address, at, word: wordOf(textOf(message)) }];
+};
+
+/** Meta writes numbers without their `+`. */
+const numberOf = (given: unknown): string | null => {
+  const number = checkPhone(`+${String(given)}`);
+  return number.ok ? number.address : null;
+};
+
+/** What the person wrote, or the title of the button or row that they chose. */
+const textOf = ({ text, button, interactive }: Said): string => {
+  const { button_reply: reply, list_reply: row } = objectOf(interactive);
+  const said = [objectOf(text)["body"], objectOf(button)["text"], objectOf(reply)["title"], objectOf(row)["title"]];
+  return said.find((one) => typeof one === "string") ?? "";
+};
+
+/** Meta writes seconds since 1970, as text. */
+const instantOf = (timestamp: unknown): Date | null => {
+  const at = new Date(Number(timestamp) * 1_000);
+  return Number.isNaN(at.getTime()) ? null : at;
+};
+
+const objectOf = (value: unknown): Said => (typeof value === "object" && value !== null ? (value as Said) : {}); // any object
+
+const listOf = (value: unknown): Said[] => (Array.isArray(value) ? value.map(objectOf) : []);

@@ -1,0 +1,169 @@
+import type { deliveryStatuses } from "../../schema/messages/delivery.ts";
+import type { Counts } from "../../schema/messages/message.ts";
+import type { DeliveryErrorCode } from "../../schema/vocabulary/delivery-error-codes.ts";
+import type { Receipt } from "./receipts.ts";
+
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** How far a delivery got: its instants are the truth, and its status follows from them. */
+export type Progress = {
+  status: DeliveryStatus;
+  error_code?: DeliveryErrorCode;
+  error_message?: string;
+  /** The provider's own code, as it came. */
+  provider_code?: string;
+  /** A mail server refused the mail: for good, or for as long as it was tried. */
+  bounce_type?: "hard" | "soft";
+  provider_message_id?: string;
+  /** The provider's answer was lost with its link: counted as sent, never repeated. */
+  uncertain?: true;
+  sent_at?: Date;
+  delivered_at?: Date;
+  opened_at?: Date;
+  clicked_at?: Date;
+  failed_at?: Date;
+  bounced_at?: Date;
+  complained_at?: Date;
+  unsubscribed_at?: Date;
+  /** Of the first click. */
+  clicked_url?: string;
+  clicked_button_id?: string;
+};
+
+/**
+ * A delivery after some receipts: the same in whichever order they come, and however often. Of several receipts of one
+ * kind the earliest counts. Source: docs/reference/messages.md#receipts.
+ */
+export const progressed = (before: Progress, receipts: readonly Receipt[]): Progress => {
+  const next = { ...before };
+  for (const receipt of receipts) fill(next, receipt);
+  next.status = statusOf(next);
+  if (isReached(next.status)) {
+    for (const member of refusalMembers) delete next[member];
+    Object.assign(next, wayOf(before, receipts));
+  }
+  return next;
+};
+
+/** How a delivery went, where that was another way than its channel's own. */
+const wayOf = (
+  { error_code, provider_code }: Progress,
+  receipts: readonly Receipt[],
+): Pick<Progress, "provider_code"> => {
+  const codes = receipts.flatMap((one) => (one.kind === "sent" || one.kind === "delivered" ? [one.providerCode] : []));
+  const code = codes.find((one) => one !== undefined) ?? (error_code === undefined ? provider_code : undefined);
+  return code === undefined ? {} : { provider_code: code };
+};
+
+const fill = (next: Progress, receipt: Receipt): void => {
+  const { kind, at, providerId } = receipt;
+  delete next.uncertain; // who reports about it has it
+  if (providerId !== null) next.provider_message_id ??= providerId;
+  const first = next[instants[kind]];
+  if (isOfMachine(receipt) || (first !== undefined && first <= at)) return;
+  next[instants[kind]] = at;
+  if (receipt.kind === "clicked") setClick(next, receipt);
+  if (receipt.kind === "bounced") setRefusal(next, receipt, { bounce_type: receipt.type });
+  if (receipt.kind !== "failed" && receipt.kind !== "errored") return;
+  next.status = receipt.kind; // unless it got further
+  if (next.bounced_at === undefined) setRefusal(next, receipt);
+};
+
+/** Opens and clicks of programs are told, and not counted. */
+export const isOfMachine = (receipt: Receipt): boolean => "machine" in receipt && receipt.machine;
+
+/** Whether a receipt is the one of its kind that the delivery shows. */
+export const isShown = (delivery: Progress, receipt: Receipt): boolean =>
+  !isOfMachine(receipt) && delivery[instants[receipt.kind]]?.getTime() === receipt.at.getTime();
+
+/** Where a delivery keeps the first receipt of a kind. */
+const instants = {
+  sent: "sent_at",
+  delivered: "delivered_at",
+  opened: "opened_at",
+  clicked: "clicked_at",
+  failed: "failed_at",
+  errored: "failed_at",
+  bounced: "bounced_at",
+  complained: "complained_at",
+  unsubscribed: "unsubscribed_at",
+} as const satisfies Record<Receipt["kind"], keyof Progress>;
+
+const setClick = (next: Progress, { url, buttonId }: Extract<Receipt, { kind: "clicked" }>): void => {
+  delete next.clicked_url;
+  delete next.clicked_button_id;
+  if (url !== null) next.clicked_url = url;
+  if (buttonId !== null) next.clicked_button_id = buttonId;
+};
+
+const refusalMembers = ["error_code", "error_message", "provider_code", "bounce_type"] as const;
+
+const setRefusal = (
+  next: Progress,
+  { code, reason, providerCode }: Extract<Receipt, { kind: "failed" | "errored" | "bounced" }>,
+  more: Pick<Progress, "bounce_type"> = {},
+): void => {
+  for (const member of refusalMembers) delete next[member];
+  Object.assign(next, { error_code: code, error_message: reason, ...more });
+  if (providerCode !== null) next.provider_code = providerCode;
+};
+
+/** What a delivery is by the furthest of its instants, the strongest first. */
+const statuses = [
+  ["complained", "complained_at"],
+  ["unsubscribed", "unsubscribed_at"],
+  ["clicked", "clicked_at"],
+  ["opened", "opened_at"],
+  ["bounced", "bounced_at"],
+  ["delivered", "delivered_at"],
+] as const satisfies readonly (readonly [DeliveryStatus, keyof Progress])[];
+
+/** What it was before any of these stays: it is sent, or it ended without being sent. */
+const statusOf = (delivery: Progress): DeliveryStatus =>
+  statuses.find(([, instant]) => delivery[instant] !== undefined)?.[0] ?? delivery.status;
+
+/** Whether a delivery in this status was refused by nobody. */
+const isReached = (status: DeliveryStatus): boolean =>
+  ["sent", "delivered", "opened", "clicked", "complained", "unsubscribed"].includes(status);
+
+/**
+ * By which instants a delivery counts, for what providers and people report: any of them suffices, because a click implies
+ * an open, and an open that it was delivered. Source: docs/reference/messages.md#counters.
+ */
+const clicked = ["clicked_at"] as const;
+const opened = ["opened_at", ...clicked] as const;
+const asked = ["complained_at", "unsubscribed_at"] as const;
+const delivered = ["delivered_at", ...opened, ...asked] as const;
+export const evidence = {
+  sent: ["sent_at", "bounced_at", ...delivered],
+  delivered,
+  opened,
+  clicked,
+  bounced: ["bounced_at"],
+  complained: ["complained_at"],
+  unsubscribed: ["unsubscribed_at"],
+} as const satisfies Partial<Record<keyof Counts, readonly (keyof Progress)[]>>;
+
+export type Reported = keyof typeof evidence;
+
+/** How the counters of a message change when one of its deliveries becomes another. */
+export const countsBetween = (before: Progress, after: Progress): Counts => {
+  const counts: Counts = {};
+  for (const key of countersOf(before)) counts[key] = (counts[key] ?? 0) - 1;
+  for (const key of countersOf(after)) counts[key] = (counts[key] ?? 0) + 1;
+  return Object.fromEntries(Object.entries(counts).filter(([, by]) => by !== 0));
+};
+
+const countersOf = (delivery: Progress): (keyof Counts)[] => [
+  ...reportedOf(delivery),
+  ...(isEnd(delivery.status) ? [delivery.status] : []),
+  ...(delivery.uncertain === true ? ["uncertain" as const] : []),
+];
+
+/** What a delivery counts as, by its instants. */
+export const reportedOf = (delivery: Progress): Reported[] =>
+  (Object.keys(evidence) as Reported[]).filter((key) => evidence[key].some((member) => member in delivery)); // sound: its keys
+
+/** Statuses that are counters as well. */
+export const isEnd = (status: DeliveryStatus): status is "failed" | "errored" | "expired" | "suppressed" =>
+  status === "failed" || status === "errored" || status === "expired" || status === "suppressed";

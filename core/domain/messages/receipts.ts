@@ -1,0 +1,37 @@
+import type { DeliveryErrorCode } from "../../schema/vocabulary/delivery-error-codes.ts";
+
+/**
+ * What a provider, or a link in a message, says of one delivery. `at` is when it happened, not when it was said. A receipt
+ * without our own id of the delivery is about nothing that we sent.
+ */
+export type Receipt = {
+  deliveryId: string | null;
+  /** The provider's id. */
+  providerId: string | null;
+  /** Whom the provider says that it went to, in the channel's own spelling. */
+  address: string | null;
+  at: Date;
+} & ReceiptFact;
+
+/**
+ * - `sent`: the provider passed it on. `delivered`: the device, or the recipient's server, has it.
+ *   `providerCode` says how, where it went another way: `FALLBACK_SMS`.
+ * - `opened`, `clicked`: by a program, such as a mail scanner, when `machine`: it is told and not counted.
+ * - `failed`: the recipient's side refused it for good; `errored`: credentials, set-up or content were refused.
+ * - `bounced`: a mail server refused it; `hard`: the address takes no mail at all.
+ * - `complained`: reported as unwanted. `unsubscribed`: by a link, a header or the provider's own page; from the messages
+ *   of some categories, or of all when that is null.
+ */
+export type ReceiptFact =
+  | { kind: "sent" | "delivered"; providerCode?: string }
+  | { kind: "opened"; machine: boolean; userAgent: string | null }
+  | { kind: "clicked"; machine: boolean; url: string | null; buttonId: string | null }
+  | ({ kind: "failed" | "errored"; suppress?: "carrier_opt_out" | "invalid_address" } & Refused)
+  | ({ kind: "bounced"; type: "hard" | "soft" } & Refused)
+  | { kind: "complained"; source: OptOutSource; reason: string | null }
+  | { kind: "unsubscribed"; source: OptOutSource; reason: string | null; categories: string[] | null };
+
+type Refused = { code: DeliveryErrorCode; providerCode: string | null; reason: string };
+
+/** Where it was said that nothing more is wanted. */
+export type OptOutSource = "provider" | "link" | "one_click" | "keyword";

@@ -1,0 +1,88 @@
+import type { AnyBulkWriteOperation, Db } from "mongodb";
+import type { Progress } from "../../domain/messages/progress.ts";
+import type { Counts } from "../../schema/messages/message.ts";
+import { collectionOf } from "../mongo/collection.ts";
+import { inPages } from "../mongo/pages.ts";
+import { type DeliveryRow, deliveryCollection } from "./deliveries.ts";
+import { endedStatuses, type MessageRow } from "./message-row.ts";
+import { messageCollection } from "./messages.ts";
+
+/** What receipts made of a delivery that was read. */
+export type Move = { before: DeliveryRow; after: Progress };
+
+/**
+ * Counters of a message that has just been counted are counted once more when they move within this time, ms: deliveries
+ * may have been stored before they were counted whose receipts were added after.
+ */
+const unsureMs = 60_000;
+const page = 500; // ids in one filter
+
+/** What receipts change: deliveries, and the counters of their messages. */
+export const receiptStore = (db: Db) => {
+  const [deliveries, messages] = [
+    collectionOf<DeliveryRow>(db, deliveryCollection),
+    collectionOf<MessageRow>(db, messageCollection),
+  ];
+  return {
+    /** Those that are stored, of these ids. */
+    find: (ids: readonly string[]): Promise<DeliveryRow[]> =>
+      inPages(ids, page, (some) => deliveries.find({ _id: { $in: some } }, { batchSize: page + 1 }).toArray()),
+
+    /** Writes what receipts made of deliveries. False when some had changed since they were read; they stay as they are. */
+    move: async (moves: readonly Move[], now: Date): Promise<boolean> => {
+      if (moves.length === 0) return true;
+      const { matchedCount } = await deliveries.bulkWrite(
+        moves.map((one) => writeOf(one, now)),
+        { ordered: false },
+      );
+      return matchedCount === moves.length;
+    },
+
+    /** Adds to the counters of messages. */
+    count: async (changes: ReadonlyMap<string, Counts>, now: Date): Promise<void> => {
+      const writes = [...changes].flatMap(([id, counts]) => countsOf(id, counts, now));
+      if (writes.length > 0) await messages.bulkWrite(writes, { ordered: false });
+    },
+
+    /** Has the counters of these messages made anew from their deliveries, once that is unlikely to be in vain. */
+    recount: async (ids: readonly string[], now: Date): Promise<void> => {
+      const filter = { _id: { $in: [...ids] }, status: { $in: [...endedStatuses] } };
+      if (ids.length > 0) await messages.updateMany(filter, { $set: { recount: true, due_at: afterUnsure(now) } });
+    },
+  };
+};
+
+/** Made only while the delivery is as it was read: each change has a later `updated_at`. */
+const writeOf = ({ before, after }: Move, now: Date): AnyBulkWriteOperation<DeliveryRow> => {
+  const { _id, updated_at: readAt } = before;
+  const changed = Object.entries(after).filter(([name, value]) => Reflect.get(before, name) !== value);
+  const gone = Object.keys(before).filter((name) => !(name in after));
+  const updated_at = new Date(Math.max(now.getTime(), readAt.getTime() + 1));
+  return {
+    updateOne: {
+      filter: { _id, updated_at: readAt },
+      update: {
+        $set: { ...Object.fromEntries(changed), updated_at },
+        ...(gone.length > 0 && { $unset: Object.fromEntries(gone.map((name) => [name, ""])) }),
+      },
+    },
+  };
+};
+
+/** One of three writes fits. */
+const countsOf = (_id: string, counts: Counts, now: Date): AnyBulkWriteOperation<MessageRow>[] => {
+  const $inc = Object.fromEntries(Object.entries(counts).map(([key, by]) => [`counts.${key}`, by]));
+  const unsure = { $gt: new Date(now.getTime() - unsureMs) };
+  const ended = { $in: [...endedStatuses] };
+  const add = (filter: object, more: object) => ({
+    updateOne: { filter: { _id, ...filter }, update: { $inc, $set: { updated_at: now, ...more } } },
+  });
+  return [
+    add({ status: "processing" }, { recount: true }), // it may be ended by what was in memory before
+    add({ status: ended, counted_at: unsure }, { recount: true, due_at: afterUnsure(now) }),
+    add({ status: ended, counted_at: { $not: unsure } }, {}),
+  ];
+};
+
+/** When nothing of before may be under way any more. */
+const afterUnsure = (now: Date): Date => new Date(now.getTime() + unsureMs);

@@ -1,0 +1,55 @@
+import { contactKey } from "../../channels/addresses.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { personKey } from "../../domain/people/keys.ts";
+import { isMet, type Said } from "../../domain/suppressions/effects.ts";
+import { type SuppressionReason, suppressionReasons } from "../../schema/suppressions/suppression.ts";
+import { type Channel, isContact } from "../../schema/vocabulary/channels.ts";
+import type { OfApp } from "../mongo/collection.ts";
+import type { SubscriptionRow } from "../people/subscription-row.ts";
+import type { SubjectOf } from "./keys.ts";
+import type { Met } from "./suppressions.ts";
+
+export type HeldBackDeps = {
+  suppressions: {
+    isAny: (appId: string, channel: Channel) => Promise<boolean>;
+    about: (of: OfApp, channel: Channel, subjects: readonly string[], now: Date) => Promise<Met[]>;
+  };
+  subjectsOf: (app: OfApp) => Promise<SubjectOf>;
+  clock: Clock;
+};
+
+/** What of a subscription decides whether entries hold back messages to it. */
+export type Addressed = Pick<SubscriptionRow, "_id" | "channel" | "token" | "external_id">;
+
+export type HeldBack = ReturnType<typeof heldBack>;
+
+/**
+ * Which of these subscriptions of one channel the suppression list holds a message back from, by id, with the strongest
+ * reason. One query where nothing is suppressed, else one more for each 500 subjects.
+ */
+export const heldBack =
+  ({ suppressions, subjectsOf, clock }: HeldBackDeps) =>
+  async (of: OfApp, said: Said, recipients: readonly Addressed[]): Promise<Map<string, SuppressionReason>> => {
+    const [channel] = recipients.map((one) => one.channel);
+    if (channel === undefined || !(await suppressions.isAny(of.appId, channel))) return new Map();
+    const subjectOf = await subjectsOf(of);
+    const subjects = new Map(recipients.map((one) => [one._id, keysOf(one).map(subjectOf)]));
+    const all = [...new Set([...subjects.values()].flat())];
+    const entries = (await suppressions.about(of, channel, all, clock.now())).filter((entry) => isMet(entry, said));
+    const met = Map.groupBy(entries, ({ subject }) => subject);
+    return new Map(
+      [...subjects].flatMap(([id, own]) => {
+        const reason = strongest(own.flatMap((subject) => met.get(subject) ?? []));
+        return reason === undefined ? [] : [[id, reason] as const];
+      }),
+    );
+  };
+
+/** What entries may be about that hold back a message to this subscription. */
+const keysOf = ({ channel, token, external_id: externalId }: Addressed): string[] => [
+  ...(isContact(channel) ? [contactKey(channel, token)] : []), // devices are not suppressed by their token
+  ...(externalId === null ? [] : [personKey("external_id", externalId)]),
+];
+
+const strongest = (entries: readonly Met[]): SuppressionReason | undefined =>
+  suppressionReasons.find((one) => entries.some(({ reason }) => reason === one));

@@ -1,0 +1,140 @@
+import type { Clock } from "#core/domain/clock.ts";
+import { countsBetween, progressed } from "#core/domain/messages/progress.ts";
+import type { Receipt } from "#core/domain/messages/receipts.ts";
+import { Unavailable } from "#core/errors.ts";
+import type { EventPublisher } from "#core/queue/events.ts";
+import type { Counts } from "#core/schema/messages/message.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { Move } from "#core/storage/messages/receipts.ts";
+import type { About } from "../suppressions/causes.ts";
+import type { Cause } from "../suppressions/suppress.ts";
+import { eventsOf } from "./events.ts";
+
+/** Receipts of one app that came in one message of the queue. */
+export type Report = {
+  tenantId: string;
+  appId: string;
+  receipts: readonly Receipt[];
+  /** Whether they may have been applied in part before. */
+  isRepeated: boolean;
+};
+
+export type ApplyDeps = {
+  receipts: {
+    find: (deliveryIds: readonly string[]) => Promise<DeliveryRow[]>;
+    /** False when some had changed since they were read. */
+    move: (moves: readonly Move[], now: Date) => Promise<boolean>;
+    count: (changes: ReadonlyMap<string, Counts>, now: Date) => Promise<void>;
+    recount: (messageIds: readonly string[], now: Date) => Promise<void>;
+  };
+  causesOf: (all: readonly About[], now: Date) => Promise<Cause[]>;
+  suppress: (causes: readonly Cause[]) => Promise<void>;
+  /** Closes the sessions of deliveries that the provider refused because there was none. */
+  closeSessions: (deliveries: readonly DeliveryRow[]) => Promise<void>;
+  events: Pick<EventPublisher, "publish">;
+  clock: Clock;
+};
+
+const attempts = 5; // each lost to another process that moved one of the deliveries
+
+/**
+ * Applies receipts: moves deliveries, counts, suppresses and tells. Gives those whose delivery is not stored yet, for each
+ * report. May be done twice with the same reports: then it changes nothing more.
+ * @throws Unavailable when not all could be told: apply them again
+ */
+export const applyReceipts =
+  (deps: ApplyDeps) =>
+  async (reports: readonly Report[]): Promise<Receipt[][]> => {
+    const now = deps.clock.now();
+    const wanted = [
+      ...new Set(reports.flatMap(({ receipts }) => receipts.flatMap(({ deliveryId }) => deliveryId ?? []))),
+    ];
+    const byId = new Map(await moveAll(deps, reports, wanted, now));
+    const all = reports.flatMap((report) =>
+      report.receipts.flatMap((receipt): About[] => {
+        const row = rowOf(byId, report, receipt);
+        return row === undefined ? [] : [{ row, receipt }];
+      }),
+    );
+    await deps.suppress(await deps.causesOf(all, now));
+    await deps.closeSessions(all.map(({ row }) => row));
+    await tell(deps, all);
+    return reports.map((report) =>
+      report.receipts.filter((one) => one.deliveryId !== null && rowOf(byId, report, one) === undefined),
+    );
+  };
+
+/** Another app's delivery is none. */
+const rowOf = (
+  byId: ReadonlyMap<string, DeliveryRow>,
+  { appId }: Pick<Report, "appId">,
+  { deliveryId }: Receipt,
+): DeliveryRow | undefined => {
+  const row = byId.get(deliveryId ?? "");
+  return row?.app_id === appId ? row : undefined;
+};
+
+type Rows = [id: string, row: DeliveryRow][];
+
+/** Moves deliveries, and gives them as they are then. */
+const moveAll = async (
+  deps: ApplyDeps,
+  reports: readonly Report[],
+  ids: readonly string[],
+  now: Date,
+): Promise<Rows> => {
+  let unsure = reports.some(({ isRepeated }) => isRepeated);
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const rows = await deps.receipts.find(ids);
+    const moves = movesOf(rows, reports);
+    const moved = moves.filter(isChange);
+    const areAll = await deps.receipts.move(moved, now);
+    unsure ||= !areAll; // nobody knows which of them are ours to count
+    if (areAll && moved.length > 0) await deps.receipts.count(countsOf(moved), now);
+    if (areAll && unsure) await deps.receipts.recount([...new Set(rows.map((row) => row.message_id))], now);
+    if (areAll) return moves.map(({ before, after }) => [before._id, { ...before, ...after }]);
+  }
+  throw new Unavailable("deliveries that others move all the time");
+};
+
+const movesOf = (rows: readonly DeliveryRow[], reports: readonly Report[]): Move[] => {
+  const byDelivery = Map.groupBy(
+    reports.flatMap(({ appId, receipts }) => receipts.map((receipt) => ({ appId, receipt }))),
+    ({ receipt }) => receipt.deliveryId,
+  );
+  return rows.map((before) => {
+    const own = (byDelivery.get(before._id) ?? []).filter(({ appId }) => appId === before.app_id);
+    return {
+      before,
+      after:
+        own.length === 0
+          ? before
+          : progressed(
+              before,
+              own.map(({ receipt }) => receipt),
+            ),
+    };
+  });
+};
+
+const isChange = ({ before, after }: Move): boolean =>
+  Object.keys({ ...before, ...after }).some((name) => Reflect.get(before, name) !== Reflect.get(after, name));
+
+const countsOf = (moves: readonly Move[]): Map<string, Counts> => {
+  const changes = new Map<string, Counts>();
+  for (const { before, after } of moves) {
+    const sum: Record<string, number> = changes.get(before.message_id) ?? {};
+    for (const [key, by] of Object.entries(countsBetween(before, after))) sum[key] = (sum[key] ?? 0) + by;
+    changes.set(before.message_id, sum);
+  }
+  for (const [id, sum] of changes) if (Object.values(sum).every((by) => by === 0)) changes.delete(id);
+  return changes;
+};
+
+const tell = async ({ events }: ApplyDeps, all: readonly About[]): Promise<void> => {
+  for (const [tenantId, of] of Map.groupBy(all, ({ row }) => row.tenant_id)) {
+    const made = new Map(of.flatMap(eventsOf).map((event) => [event.id, event]));
+    if (made.size > 0 && !(await events.publish(tenantId, [...made.values()])))
+      throw new Unavailable("the stream of events");
+  }
+};

@@ -1,0 +1,84 @@
+import type { Db } from "mongodb";
+import { callbacks } from "#core/channels/callbacks.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import type { Receipt } from "#core/domain/messages/receipts.ts";
+import { callbackBatch, callbackQueue } from "#core/queue/callbacks.ts";
+import type { EventPublisher } from "#core/queue/events.ts";
+import type { Nats } from "#core/queue/jetstream/connect.ts";
+import { isOfOne } from "#core/queue/jetstream/passing.ts";
+import type { Publisher } from "#core/queue/jetstream/publish.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { callbackStream } from "#core/queue/jetstream/topology.ts";
+import { worker } from "#core/queue/jetstream/worker.ts";
+import type { Subjects } from "#core/queue/subjects.ts";
+import { gather } from "#core/runtime/batching/gather.ts";
+import type { Metrics } from "#core/runtime/metrics/registry.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { receiptStore } from "#core/storage/messages/receipts.ts";
+import { sessions } from "#core/storage/people/sessions.ts";
+import { followedWords } from "#core/storage/suppressions/words.ts";
+import type { GuardedClient } from "../net/guarded/client.ts";
+import type { Suppressions } from "../suppressions/open.ts";
+import { applyReceipts, type Report } from "./apply.ts";
+import { confirmation } from "./confirm.ts";
+import { handleCallbacks } from "./handle.ts";
+import { readCallbacks } from "./read.ts";
+
+export type CallbackPartsDeps = {
+  db: Db;
+  nats: Nats;
+  publisher: Publisher;
+  subjects: Subjects;
+  events: EventPublisher;
+  suppressions: Suppressions;
+  client: Pick<GuardedClient, "request">;
+  config: { natsPrefix: string; natsReplicas: number };
+  metrics: Metrics<"dispatcher">;
+  clock: Clock;
+  log: Log;
+};
+
+const messagesAtOnce = 16; // of up to 200 callbacks and 3 MiB; their receipts share reads and writes
+const batched = { most: messagesAtOnce, inFlight: 2 };
+const timeoutMs = 60_000;
+
+/** What a dispatcher runs for callbacks of providers. Source: docs/decisions/0061. */
+export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
+  const { db, nats, config, suppressions, metrics, log, clock } = deps;
+  const spec = callbackStream(config.natsPrefix);
+  const writers = sessions(db);
+  const apply = applyReceipts({
+    ...deps,
+    ...suppressions,
+    receipts: receiptStore(db),
+    closeSessions: writers.close,
+  });
+  const handle = handleCallbacks({
+    read: readCallbacks({ callbacks, count: (labels, by) => metrics.callbackItems.inc(labels, by), log }),
+    apply: gather<Report, Receipt[]>({ write: apply, ...batched, isOfOne }),
+    suppressor: suppressions,
+    sessions: writers,
+    words: followedWords(db),
+    confirm: confirmation(deps.client),
+    queue: callbackQueue(deps),
+    unmatched: (count) => metrics.unmatchedReceipts.inc(count),
+    clock,
+  });
+  const repair = () => ensureStream(nats.jsm, spec, config.natsReplicas);
+  return [
+    worker({
+      name: "callbacks",
+      nats,
+      stream: spec.stream.name,
+      consumer: "callbacks",
+      concurrency: messagesAtOnce,
+      timeoutMs,
+      repair,
+      parse: callbackBatch,
+      handle,
+      log,
+      metrics: metrics.queue,
+    }),
+  ];
+};

@@ -1,0 +1,41 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Counts } from "#core/schema/messages/message.ts";
+import type { StatusCount } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { countsOf } from "./counts.ts";
+
+export type RecountDeps = {
+  deliveries: { tally: (messageId: string) => Promise<StatusCount[]> };
+  messages: {
+    /** Stores counters unless some moved since the message was read. */
+    recounted: (message: Recounted, counted: { counts: Counts; at: Date; again: Date }) => Promise<void>;
+    /** Leaves the message alone until then. */
+    recountAt: (id: string, at: Date) => Promise<void>;
+  };
+  clock: Clock;
+};
+
+export type Recounted = Pick<MessageRow, "_id" | "updated_at" | "counted_at" | "completed_at">;
+
+const quietMs = 10_000; // since a counter moved last: receipts mostly come together
+const firstMs = 60_000; // after the counters were made
+
+/**
+ * Makes the counters of a message that has ended anew, once no receipt has come for a while. The pauses in between grow
+ * with its age, because a large message takes seconds to count.
+ */
+export const recount =
+  ({ deliveries, messages, clock }: RecountDeps) =>
+  async (message: Recounted): Promise<void> => {
+    const nowMs = clock.now().getTime();
+    const dueMs = dueOf(message, nowMs);
+    if (dueMs > nowMs) return messages.recountAt(message._id, new Date(dueMs));
+    const counts = countsOf(await deliveries.tally(message._id));
+    await messages.recounted(message, { counts, at: clock.now(), again: new Date(nowMs + firstMs) });
+  };
+
+const dueOf = ({ updated_at: movedAt, counted_at: countedAt, completed_at: endedAt }: Recounted, nowMs: number) => {
+  const ageMs = nowMs - (endedAt ?? movedAt).getTime();
+  const afterLastMs = countedAt === undefined ? 0 : countedAt.getTime() + Math.max(firstMs, ageMs / 4);
+  return Math.max(movedAt.getTime() + quietMs, afterLastMs);
+};

@@ -1,0 +1,26 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import { contactSubscriptions } from "#core/storage/people/ended.ts";
+import { heldBack } from "#core/storage/suppressions/held-back.ts";
+import { suppressionKeys } from "#core/storage/suppressions/keys.ts";
+import { suppressions as suppressionStore } from "#core/storage/suppressions/suppressions.ts";
+import { causesOf } from "./causes.ts";
+import { suppressionGate } from "./gate.ts";
+import { suppressor } from "./suppress.ts";
+
+export type Suppressions = ReturnType<typeof suppressions>;
+
+export type SuppressionsDeps = { db: Db; secrets: Pick<KeyRing, "seal" | "open">; clock: Clock };
+
+/** The suppression list as sending and receipts use it. */
+export const suppressions = ({ db, secrets, clock }: SuppressionsDeps) => {
+  const list = suppressionStore(db);
+  const subscriptions = contactSubscriptions(db);
+  const subjectsOf = suppressionKeys(db, secrets, clock);
+  return {
+    ...suppressor({ suppressions: list, subjectsOf, subscriptions, clock }),
+    causesOf: causesOf(subscriptions),
+    gate: suppressionGate(heldBack({ suppressions: list, subjectsOf, clock })),
+  };
+};

@@ -1,0 +1,102 @@
+import { expect } from "chai";
+import { newId } from "#core/domain/ids.ts";
+import { callbackBatch } from "#core/queue/callbacks.ts";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { callbackBatchesPerTenant, callbackStream } from "#core/queue/jetstream/topology.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { useSite } from "../../../support/api/site.ts";
+import { type Signed, sendgridKeys } from "../../../support/callbacks/signed.ts";
+import { allAccounts, seedTenant } from "../../../support/rows/fixtures.ts";
+import { until } from "../../../support/until.ts";
+
+describe("where providers call", function () {
+  this.timeout(60_000);
+  const { site, tenant } = useSite();
+  const keys = sendgridKeys();
+  let other: Awaited<ReturnType<typeof seedTenant>>;
+  let nats: Nats;
+  const stream = () => callbackStream(site.name);
+
+  before(async () => {
+    nats = await connectNats({ url: site.servers.natsUrl, name: site.name });
+    await ensureStream(nats.jsm, stream());
+    other = await seedTenant(site.db);
+    for (const { app } of [tenant, other]) {
+      const email = { ...allAccounts(app._id).email, sendgrid: { public_key: keys.publicKey } };
+      await site.db.collection<AppRow>("apps").updateOne({ _id: app._id }, { $set: { "channels.email": email } });
+    }
+  });
+  afterEach(() => nats.jsm.streams.purge(stream().stream.name));
+  after(async () => {
+    await nats?.jsm.streams.delete(stream().stream.name);
+    await nats?.close();
+  });
+
+  const call = async ({ headers, body }: Signed, path = `sendgrid/${tenant.app._id}`) => {
+    const reply = await fetch(`${site.api.url}/ingress/${path}`, { method: "POST", headers, body });
+    return { status: reply.status, headers: reply.headers, text: await reply.text() };
+  };
+  const signed = () =>
+    keys.signed([{ event: "delivered", timestamp: 1, "herald-delivery": newId("delivery", new Date()) }]);
+  const waiting = async (): Promise<number> => (await nats.jsm.streams.info(stream().stream.name)).state.messages;
+  const codeOf = ({ text }: { text: string }) => (JSON.parse(text) as { error: { code: string } }).error.code;
+
+  it("keeps what is signed as it came, and answers at once", async () => {
+    const given = signed();
+    expect(await call(given)).to.include({ status: 200, text: "" });
+    const stored = await nats.jsm.streams.getMessage(stream().stream.name, {
+      last_by_subj: subjects(site.name).callbacks(tenant.tenant._id),
+    });
+    const { callbacks } = callbackBatch(stored?.json());
+    expect(callbacks).to.have.length(1);
+    expect(callbacks[0]).to.deep.include({ tenantId: tenant.tenant._id, appId: tenant.app._id, provider: "sendgrid" });
+    expect(callbacks[0]?.callback.body.toString()).to.equal(given.body);
+  });
+
+  it("keeps those that come at once in few messages of the stream, each of them", async () => {
+    const replies = await Promise.all(Array.from({ length: 200 }, () => call(signed())));
+    expect(replies.every(({ status }) => status === 200)).to.equal(true);
+    expect(await waiting()).to.be.within(1, 100);
+  });
+
+  it("refuses what was forged or altered, and keeps nothing of it", async () => {
+    const forged = sendgridKeys().signed([{ event: "delivered" }]);
+    const { headers, body } = signed();
+    for (const bad of [forged, { headers, body: body.replace("delivered", "bounce") }, { headers: {}, body }]) {
+      const reply = await call(bad);
+      expect([reply.status, codeOf(reply)]).to.deep.equal([403, "HS_FORBIDDEN"]);
+    }
+    expect(await waiting()).to.equal(0);
+  });
+
+  it("knows nobody else", async () => {
+    for (const path of [
+      `sendgrid/${newId("app", new Date())}`,
+      `none/${tenant.app._id}`,
+      `ses/${tenant.app._id}`,
+      "sendgrid",
+      `own/${tenant.app._id}`,
+    ]) {
+      const reply = await call(signed(), path);
+      expect([path, reply.status, codeOf(reply)]).to.deep.equal([path, 404, "HS_NOT_FOUND"]);
+    }
+  });
+
+  it("takes no body that is too large", async () => {
+    const reply = await call({ ...signed(), body: "x".repeat(3 * 1024 * 1024 + 1) }).catch(() => null);
+    if (reply !== null) expect([reply.status, codeOf(reply)]).to.deep.equal([413, "HS_PAYLOAD_TOO_LARGE"]);
+    expect(await waiting()).to.equal(0);
+  });
+
+  it("has providers come again once a tenant has its share of the queue, and takes those of others", async () => {
+    const subject = subjects(site.name).callbacks(tenant.tenant._id);
+    for (let n = 0; n < callbackBatchesPerTenant; n++) nats.nc.publish(subject, "{}");
+    await nats.nc.flush();
+    await until(async () => (await waiting()) === callbackBatchesPerTenant);
+    const reply = await call(signed());
+    expect([reply.status, reply.headers.get("retry-after")]).to.deep.equal([503, "1"]);
+    expect((await call(signed(), `sendgrid/${other.app._id}`)).status).to.equal(200);
+  });
+});

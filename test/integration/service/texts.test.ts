@@ -1,0 +1,173 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { expect } from "chai";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { SuppressionRow } from "#core/storage/suppressions/suppressions.ts";
+import type { TwilioSimulator } from "../../../dev/simulators/twilio.ts";
+import { testServers } from "../../support/servers/servers.ts";
+import { deliveriesOf, type Sending, seedPhone, send, startSending } from "../../support/system/sending.ts";
+import type { System, SystemProgram } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
+
+const endedMs = 25_000;
+
+/** What stands before the apiserver: providers and phones know its address, before there is an apiserver. */
+const startFront = async (target: () => string): Promise<{ url: string; server: Server }> => {
+  const server = createServer((request, response) => {
+    const pass = async (): Promise<void> => {
+      const { method = "GET", url = "/", headers } = request;
+      const { host: _, connection: __, "content-length": ___, "transfer-encoding": ____, ...kept } = headers;
+      const body = method === "GET" || method === "HEAD" ? null : await buffer(request);
+      const given = { method, headers: kept as Record<string, string>, body, redirect: "manual" as const };
+      const reply = await fetch(`${target()}${url}`, given);
+      const location = reply.headers.get("location");
+      response.writeHead(reply.status, location === null ? {} : { location }).end(await reply.text());
+    };
+    pass().catch(() => response.writeHead(502).end());
+  });
+  await new Promise<void>((done) => void server.listen(0, "127.0.0.1", done));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }; // a TCP server's is no string
+};
+
+describe("a text on its way to a phone and back", function () {
+  this.timeout(60_000);
+  let sending: Sending;
+  let twilio: TwilioSimulator;
+  let system: System;
+  let api: SystemProgram;
+  let front: { url: string; server: Server };
+
+  before(async function () {
+    this.timeout(90_000);
+    const servers = await testServers();
+    front = await startFront(() => api.url);
+    const env = { HERALD_PUBLIC_URL: front.url };
+    sending = await startSending(servers);
+    ({ system } = sending);
+    twilio = await sending.texts();
+    api = await system.start("apiserver", env);
+    await system.start("dispatcher", env);
+  });
+
+  after(async () => {
+    await sending?.close();
+    front?.server.close();
+  });
+
+  afterEach(() => {
+    for (const { script } of Object.values(twilio.channels)) script({});
+  });
+
+  const sendTo = async (
+    phone: SubscriptionRow,
+    more: object = {},
+  ): Promise<{ message: MessageRow; delivery: DeliveryRow }> => {
+    const target = { include_subscription_ids: [phone._id], channels: [phone.channel] };
+    const message = await system.ended(await send(system, api, { target, ...more }), endedMs);
+    const [delivery] = await deliveriesOf(system, message._id);
+    if (delivery === undefined) throw new Error("no delivery");
+    return { message, delivery };
+  };
+
+  const deliveryWhen = async (id: string, isSo: (row: DeliveryRow) => boolean): Promise<DeliveryRow> => {
+    let row: DeliveryRow | null = null;
+    const rows = system.db.collection<DeliveryRow>("deliveries");
+    await until(async () => {
+      row = await rows.findOne({ _id: id });
+      return row !== null && isSo(row);
+    }, endedMs);
+    return row as unknown as DeliveryRow; // it was just found
+  };
+  const suppressionsOf = (phone: SubscriptionRow): Promise<SuppressionRow[]> =>
+    system.db.collection<SuppressionRow>("suppressions").find({ address: phone.token }).toArray();
+  const subscription = (phone: SubscriptionRow) =>
+    system.db.collection<SubscriptionRow>("subscriptions").findOne({ _id: phone._id });
+  const write = (phone: SubscriptionRow, body: string): Promise<void> =>
+    twilio.write("sms", { from: phone.token, body, url: `${front.url}/ingress/twilio/${system.app._id}/messages` });
+  const bodyTo = (phone: SubscriptionRow): string => {
+    const entry = twilio.channels["sms"]?.log.page().findLast(({ address }) => address === phone.token);
+    return (JSON.parse(entry?.body ?? "{}") as { Body?: string }).Body ?? "";
+  };
+
+  it("is sent with its segments, and delivered when Twilio says so", async () => {
+    const { message, delivery } = await sendTo(await seedPhone(system), { contents: { en: "ж".repeat(71) } });
+    expect(message.counts).to.include({ targeted: 1, sent: 1, sms_segments: 2 });
+    expect(delivery).to.include({ sms_segments: 2, provider: "twilio", attempts: 1 });
+    const delivered = await deliveryWhen(delivery._id, ({ status }) => status === "delivered");
+    expect(delivered.delivered_at).to.be.instanceOf(Date);
+  });
+
+  it("is found undelivered when Twilio says so, and its number becomes invalid", async () => {
+    const phone = await seedPhone(system);
+    twilio.channels["sms"]?.script({ statuses: ["sent", "undelivered 30006"] });
+    const { delivery } = await sendTo(phone);
+    const failed = await deliveryWhen(delivery._id, ({ status }) => status === "failed");
+    expect(failed).to.include({ error_code: "LANDLINE", provider_code: "30006" });
+    await until(async () => (await subscription(phone))?.status === "invalid", endedMs);
+  });
+
+  it("has a short link that leads on, and whose click is the delivery's", async () => {
+    const phone = await seedPhone(system);
+    const target = "https://shop.example/orders/4711?utm_source=sms";
+    const { delivery } = await sendTo(phone, { contents: { en: `See ${target}.` } });
+    const [link = ""] = /http\S+(?=\.$)/.exec(bodyTo(phone)) ?? [];
+    expect(link).to.match(new RegExp(`^${front.url}/l/[A-Za-z0-9]{11}$`));
+    const reply = await fetch(link, { redirect: "manual" });
+    expect([reply.status, reply.headers.get("location")]).to.deep.equal([302, target]);
+    const clicked = await deliveryWhen(delivery._id, ({ status }) => status === "clicked");
+    expect(clicked).to.include({ clicked_url: target });
+    expect((await fetch(`${front.url}/l/00000000000`, { redirect: "manual" })).status).to.equal(404);
+  });
+
+  it("stays unsent after STOP, and is sent again after START", async () => {
+    const phone = await seedPhone(system);
+    await write(phone, "STOP");
+    await until(async () => (await suppressionsOf(phone)).length > 0, endedMs);
+    const [entry] = await suppressionsOf(phone);
+    expect(entry).to.include({ channel: "sms", reason: "carrier_opt_out", source: "keyword" });
+    await until(async () => (await subscription(phone))?.status === "unsubscribed", endedMs);
+    await write(phone, "START");
+    await until(async () => (await subscription(phone))?.status === "subscribed", endedMs);
+    expect((await sendTo(phone)).delivery.status).to.be.oneOf(["sent", "delivered"]);
+  });
+
+  it("that Twilio refuses for an opt-out suppresses its number", async () => {
+    const phone = await seedPhone(system);
+    twilio.channels["sms"]?.script({ answers: [{ address_prefix: phone.token, status: 400, reason: "21610" }] });
+    const { delivery } = await sendTo(phone);
+    expect(delivery).to.include({ status: "failed", error_code: "RECIPIENT_OPTED_OUT", provider_code: "21610" });
+    await until(async () => (await suppressionsOf(phone)).length > 0, endedMs);
+    expect((await suppressionsOf(phone))[0]).to.include({ reason: "carrier_opt_out", source: "provider" });
+    await until(async () => (await subscription(phone))?.status === "unsubscribed", endedMs);
+  });
+
+  it("is read by RCS, with one template for its card", async () => {
+    const phone = await seedPhone(system, "rcs");
+    twilio.channels["rcs"]?.script({ statuses: ["sent", "delivered", "read"] });
+    const card = { rcs_card: { title: { en: "Order 4711" }, media_url: "https://shop.example/a.jpg" } };
+    const { delivery } = await sendTo(phone, { ...card, contents: undefined });
+    await deliveryWhen(delivery._id, ({ status }) => status === "opened");
+    await sendTo(await seedPhone(system, "rcs"), { ...card, contents: undefined });
+    expect(await system.db.collection("content_templates").countDocuments()).to.equal(1);
+  });
+
+  it("says that it went by SMS to a phone that does not take RCS", async () => {
+    const phone = await seedPhone(system, "rcs");
+    twilio.withoutRcs.add(phone.token);
+    const { delivery } = await sendTo(phone, { contents: { en: "Hello" }, rcs_fallback_text: { en: "Hello" } });
+    const delivered = await deliveryWhen(delivery._id, ({ status }) => status === "delivered");
+    expect(delivered).to.include({ channel: "rcs", provider_code: "FALLBACK_SMS" });
+  });
+
+  it("moves nothing by a callback that somebody else made", async () => {
+    const { delivery } = await sendTo(await seedPhone(system));
+    await deliveryWhen(delivery._id, ({ status }) => status === "delivered");
+    const url = `${front.url}/ingress/twilio/${system.app._id}/status/${delivery._id}`;
+    const body = new URLSearchParams({ MessageSid: "SM1", MessageStatus: "read" });
+    const reply = await fetch(url, { method: "POST", body, headers: { "x-twilio-signature": "AAAA" } });
+    expect(reply.status).to.equal(403);
+  });
+});

@@ -1,0 +1,160 @@
+import { expect } from "chai";
+import { newId } from "#core/domain/ids.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
+import { startWhatsapp, type WhatsappSimulator } from "../../../dev/simulators/whatsapp.ts";
+import { allAccounts, aSubscription, seed, testKeyRing } from "../../support/rows/fixtures.ts";
+import { testServers } from "../../support/servers/servers.ts";
+import { deliveriesOf, send } from "../../support/system/sending.ts";
+import { type System, type SystemProgram, startSystem } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
+
+const endsMs = 25_000; // a hint that is lost is published again after 10 s
+const template = { whatsapp_template: { name: "order_update", language: "en_US", body_params: ["Ada", "4711"] } };
+
+describe("WhatsApp, from what a person writes to what they read", function () {
+  this.timeout(60_000);
+  const credentials = makeCredentials();
+  let meta: WhatsappSimulator;
+  let system: System;
+  let api: SystemProgram;
+  let numbers = 0;
+
+  before(async () => {
+    meta = await startWhatsapp({ port: 0, tls: credentials.tls, account: credentials.whatsapp });
+    const apns = { url: "https://127.0.0.1:1", credentials };
+    system = await startSystem({ ...(await testServers()), apns, env: { HERALD_META_URL: meta.url } });
+    await useWhatsapp(system);
+    [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
+    await meta.connect(callbackUrl());
+  });
+  after(async () => {
+    await system?.stop();
+    await meta?.stop();
+  });
+  afterEach(() => meta.script({}));
+
+  const useWhatsapp = async ({ db, app }: System): Promise<void> => {
+    const { seal } = keyRing(testKeyRing);
+    const { phoneNumberId, accessToken, appSecret, verifyToken } = credentials.whatsapp;
+    const sealed = (text: string, member: string) => seal(text, `apps/${app._id}/whatsapp.${member}`);
+    const whatsapp = {
+      ...allAccounts(app._id).whatsapp,
+      phone_number_id: phoneNumberId,
+      access_token: sealed(accessToken, "access_token"),
+      app_secret: sealed(appSecret, "app_secret"),
+      verify_token: sealed(verifyToken, "verify_token"),
+    };
+    await db.collection<AppRow>("apps").updateOne({ _id: app._id }, { $set: { "channels.whatsapp": whatsapp } });
+  };
+  const callbackUrl = (): string =>
+    `${api.url}/ingress/whatsapp/${system.app._id}/${credentials.whatsapp.phoneNumberId}`;
+
+  const aPerson = async (): Promise<SubscriptionRow> => {
+    const of = { tenant_id: system.tenantId, app_id: system.app._id };
+    const token = `+49151${String(++numbers).padStart(8, "0")}`;
+    const row = aSubscription({ ...of, channel: "whatsapp", token, user_id: newId("user", new Date()) });
+    await seed(system.db, { subscriptions: [row] });
+    return row;
+  };
+  const stored = async ({ _id }: SubscriptionRow): Promise<SubscriptionRow> =>
+    (await system.db.collection<SubscriptionRow>("subscriptions").findOne({ _id })) ?? expect.fail("it is gone");
+  const hasSession = async (to: SubscriptionRow): Promise<boolean> =>
+    (await stored(to)).session_expires_at instanceof Date;
+
+  /** Sends to one person and gives their delivery. */
+  const sendTo = async (to: SubscriptionRow, content: object): Promise<DeliveryRow> => {
+    const target = { include_subscription_ids: [to._id], channels: ["whatsapp"] };
+    const id = await send(system, api, { target, ...content });
+    await system.ended(id, endsMs);
+    const [delivery] = await deliveriesOf(system, id);
+    return delivery ?? expect.fail("no delivery");
+  };
+  const shown = ({ _id }: DeliveryRow): Promise<DeliveryRow | null> =>
+    system.db.collection<DeliveryRow>("deliveries").findOne({ _id });
+  const reaches = (delivery: DeliveryRow, status: DeliveryRow["status"]): Promise<void> =>
+    until(async () => (await shown(delivery))?.status === status, endsMs);
+
+  it("keeps a text from somebody who never wrote, before Meta is asked", async () => {
+    const person = await aPerson();
+    const delivery = await sendTo(person, {});
+    expect(delivery).to.include({ status: "suppressed", suppression_reason: "session_closed", attempts: 0 });
+    expect(meta.log.tally("address").get(person.token)).to.equal(undefined);
+  });
+
+  it("sends them a template, and follows it until they read it", async () => {
+    const delivery = await sendTo(await aPerson(), template);
+    expect(delivery).to.include({ channel: "whatsapp", provider: "meta" });
+    await reaches(delivery, "opened");
+  });
+
+  it("comes to the same when the statuses come the wrong way round", async () => {
+    meta.script({ statuses: ["read", "delivered", "sent"] });
+    const delivery = await sendTo(await aPerson(), template);
+    await meta.callbacks.make([]);
+    await reaches(delivery, "opened");
+  });
+
+  it("sends a text once they have written", async () => {
+    const person = await aPerson();
+    await meta.write(person.token, "Hello?");
+    await until(() => hasSession(person), endsMs);
+    const delivery = await sendTo(person, {});
+    expect(delivery.suppression_reason).to.equal(undefined);
+    await reaches(delivery, "opened");
+  });
+
+  it("believes nobody without Meta's signature", async () => {
+    const person = await aPerson();
+    const message = { from: person.token.slice(1), id: "wamid.1", timestamp: "1", type: "text", text: { body: "Hi" } };
+    const metadata = { phone_number_id: credentials.whatsapp.phoneNumberId };
+    const value = { metadata, messages: [message] };
+    const body = JSON.stringify({ entry: [{ changes: [{ field: "messages", value }] }] });
+    for (const signature of ["", `sha256=${"0".repeat(64)}`]) {
+      const headers = { "content-type": "application/json", "x-hub-signature-256": signature };
+      const { status } = await fetch(callbackUrl(), { method: "POST", headers, body });
+      expect(status).to.equal(403);
+    }
+    const refused = await fetch(`${callbackUrl()}?hub.mode=subscribe&hub.verify_token=wrong&hub.challenge=1`);
+    expect(refused.status).to.equal(403);
+  });
+
+  for (const { when, script } of [
+    { when: "as it answers", script: { answers: [{ status: 400, reason: "131047" }] } },
+    { when: "as it reports later", script: { statuses: ["failed:131047"] } },
+  ])
+    it(`closes a session that Meta calls closed ${when}`, async () => {
+      const person = await aPerson();
+      await meta.write(person.token, "Hello?");
+      await until(() => hasSession(person), endsMs);
+      meta.script(script);
+      const delivery = await sendTo(person, {});
+      await reaches(delivery, "errored");
+      expect(await shown(delivery)).to.include({ error_code: "SESSION_CLOSED", provider_code: "131047" });
+      await until(async () => !(await hasSession(person)), endsMs);
+      expect((await sendTo(person, {})).suppression_reason).to.equal("session_closed");
+    });
+
+  it("invalidates a number that nobody can be reached at, as Meta reports it later", async () => {
+    const person = await aPerson();
+    meta.script({ statuses: ["sent", "failed:131026"] });
+    const delivery = await sendTo(person, template);
+    await reaches(delivery, "failed");
+    await until(async () => (await stored(person)).status === "invalid", endsMs);
+  });
+
+  it("sends nothing more to somebody who says STOP, and goes on when they say START", async () => {
+    const person = await aPerson();
+    await meta.write(person.token, "Stop");
+    await until(async () => (await stored(person)).status === "unsubscribed", endsMs);
+    const target = { include_subscription_ids: [person._id], channels: ["whatsapp"] };
+    const message = await system.ended(await send(system, api, { target, ...template }), endsMs);
+    expect(message.counts).to.include({ targeted: 0 });
+    await meta.write(person.token, "START");
+    await until(async () => (await stored(person)).status === "subscribed", endsMs);
+    expect((await sendTo(person, template)).suppression_reason).to.equal(undefined);
+  });
+});

@@ -1,0 +1,178 @@
+import { expect } from "chai";
+import { callbacksOf } from "#core/channels/callbacks.ts";
+import {
+  accepted,
+  type CallbackDefinition,
+  type CallbackRequest,
+  refused,
+  unknown,
+} from "#core/channels/kit/callbacks.ts";
+import { AppError, Unavailable } from "#core/errors.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import { floodLimits } from "../../../../apiserver/callbacks/flood-limits.ts";
+import { type ReceiveDeps, receive } from "../../../../apiserver/callbacks/receive.ts";
+import type { OutsideRequest } from "../../../../apiserver/http/outside.ts";
+import { allAccounts, anApp, testKeyRing } from "../../../support/rows/fixtures.ts";
+import { handClock } from "../../../support/rows/work.ts";
+
+const clock = handClock();
+const bare = anApp({ tenant_id: "ten_1" });
+const app = { ...bare, channels: allAccounts(bare._id) };
+const empty = anApp({ tenant_id: "ten_1" });
+
+/** A provider that signs with the header `signature: yes`. */
+const provider: CallbackDefinition<{ host: string }> = {
+  verify: ({ part, header }, { account }) => {
+    if (part === "handshake") return { kind: "answered", reply: { contentType: "text/plain", text: account.host } };
+    if (part !== "") return unknown;
+    return header("signature") === "yes" ? accepted : refused;
+  },
+  read: () => ({ receipts: [], inbound: [] }),
+};
+
+const asked = (target: string, over: Partial<OutsideRequest> = {}): OutsideRequest => ({
+  method: "POST",
+  parts: target.replace(/\?.*/, "").split("/"),
+  target: `/ingress/${target}`,
+  header: (name) => (name === "signature" ? "yes" : name === "content-type" ? "Application/JSON; charset=utf-8" : null),
+  ip: "192.0.2.1",
+  body: async () => Buffer.from("{}"),
+  signal: new AbortController().signal,
+  ...over,
+});
+const unsigned = { header: () => null };
+
+const given = (over: Partial<ReceiveDeps> = {}) => {
+  const kept: Parameters<ReceiveDeps["keep"]>[] = [];
+  const called: CallbackRequest[] = [];
+  const watched = {
+    ...provider,
+    verify: (...[request, given]: Parameters<typeof provider.verify>) => {
+      called.push(request);
+      return provider.verify(request, given);
+    },
+  };
+  const answer = receive({
+    callbacks: { post: callbacksOf("email", watched) },
+    app: async (id) => [app, empty].find(({ _id }) => _id === id) ?? null,
+    unseal: keyRing(testKeyRing).open,
+    certificate: async () => "PEM",
+    limits: floodLimits(clock),
+    keep: async (...one) => void kept.push(one),
+    publicUrl: "https://herald.example/",
+    count: () => undefined,
+    log: createLog({ program: "test", level: "fatal" }),
+    clock,
+    ...over,
+  });
+  const codeOf = (request: OutsideRequest): Promise<string> =>
+    answer(request).then(
+      ({ status }) => String(status),
+      (error: unknown) => (error instanceof AppError ? error.code : "another error"),
+    );
+  return { answer, codeOf, kept, called };
+};
+
+describe("a request to /ingress", () => {
+  it("waits in the queue before it is answered", async () => {
+    const { answer, kept } = given();
+    const reply = await answer(asked(`post/${app._id}?a=1`));
+    expect(reply).to.deep.equal({ status: 200, headers: { "Content-Type": "text/plain" }, body: "" });
+    expect(kept).to.deep.equal([
+      [
+        { tenantId: "ten_1", appId: app._id, provider: "post" },
+        {
+          part: "",
+          url: `https://herald.example/ingress/post/${app._id}?a=1`,
+          contentType: "application/json",
+          body: Buffer.from("{}"),
+          receivedAt: clock.now(),
+        },
+      ],
+    ]);
+  });
+
+  it("is verified by the address that the provider called", async () => {
+    const { answer, called } = given();
+    await answer(asked(`post/${app._id}?b=%41&a=1`));
+    expect(called[0]?.url).to.equal(`https://herald.example/ingress/post/${app._id}?b=%41&a=1`);
+  });
+
+  it("is answered without the queue when there is nothing to read in it", async () => {
+    const { answer, kept } = given();
+    expect(await answer(asked(`post/${app._id}/handshake`))).to.include({ body: "127.0.0.1" });
+    expect(kept).to.deep.equal([]);
+  });
+
+  it("is not answered as long as it is not stored", async () => {
+    const { codeOf } = given({
+      keep: async () => {
+        throw new Unavailable("the queue of callbacks");
+      },
+    });
+    expect(await codeOf(asked(`post/${app._id}`))).to.equal("HS_UNAVAILABLE");
+  });
+
+  const refusals: { it: string; request: OutsideRequest; code: string }[] = [
+    { it: "of a provider that there is not", request: asked(`none/${app._id}`), code: "HS_NOT_FOUND" },
+    { it: "of what every object has", request: asked(`constructor/${app._id}`), code: "HS_NOT_FOUND" },
+    { it: "of an app that there is not", request: asked("post/app_none"), code: "HS_NOT_FOUND" },
+    { it: "of an app without an account", request: asked(`post/${empty._id}`), code: "HS_NOT_FOUND" },
+    { it: "of a part that there is not", request: asked(`post/${app._id}/x`), code: "HS_NOT_FOUND" },
+    { it: "by another method", request: asked(`post/${app._id}`, { method: "PUT" }), code: "HS_NOT_FOUND" },
+    { it: "without an app", request: asked("post"), code: "HS_NOT_FOUND" },
+    { it: "that is not signed", request: asked(`post/${app._id}`, unsigned), code: "HS_FORBIDDEN" },
+  ];
+  for (const { it: name, request, code } of refusals) {
+    it(`is refused, and not kept: ${name}`, async () => {
+      const { codeOf, kept } = given();
+      expect(await codeOf(request)).to.equal(code);
+      expect(kept).to.deep.equal([]);
+    });
+  }
+
+  it("reads no body for whoever does not exist", async () => {
+    let reads = 0;
+    const body = async () => Buffer.alloc(++reads);
+    await given().codeOf(asked("post/app_none", { body }));
+    expect(reads).to.equal(0);
+  });
+});
+
+describe("a flood", () => {
+  it("of forged requests ends for its source, and for nobody else", async () => {
+    const { codeOf } = given();
+    const forged = asked(`post/${app._id}`, unsigned);
+    const codes: string[] = [];
+    for (let n = 0; n < 150; n++) codes.push(await codeOf(forged));
+    expect(codes.filter((code) => code === "HS_FORBIDDEN")).to.have.length(100);
+    expect(codes.at(-1)).to.equal("HS_RATE_LIMITED");
+    expect(await codeOf(asked(`post/${app._id}`, { ip: "192.0.2.2" }))).to.equal("200");
+  });
+
+  it("of forged requests for one app leaves those for others alone, also behind one proxy", async () => {
+    const other = { ...app, _id: "app_other" };
+    const { codeOf } = given({ app: async (id) => (id === other._id ? { ...app, _id: app._id } : app) });
+    for (let n = 0; n < 150; n++) await codeOf(asked(`post/${app._id}`, unsigned));
+    expect(await codeOf(asked(`post/${app._id}`))).to.equal("HS_RATE_LIMITED");
+    expect(await codeOf(asked(`post/${other._id}`))).to.equal("200");
+  });
+
+  it("of requests to nobody ends for its source", async () => {
+    const { codeOf } = given();
+    for (let n = 0; n < 100; n++) await codeOf(asked(`post/app_${n}`));
+    expect(await codeOf(asked("post/app_x"))).to.equal("HS_RATE_LIMITED");
+  });
+
+  it("of a sender ends for that sender, and for nobody else", async () => {
+    const other = { ...app, _id: "app_other" };
+    const { codeOf } = given({ app: async (id) => (id === other._id ? { ...app, _id: app._id } : app) });
+    let taken = 0;
+    while (taken < 5_000 && (await codeOf(asked(`post/${app._id}`))) === "200") taken++;
+    expect(taken).to.equal(4_000);
+    expect(await codeOf(asked(`post/${other._id}`))).to.equal("200");
+    clock.tick(1_000);
+    expect(await codeOf(asked(`post/${app._id}`))).to.equal("200");
+  });
+});

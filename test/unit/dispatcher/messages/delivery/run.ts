@@ -1,0 +1,57 @@
+import type { Outcome } from "#core/domain/messages/outcome.ts";
+import type { Senders } from "../../../../../dispatcher/channels/registry.ts";
+import { type DeliverDeps, deliver } from "../../../../../dispatcher/messages/delivery/deliver.ts";
+import { gates } from "../../../../../dispatcher/messages/gates/all.ts";
+import { aChunk, aMessage, anApp, aSubscription, handClock } from "../../../../support/rows/work.ts";
+
+export type Reads = DeliverDeps["recipients"];
+/** What is other than usual. */
+export type Change = Partial<
+  Reads & DeliverDeps["deliveries"] & Pick<DeliverDeps, "gates" | "gatesEveryMs" | "window">
+> & {
+  sender?: Senders["of"];
+};
+
+export const aSender = { name: "apns", hasReached: () => true, believes: () => true };
+
+/** A run of sending, and whom it sends to. */
+export const given = (
+  change: Change = {},
+  answer: (id: string) => Outcome = () => ({ kind: "sent", providerId: null }),
+) => {
+  const sent: string[] = [];
+  const languages: (string | null)[] = [];
+  const sender: Senders["of"] = async () => ({
+    name: "apns",
+    hasReached: (address) => !address.startsWith("new"),
+    believes: (_run, code) => code === "TOKEN_UNREGISTERED",
+    prepare: (_message, language) => {
+      languages.push(language);
+      return async (to) => {
+        sent.push(to.subscriptionId);
+        return answer(to.subscriptionId);
+      };
+    },
+  });
+  const load = async (ids: readonly string[]) => ids.map((id) => aSubscription({ _id: id }));
+  const deps: DeliverDeps = {
+    recipients: { load, languages: async () => new Map(), badges: async () => new Map(), ...change },
+    deliveries: { existing: async () => [], record: async () => "new", ...change },
+    gates:
+      change.gates ??
+      gates({ newer: async () => new Set(), suppressions: { gate: () => () => null }, clock: handClock() }),
+    ...(change.gatesEveryMs === undefined ? {} : { gatesEveryMs: change.gatesEveryMs }),
+    senders: { of: change.sender ?? sender },
+    window: change.window ?? { slot: (_account, run) => run() },
+    cut: new AbortController().signal,
+    clock: handClock(),
+    random: () => 0.5,
+  };
+  return { sent, languages, run: deliver(deps) };
+};
+
+export const work = (recipients: string[], message = aMessage(), chunk = {}) => ({
+  chunk: aChunk({ recipients, ...chunk }),
+  message,
+  app: anApp(),
+});

@@ -1,0 +1,44 @@
+import { expect } from "chai";
+import { type Recounted, recount } from "../../../../dispatcher/messages/recount.ts";
+import { handClock, noon } from "../../../support/rows/work.ts";
+
+const minutesAgo = (minutes: number): Date => new Date(noon.getTime() - minutes * 60_000);
+const anEnded = (over: Partial<Recounted> = {}): Recounted => ({
+  _id: "msg_1",
+  completed_at: minutesAgo(3),
+  counted_at: minutesAgo(3),
+  updated_at: minutesAgo(2),
+  ...over,
+});
+
+/** Minutes from noon until when the message is left alone; null: it was counted. */
+const recounted = async (message: Recounted): Promise<number | null> => {
+  let leftUntil: Date | null = null;
+  const run = recount({
+    deliveries: { tally: async () => [] },
+    messages: { recounted: async () => undefined, recountAt: async (_id, at) => void (leftUntil = at) },
+    clock: handClock(),
+  });
+  await run(message);
+  return leftUntil === null ? null : ((leftUntil as Date).getTime() - noon.getTime()) / 60_000;
+};
+
+describe("counters that may be wrong", () => {
+  const cases: { it: string; message: Partial<Recounted>; expect: number | null }[] = [
+    { it: "are made anew once it is quiet", message: {}, expect: null },
+    { it: "wait while others move them", message: { updated_at: noon }, expect: 1 / 6 },
+    { it: "wait a minute after they were made", message: { counted_at: minutesAgo(0.5) }, expect: 0.5 },
+    {
+      it: "wait the longer the older the message is",
+      message: { completed_at: minutesAgo(80), counted_at: minutesAgo(5) },
+      expect: 15,
+    },
+    {
+      it: "of an old message are made anew, too",
+      message: { completed_at: minutesAgo(80), counted_at: minutesAgo(20) },
+      expect: null,
+    },
+  ];
+  for (const { it: name, message, expect: wanted } of cases)
+    it(name, async () => expect(await recounted(anEnded(message))).to.equal(wanted));
+});
