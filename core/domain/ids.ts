@@ -1,5 +1,5 @@
 import { hash, randomInt } from "node:crypto";
-import { ulid as anyUlid, monotonicFactory, encodeTime as timeOf } from "ulid";
+import { monotonicFactory, encodeTime as timeOf } from "ulid";
 import { type IdKind, idPrefixes } from "../schema/vocabulary/id-prefixes.ts";
 
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"; // Crockford base 32, as in the ULID specification
@@ -22,16 +22,24 @@ export const derivedIdAt = (kind: IdKind, at: Date, ...parts: readonly string[])
 export const beforeIdsOf = (kind: IdKind | null, at: Date): string =>
   (kind === null ? "" : `${idPrefixes[kind]}_`) + encodeTime(at.getTime());
 
-let lastMs = 0;
 const random = (): number => randomInt(32) / 32; // Node keeps random bytes in stock; the library asks anew for each character
-const increasing = monotonicFactory(random);
+/** What gives the ids of the latest instants that were asked for: a clock may be put back. */
+const sequences = new Map<number, () => string>();
+const mostSequences = 16;
 
 /** A ULID: 26 characters that sort by time; within one ms of one process they grow, so that a page never splits a batch. */
 export const ulid = (now: Date): string => {
   const ms = Math.max(now.getTime(), 1); // the library takes 0 for now
-  if (ms < lastMs) return anyUlid(ms, random); // an older instant than the last one keeps its time
-  lastMs = ms;
-  return increasing(ms);
+  return (sequences.get(ms) ?? sequenceFrom(ms))();
+};
+
+const sequenceFrom = (ms: number): (() => string) => {
+  const increasing = monotonicFactory(random);
+  const sequence = () => increasing(ms);
+  const [oldest] = sequences.keys();
+  if (sequences.size >= mostSequences && oldest !== undefined) sequences.delete(oldest);
+  sequences.set(ms, sequence);
+  return sequence;
 };
 
 /** Before 1970 there are no ids. */

@@ -12,6 +12,8 @@ export type Item = {
   settle: PromiseWithResolvers<void>;
   /** Size of its body, when it was read from the store. */
   readCharacters?: number;
+  /** It was made due anew after its result was stored, and before that was known here. */
+  isDueAnew?: boolean;
 };
 
 /**
@@ -25,8 +27,8 @@ export class PendingDeliveries {
   readonly #subjects = new Set<string>();
   readonly #known = new Map<string, Item>();
   #retriesUnderWay = 0;
-  /** What was removed since a read of the store began; undefined while there is none. */
-  #removed: Set<string> | undefined;
+  /** What was removed since a read of the store began, and its requests before; undefined while there is none. */
+  #removed: Map<string, number> | undefined;
   readonly #memory: Pick<ReadMemory, "add">;
 
   constructor(memory: Pick<ReadMemory, "add"> = readMemory()) {
@@ -89,7 +91,7 @@ export class PendingDeliveries {
   /** The store has its result. */
   remove({ row }: Item): void {
     this.#drop(row._id);
-    this.#removed?.add(row._id);
+    this.#removed?.set(row._id, row.attempt);
   }
 
   #drop(id: string): void {
@@ -99,19 +101,25 @@ export class PendingDeliveries {
 
   /**
    * Reads deliveries of the store and adds those that are not in memory, up to so many characters; answers how many. A
-   * delivery whose result was stored during the read may still look due: it is left out.
+   * delivery whose result was stored during the read may still look due: it is left out, unless it counts that request.
    */
   async readFrom(read: () => Promise<WebhookDeliveryRow[]>, sinceMs: number, mostCharacters: number): Promise<number> {
-    const removed = new Set<string>();
+    const removed = new Map<string, number>();
     this.#removed = removed;
     const found = await read().finally(() => {
       this.#removed = undefined;
     });
-    const rows = found.filter(({ _id }) => !this.#known.has(_id) && !removed.has(_id));
+    for (const row of found) this.#noteDueAnew(row);
+    const rows = found.filter(({ _id, attempt }) => !this.#known.has(_id) && attempt > (removed.get(_id) ?? -1));
     const taken = within(rows, mostCharacters);
     for (const row of taken) this.add(storedItem(row, sinceMs));
     this.#memory.add(charactersOf(taken));
     return taken.length;
+  }
+
+  #noteDueAnew({ _id, attempt }: WebhookDeliveryRow): void {
+    const item = this.#known.get(_id);
+    if (item !== undefined && attempt > item.row.attempt) item.isDueAnew = true;
   }
 
   /** Takes out what waits since an instant or longer and is not in the store. */

@@ -46,6 +46,7 @@ export class Storing {
       item.settle.reject(error);
     }
     this.#pending.remove(item);
+    if (item.isDueAnew === true) this.#backlog.lookAnew();
   }
 
   /** Stores as pending what came into memory before an instant, also what is being sent. */

@@ -1,9 +1,5 @@
 import { expect } from "chai";
-import type * as Ids from "#core/domain/ids.ts";
-
-/** A copy of its own: other tests of the process may have asked for later instants. */
-const ids = (await import(`${import.meta.resolve("#core/domain/ids.ts")}?own`)) as typeof Ids;
-const { beforeIdsOf, derivedId, derivedIdAt, newId, ulid } = ids;
+import { beforeIdsOf, derivedId, derivedIdAt, newId, ulid } from "#core/domain/ids.ts";
 
 const noon = new Date("2026-03-01T12:00:00Z");
 
@@ -17,6 +13,13 @@ describe("ids", () => {
     const made = Array.from({ length: 1_000 }, () => ulid(noon));
     expect(made).to.deep.equal(made.toSorted());
     expect(new Set(made).size).to.equal(made.length);
+  });
+
+  it("grow within one millisecond, whatever other instants are asked for in between", () => {
+    const later = new Date(noon.getTime() + 3_600_000);
+    const made = Array.from({ length: 1_000 }, () => ({ early: ulid(noon), late: ulid(later) }));
+    for (const ids of [made.map(({ early }) => early), made.map(({ late }) => late)])
+      expect(ids).to.deep.equal(ids.toSorted());
   });
 
   it("have the time of their instant, also when it is older than the last one", () => {

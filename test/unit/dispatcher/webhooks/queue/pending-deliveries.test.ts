@@ -82,6 +82,33 @@ describe("pending deliveries", () => {
       expect(queue.waiting).to.equal(5);
     });
 
+    it("leaves out what is being sent, and notes that it was made due anew once its result is stored", async () => {
+      const item = anItem("a", { attempt: 1, stored: true });
+      const queue = queueOf(item);
+      queue.next();
+      expect(await queue.readFrom(async () => [item.row], 0, 1_000)).to.equal(0);
+      expect(item.isDueAnew).to.equal(undefined);
+      expect(await queue.readFrom(async () => [{ ...item.row, attempt: 2 }], 0, 1_000)).to.equal(0);
+      expect(item.isDueAnew).to.equal(true);
+    });
+
+    it("takes what was made due anew during the read, and not what it read before the result was stored", async () => {
+      for (const [attempt, count] of [
+        [1, 0],
+        [2, 1],
+      ] as const) {
+        const item = anItem("a", { attempt: 1, stored: true });
+        const queue = queueOf(item);
+        queue.next();
+        const read = async () => {
+          queue.ended(item);
+          queue.remove(item);
+          return [{ ...item.row, attempt }];
+        };
+        expect(await queue.readFrom(read, 0, 1_000)).to.equal(count);
+      }
+    });
+
     it("counts what is in memory until it is removed, in whatever way", async () => {
       const { memory, queue } = setUp();
       const usual = memory.page();
