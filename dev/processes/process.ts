@@ -51,11 +51,11 @@ export type ServerProcess = {
 /** A server as tests and the stack see it. */
 export type Server = Omit<ServerProcess, "pid"> & { url: string; pids: number[] };
 
-const readyTimeoutMs = 60_000; // ten times what the slowest, kube-apiserver, takes on two idle cores
+const readyTimeoutMs = 180_000; // kube-apiserver takes 6 s on two idle cores, and 60 at low priority beside a suite
 const pollMs = 25;
 const freeTimeoutMs = 1_000;
 
-/** Starts a server and waits until it is ready. Throws with the end of its log when it dies or takes over a minute. */
+/** Starts a server and waits until it is ready. Throws with the end of its log when it dies or takes over three minutes. */
 export const launch = async (what: Launch): Promise<ServerProcess> => {
   const { name, dir, marker, isReady, stopSignal = "SIGTERM" } = what;
   await Promise.all((what.ports ?? []).map(becomesFree)); // or another server there would answer as if it were ours

@@ -143,7 +143,7 @@ describe("the pages on running Herald in a cluster", function () {
     await until(async () => {
       const { data } = JSON.parse(await run([key, look].join("\n"))) as { data: { status: string; counts: object }[] };
       return data[0]?.status === "completed";
-    }, 30_000);
+    }, 90_000);
     expect(mail.log.page().map(({ address, accepted }) => ({ address, accepted }))).to.deep.equal([
       { address: "you@example.com", accepted: true },
     ]);

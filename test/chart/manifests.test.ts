@@ -105,7 +105,7 @@ const establishKinds = async (
   const names = kinds.map(({ metadata }) => `crd/${metadata.name}`);
   await kubectl(["wait", "--for=condition=Established", "--timeout=30s", ...names]);
   for (const { spec } of kinds)
-    await until(() => isDescribed(client, { group: spec.group, kind: spec.names.kind }), 30_000);
+    await until(() => isDescribed(client, { group: spec.group, kind: spec.names.kind }), 90_000);
   const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
   const object = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } };
   await kubectl(["apply", "--filename", "-"], JSON.stringify(object));

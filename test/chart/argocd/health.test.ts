@@ -147,7 +147,7 @@ describe("Argo CD's health of every kind, on objects of a real API server", func
     const plan = make.plan({}, `${herald.id}-late`);
     await nats.nats.stop();
     await herald.apply(plan);
-    await until(async () => (await herald.get(plan))?.status?.conditions?.length === 2, 30_000);
+    await until(async () => (await herald.get(plan))?.status?.conditions?.length === 2, 90_000);
     await expectHealth(plan, "Progressing", "JetStream");
   });
 

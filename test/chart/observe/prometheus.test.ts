@@ -11,7 +11,7 @@ import { addEndpoint, anEvent, loopbackAllowed, postEvents } from "../../support
 import { type Prometheus, startPrometheus } from "./prometheus.ts";
 
 describe("rules and dashboards on a Prometheus that scrapes the running programs", function () {
-  this.timeout(300_000); // every wait inside has a bound of its own
+  this.timeout(500_000); // every wait inside has a bound of its own
   let sending: Sending;
   let herald: Installation;
   let inbox: Inbox;
@@ -59,9 +59,9 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
     await send(system, apiserver, { target, send_after: new Date(Date.now() + 3_000).toISOString() });
     for (const n of [1, 2, 3]) {
       await postEvents(system, apiserver, [anEvent("a", n)]);
-      await system.ended(await send(system, apiserver, { target }), 20_000);
+      await system.ended(await send(system, apiserver, { target }), 60_000);
     }
-    await until(() => inbox.arrivals("/takes").length >= 3 && inbox.arrivals("/fails").length > 0, 30_000);
+    await until(() => inbox.arrivals("/takes").length >= 3 && inbox.arrivals("/fails").length > 0, 60_000);
   };
 
   /** What of a list has no series, once everything has been scraped; the longest rhythm of the programs is a minute. */
@@ -72,7 +72,7 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
       missing = missing.filter((_one, index) => !found[index]);
       return missing.length === 0;
     };
-    await until(look, 75_000).catch((error: unknown) => {
+    await until(look, 150_000).catch((error: unknown) => {
       if (missing.length === 0) throw error; // a look failed
     });
     return missing.map(({ where, expr }) => `${where}: ${expr}`);
@@ -81,7 +81,7 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
   it("every expression of a dashboard gives series", async () => {
     const asked = shown.map(({ where, expr }) => ({
       where,
-      expr: expr.replaceAll("$namespace", "herald").replaceAll("$__rate_interval", "30s"),
+      expr: expr.replaceAll("$namespace", "herald").replaceAll("$__rate_interval", "60s"),
     }));
     for (const { expr } of asked) await prometheus.query(expr); // each is understood
     expect(await withoutSeries(asked)).to.deep.equal([]);
@@ -116,7 +116,7 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
   });
 
   it("every rule is evaluated without an error", async () => {
-    await until(async () => (await prometheus.faultyRules()).length === 0, 20_000).catch(() => {});
+    await until(async () => (await prometheus.faultyRules()).length === 0, 60_000).catch(() => {});
     expect(await prometheus.faultyRules()).to.deep.equal([]);
   });
 
@@ -126,7 +126,7 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
       critical = await prometheus.query('ALERTS{severity="critical"}'); // pending too: a store that once took over 1 s
       return critical.length === 0;
     };
-    await until(isCalm, 30_000).catch(() => {}); // what does not pass is reported below
+    await until(isCalm, 60_000).catch(() => {}); // what does not pass is reported below
     expect(critical).to.deep.equal([]);
   });
 });

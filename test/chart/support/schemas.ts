@@ -24,7 +24,7 @@ type Document = { components?: { schemas?: Record<string, Schema> } };
  */
 export const writeSchemas = async (client: KubeClient, dir: string): Promise<string[]> => {
   await mkdir(dir, { recursive: true });
-  const signal = AbortSignal.timeout(30_000);
+  const signal = AbortSignal.timeout(90_000);
   for (const [group, { components }] of await documentsOf(client, signal, (name) => /^apis?\//.test(name)))
     await writeGroup(components?.schemas ?? {}, join(dir, group.replaceAll("/", "_")));
   return ["-schema-location", `${dir}/{{ .Group }}_{{ .ResourceAPIVersion }}_{{ .ResourceKind }}.json`];
@@ -35,7 +35,7 @@ export const isDescribed = async (
   client: KubeClient,
   { group, kind }: { group: string; kind: string },
 ): Promise<boolean> => {
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(60_000);
   const documents = await documentsOf(client, signal, (name) => name.startsWith(`apis/${group}/`)).catch(noneWhenMoved);
   const schemas = documents.flatMap(([, { components }]) => Object.values(components?.schemas ?? {}));
   return schemas.some((schema) => schema["x-kubernetes-group-version-kind"]?.some((one) => one.kind === kind));
