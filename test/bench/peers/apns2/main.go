@@ -33,6 +33,7 @@ func main() {
 		log.Fatal(err)
 	}
 	client := clientFor(given)
+	push(client, given, int64(given.WarmUp+given.Pushes+1)) // alone: until its first answer APNs admits one at a time
 	send(client, given, 0, given.WarmUp)
 	before, started := cpu(), time.Now()
 	send(client, given, given.WarmUp, given.Pushes)
