@@ -251,16 +251,17 @@ export class Http2Connection {
   }
 
   #endOverdue(nowMs: number): void {
-    let isDeaf = false;
+    let unheard = 0;
     for (const [streamId, underWay] of this.#underWay) {
       const { exchange, sentAtMs } = underWay;
       const { aborted } = exchange.request.signal;
       if (!aborted && nowMs < exchange.deadlineAtMs) continue;
       this.#wire.reset(streamId, "CANCEL");
-      isDeaf ||= !aborted && this.#heardAtMs < sentAtMs;
+      if (!aborted && this.#heardAtMs < sentAtMs) unheard++;
       this.#finish(streamId, underWay, aborted ? "it was cut off before the answer" : "no answer in time");
     }
-    if (isDeaf) this.destroy("nothing was heard on the connection");
+    this.#lost += unheard;
+    if (unheard > 0) this.destroy("nothing was heard on the connection");
   }
 
   #watch(nowMs: number, isQuiet: boolean): void {

@@ -146,7 +146,8 @@ class Pool {
   #lose(connection: Http2Connection, reason: string): void {
     this.#connections.delete(connection);
     const { answers, lost } = connection;
-    if (answers > lost) this.#failures = 0;
+    const wasOfUse = lost === 0 ? answers > 0 : answers >= this.#options.startStreams; // what the next one puts at stake
+    if (wasOfUse) this.#failures = 0;
     else if (lost > 0 || this.#pending > 0) this.#backOff(reason);
     this.#pump();
   }

@@ -109,11 +109,18 @@ describe("http2Pool", function () {
   for (const answers of [0, 1, 3])
     it(`puts few requests at stake on connections that break again and again after ${answers} answers`, async () => {
       await start({ reset_every: answers + 1 });
-      const { kinds } = await flood(300, 100, { timeoutMs: 500 });
-      expect(kinds.answer + kinds.broken + kinds.not_sent).to.equal(300);
+      const { kinds } = await flood(200, 100, { timeoutMs: 2_000 });
+      expect(kinds.answer + kinds.broken + kinds.not_sent).to.equal(200);
       expect(kinds.broken).to.be.at.most(100 + 20 * (answers + 1)); // those of the first connection, and few of each other
       expect(repeated()).to.equal(0);
     });
+
+  it("puts few requests at stake on connections that answer once and go deaf, again and again", async () => {
+    await start({ deaf_after: 2 });
+    const { kinds } = await flood(300, 100, { timeoutMs: 400 });
+    expect(kinds.broken).to.be.at.most(100 + 20 * 2);
+    expect(repeated()).to.equal(0);
+  });
 
   it("goes on at full width once connections last again", async () => {
     await start({ reset_every: 2 });
