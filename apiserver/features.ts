@@ -11,6 +11,8 @@ import { messages } from "./messages/feature.ts";
 import { people } from "./people/feature.ts";
 import type { Platform } from "./platform.ts";
 import { service } from "./service/feature.ts";
+import { status } from "./status/feature.ts";
+import { statusPage } from "./status/outside.ts";
 import { suppressions } from "./suppressions/feature.ts";
 import { webhooks } from "./webhooks/feature.ts";
 
@@ -23,11 +25,12 @@ export const features: readonly Feature<Platform>[] = [
   liveActivities,
   webhooks,
   events,
+  status,
   service(() => document),
 ];
 
 /** What is answered outside of it, without an API key. */
-export const outsides: readonly Outside<Platform>[] = [ingress, shortLinks, ...mailLinks];
+export const outsides: readonly Outside<Platform>[] = [ingress, shortLinks, ...mailLinks, statusPage];
 
 export const operations = features.flatMap((feature) => feature.operations);
 

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
@@ -18,6 +20,7 @@ import { openDatabase } from "#core/storage/open.ts";
 import { connectRedis } from "#core/storage/redis/connect.ts";
 import { keepCursorSecret } from "#core/storage/service/cursor-secret.ts";
 import { replies } from "#core/storage/service/replies.ts";
+import { heartbeat } from "#core/storage/status/heartbeat.ts";
 import { authenticate } from "./access/authenticate.ts";
 import { findApp } from "./access/find-app.ts";
 import { keyLookup } from "./access/key-lookup.ts";
@@ -61,6 +64,7 @@ const take = takeFrom({
   clock,
   log,
 });
+const dependencies = { mongodb: mongo.ping, redis: () => redis.ping(), jetstream: nats.ping };
 let cursorSecret = secrets.derive("cursors"); // until the stores are open: then the one that was kept first
 const shared = platform({
   db: mongo.db,
@@ -71,6 +75,7 @@ const shared = platform({
   take,
   cursorSecret: () => cursorSecret,
   settings: config,
+  stores: dependencies,
   clock,
   log,
   metrics,
@@ -106,7 +111,7 @@ const rest = httpServer({
 });
 
 const started = startedCheck();
-watchDependencies(metrics.registry, { mongodb: mongo.ping, redis: () => redis.ping(), jetstream: nats.ping });
+watchDependencies(metrics.registry, dependencies);
 const health = healthServer({
   host: config.healthHost,
   port: config.healthPort,
@@ -127,10 +132,19 @@ const stores: Part = {
   },
 };
 
+const beating = heartbeat({
+  db: mongo.db,
+  program: "apiserver",
+  holder: `${hostname()}/${process.pid}/${randomUUID()}`,
+  registry: metrics.registry,
+  clock,
+  onError: (err) => log.warn({ err }, "heartbeat.failed"),
+});
+
 process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: [health, stores, nats, ...shared.parts, rest, started.part],
+    parts: [health, stores, nats, beating, ...shared.parts, rest, started.part],
   }),
 );

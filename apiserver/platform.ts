@@ -28,6 +28,7 @@ import type { LateNats } from "./publishing/late-nats.ts";
 import { messageHints } from "./publishing/message-hints.ts";
 import { peopleOutbox } from "./publishing/people-outbox.ts";
 import { auditEvents } from "./settings/audit.ts";
+import { openBoard, type StatusDeps } from "./status/open.ts";
 
 /** What the program has before any feature. */
 export type Foundation = {
@@ -44,7 +45,12 @@ export type Foundation = {
     allowedRanges: readonly string[];
     allowedPorts: readonly number[];
     publicUrl: string;
+    operatingTenant?: string | undefined;
+    prometheusUrl?: string | undefined;
+    prometheusSelector: string;
   };
+  /** Asks each store whether it answers. */
+  stores: StatusDeps["stores"];
   clock: Clock;
   log: Log;
   metrics: ApiserverMetrics & { queue: QueueMetrics };
@@ -73,7 +79,8 @@ export const platform = (foundation: Foundation) => {
   const events = eventStore({ batches, outbox: batchEvents, clock, log });
   const templates = bodyTemplates();
   const mjml = mjmlCompiler();
-  const parts: Part[] = [messageEvents, people, batchEvents, hints, events, templates, mjml];
+  const status = openBoard(foundation);
+  const parts: Part[] = [messageEvents, people, batchEvents, hints, events, templates, mjml, status.part];
   return {
     ...foundation,
     limit: narrowLimit(take),
@@ -92,6 +99,8 @@ export const platform = (foundation: Foundation) => {
     outboxes: { people },
     templates,
     mjml,
+    /** How the service was when it was looked at last. */
+    status,
     /** What of it runs, in the order in which it is started. */
     parts,
   };

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { OutgoingConfig, poolSize, publicUrl, RedisConfig, SharedConfig } from "./shared.ts";
 
-const { Integer, Object: Group, String: Text } = Type;
+const { Integer, Object: Group, Optional, String: Text } = Type;
 
 /** Settings of the apiserver. */
 export const ApiserverConfig = Group(
@@ -76,6 +76,34 @@ export const ApiserverConfig = Group(
       minimum: 0,
       maximum: 1_000_000_000,
       description: "deliveries of a new organisation in its first 24 hours, on any plan; 0 = no cap",
+    }),
+    operatingTenant: Optional(
+      Text({
+        env: "HERALD_OPERATING_TENANT",
+        minLength: 1,
+        maxLength: 128,
+        description:
+          "name of the tenant that runs this installation: its keys with the scope admin, unless bound to apps, may write " +
+          "incidents; unset = only resources can",
+      }),
+    ),
+    prometheusUrl: Optional(
+      Text({
+        env: "HERALD_PROMETHEUS_URL",
+        secret: true,
+        pattern: "^https?://[^\\s]+$",
+        maxLength: 2000,
+        description:
+          "address of the Prometheus that scrapes this installation, for /status.json; may hold a user and a password; " +
+          "unset = what the programs say of themselves",
+      }),
+    ),
+    prometheusSelector: Text({
+      env: "HERALD_PROMETHEUS_SELECTOR",
+      default: "",
+      pattern: '^([A-Za-z_][A-Za-z0-9_]*=~?"[^"{}\\\\]*"(,(?!$)|$))*$',
+      maxLength: 1000,
+      description: 'labels by which Prometheus knows this installation from others, as namespace="herald"',
     }),
   },
   { additionalProperties: false },

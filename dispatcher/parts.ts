@@ -1,6 +1,7 @@
 import { timers } from "#core/queue/timers.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { storesPart } from "#core/storage/open.ts";
+import { heartbeat } from "#core/storage/status/heartbeat.ts";
 import { callbackParts } from "./callbacks/parts.ts";
 import { accountOpener } from "./channels/accounts.ts";
 import { cleanUpParts } from "./clean-up/parts.ts";
@@ -30,6 +31,12 @@ export const parts = (made: Made): Part[] => {
   return [
     storesPart(made, made.nats),
     streams(made),
+    heartbeat({
+      ...shared,
+      program: "dispatcher",
+      registry: shared.metrics.registry,
+      onError: (err) => shared.log.warn({ err }, "heartbeat.failed"),
+    }),
     shared.changes,
     shared.suspensions,
     ...rooms.flatMap((room) => room.parts),

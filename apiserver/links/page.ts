@@ -1,3 +1,5 @@
+import { escaped } from "../http/markup.ts";
+
 /** The pages of unsubscribing: no script, nothing that is loaded, light or dark as the reader has it. */
 export const page = {
   question: (who: string, sender: string): string =>
@@ -42,7 +44,3 @@ button { padding: .7rem 1.4rem; border: 0; border-radius: .5rem; background: var
   font: inherit; font-weight: 600; cursor: pointer }
 button:focus-visible { outline: 3px solid var(--text); outline-offset: 2px }
 `;
-
-const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => escapes[character] ?? character);

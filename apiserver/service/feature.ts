@@ -6,7 +6,13 @@ import { routeOf } from "../http/route.ts";
 
 const route = routeOf<{ document: () => { openapi: string } }>({ tag: "Service", scopes: "public" });
 
-const about = { name: "herald", version: serviceVersion, documentation: "docs/api.md", openapi: "/v1/openapi.json" };
+const about = {
+  name: "herald",
+  version: serviceVersion,
+  documentation: "docs/api.md",
+  openapi: "/v1/openapi.json",
+  status: "/status/",
+};
 
 const routes = [
   route({

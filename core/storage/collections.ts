@@ -18,6 +18,9 @@ import { userCollection } from "./people/users.ts";
 import { planCollection } from "./plans/plans.ts";
 import { cursorSecretCollection } from "./service/cursor-secret.ts";
 import { replyCollection } from "./service/replies.ts";
+import { statusDayCollection } from "./status/days.ts";
+import { heartbeatCollection } from "./status/heartbeats.ts";
+import { incidentCollection } from "./status/incidents.ts";
 import { suppressionKeyCollection } from "./suppressions/keys.ts";
 import { suppressionCollection } from "./suppressions/suppressions.ts";
 import { followedWordCollection } from "./suppressions/words.ts";
@@ -40,6 +43,8 @@ export const allCollections: readonly CollectionSpec[] = [
   deliveryCollection,
   eventBatchCollection,
   followedWordCollection,
+  heartbeatCollection,
+  incidentCollection,
   leaseCollection,
   linkCollection,
   liveActivityTypeCollection,
@@ -48,6 +53,7 @@ export const allCollections: readonly CollectionSpec[] = [
   removalCollection,
   replyCollection,
   revokedTokenCollection,
+  statusDayCollection,
   subscriptionCollection,
   suppressionCollection,
   suppressionKeyCollection,

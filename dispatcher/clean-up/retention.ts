@@ -3,8 +3,8 @@ import { dayMs } from "#core/domain/durations.ts";
 import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { passes } from "#core/runtime/process/passes.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
-import { passes } from "../work/passes.ts";
 
 export type PurgeDeps = {
   plans: () => Promise<Pick<PlanRow, "_id" | "retention_days">[]>;

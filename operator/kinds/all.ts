@@ -2,13 +2,14 @@ import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
 import type { Kind } from "../records/kind.ts";
 import { apiKey } from "./api-key.ts";
 import { app } from "./app.ts";
+import { incident } from "./incident.ts";
 import { liveActivityType } from "./live-activity-type.ts";
 import { plan } from "./plan.ts";
 import { tenant } from "./tenant.ts";
 import { webhook } from "./webhook.ts";
 
 /** Every kind, owners before what they own. */
-export const allKinds: readonly Kind[] = [plan, tenant, app, apiKey, webhook, liveActivityType];
+export const allKinds: readonly Kind[] = [plan, tenant, app, apiKey, webhook, liveActivityType, incident];
 
 /** The definition of each: CRDs, pages, the chart's roles and Argo CD's health checks follow from it. */
 export const allResources: readonly ResourceDefinition[] = allKinds.map(({ definition }) => definition);

@@ -74,6 +74,18 @@
   value: {{ $own.edgeLimit.requestsPerSecond | quote }}
 - name: HERALD_EDGE_BURST
   value: {{ $own.edgeLimit.burst | quote }}
+{{- with $own.status }}
+{{- with .operatingTenant }}
+- name: HERALD_OPERATING_TENANT
+  value: {{ . | quote }}
+{{- end }}
+{{- with .prometheusUrl }}
+- name: HERALD_PROMETHEUS_URL
+  value: {{ . | quote }}
+{{- end }}
+- name: HERALD_PROMETHEUS_SELECTOR
+  value: {{ .prometheusSelector | default (printf "namespace=%q" $.Release.Namespace) | quote }}
+{{- end }}
 {{- end }}
 
 {{- define "herald.env.dispatcher" }}

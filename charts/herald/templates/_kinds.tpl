@@ -1,7 +1,7 @@
 {{- /* Generated from operator/kinds/all.ts by `make generate`. */}}
 {{/* Every kind, as a JSON list. */}}
 {{- define "herald.kinds" -}}
-["plans","tenants","apps","apikeys","webhooks","liveactivitytypes"]
+["plans","tenants","apps","apikeys","webhooks","liveactivitytypes","incidents"]
 {{- end }}
 
 {{/* Those that live in a namespace. */}}

@@ -5,9 +5,9 @@ import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { passes } from "#core/runtime/process/passes.ts";
 import type { WebhookFailures } from "#core/storage/webhooks/failures.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
-import { passes } from "../../work/passes.ts";
 import type { Mailed } from "./owner-mails.ts";
 
 export type HealthCheckDeps = {

@@ -1,8 +1,8 @@
 import type { WebhookHealth } from "#core/domain/webhooks/health.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { passes } from "#core/runtime/process/passes.ts";
 import type { WebhookRow, WebhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { passes } from "../../work/passes.ts";
 
 /** An endpoint about whose health there is something to write. */
 export type Noted = {

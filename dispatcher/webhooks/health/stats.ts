@@ -1,8 +1,8 @@
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { passes } from "#core/runtime/process/passes.ts";
 import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import { bucketMs, latencyBoundsMs, type WebhookStats, type WebhookStatsChange } from "#core/storage/webhooks/stats.ts";
-import { passes } from "../../work/passes.ts";
 
 /** One request to an endpoint, as it ended. */
 export type StatsSample = {

@@ -5,8 +5,8 @@ import type { Clock } from "#core/domain/clock.ts";
 import { balance, type Member, type Owner, shareOf } from "#core/domain/webhooks/shares.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { passes } from "#core/runtime/process/passes.ts";
 import type { WebhookShares } from "#core/storage/webhooks/shares.ts";
-import { passes } from "../../work/passes.ts";
 import { beats } from "./beats.ts";
 
 export type SharesDeps = {

@@ -1,9 +1,9 @@
 import { shareOf } from "#core/domain/webhooks/shares.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { passes } from "#core/runtime/process/passes.ts";
 import type { WebhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookWork } from "#core/storage/webhooks/webhooks.ts";
-import { passes } from "../../work/passes.ts";
 import type { Shares } from "./shares.ts";
 
 export type WalksDeps = {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { prometheusFigures } from "../../../apiserver/status/prometheus.ts";
 import { findTool } from "../../../dev/files/find-tool.ts";
 import { type Installation, installation } from "../../integration/operator/support/harness.ts";
 import { manifests } from "../../integration/operator/support/manifests.ts";
@@ -113,6 +114,18 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
     );
     expect(counted).to.have.length.above(25);
     expect(await withoutSeries(counted)).to.deep.equal([]);
+  });
+
+  it("gives the figures of the public status", async () => {
+    const read = prometheusFigures({ url: prometheus.url, selector: 'namespace="herald"' });
+    const [some, none] = await Promise.all([
+      read(AbortSignal.timeout(10_000)),
+      prometheusFigures({ url: prometheus.url, selector: 'namespace="other"' })(AbortSignal.timeout(10_000)),
+    ]);
+    expect(some.dispatchers).to.equal(1);
+    expect([some.requests, some.deliveries, some.due_documents].every((count) => count > 0)).to.equal(true);
+    expect(some.slow_requests).to.be.below(some.requests);
+    expect(new Set(Object.values(none))).to.deep.equal(new Set([0]));
   });
 
   it("every rule is evaluated without an error", async () => {

@@ -9,6 +9,7 @@ import { until } from "../../support/until.ts";
 
 /** A Prometheus of a test's own that scrapes often. */
 export type Prometheus = {
+  url: string;
   /** Series of an expression now. */
   query: (expr: string) => Promise<unknown[]>;
   /** Names and errors of rules that could not be evaluated. */
@@ -48,6 +49,7 @@ export const startPrometheus = async (
   const at = `http://127.0.0.1:${port}`;
   await until(async () => (await fetch(`${at}/-/ready`).catch(() => null))?.ok ?? false, 20_000);
   return {
+    url: at,
     query: async (expr) => {
       const { result } = (await ask(`${at}/api/v1/query?query=${encodeURIComponent(expr)}`)) as { result: unknown[] };
       return result;

@@ -110,6 +110,12 @@ const edgeLimit = closed("requests to /v1 of one source address: zone api_ip", {
   burst: setting(api.edgeBurst),
 });
 
+const status = closed("what the status page and /status.json are judged by, and who may write incidents", {
+  operatingTenant: setting({ ...api.operatingTenant, minLength: 0 }),
+  prometheusUrl: text("address of the Prometheus that scrapes this installation; empty = what the programs say"),
+  prometheusSelector: setting(api.prometheusSelector),
+});
+
 /** Values of the three programs. */
 export const programValues = {
   operator: program("makes true what resources say", {
@@ -121,6 +127,7 @@ export const programValues = {
     ingress,
     httpRoute,
     edgeLimit,
+    status,
     drainSeconds: setting(api.drainSeconds),
     trustedProxies: setting(api.trustedProxies),
     autoscaling: closed("HorizontalPodAutoscaler", scaling),

@@ -17,9 +17,9 @@ describe("tenancy", () => {
 
   before(async function () {
     this.timeout(60_000);
-    site = await installation();
+    site = await installation({ HERALD_OPERATING_TENANT: "operations" });
     ours = await seedTenant(site.db);
-    theirs = await seedTenant(site.db);
+    theirs = await seedTenant(site.db, { tenant: { name: "operations" } });
     const call = (path: string, body: object) => site.api.call("POST", path, { token: theirs.token, body });
     const user = await call(`/v1/apps/${theirs.app._id}/users`, {
       external_id: "them",
@@ -38,6 +38,8 @@ describe("tenancy", () => {
       activityType: await activityTypeOf(theirs),
       suppressionId: (await call(`/v1/apps/${theirs.app._id}/suppressions`, { external_id: "them" })).body.id,
     };
+    const incident = { title: "x", severity: "minor", components: ["api"], message: "x" };
+    ids["incidentId"] = (await call("/v1/incidents", incident)).body.id; // theirs is the operating tenant
     const row = { tenant_id: theirs.tenant._id, endpoint_id: ids["webhookId"] ?? "", _id: "whd_theirs" };
     const delivery = aWebhookDelivery(anEnvelope({ app_id: theirs.app._id }), row);
     await site.db.collection<WebhookDeliveryRow>("webhook_deliveries").insertOne(delivery);

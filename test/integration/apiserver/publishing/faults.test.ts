@@ -97,6 +97,8 @@ describe("the apiserver when a store is away", function () {
         const ready = await checksOf(api);
         expect([ready.status, ready.checks["mongodb"] === "ok"]).to.deep.equal([503, false]);
         expect((await api.call("GET", "/healthz")).status).to.equal(200);
+        await until(async () => (await statusOf(api)) === "major_outage", 15_000);
+        expect(await answeredMs(api), "while MongoDB is away").to.be.below(50);
       } finally {
         if (how === "kill") await servers.mongodb.start();
         else servers.mongodb.resume();
@@ -148,6 +150,19 @@ describe("the apiserver when a store is away", function () {
     await until(() => !existsSync(`/proc/${api.process.pid}`));
   });
 });
+
+const statusOf = async (api: Api): Promise<string> => (await api.call("GET", "/status.json")).body.status;
+
+/** How long the fastest of ten answers takes. */
+const answeredMs = async (api: Api): Promise<number> => {
+  const took: number[] = [];
+  for (let n = 0; n < 10; n++) {
+    const began = performance.now();
+    await statusOf(api);
+    took.push(performance.now() - began);
+  }
+  return Math.min(...took);
+};
 
 const hasNats = async (api: Api): Promise<boolean> => (await checksOf(api)).checks["nats"] === "ok";
 

@@ -28,6 +28,13 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
     object: () => make().tenant({ suspendedReason: "x" }),
     says: "needs suspended: true",
   },
+  { it: "an incident of nothing", object: () => make().incident({ components: [] }), says: "spec.components" },
+  {
+    it: "an incident of something else",
+    object: () => make().incident({ components: ["coffee"] }),
+    says: "Unsupported value",
+  },
+  { it: "an incident that says nothing", object: () => make().incident({ updates: [] }), says: "spec.updates" },
   { it: "a key without a scope", object: () => make().apiKey({ scopes: [] }), says: "spec.scopes" },
   { it: "a key with an unknown scope", object: () => make().apiKey({ scopes: ["root"] }), says: "Unsupported value" },
   { it: "a key that expires at no time", object: () => make().apiKey({ expiresAt: "soon" }), says: "date-time" },

@@ -58,6 +58,7 @@ const wantedOf = (herald: Installation): Record<string, Wanted> => {
         secret: isSame ? row["secret"] : secret,
       };
     },
+    Incident: async (seen) => ({ title: spec(seen)["title"], severity: spec(seen)["severity"] }),
     LiveActivityType: async (seen) => ({
       name: spec(seen)["name"],
       content_state_schema: spec(seen)["contentStateSchema"],

@@ -60,6 +60,18 @@ export const manifests = ({ id }: Pick<Installation, "id">, namespace = `${id}-a
       ...spec,
     },
   }),
+  incident: (spec: object = {}, name = "late"): Manifest => ({
+    apiVersion,
+    kind: "Incident",
+    metadata: { name: `${id}-${name}` },
+    spec: {
+      title: "Pushes are late",
+      severity: "minor",
+      components: ["delivery"],
+      updates: [{ at: "2026-11-23T09:00:00Z", status: "investigating", message: "We are looking into it." }],
+      ...spec,
+    },
+  }),
   secret: (name: string, stringData: Record<string, string>): Manifest => ({
     apiVersion: "v1",
     kind: "Secret",

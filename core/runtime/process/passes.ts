@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Part } from "./lifecycle.ts";
 
 export type PassesDeps = {
   name: string;

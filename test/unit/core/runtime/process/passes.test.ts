@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { passes } from "../../../../dispatcher/work/passes.ts";
-import { until } from "../../../support/until.ts";
+import { passes } from "#core/runtime/process/passes.ts";
+import { until } from "../../../../support/until.ts";
 
 const running = new AbortController().signal;
 
