@@ -45,5 +45,6 @@ export const docs: Docs = {
     UpdateIncident: [{ severity: "major" } satisfies UpdateIncident],
     AddIncidentUpdate: [{ status: "resolved", message: "Everything is delivered again." } satisfies AddIncidentUpdate],
   },
+  queryExamples: { status: ["investigating"] },
   pathParameters: { incidentId: pathPart("id of an incident", incident.id) },
 };

@@ -22,8 +22,6 @@ export const heartbeatCollection: CollectionSpec = {
 
 const mostProcesses = 2_000;
 
-export type Heartbeats = ReturnType<typeof heartbeats>;
-
 /** What the programs say of themselves. Source: docs/reference/status.md#rules. */
 export const heartbeats = (db: Db) => {
   const rows = collectionOf<HeartbeatRow>(db, heartbeatCollection);

@@ -40,6 +40,7 @@ describe("custom resource definitions", function () {
     make.apiKey(),
     make.webhook(),
     make.activityType(),
+    make.incident(),
   ];
   const cases = crdCases(() => make);
   for (const { it: name, object, says } of cases) {

@@ -42,10 +42,8 @@ describe("the history of the status", () => {
     expect([failed, recorded]).to.deep.equal([true, []]);
     failing.is = false;
     await note({ now: at(240), states: each("operational"), isKept: true });
-    expect(recorded.map(({ states }) => states.api)).to.deep.equal([
-      ...["major_outage", "major_outage", "major_outage"],
-      ...["operational", "operational"],
-    ]);
+    const outage = Array.from({ length: 3 }, () => "major_outage");
+    expect(recorded.map(({ states }) => states.api)).to.deep.equal([...outage, "operational", "operational"]);
   });
 
   it("keeps a day of minutes at most", async () => {
