@@ -3,7 +3,11 @@
 FROM node:24-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+# Of the renderer of /docs/ only the one file that browsers load is kept.
+RUN npm ci --ignore-scripts --no-audit --no-fund \
+ && mv node_modules/redoc/bundles/redoc.standalone.js /tmp/ \
+ && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+ && mkdir -p node_modules/redoc/bundles && mv /tmp/redoc.standalone.js node_modules/redoc/bundles/
 
 FROM node:24-slim
 LABEL org.opencontainers.image.title="herald" \

@@ -10,6 +10,7 @@ import { liveActivities } from "./live-activities/feature.ts";
 import { messages } from "./messages/feature.ts";
 import { people } from "./people/feature.ts";
 import type { Platform } from "./platform.ts";
+import { reference } from "./reference/outside.ts";
 import { service } from "./service/feature.ts";
 import { status } from "./status/feature.ts";
 import { statusPage } from "./status/outside.ts";
@@ -30,7 +31,13 @@ export const features: readonly Feature<Platform>[] = [
 ];
 
 /** What is answered outside of it, without an API key. */
-export const outsides: readonly Outside<Platform>[] = [ingress, shortLinks, ...mailLinks, statusPage];
+export const outsides: readonly Outside<Platform>[] = [
+  ingress,
+  shortLinks,
+  ...mailLinks,
+  statusPage,
+  reference(() => document),
+];
 
 export const operations = features.flatMap((feature) => feature.operations);
 

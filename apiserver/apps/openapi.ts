@@ -22,6 +22,7 @@ const account: ChannelAccount = {
 
 /** What the OpenAPI document says of apps beside their operations. */
 export const docs: Docs = {
+  tags: { Apps: "The channels of an app, and whether its accounts at providers work." },
   examples: {
     AccountCheck: [refused],
     ChannelAccount: [account, { ...account, check: null }],

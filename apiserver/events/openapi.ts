@@ -8,6 +8,7 @@ const events: CustomEvent[] = [
 
 /** What the OpenAPI document says of events beside their operations. */
 export const docs: Docs = {
+  tags: { Events: "Custom events of an app, and the kinds of events that endpoints can ask for." },
   examples: {
     CustomEvent: events,
     PublishEvents: [{ events }] satisfies PublishEvents[],

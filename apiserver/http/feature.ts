@@ -2,6 +2,8 @@ import type { Declared, Operation, Route } from "./route.ts";
 
 /** What the OpenAPI document says of a feature beside its operations. */
 export type Docs = {
+  /** What the feature's operations are about, by their tags. */
+  tags?: Readonly<Record<string, string>>;
   /** Values of the schemas that the feature names, at least one of each, by the schema's name. */
   examples?: Readonly<Record<string, readonly unknown[]>>;
   /** Parameters of paths by their names: a description, a schema and an example. */

@@ -46,6 +46,7 @@ const fitting = (property: Json): Json => ({
 
 /** What the OpenAPI document says of live activities beside their operations. */
 export const docs: Docs = {
+  tags: { "Live activities": "Types of Live Activities, with the schemas that their payloads are checked against." },
   examples: {
     CreateLiveActivityType: activityTypes,
     LiveActivityProperty: [activityProperty],

@@ -137,6 +137,7 @@ const target = (schema: Json): Json => ({
 
 /** What the OpenAPI document says of notifications beside their operations. */
 export const docs: Docs = {
+  tags: { Notifications: "Messages to people on any channel: accepted at once, delivered in the background." },
   examples: {
     CreateNotification: notifications,
     CreateNotificationResult: [

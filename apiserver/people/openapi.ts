@@ -43,6 +43,10 @@ const device = (schema: Json): Json => ({
 
 /** What the OpenAPI document says of users and subscriptions beside their operations. */
 export const docs: Docs = {
+  tags: {
+    "Users and subscriptions":
+      "People, their aliases and tags, and the addresses and devices that they are reached by.",
+  },
   examples: {
     CreateSubscription: [phone, browser],
     Subscription: [subscriptionExample],

@@ -9,7 +9,7 @@ const route = routeOf<{ document: () => { openapi: string } }>({ tag: "Service",
 const about = {
   name: "herald",
   version: serviceVersion,
-  documentation: "docs/api.md",
+  documentation: "/docs/",
   openapi: "/v1/openapi.json",
   status: "/status/",
 };
@@ -48,6 +48,7 @@ export const service = (document: () => { openapi: string }): Feature<object> =>
   feature({
     make: () => ({ document }),
     routes,
+    tags: { Service: "What runs here, and this document. Needs no key." },
     examples: {
       Health: [{ status: "ok" }],
       Service: [about],

@@ -25,6 +25,7 @@ const states = components.map((name) => ({ name, status: name === "delivery" ? "
 
 /** What the OpenAPI document says of the status beside its operations. */
 export const docs: Docs = {
+  tags: { Status: "How the service is, and its incidents." },
   examples: {
     StatusDocument: [
       { status: "degraded", checked_at: exampleTime, components: states, incidents: [shown] } satisfies StatusDocument,

@@ -51,6 +51,7 @@ const kinds: Json[] = [
 
 /** What the OpenAPI document says of suppressions beside their operations. */
 export const docs: Docs = {
+  tags: { Suppressions: "Addresses and users that get no messages, or none of some categories." },
   examples: {
     CreateSuppression: [address, user, { entries: [address, user] }] satisfies CreateSuppression[],
     CreateSuppressionResult: [suppression, added],

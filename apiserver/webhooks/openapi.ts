@@ -106,6 +106,7 @@ const customEventsByName = [
 
 /** What the OpenAPI document says of webhooks beside their operations. */
 export const docs: Docs = {
+  tags: { Webhooks: "Endpoints that are told what happens, their deliveries, and sending again." },
   examples: {
     CreateWebhook: webhooks,
     PreviewWebhook: previews,

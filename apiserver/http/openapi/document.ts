@@ -16,9 +16,14 @@ export const openapi = (features: readonly Documented[]): { openapi: string } & 
     title: "Herald",
     version: serviceVersion,
     description: "Multi-channel messaging. Members and enum values may be added: clients ignore what they do not know.",
+    contact: { name: "Herald", url: "https://herald.dev" },
     license: { name: "Apache-2.0", identifier: "Apache-2.0" },
   },
+  servers: [{ url: "/", description: "where this document is served" }],
   security: [{ apiKey: [] }],
+  tags: features.flatMap(({ docs }) =>
+    Object.entries(docs.tags ?? {}).map(([name, description]) => ({ name, description })),
+  ),
   paths: pathsOf(features),
   components: {
     securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "an API key; Key and Basic work too" } },
@@ -87,7 +92,9 @@ const operationOf = (operation: Operation, docs: Docs): Json => ({
   operationId: operation.id,
   summary: operation.summary,
   tags: [operation.tag],
-  ...(operation.scopes === "public" ? { security: [] } : { description: `Scope: ${scopesOf(operation)}.` }),
+  ...(operation.scopes === "public"
+    ? { security: [], description: "Needs no key." }
+    : { description: `Scope: ${scopesOf(operation)}.` }),
   parameters: parametersOf(operation, docs, linked),
   ...(operation.body !== undefined && { requestBody: { required: true, content: json(linked(operation.body)) } }),
   responses: responsesOf(operation),

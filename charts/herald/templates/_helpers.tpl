@@ -75,5 +75,5 @@ kube-score/ignore: container-resources,container-image-pull-policy{{ .more }}
 
 {{/* What of the apiserver is reached from outside: the interface, callbacks of providers, links in texts and in mails. */}}
 {{- define "herald.publicPaths" -}}
-/v1 /ingress /l /c /o /u /status /status.json
+/v1 /ingress /l /c /o /u /status /status.json /docs
 {{- end }}

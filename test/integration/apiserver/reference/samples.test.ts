@@ -1,0 +1,121 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { document, operations } from "../../../../apiserver/features.ts";
+import { referenceOf } from "../../../../apiserver/reference/document.ts";
+import type { Sample } from "../../../../apiserver/reference/samples.ts";
+import { rootDir, testDir } from "../../../../dev/files/paths.ts";
+
+const run = promisify(execFile);
+const token = "the-key";
+
+type Seen = { method: string; path: string; key: string; repeat: string; type: string; body: unknown };
+type Shown = { operationId: string; security?: unknown[]; "x-codeSamples": Sample[] };
+
+describe("the examples of the API reference", function () {
+  this.timeout(120_000);
+  let server: Server;
+  let dir: string;
+  let shown: { path: string; method: string; operation: Shown }[];
+  let seen: Seen[];
+
+  before(async () => {
+    dir = await mkdtemp(join(testDir, "samples-"));
+    server = createServer((request, response) => {
+      void note(request).then((one) => {
+        seen.push(one);
+        return response.setHeader("Content-Type", "application/json").end("{}");
+      });
+    }).listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    const { port } = server.address() as AddressInfo; // sound: it listens on TCP
+    const reference = referenceOf(document, `http://127.0.0.1:${port}`) as {
+      paths: Record<string, Record<string, Shown>>;
+    };
+    shown = Object.entries(reference.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+    );
+  });
+  beforeEach(() => {
+    seen = [];
+  });
+  after(async () => {
+    server?.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const note = async (request: IncomingMessage): Promise<Seen> => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of request) chunks.push(chunk as Uint8Array); // a socket gives bytes
+    const text = Buffer.concat(chunks).toString();
+    return {
+      method: request.method ?? "",
+      path: request.url ?? "",
+      key: request.headers.authorization ?? "",
+      repeat: request.headers["idempotency-key"]?.toString() ?? "",
+      type: request.headers["content-type"] ?? "",
+      body: text === "" ? null : JSON.parse(text),
+    };
+  };
+
+  /** How all examples of a language are run at once; each says its number in the end, whatever it answers. */
+  const programs: Record<string, (sources: readonly string[]) => Promise<[command: string, args: string[]]>> = {
+    curl: async (sources) => {
+      const file = join(dir, "all.sh");
+      await writeFile(file, `set -euo pipefail\n${sources.join("\n")}\n`);
+      return ["bash", [file]];
+    },
+    TypeScript: async (sources) => {
+      const file = join(dir, "all.mts");
+      await writeFile(file, sources.map((source) => `{\n${source}\n}`).join("\n"));
+      return [join(rootDir, "node_modules/.bin/node"), [file]];
+    },
+    Python: async (sources) => {
+      const file = join(dir, "all.py");
+      await writeFile(file, sources.join("\n\n"));
+      return ["python3", [file]];
+    },
+    Go: async (sources) => {
+      const folder = join(dir, "go");
+      await mkdir(folder);
+      const imports = ["fmt", "io", "log", "net/http", "os", "strings"].map((name) => `import "${name}"`).join("\n");
+      const functions = sources.map((source, n) => `func f${n}() {\n${source}\n}`).join("\n");
+      const calls = sources.map((_, n) => `f${n}()`).join("\n");
+      await writeFile(join(folder, "go.mod"), "module samples\n\ngo 1.21\n");
+      await writeFile(join(folder, "main.go"), `package main\n${imports}\n${functions}\nfunc main() {\n${calls}\n}\n`);
+      return ["go", ["run", "-C", folder, "."]];
+    },
+  };
+
+  for (const [label, program] of Object.entries(programs)) {
+    it(`make the request that they are about, in ${label}`, async () => {
+      const sources = shown.map(({ operation }) => {
+        const sample = operation["x-codeSamples"].find((one) => one.label === label);
+        return sample?.source ?? expect.fail(`${operation.operationId} has none`);
+      });
+      const [command, args] = await program(sources);
+      await run(command, args, { env: { ...process.env, HERALD_TOKEN: token }, maxBuffer: 10_000_000 });
+      expect(seen.map(({ method }) => method)).to.deep.equal(shown.map(({ method }) => method));
+      for (const [n, { path, operation }] of shown.entries()) {
+        const one = seen[n] ?? expect.fail("it asked nothing");
+        const declared = operations.find(({ id }) => id === operation.operationId);
+        const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/?]+").replaceAll(".", "\\.")}(\\?|$)`);
+        expect(one.path).to.match(pattern);
+        expect(one.key).to.equal(declared?.scopes === "public" ? "" : `Bearer ${token}`);
+        expect(one.repeat !== "").to.equal(declared?.headers?.["Idempotency-Key"] !== undefined);
+        if (declared?.body === undefined) expect(one.body).to.equal(null);
+        else expect(one.body, operation.operationId).to.be.an("object");
+      }
+    });
+  }
+
+  it("send the same in every language", () => {
+    for (const { operation } of shown) {
+      expect(operation["x-codeSamples"].map(({ label }) => label)).to.deep.equal(Object.keys(programs));
+    }
+  });
+});
