@@ -5,6 +5,7 @@ import type { IdKind } from "#core/schema/vocabulary/id-prefixes.ts";
 import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Caller } from "../access/caller.ts";
+import type { Deprecation } from "./deprecation.ts";
 import { parserOnDemand, queryParser } from "./query.ts";
 
 /** What is known before the resource is looked up: nothing of it is validated yet. */
@@ -66,6 +67,8 @@ type Said<B extends TSchema, Q extends TObject, T extends TSchema> = {
   body?: B;
   query?: Q;
   reply: T;
+  /** Set when it will be taken away: its replies and the OpenAPI document say so. */
+  deprecated?: Deprecation;
   /** Request headers that mean something here: name to description. */
   headers?: Record<string, string>;
   /** Error codes of this operation, besides those that follow from its other members or that every operation can give. */

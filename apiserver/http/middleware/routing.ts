@@ -1,4 +1,5 @@
 import { AppError, NotFound } from "#core/errors.ts";
+import { deprecationHeaders } from "../deprecation.ts";
 import { requireDecodable } from "../protocol/protocol.ts";
 import type { Route } from "../route.ts";
 import type { Check } from "../state.ts";
@@ -11,6 +12,7 @@ import type { Check } from "../state.ts";
  */
 export const routing = (routes: readonly Route[]): Check => {
   const paths = pathsOf(routes);
+  const deprecations = deprecationsOf(routes);
   return (ctx) => {
     requireDecodable("path", ctx.path); // such a path names nothing
     const given = ctx.path.split("/");
@@ -20,9 +22,16 @@ export const routing = (routes: readonly Route[]): Check => {
     if (route === undefined) return notAllowed(ctx.method, [...path.routes.keys()]);
     ctx.state.matched = ctx.state.route = route;
     ctx.state.params = paramsOf(path.parts, given);
+    Object.assign(ctx.state.headers, deprecations.get(route));
     return null;
   };
 };
+
+/** The headers of those that will be taken away. */
+const deprecationsOf = (routes: readonly Route[]): Map<Route, Record<string, string>> =>
+  new Map(
+    routes.flatMap((route) => (route.deprecated === undefined ? [] : [[route, deprecationHeaders(route.deprecated)]])),
+  );
 
 /** A path of the table, cut at its slashes, and its operations by their methods. */
 type Path = { parts: string[]; routes: Map<string, Route> };

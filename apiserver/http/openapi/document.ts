@@ -92,6 +92,7 @@ const operationOf = (operation: Operation, docs: Docs): Json => ({
   operationId: operation.id,
   summary: operation.summary,
   tags: [operation.tag],
+  ...(operation.deprecated !== undefined && { deprecated: true }),
   ...(operation.scopes === "public"
     ? { security: [], description: "Needs no key." }
     : { description: `Scope: ${scopesOf(operation)}.` }),

@@ -8,7 +8,7 @@ export const writeReply =
   (isStopping: () => boolean): Middleware =>
   async (ctx, next) => {
     ctx.respond = false; // Koa's own writer sets each header by itself
-    ctx.state.headers = { "Content-Type": "application/json; charset=utf-8" };
+    ctx.state.headers = { "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff" };
     await next();
     const { headers, reply } = ctx.state;
     if (isStopping()) headers["Connection"] = "close";
