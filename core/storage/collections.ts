@@ -6,6 +6,9 @@ import { appCollection } from "./apps/apps.ts";
 import { contentTemplateCollection } from "./content-templates/content-templates.ts";
 import { eventBatchCollection } from "./events/batches.ts";
 import { linkCollection } from "./links/links.ts";
+import { liveActivityCollection } from "./live-activities/activities.ts";
+import { activityRecipientCollection } from "./live-activities/recipients.ts";
+import { startTokenCollection } from "./live-activities/start-tokens.ts";
 import { liveActivityTypeCollection } from "./live-activities/types.ts";
 import { chunkCollection } from "./messages/chunks.ts";
 import { deliveryCollection } from "./messages/deliveries.ts";
@@ -42,12 +45,15 @@ export const allCollections: readonly CollectionSpec[] = [
   followedWordCollection,
   leaseCollection,
   linkCollection,
+  activityRecipientCollection,
+  liveActivityCollection,
   liveActivityTypeCollection,
   messageCollection,
   planCollection,
   removalCollection,
   replyCollection,
   revokedTokenCollection,
+  startTokenCollection,
   subscriptionCollection,
   suppressionCollection,
   suppressionKeyCollection,

@@ -15,6 +15,9 @@ export const idPrefixes = {
   reply: "rpl",
   webhook: "whk",
   webhookDelivery: "whd",
+  liveActivity: "act",
+  liveActivityRecipient: "lar",
+  liveActivityToken: "ltk",
   liveActivityType: "lat",
   suppression: "sup",
 } as const;

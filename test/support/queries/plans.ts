@@ -21,7 +21,9 @@ export const fill = async (db: Db): Promise<void> => {
 const own = new Set(["_id", "token", "alias_keys", "idempotency_key", "hash", "namespaces", "name", "subject"]);
 /** Members that many documents share. */
 const shared = new Set(
-  "app_id tenant_id message_id user_id endpoint_id parent_id uid plan collapse_key collapse_keys".split(" "),
+  "app_id tenant_id message_id user_id endpoint_id parent_id uid plan collapse_key collapse_keys activity type_id".split(
+    " ",
+  ),
 );
 
 const copyOf = <T>(value: T, i: number, key = ""): T => {
