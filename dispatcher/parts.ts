@@ -19,14 +19,16 @@ import { unpublishedEvents } from "./work/unpublished-events.ts";
 export const parts = (made: Made): Part[] => {
   const shared = platform(made);
   const openAccount = accountOpener(shared);
+  const messages = messageParts({ ...shared, openAccount });
+  const { sendHeld } = messages;
   const rooms = [
-    messageParts({ ...shared, openAccount }),
+    messages,
     unpublishedEvents(shared),
     peopleParts({ ...shared, metrics: shared.metrics.queue }),
     { parts: webhookParts(shared), timers: [] },
     { parts: eventParts(shared), timers: [] },
     { parts: callbackParts(shared), timers: [] },
-    jobParts({ ...shared, jobs: allJobs({ ...shared, openAccount }) }),
+    jobParts({ ...shared, jobs: allJobs({ ...shared, openAccount, sendHeld }) }),
     cleanUpParts(shared),
   ];
   const sources = rooms.flatMap((room) => room.timers);

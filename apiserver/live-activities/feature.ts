@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import { AppError } from "#core/errors.ts";
+import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import {
   activityLimits,
   CreateLiveActivityType,
@@ -9,6 +10,7 @@ import {
 } from "#core/schema/live-activities/type.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { appActivityTypes } from "#core/storage/live-activities/app-types.ts";
+import { startTokens } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import { feature } from "../http/feature.ts";
 import type { By } from "../settings/audit.ts";
@@ -16,9 +18,10 @@ import { settingRoutes } from "../settings/routes.ts";
 import { newSetting, type SettingsPlatform, settings } from "../settings/settings.ts";
 import { checkSchemas } from "./checks.ts";
 import { docs } from "./openapi.ts";
+import { type SendPlatform, sendRoutes, sends } from "./sends.ts";
 import { activityTypeView } from "./views.ts";
 
-const make = (platform: SettingsPlatform & { db: Db }) => {
+const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
   const store = appActivityTypes(platform.db);
   const types = settings(platform, {
     what: "live activity type",
@@ -30,12 +33,14 @@ const make = (platform: SettingsPlatform & { db: Db }) => {
       return new AppError("HS_ALREADY_EXISTS", "the app has a live activity type of this name", details);
     },
   });
+  /** By its id, else by its name. Source: docs/reference/live-activities.md#schemas. */
+  const find = async (tenantId: string, appId: string, idOrName: string): Promise<LiveActivityTypeRow | null> =>
+    (await store.find(tenantId, appId, idOrName)) ?? store.findByName(tenantId, appId, idOrName);
   return {
     ...types,
-
-    /** By its id, else by its name. Source: docs/reference/live-activities.md#schemas. */
-    find: async (tenantId: string, appId: string, idOrName: string): Promise<LiveActivityTypeRow | null> =>
-      (await store.find(tenantId, appId, idOrName)) ?? store.findByName(tenantId, appId, idOrName),
+    ...sends(platform, find),
+    find,
+    ofApp: counted(platform.db, types.ofApp),
 
     create: async (by: By, app: AppRow, id: string, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
       checkSchemas(body);
@@ -78,9 +83,21 @@ const types = settingRoutes<LiveActivityTypeRow>()({
   errors: ["HS_ALREADY_EXISTS"],
 });
 
-/** Types of live activities. */
+/** With their push-to-start tokens: counted as they are asked for, so that no counter can go wrong. */
+const counted =
+  (db: Db, ofApp: (tenantId: string, appId: string) => Promise<LiveActivityTypeRow[]>) =>
+  async (tenantId: string, appId: string): Promise<LiveActivityTypeRow[]> => {
+    const { count } = startTokens(db);
+    const withCount = async (row: LiveActivityTypeRow): Promise<LiveActivityTypeRow> => ({
+      ...row,
+      push_to_start_tokens: await count({ appId, typeId: row._id }),
+    });
+    return mapBounded(await ofApp(tenantId, appId), 8, withCount);
+  };
+
+/** Types of live activities, what is sent of them, and the tokens that devices report. */
 export const liveActivities = feature({
   make,
-  routes: [types.list, types.create, types.update, types.remove],
+  routes: [types.list, types.create, types.update, types.remove, ...sendRoutes],
   ...docs,
 });

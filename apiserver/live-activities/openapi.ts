@@ -1,4 +1,11 @@
-import { exampleTime } from "#core/schema/events/refs.ts";
+import { exampleTime, examples as refs } from "#core/schema/events/refs.ts";
+import type {
+  EndLiveActivity,
+  LiveActivitySendResult,
+  LiveActivityToken,
+  StartLiveActivity,
+  UpdateLiveActivity,
+} from "#core/schema/live-activities/send.ts";
 import type {
   CreateLiveActivityType,
   LiveActivityType,
@@ -44,16 +51,50 @@ const fitting = (property: Json): Json => ({
   oneOf: Object.entries(ofTypes).map(([type, members]) => ({ properties: { type: { const: type }, ...members } })),
 });
 
+const activity_id = "order-4711";
+const starts: StartLiveActivity[] = [
+  {
+    activity_id,
+    attributes: { order: "4711" },
+    content_state: { status: "packed" },
+    target: { include_external_ids: [refs.external_id] },
+    alert: { title: { en: "Your order is packed" } },
+  },
+];
+const updates: UpdateLiveActivity[] = [
+  { activity_id, content_state: { status: "shipped" }, stale_date: 1_795_350_000 },
+];
+const ends: EndLiveActivity[] = [
+  { activity_id, content_state: { status: "delivered" }, dismissal_date: 1_795_353_600 },
+];
+const sent: LiveActivitySendResult[] = [
+  { message_id: refs.message_id, activity_id, event: "update", recipients_estimate: 1 },
+];
+
+const token = "5f2c".repeat(20);
+const reported: LiveActivityToken[] = [
+  { kind: "start", activity_type: "OrderAttributes", token },
+  { kind: "update", activity_id, token },
+];
+
 /** What the OpenAPI document says of live activities beside their operations. */
 export const docs: Docs = {
   tags: { "Live activities": "Types of Live Activities, with the schemas that their payloads are checked against." },
   examples: {
     CreateLiveActivityType: activityTypes,
+    EndLiveActivity: ends,
     LiveActivityProperty: [activityProperty],
+    LiveActivitySendResult: sent,
+    LiveActivityToken: reported,
     LiveActivityType: [activityType],
     LiveActivityTypeList: [{ data: [activityType] }],
+    StartLiveActivity: starts,
+    UpdateLiveActivity: updates,
     UpdateLiveActivityType: [{ description: null }] satisfies UpdateLiveActivityType[],
   },
-  pathParameters: { activityType: pathPart("id or name of a live activity type", "OrderAttributes") },
+  pathParameters: {
+    subscriptionId: pathPart("id of a subscription", refs.subscription_id),
+    activityType: pathPart("id or name of a live activity type", "OrderAttributes"),
+  },
   narrowed: { LiveActivityProperty: fitting },
 };

@@ -3,6 +3,7 @@ import { dueAtOf } from "#core/domain/messages/send-after.ts";
 import { type FieldError, refuse } from "#core/errors.ts";
 import { Content, type CreateNotification, Options, type Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
+import { selectors } from "../accepting/audience.ts";
 import { fingerprintOf } from "../http/idempotency-key.ts";
 import { unsupported, unsupportedTarget } from "./unsupported.ts";
 
@@ -44,9 +45,6 @@ const pick = (body: CreateNotification, names: readonly string[]): Record<string
   const entries = names.filter((name) => given.has(name)).map((name) => [name, given.get(name)]);
   return Object.fromEntries(entries) as Record<string, never>; // sound: the names are the group's own
 };
-
-/** Members of `target` that select somebody, besides `all`. */
-export const selectors = ["include_subscription_ids", "include_external_ids", "include_aliases"] as const;
 
 /** What a schema cannot say of a target: someone has to be targeted. Source: docs/reference/messages.md#targets. */
 export const targetErrors = (target: Target): FieldError[] => {

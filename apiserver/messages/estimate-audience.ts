@@ -3,11 +3,11 @@ import { refuse } from "#core/errors.ts";
 import type { EstimateAudience, EstimateAudienceResult } from "#core/schema/messages/estimate.ts";
 import { channels } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { audienceOf, configuredOf, requireChannels } from "../accepting/audience.ts";
+import { missingOf } from "../accepting/estimate.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import type { AcceptDeps } from "./accept.ts";
-import { audienceOf, configuredOf, requireChannels } from "./audience.ts";
 import { targetErrors } from "./draft.ts";
-import { missingOf } from "./estimate.ts";
 
 export type EstimateAudienceDeps = Pick<AcceptDeps, "estimate"> & { limit: NarrowLimit };
 

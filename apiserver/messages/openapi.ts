@@ -3,11 +3,11 @@ import { showAs } from "#core/schema/json/show.ts";
 import { Delivery } from "#core/schema/messages/delivery.ts";
 import { Message } from "#core/schema/messages/message.ts";
 import type { CreateNotification } from "#core/schema/messages/notification.ts";
+import { selectors } from "../accepting/audience.ts";
 import type { Docs, Json } from "../http/feature.ts";
 import { lastPage, nextPage } from "../http/openapi/examples.ts";
 import { changed, having, refused } from "../http/openapi/narrow.ts";
 import { pathPart } from "../http/openapi/parameters.ts";
-import { selectors } from "./draft.ts";
 import { unsupportedMembers, unsupportedTargets } from "./unsupported.ts";
 
 const laterTime = "2026-11-21T12:00:02.345Z";

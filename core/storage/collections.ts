@@ -13,6 +13,9 @@ import { eventDayCollection } from "./events/event-days.ts";
 import { eventValuesCollection } from "./events/event-values.ts";
 import { eventCollection } from "./events/events.ts";
 import { linkCollection } from "./links/links.ts";
+import { liveActivityCollection } from "./live-activities/activities.ts";
+import { activityRecipientCollection } from "./live-activities/recipients.ts";
+import { startTokenCollection } from "./live-activities/start-tokens.ts";
 import { liveActivityTypeCollection } from "./live-activities/types.ts";
 import { chunkCollection } from "./messages/chunks.ts";
 import { deliveryCollection } from "./messages/deliveries.ts";
@@ -61,6 +64,8 @@ export const allCollections: readonly CollectionSpec[] = [
   incidentCollection,
   leaseCollection,
   linkCollection,
+  activityRecipientCollection,
+  liveActivityCollection,
   liveActivityTypeCollection,
   messageCollection,
   planCollection,
@@ -68,6 +73,7 @@ export const allCollections: readonly CollectionSpec[] = [
   replyCollection,
   revokedTokenCollection,
   statusDayCollection,
+  startTokenCollection,
   subscriptionCollection,
   suppressionCollection,
   suppressionKeyCollection,

@@ -4,7 +4,7 @@ import type { Simulator } from "./kit/control.ts";
 import type { Credentials } from "./kit/credentials.ts";
 import { type SimulatedAnswer, type SimulatedRequest, startHttp2Server } from "./kit/http2-server.ts";
 import { checkJwt, publicKey } from "./kit/jwt-check.ts";
-import { apnsFault } from "./kit/payloads.ts";
+import { apnsFault, liveActivityFault } from "./kit/payloads.ts";
 import { receivedLog } from "./kit/received.ts";
 import { scripted } from "./kit/script.ts";
 
@@ -17,6 +17,7 @@ export type ApnsSimulatorOptions = {
 
 const maxPayloadBytes = 4096;
 const maxTokenAgeSeconds = 3600;
+const activityTopic = ".push-type.liveactivity";
 const pushTypes = new Set(["alert", "background", "liveactivity", "voip", "complication", "fileprovider", "mdm"]);
 
 /** Stands in for Apple's push service: checks the token, topic, headers, size and form of each push as it does. */
@@ -57,7 +58,11 @@ const refuse = (id: string, { status, reason, retry_after_seconds }: Refused, no
 });
 
 const refusals =
-  (tokenRefusal: (authorization: string | undefined) => string | null, payloadFault = payloadFaults()) =>
+  (
+    tokenRefusal: (authorization: string | undefined) => string | null,
+    payloadFault = payloadFaults(),
+    isMisused = tokenUses(),
+  ) =>
   ({ method, path, headers, body }: SimulatedRequest, token: string): Refused | null => {
     if (method !== "POST") return { status: 405, reason: "MethodNotAllowed" };
     if (!path.startsWith("/3/device/")) return { status: 404, reason: "BadPath" };
@@ -67,11 +72,40 @@ const refusals =
     if (badHeader !== null) return { status: 400, reason: badHeader };
     if (body.length === 0) return { status: 400, reason: "PayloadEmpty" };
     if (Buffer.byteLength(body) > maxPayloadBytes) return { status: 413, reason: "PayloadTooLarge" };
-    const fault = payloadFault(body);
+    const isActivity = headers["apns-push-type"] === "liveactivity";
+    const fault = isActivity ? activityFault(body) : payloadFault(body);
     if (fault !== null) return { status: 400, reason: `BadPayload: ${fault}` };
     if (token === "") return { status: 400, reason: "MissingDeviceToken" };
-    return /^(?:[0-9a-f]{2}){32,100}$/i.test(token) ? null : { status: 400, reason: "BadDeviceToken" };
+    const isKnown = /^(?:[0-9a-f]{2}){32,200}$/i.test(token) && !isMisused(token, useOf(isActivity, body));
+    return isKnown ? null : { status: 400, reason: "BadDeviceToken" };
   };
+
+/** What a token is for: pushes to the app, to start activities, or one activity's updates. */
+const useOf = (isActivity: boolean, body: string): string => {
+  if (!isActivity) return "app";
+  return body.includes('"event":"start"') ? "start" : "update";
+};
+
+const mostTokens = 100_000;
+
+/** Apple gives a token out for one of these uses: what it is sent first is taken for that. */
+const tokenUses = () => {
+  const uses = new Map<string, string>();
+  return (token: string, use: string): boolean => {
+    const known = uses.get(token);
+    if (known !== undefined) return known !== use;
+    if (use !== "app" && uses.size < mostTokens) uses.set(token, use); // of others there are millions
+    return false;
+  };
+};
+
+const activityFault = (body: string): string | null => {
+  try {
+    return liveActivityFault(JSON.parse(body) as object); // its members are checked
+  } catch {
+    return "no JSON";
+  }
+};
 
 /**
  * APNs takes any payload, and a device leaves out what Apple does not document: here it is refused, so that no test passes
@@ -99,6 +133,7 @@ const headerRefusal = (headers: IncomingHttpHeaders): string | null => {
   if (topic === "") return "MissingTopic";
   if (!/^[A-Za-z0-9.-]+$/.test(topic)) return "BadTopic";
   if (!pushTypes.has(type)) return "InvalidPushType";
+  if ((type === "liveactivity") !== topic.endsWith(activityTopic)) return "InvalidPushType";
   if (!["1", "5", "10"].includes(priority) || (type === "background" && priority === "10")) return "BadPriority";
   if (!/^\d{1,12}$/.test(String(headers["apns-expiration"] ?? "0"))) return "BadExpirationDate";
   if (Buffer.byteLength(String(headers["apns-collapse-id"] ?? "")) > 64) return "BadCollapseId";

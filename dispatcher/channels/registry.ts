@@ -111,9 +111,12 @@ const guarded = (one: Opened, deps: SendersDeps) => {
     believes: guard.believes,
     /** The content rendered for one language, cut to what fits, with what is left of its ttl; returns the call that sends it. */
     prepare: (message: MessageRow, language: string | null, ttlSeconds: number): Send => {
-      const { _id: messageId, email_html: html, options, category } = message;
+      const { _id: messageId, email_html: html, options, category, live_activity: activity } = message;
+      const live = activity && { ...activity, at: message.created_at };
       const content = html === undefined ? message.content : { ...message.content, email_body: html };
-      const send = account.prepare(fitted(channel, { messageId, content, options, category, language, ttlSeconds }));
+      const send = account.prepare(
+        fitted(channel, { messageId, content, options, category, language, ttlSeconds, ...(live && { live }) }),
+      );
       return async (...given) => {
         one.usedAtMs = deps.clock.now().getTime();
         const startedMs = performance.now();

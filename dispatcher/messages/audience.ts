@@ -3,7 +3,7 @@ import type { Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { Reached, Wanted } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunkSize } from "#core/storage/messages/chunks.ts";
-import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import { type Stretch } from "#core/storage/people/subscription-counts.ts";
 
 /** A part of the audience that is not a chunk yet: recipients of one channel, and where the scan stands after them. */
@@ -16,12 +16,16 @@ export type Piece = {
 };
 
 export type AudienceDeps = {
-  page: (of: Stretch & { appId: string; after: string; testOnly: boolean; limit: number }) => Promise<string[]>;
+  page: (
+    of: Stretch & { appId: string; after: string; testOnly: boolean; limit: number },
+    activity: MessageActivity | undefined,
+  ) => Promise<string[]>;
   resolve: (target: Target, wanted: Wanted) => Promise<Map<Channel, Reached[]>>;
 };
 
-/** Whether the audience is scanned page by page (`all`), or resolved at once from its explicit ids. */
-export const isScanned = (message: MessageRow): boolean => message.target.all === true;
+/** Whether the audience is scanned page by page (`all`, the devices of an activity), or resolved from explicit ids. */
+export const isScanned = ({ target, live_activity: live }: MessageRow): boolean =>
+  target.all === true || (live !== undefined && live.event !== "start");
 
 /** Every piece of an audience of explicit ids, which the bounds of the target keep small. */
 export const resolvePieces = async (deps: AudienceDeps, message: MessageRow): Promise<Piece[]> => {
@@ -44,7 +48,8 @@ export const nextPiece = async (
   for (const [index, stretch] of stretches.entries()) {
     if (index < at) continue;
     const after = scanned !== null && index === at ? scanned.after : "";
-    const ids = await deps.page({ ...stretch, appId: message.app_id, after, testOnly: testOnly(message), limit });
+    const of = { ...stretch, appId: message.app_id, after, testOnly: testOnly(message), limit };
+    const ids = await deps.page(of, message.live_activity);
     const last = ids.at(-1);
     if (last !== undefined) return { channel: stretch.channel, recipients: ids, scanned: { ...stretch, after: last } };
   }

@@ -62,7 +62,8 @@ const unsettledOf = ({ reserved }: MessageRow, { counts }: End): Pick<MessageRow
 /** Failed only when someone was to be reached and nobody was. Source: docs/reference/messages.md#message-status. */
 const verdict = (groups: readonly StatusCount[]): Pick<End, "status" | "error"> => {
   const { targeted, suppressed, sent } = countsOf(groups);
-  if (sent > 0 || targeted === suppressed) return { status: "completed", error: null };
+  const waiting = groups.filter(({ status }) => status === "scheduled").reduce((sum, { count }) => sum + count, 0);
+  if (sent > 0 || targeted === suppressed + waiting) return { status: "completed", error: null };
   const worst = groups.filter(({ status }) => status !== "suppressed").sort((a, b) => b.count - a.count)[0];
   return { status: "failed", error: worst?.error_code ?? "INTERNAL" };
 };

@@ -21,6 +21,7 @@ import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import type { OpenAccount } from "../channels/accounts.ts";
 import { type Senders, senders } from "../channels/registry.ts";
+import type { SendHeld } from "../live-activities/send-held.ts";
 import { chunkHint, hints, messageHint } from "../work/hints.ts";
 import { planWorkers } from "../work/plan-workers.ts";
 import { timerSources } from "../work/timer-sources.ts";
@@ -45,7 +46,9 @@ export type MessagePartsDeps = Omit<
 };
 
 /** What a dispatcher runs to plan and send messages. */
-export const messageParts = (deps: MessagePartsDeps): { parts: Part[]; timers: AnyTimerSource[] } => {
+export const messageParts = (
+  deps: MessagePartsDeps,
+): { parts: Part[]; timers: AnyTimerSource[]; sendHeld: SendHeld } => {
   const { config, metrics, db, clock } = deps;
   const rows = collectionOf<MessageRow>(db, messageCollection);
   const settle = settleReserved(rows, usage(db));
@@ -70,6 +73,7 @@ export const messageParts = (deps: MessagePartsDeps): { parts: Part[]; timers: A
     openChunks: config.openChunks * 2, // one set under way, one waiting behind it
   });
   return {
+    sendHeld: steps.sendHeld,
     parts: [box, accountsPart(accounts, [deps.client, deps.rest]), workers(deps, steps)],
     timers: timerSources({ db, hints: published, settle, flush: box.flush, recount: recount(counting(deps)), clock }),
   };

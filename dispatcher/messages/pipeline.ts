@@ -1,4 +1,6 @@
 import type { Db } from "mongodb";
+import { renderLiveActivity } from "#core/channels/ios-push/live-activity.ts";
+import { apnsBody, maxApnsBytes } from "#core/channels/ios-push/render.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { falseWhenAway } from "#core/errors.ts";
@@ -7,25 +9,37 @@ import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { Directory } from "#core/storage/directory.ts";
+import { activities } from "#core/storage/live-activities/activities.ts";
+import { activityAudience } from "#core/storage/live-activities/audience.ts";
+import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
+import { startTokens } from "#core/storage/live-activities/start-tokens.ts";
 import { audience } from "#core/storage/messages/audience.ts";
 import { type ChunkRow, chunks } from "#core/storage/messages/chunks.ts";
 import { newer } from "#core/storage/messages/collapse.ts";
 import { type DeliveryRow, deliveries } from "#core/storage/messages/deliveries.ts";
-import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { liveActivityMessages } from "#core/storage/messages/live-activities.ts";
+import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
+import { receiptStore } from "#core/storage/messages/receipts.ts";
+import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
 import { messageWork } from "#core/storage/messages/work.ts";
 import { badges } from "#core/storage/people/badges.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
 import { languages } from "#core/storage/people/languages.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
 import type { Senders } from "../channels/registry.ts";
+import { activityDeliver, type Deliver } from "../live-activities/deliver.ts";
+import { type InOrder, inOrder } from "../live-activities/in-order.ts";
+import { type SendHeld, sendHeld } from "../live-activities/send-held.ts";
+import { activityTurn, sendInOrder } from "../live-activities/turn.ts";
 import type { Suppressions } from "../suppressions/open.ts";
 import type { Hints } from "../work/hints.ts";
 import { leaseMs } from "../work/lease.ts";
 import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
+import type { AudienceDeps } from "./audience.ts";
 import { runChunk } from "./chunk.ts";
 import { changesOf } from "./counts.ts";
-import { deliver } from "./delivery/deliver.ts";
+import { deliver, type Work } from "./delivery/deliver.ts";
 import { recorder } from "./delivery/record.ts";
 import type { Window } from "./delivery/window.ts";
 import { type Finish, type FinishDeps, finish } from "./finish.ts";
@@ -62,21 +76,36 @@ export type PipelineDeps = {
 export type Pipeline = {
   plan: (messageId: string, attempt: number) => Promise<Settlement>;
   deliver: (chunkId: string) => Promise<Settlement>;
+  /** Sends an update of a live activity to devices that it waited for. */
+  sendHeld: SendHeld;
 };
 
 /** Joins the dispatcher's decisions to MongoDB, JetStream and the providers. */
 export const pipeline = (given: PipelineDeps): Pipeline => {
   const deps = { ...given, ...stores(given), hints: quiet(given.hints) };
   const steps = { ...deps, send: sending(deps), finish: finishing(deps) };
-  return { plan: timed(deps, planMessage({ ...steps, turn: turn(steps) })), deliver: runChunk(steps) };
+  const ordered = inOrder(deps);
+  const inTurn = activityTurn({ ...steps, inOrder: ordered }, turn(steps));
+  return {
+    plan: timed(deps, planMessage({ ...steps, turn: inTurn })),
+    deliver: runChunk({ ...steps, send: sendInOrder(ordered, steps.send) }),
+    sendHeld: sendingHeld(deps, ordered),
+  };
 };
 
 /** What is stored of messages and chunks, with this process as the holder of every lease that it takes. */
 const stores = ({ db, holder }: PipelineDeps) => {
-  const [messages, parts] = [messageWork(db), chunks(db)];
+  const [messages, parts, people] = [messageWork(db), chunks(db), audience(db)];
+  const pageOfActivity = activityAudience(db);
   const lease = (now: Date) => ({ holder, now, leaseMs });
   return {
-    audience: audience(db),
+    activities: activities(db),
+    sent: liveActivityMessages(db),
+    audience: {
+      ...people,
+      page: (of: Parameters<AudienceDeps["page"]>[0], activity: MessageActivity | undefined) =>
+        activity === undefined ? people.page(of) : pageOfActivity(of, activity),
+    },
     messages: {
       ...messages,
       take: (id: string, now: Date) => messages.take(id, lease(now)),
@@ -110,33 +139,65 @@ const quiet = (hints: Hints): Hints => ({
 
 /** Sending: the same for a queued chunk and for a small message in its first turn. */
 const sending = (deps: Joined): Send => {
-  const { db, events, suppressions, audience: people, chunks: parts, messages, clock } = deps;
+  const { db, chunks: parts, messages, clock } = deps;
   const stored = deliveries(db);
   const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => stored.record(rows));
-  const record = recorder({ store, writers: 2 }); // 2: while one batch is stored the other half of the window is being sent
+  const toRecipients = delivering(deps, { existing: stored.existing, store });
   return send({
-    deliver: observed(
-      deps,
-      deliver({
-        ...deps,
-        recipients: { load: people.load, languages: languages(db), badges: badges(db) },
-        deliveries: { existing: stored.existing, record },
-        gates: gates({ ...deps, newer: newer(db) }),
-      }),
-    ),
-    followUp: followUp({
-      chunks: parts,
-      subscriptions: { invalidate: invalidated(db) },
-      closeSessions: sessions(db).close,
-      suppress: async (bounced, now) => suppressions.suppress(await suppressions.causesOf(bounced, now)),
-      events: { publish: (...given) => events.publish(...given).catch(falseWhenAway) },
-      clock,
-    }),
+    deliver: observed(deps, activityDeliver({ ...deps, ...ofActivities(deps), record: store }, toRecipients)),
+    followUp: following(deps),
     chunks: parts,
     messages,
     clock,
   });
 };
+
+/** The same for updates that waited for a device: their deliveries are there already. */
+const sendingHeld = (deps: Joined, ordered: InOrder): SendHeld => {
+  const { replace, ended } = waitingDeliveries(deps.db);
+  const store = (rows: readonly DeliveryRow[]) => repeatWrite(storeForMs, () => replace(rows));
+  const toDevices = observed(deps, delivering(deps, { existing: ended, store }));
+  return sendHeld({ ...deps, ...ofActivities(deps), inOrder: ordered, deliver: toDevices, followUp: following(deps) });
+};
+
+type Storing = {
+  existing: (ids: readonly string[]) => Promise<DeliveryRow[]>;
+  store: (rows: readonly DeliveryRow[]) => Promise<Set<string>>;
+};
+
+const delivering = (deps: Joined, { existing, store }: Storing): ReturnType<typeof deliver> => {
+  const { db, audience: people } = deps;
+  const record = recorder({ store, writers: 2 }); // 2: while one batch is stored the other half of the window is being sent
+  return deliver({
+    ...deps,
+    recipients: { load: people.load, languages: languages(db), badges: badges(db) },
+    deliveries: { existing, record },
+    gates: gates({ ...deps, newer: newer(db) }),
+  });
+};
+
+const following = ({ db, events, suppressions, chunks: parts, clock }: Joined): ReturnType<typeof followUp> =>
+  followUp({
+    chunks: parts,
+    subscriptions: { invalidate: invalidated(db) },
+    closeSessions: sessions(db).close,
+    suppress: async (bounced, now) => suppressions.suppress(await suppressions.causesOf(bounced, now)),
+    events: { publish: (...given) => events.publish(...given).catch(falseWhenAway) },
+    clock,
+  });
+
+/** What sending needs of live activities. */
+const ofActivities = ({ db, audience: people }: Joined) => ({
+  recipients: people,
+  startTokens: startTokens(db),
+  activityRecipients: activityRecipients(db),
+  waiting: waitingDeliveries(db),
+  recount: receiptStore(db).recount,
+  fits: (live: MessageActivity, { message: { content, created_at: at } }: Work): boolean => {
+    const push = renderLiveActivity({ ...live, at }, { content, language: null, ttlSeconds: 0 });
+    return Buffer.byteLength(apnsBody(push, "")) <= maxApnsBytes;
+  },
+});
 
 /** A write is repeated for so long, which is longer than any outage that a program should survive: what was sent and
  * is not stored would be sent again. */
@@ -153,7 +214,7 @@ const timed =
 
 /** One line and one measurement for each run of a chunk, or of a small message in its first turn. */
 const observed =
-  ({ log, metrics, clock }: PipelineDeps, run: ReturnType<typeof deliver>): ReturnType<typeof deliver> =>
+  ({ log, metrics, clock }: PipelineDeps, run: Deliver): Deliver =>
   async (work, lease) => {
     const startedMs = clock.now().getTime();
     const delivered = await run(work, lease);

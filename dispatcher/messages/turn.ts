@@ -45,7 +45,7 @@ export const turn =
     return (await deps.chunks.isBegun(message._id)) ? go(deps, planned(message), null) : begin(deps, first);
   };
 
-type First = { message: MessageRow; app: AppRow; lease: Lease };
+export type First = { message: MessageRow; app: AppRow; lease: Lease };
 
 /** The first turn: an audience of one chunk's size is sent here and now, a larger one is cut into chunks. */
 const begin = async (deps: TurnDeps, first: First): Promise<TurnResult> => {
@@ -75,7 +75,11 @@ const firstPieces = async (deps: TurnDeps, message: MessageRow): Promise<Piece[]
 };
 
 /** Sends a small message without queueing it again. Its chunks are only kept for what has to be retried. */
-const sendNow = async (deps: TurnDeps, first: First, pieces: readonly Piece[]): Promise<TurnResult> => {
+export const sendNow = async (
+  deps: Pick<TurnDeps, "send" | "clock">,
+  first: First,
+  pieces: readonly Piece[],
+): Promise<TurnResult> => {
   const { message, app, lease } = first;
   const chunks = pieces.map((piece, position) => ({
     chunk: { ...chunkOf(message, piece, position, deps.clock.now()), fence: message.fence },
@@ -132,7 +136,8 @@ const publishHints = async (
   await Promise.all(of.map((chunk) => hints.chunk({ ...chunk, traceparent }, "cut")));
 };
 
-const chunkOf = (message: MessageRow, piece: Piece, position: number, now: Date): ChunkRow => ({
+/** A part of a message's first send. */
+export const chunkOf = (message: MessageRow, piece: Piece, position: number, now: Date): ChunkRow => ({
   ...noWork,
   _id: derivedId("chunk", message._id, String(position)),
   message_id: message._id,

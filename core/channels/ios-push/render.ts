@@ -4,13 +4,17 @@ import type { Content } from "../../schema/messages/notification.ts";
 import { badgeChangeOf } from "../kit/badge.ts";
 import { headerText } from "../kit/header-text.ts";
 import { type Rendering } from "../kit/rendering.ts";
+import { renderLiveActivity } from "./live-activity.ts";
 
 /** One push to Apple devices, shared by the recipients of a language; `apnsBody` adds what is the recipient's own. */
 export type ApnsPush = {
-  /** The payload as JSON, cut where the delivery id and a badge that is counted belong; `badge` is "" without one. */
-  json: { badge: string; before: string; after: string };
+  /**
+   * The payload as JSON, cut where the delivery id and a badge that is counted belong; `badge` is "" without one, and
+   * `after` is null in a payload without an id.
+   */
+  json: { badge: string; before: string; after: string | null };
   /** `background` starts the app in the background and shows nothing. */
-  pushType: "alert" | "background";
+  pushType: "alert" | "background" | "liveactivity";
   priority: 5 | 10;
   ttlSeconds: number;
   collapseId: string | null;
@@ -25,7 +29,9 @@ export const maxApnsBytes = 4096;
  * Without text, sound or badge it is a background push, which Apple admits with priority 5 only.
  * Source: Apple, "Generating a remote notification", "Sending notification requests to APNs".
  */
-export const renderApns = ({ messageId, content, options, language, ttlSeconds }: Rendering): ApnsPush => {
+export const renderApns = (rendering: Rendering): ApnsPush => {
+  const { messageId, content, options, language, ttlSeconds, live } = rendering;
+  if (live !== undefined) return renderLiveActivity(live, rendering);
   const alert = alertOf(content, language);
   const isVisible = alert !== undefined || isHeardOrCounted(content);
   const aps = isVisible ? visibleAps(content, alert) : { "content-available": 1 };
@@ -43,7 +49,9 @@ const collapseIdAllowed = /^(?=.{1,64}$)[!-~]([ -~]*[!-~])?$/;
 
 /** The payload for one recipient. `badge` is what the app's icon shows then, of a message that adds to it. */
 export const apnsBody = ({ json }: ApnsPush, deliveryId: string, badge = 0): string =>
-  (json.badge === "" ? "" : json.badge + badge) + json.before + deliveryId + json.after;
+  json.after === null
+    ? json.before
+    : (json.badge === "" ? "" : json.badge + badge) + json.before + deliveryId + json.after;
 
 /** Stands for a badge where only the size counts. */
 export const longestBadge = 9_999_999_999;

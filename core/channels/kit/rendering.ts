@@ -1,4 +1,5 @@
 import type { Content, Options } from "../../schema/messages/notification.ts";
+import type { LiveActivityPush } from "./live-activity.ts";
 
 /** What every renderer is given: a message, the language of a group of recipients, and what is left of its ttl. */
 export type Rendering = {
@@ -8,6 +9,8 @@ export type Rendering = {
   category?: string | null;
   language: string | null;
   ttlSeconds: number;
+  /** Of a message that starts, updates or ends a live activity. */
+  live?: LiveActivityPush;
 };
 
 /** Stands for the id of a message or a delivery where only the size counts: every id is 30 characters long. */

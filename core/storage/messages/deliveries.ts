@@ -17,6 +17,8 @@ export type DeliveryRow = Progress & {
   subscription_id: string;
   user_id: string;
   external_id?: string;
+  /** As callers name the live activity that it is of. */
+  activity_id?: string;
   channel: Channel;
   address_masked: string;
   /** A ULID: the order of the list, unique and growing with the time of writing. */
@@ -32,6 +34,8 @@ export type DeliveryRow = Progress & {
   /** Calls of the provider. */
   attempts: number;
   expired_at?: Date;
+  /** Of one that waits: until then at the latest. */
+  scheduled_for?: Date;
   created_at: Date;
   /** Grows with every change. */
   updated_at: Date;

@@ -1,4 +1,5 @@
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
+import type { ActivityValues, LiveActivityEvent } from "../../schema/live-activities/send.ts";
 import type { Counts, CreateNotificationResult, Message } from "../../schema/messages/message.ts";
 import type { Content, Options, Target } from "../../schema/messages/notification.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
@@ -17,6 +18,29 @@ export const messageIsDone = {
   recount: { $ne: true },
   unsettled: { $exists: false },
 } as const;
+
+/**
+ * What a message does to a live activity; its alert is the message's content. Source: docs/reference/live-activities.md#sends.
+ */
+export type MessageActivity = {
+  event: LiveActivityEvent;
+  /** The id of the activity's document. */
+  activity: string;
+  /** As callers name it. */
+  activity_id: string;
+  type_id: string;
+  /** The name of the Swift struct. */
+  type_name: string;
+  /** Of a start. */
+  attributes?: ActivityValues;
+  content_state: ActivityValues;
+  stale_date?: number;
+  dismissal_date?: number;
+  relevance_score?: number;
+  priority: 5 | 10;
+  /** Never stored: who sends it knows that a newer change has begun, so that no device is to get this one. */
+  is_superseded?: true;
+};
 
 /**
  * A notification as accepted: one document, written once, then changed by the holder of its lease.
@@ -50,6 +74,8 @@ export type MessageRow = DueWork &
     /** The channels it goes over, decided at accept: those asked for, else those that have content and an account. */
     channels: Channel[];
     options: Options;
+    /** Of one that starts, updates or ends a live activity. */
+    live_activity?: MessageActivity;
     counts: Counts;
     /** When all counters were last made from the deliveries; absent before the end. */
     counted_at?: Date;

@@ -1,7 +1,7 @@
 import { type Collection, type Db, type Document, type Filter, MongoBulkWriteError } from "mongodb";
 import { defined } from "../../domain/defined.ts";
 import { gather } from "../../runtime/batching/gather.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew, retryConflicts } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { findIds } from "../mongo/pages.ts";
@@ -26,6 +26,11 @@ export const messageCollection: CollectionSpec = {
       key: { app_id: 1, category: 1, _id: -1 },
       name: "list_by_category",
       partialFilterExpression: { category: { $gt: "" } },
+    },
+    {
+      key: { "live_activity.activity": 1, _id: -1 },
+      name: "live_activity",
+      partialFilterExpression: { "live_activity.activity": { $gt: "" } },
     },
     { key: { plan: 1, completed_at: 1 }, name: "retention" },
     suspendedIndex,
@@ -63,12 +68,15 @@ export const messages = (db: Db) => {
     find: (tenantId: string, id: string, signal: AbortSignal): Promise<MessageRow | null> =>
       rows.findOne({ _id: id, tenant_id: tenantId }, { signal }),
 
-    /** The message that `POST /v1/notifications` made with a key. */
-    findByKey: (tenantId: string, appId: string, key: string, signal: AbortSignal): Promise<MessageRow | null> =>
-      rows.findOne(
-        { app_id: appId, idempotency_key: key, operation: { $exists: false }, tenant_id: tenantId },
-        { signal },
-      ),
+    /** The message that an operation made with a key; the operation is left out for `POST /v1/notifications`. */
+    findByKey: (
+      { tenantId, appId }: OfApp,
+      { key, operation }: { key: string; operation?: string | undefined },
+      signal: AbortSignal,
+    ): Promise<MessageRow | null> => {
+      const of = { app_id: appId, idempotency_key: key, tenant_id: tenantId };
+      return rows.findOne({ ...of, operation: operation ?? { $exists: false } }, { signal });
+    },
 
     /** Which of these messages there are; `ids` are 500 at most. */
     stored: async (tenantId: string, ids: readonly string[]): Promise<Set<string>> =>

@@ -1,10 +1,25 @@
+import { defined } from "../../domain/defined.ts";
 import { noReferences } from "../../schema/events/refs.ts";
 import { showAs } from "../../schema/json/show.ts";
 import { Message } from "../../schema/messages/message.ts";
-import type { MessageRow } from "./message-row.ts";
+import type { MessageActivity, MessageRow } from "./message-row.ts";
 
 /** A message as the REST interface shows it: every member, always. */
-export const messageView = (row: MessageRow): Message => showAs(Message, { ...row, id: row._id });
+export const messageView = (row: MessageRow): Message =>
+  showAs(Message, {
+    ...row,
+    id: row._id,
+    ...(row.live_activity && { content: activityContent(row, row.live_activity) }),
+  });
+
+/** The members that a send of a live activity has, and which event it is. */
+const activityContent = (
+  { content: { headings: title, contents: body, ios_sound: sound } }: MessageRow,
+  { activity: _activity, type_id: _typeId, type_name, ...live }: MessageActivity,
+): Record<string, unknown> => {
+  const alert = defined({ title, body, sound });
+  return { ...live, activity_type: type_name, ...(Object.keys(alert).length > 0 && { alert }) };
+};
 
 /** `data` of the events `message.*`: the message and the references. Source: docs/reference/events.md#data. */
 export const messageEventData = (row: MessageRow): Record<string, unknown> => ({

@@ -54,6 +54,43 @@ export const apnsFault = checker(
   }),
 );
 
+const Instant = Integer({ minimum: 0 });
+const activity = {
+  timestamp: Instant,
+  "content-state": Any({}),
+  alert: Optional(some({ title: Text(), body: Text(), sound: Text() })),
+  "stale-date": Optional(Instant),
+  "relevance-score": Optional(Num()),
+};
+
+/**
+ * By the event of the push; a member of another event is a fault.
+ * Source: https://developer.apple.com/documentation/activitykit/starting-and-updating-live-activities-with-activitykit-push-notifications
+ */
+const activityFaults: Record<string, (payload: unknown) => string | null> = {
+  start: checker(
+    Closed({
+      aps: Closed({
+        ...activity,
+        event: Enum(["start"]),
+        "attributes-type": Text({ minLength: 1 }),
+        attributes: Any({}),
+        "input-push-token": Optional(One),
+        "input-push-channel": Optional(Text({ minLength: 1 })),
+      }),
+    }),
+  ),
+  update: checker(Closed({ aps: Closed({ ...activity, event: Enum(["update"]) }) })),
+  end: checker(Closed({ aps: Closed({ ...activity, event: Enum(["end"]), "dismissal-date": Optional(Instant) }) })),
+};
+
+/** The first fault of a push that starts, updates or ends a live activity. */
+export const liveActivityFault = (payload: { aps?: { event?: unknown } }): string | null =>
+  activityFaults[String(payload.aps?.event)]?.(payload) ??
+  (isActivityEvent(payload.aps?.event) ? null : "no such event");
+
+const isActivityEvent = (event: unknown): boolean => Object.hasOwn(activityFaults, String(event));
+
 const Duration = Text({ pattern: "^[0-9]+(\\.[0-9]{1,9})?s$" });
 
 /** Source: https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages (Message, AndroidConfig, AndroidNotification). */

@@ -44,7 +44,7 @@ export const apns = ({
     const post = (bearer: string): Promise<TransportResult> =>
       transport.request({
         path: `/3/device/${encodeURIComponent(to.address)}`,
-        headers: headersOf(push, { token: bearer, id, topic: account.bundleId, now: clock.now() }),
+        headers: headersOf(push, { token: bearer, id, topic: topicOf(push, account), now: clock.now() }),
         body: apnsBody(push, to.deliveryId, to.badge),
         timeoutMs: endsAtMs - performance.now(),
         signal,
@@ -94,6 +94,10 @@ const ulidAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const ulidValues = Uint8Array.from({ length: 128 }, (_, code) => ulidAlphabet.indexOf(String.fromCharCode(code)));
 
 const unusableKey = unusable("the private key is not an ES256 key in PEM form");
+
+/** Source: Apple, "Starting and updating Live Activities with ActivityKit push notifications". */
+const topicOf = ({ pushType }: ApnsPush, { bundleId }: ApnsAccount): string =>
+  pushType === "liveactivity" ? `${bundleId}.push-type.liveactivity` : bundleId;
 
 type Own = { token: string; id: string; topic: string; now: Date };
 

@@ -270,6 +270,7 @@ const attemptOf = (run: Run, subscription: Reached): Attempt => ({
   now: run.deps.clock.now(),
   expiresAt: run.expiresAt,
   isReplaceable: run.isReplaceable,
+  activityId: run.work.message.live_activity?.activity_id,
 });
 
 /** Renders once for each language that occurs in the chunk. */

@@ -20,6 +20,8 @@ export type Attempt = {
   expiresAt: Date;
   /** Whether a repeat replaces it, so that it is sent again when its answer was lost. */
   isReplaceable: boolean;
+  /** Of a live activity: as callers name it. */
+  activityId?: string | undefined;
 };
 
 /** Turns a provider's outcome into what is stored, or into a retry inside the ttl. */
@@ -71,6 +73,14 @@ export const expire = (attempt: Attempt): DeliveryRow =>
     expired_at: attempt.now,
   });
 
+/** A recipient that is waited for: what is sent to them, or that nothing was, replaces this. */
+export const schedule = (attempt: Attempt, until: Date): DeliveryRow => ({
+  ...common(attempt),
+  status: "scheduled",
+  scheduled_for: until,
+  attempts: 0,
+});
+
 const unattempted = (attempt: Attempt, result: Partial<DeliveryRow> & Pick<DeliveryRow, "status">): DeliveryRow => {
   const { attempt: attempts, may_have_arrived: mayHaveArrived } = attempt.chunk;
   return mayHaveArrived
@@ -103,7 +113,7 @@ const attempted = (attempt: Attempt) => ({
   attempts: attempt.chunk.attempt + 1,
 });
 
-const common = ({ deliveryId, chunk, subscription, now }: Attempt) => ({
+const common = ({ deliveryId, chunk, subscription, now, activityId }: Attempt) => ({
   _id: deliveryId,
   message_id: chunk.message_id,
   tenant_id: chunk.tenant_id,
@@ -111,6 +121,7 @@ const common = ({ deliveryId, chunk, subscription, now }: Attempt) => ({
   subscription_id: subscription._id,
   user_id: subscription.user_id,
   ...(subscription.external_id === null ? {} : { external_id: subscription.external_id }),
+  ...(activityId === undefined ? {} : { activity_id: activityId }),
   channel: chunk.channel,
   address_masked: maskAddress(chunk.channel, subscription.token),
   position: ulid(now),

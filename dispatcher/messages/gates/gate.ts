@@ -10,6 +10,8 @@ export type SuppressionReason =
   | "not_test_device"
   | "session_closed"
   | "superseded"
+  | "already_started"
+  | "no_update_token"
   | `suppression_${ListReason}`;
 
 /** Why this recipient is left out; null lets the next gate decide. */

@@ -13,6 +13,7 @@ import { aWebhook } from "../rows/webhooks.ts";
 import { aToken, post, type Sending, seedDevices, seedPhone, send } from "../system/sending.ts";
 import type { SystemProgram } from "../system/system.ts";
 import { until } from "../until.ts";
+import { useActivities, useActivityTypes } from "./exercise-activities.ts";
 import { templateOf } from "./openapi-check.ts";
 
 type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
@@ -52,6 +53,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useSuppressions(ask, `/v1/apps/${system.app._id}/suppressions`);
   await useChannels(ask, `/v1/apps/${system.app._id}/channels`);
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
+  await useActivities(ask, sending);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
   await useIncidents(ask);
   await removeApp(system);
@@ -235,15 +237,6 @@ const useChannels = async (ask: Ask, list: string): Promise<void> => {
     const channels = data as { channel: string; check: unknown }[];
     return channels.some(({ channel, check }) => channel === "ios_push" && check !== null);
   }, 15_000);
-};
-
-const useActivityTypes = async (ask: Ask, types: string): Promise<void> => {
-  const schema = { type: "object", properties: { status: { type: "string" } } };
-  const { id } = await ask("POST", types, { name: "OrderAttributes", content_state_schema: schema });
-  await ask("POST", types, { name: "RideAttributes", content_state_schema: schema }); // stays
-  await ask("GET", types);
-  await ask("PATCH", `${types}/OrderAttributes`, { description: "an order" });
-  await ask("DELETE", `${types}/${String(id)}`);
 };
 
 /** As the operator has it done. */

@@ -31,7 +31,9 @@ const own = new Set([
 ]);
 /** Members that many documents share. */
 const shared = new Set(
-  "app_id tenant_id message_id user_id endpoint_id parent_id uid plan collapse_key collapse_keys".split(" "),
+  "app_id tenant_id message_id user_id endpoint_id parent_id uid plan collapse_key collapse_keys activity type_id".split(
+    " ",
+  ),
 );
 
 const copyOf = <T>(value: T, i: number, key = ""): T => {

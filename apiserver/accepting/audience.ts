@@ -1,14 +1,13 @@
 import { reachOf } from "#core/channels/content.ts";
 import type { Said } from "#core/domain/suppressions/effects.ts";
 import { AppError } from "#core/errors.ts";
-import type { Options } from "#core/schema/messages/notification.ts";
+import type { Options, Target } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
-import type { Draft } from "./draft.ts";
 
 /** The channels of a message that its app has an account for. */
-export const configuredOf = ({ channels }: AppRow, wanted: Pick<Draft, "channels">): Channel[] =>
+export const configuredOf = ({ channels }: AppRow, wanted: { channels: readonly Channel[] }): Channel[] =>
   wanted.channels.filter((channel) => channels[channel] !== undefined);
 
 /** Whom of an app a message may reach over these channels, before its target is looked at. */
@@ -18,7 +17,7 @@ export const audienceOf = (
     target,
     category = null,
     options,
-  }: { target: Draft["target"]; category?: string | null; options: Pick<Options, "include_unsubscribed"> },
+  }: { target: Target; category?: string | null; options: Pick<Options, "include_unsubscribed"> },
   channels: readonly Channel[],
 ): Audience => ({
   tenantId,
@@ -30,7 +29,7 @@ export const audienceOf = (
 
 /** Refuses a channel that is asked for, or all channels, when the app has no account. @throws AppError HS_CHANNEL_NOT_CONFIGURED */
 export const requireChannels = (
-  { channels, channelsAsked }: Pick<Draft, "channels" | "channelsAsked">,
+  { channels, channelsAsked }: { channels: readonly Channel[]; channelsAsked: readonly Channel[] | null },
   configured: readonly Channel[],
 ): void => {
   const wanted = channelsAsked ?? (configured.length === 0 ? channels : []);
@@ -44,3 +43,6 @@ export const saidOn = ({ category, reach }: Pick<Audience, "category" | "reach">
   category,
   reachesUnsubscribed: reach.some(({ channel, status }) => channel === on && status === "unsubscribed"),
 });
+
+/** Members of `target` that select somebody, besides `all`. */
+export const selectors = ["include_subscription_ids", "include_external_ids", "include_aliases"] as const;

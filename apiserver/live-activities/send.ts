@@ -1,0 +1,208 @@
+import { activityTtlSeconds } from "#core/channels/ios-push/live-activity.ts";
+import type { Clock } from "#core/domain/clock.ts";
+import { newId } from "#core/domain/ids.ts";
+import { AppError, NotFound } from "#core/errors.ts";
+import type {
+  EndLiveActivity,
+  LiveActivitySend,
+  LiveActivitySendResult,
+  StartLiveActivity,
+  UpdateLiveActivity,
+} from "#core/schema/live-activities/send.ts";
+import type { Target } from "#core/schema/messages/notification.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { type Activities, activityKey, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
+import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
+import type { LiveActivityMessages } from "#core/storage/messages/live-activities.ts";
+import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
+import { noWork } from "#core/storage/work/due.ts";
+import { requireChannels } from "../accepting/audience.ts";
+import { type Estimate, missingOf } from "../accepting/estimate.ts";
+import {
+  type AskedMessage,
+  type Begun,
+  messageOf,
+  remembered,
+  type Stored,
+  type StoringDeps,
+  storeNew,
+} from "../accepting/storing.ts";
+import { alertContent, checkSize, checkStart, checkState, plainMembers } from "./draft.ts";
+
+export type SendDeps = StoringDeps & {
+  activities: Pick<Activities, "insert" | "find" | "prolong">;
+  sent: Pick<LiveActivityMessages, "newest">;
+  /** Whom a start would reach. */
+  estimate: (app: AppRow, type: LiveActivityTypeRow, target: Target) => Promise<Estimate>;
+  /** How many devices an activity is on; exact up to 100,000. */
+  countRecipients: (activity: LiveActivityRow) => Promise<number>;
+  clock: Clock;
+};
+
+type Asked<Body> = Omit<AskedMessage, "operation" | "fingerprint"> & {
+  type: LiveActivityTypeRow;
+  body: Body;
+  fingerprint: string;
+};
+
+export type Answered = Omit<Stored, "row"> & { result: LiveActivitySendResult };
+
+/** Apple ends an activity after 8 hours; a start may reach its device up to 4 hours late (activityTtlSeconds). */
+const lastsMs = 12 * 3_600_000;
+
+/**
+ * Starts an activity on the devices of a target that have a push-to-start token for its type; one that is running gets
+ * them in addition. @throws AppError HS_CONFLICT for one that has ended, or is of another type
+ */
+export const start =
+  (deps: SendDeps) =>
+  async (given: Asked<StartLiveActivity>, signal: AbortSignal): Promise<Answered> => {
+    const { app, type, body } = given;
+    const asked = { ...given, operation: "startLiveActivity" };
+    checkStart(type, body);
+    const { attributes = {}, content_state, target } = body;
+    const activityId = body.activity_id ?? newId("liveActivity", deps.clock.now());
+    const live = liveOf(type, activityId, { event: "start", body, content_state, priority: body.priority ?? 10 });
+    const content = alertContent(body);
+    checkSize({ ...live, attributes }, content, deps.clock.now());
+    const [before, estimate] = await Promise.all([remembered(deps, asked, signal), deps.estimate(app, type, target)]);
+    if (before !== null) return answerOf(before);
+    requireAccount(app);
+    await begin(deps, given, activityId);
+    const make = (begun: Begun): MessageRow => ({
+      ...rowOf(asked, begun, { ...live, attributes }),
+      accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
+      target,
+    });
+    return answerOf(await storeNew(deps, asked, { count: estimate.recipients, make }, signal));
+  };
+
+/** Stores the activity before the message that starts it. */
+const begin = async (
+  { activities, sent, clock }: SendDeps,
+  { app, type, body: { attributes = {} } }: Asked<StartLiveActivity>,
+  activityId: string,
+): Promise<void> => {
+  const now = clock.now();
+  const endsAt = new Date(now.getTime() + lastsMs);
+  const row: LiveActivityRow = {
+    ...noWork,
+    _id: activityKey(app._id, activityId),
+    tenant_id: app.tenant_id,
+    app_id: app._id,
+    type_id: type._id,
+    activity_id: activityId,
+    status: "running",
+    attributes,
+    ends_at: endsAt,
+    ended_at: null,
+    ended_by: null,
+    sender: null,
+    turns: 0,
+    created_at: now,
+    updated_at: now,
+    due_at: endsAt,
+  };
+  if (await activities.insert(row)) return;
+  const known = await activities.find(app.tenant_id, app._id, activityId);
+  await requireRunning({ sent }, known, type);
+  await activities.prolong(row._id, endsAt);
+};
+
+/** Sends a new state to every device that the activity is on. @throws NotFound, AppError HS_CONFLICT when it has ended */
+export const update =
+  (deps: SendDeps) =>
+  (given: Asked<UpdateLiveActivity>, signal: AbortSignal): Promise<Answered> =>
+    change(deps, { ...given, operation: "updateLiveActivity" }, signal, ({ body }) => ({
+      event: "update",
+      content_state: body.content_state,
+      priority: body.priority ?? 10,
+    }));
+
+/** Ends the activity on every device, with its last state unless another is given. */
+export const end =
+  (deps: SendDeps) =>
+  (given: Asked<EndLiveActivity>, signal: AbortSignal): Promise<Answered> =>
+    change(deps, { ...given, operation: "endLiveActivity" }, signal, ({ body }, newest) => ({
+      event: "end",
+      content_state: body.content_state ?? newest?.live_activity?.content_state ?? {},
+      priority: body.priority ?? 10,
+    }));
+
+type Change = Pick<MessageActivity, "event" | "content_state" | "priority">;
+
+const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
+  deps: SendDeps,
+  asked: Asked<Body> & { operation: string },
+  signal: AbortSignal,
+  decide: (asked: Asked<Body>, newest: MessageRow | null) => Change,
+): Promise<Answered> => {
+  const { app, type, body } = asked;
+  if (body.content_state !== undefined) checkState(type, body.content_state);
+  const before = await remembered(deps, asked, signal);
+  if (before !== null) return answerOf(before);
+  requireAccount(app);
+  const activity = await deps.activities.find(app.tenant_id, app._id, body.activity_id);
+  const newest = await requireRunning(deps, activity, type);
+  const live = liveOf(type, body.activity_id, { ...decide(asked, newest), body });
+  checkSize(live, alertContent(body), deps.clock.now());
+  const count = activity === null ? 0 : await deps.countRecipients(activity);
+  const make = (begun: Begun): MessageRow => ({
+    ...rowOf(asked, begun, live),
+    accepted: { recipients_estimate: count, external_id_missing: [] },
+  });
+  return answerOf(await storeNew(deps, asked, { count, make }, signal));
+};
+
+/** The newest message of an activity that is running. */
+const requireRunning = async (
+  { sent }: Pick<SendDeps, "sent">,
+  activity: LiveActivityRow | null,
+  type: LiveActivityTypeRow,
+): Promise<MessageRow | null> => {
+  if (activity === null) throw new NotFound("live activity");
+  if (activity.type_id !== type._id) {
+    const details = { status: activity.status, activity_type: activity.type_id };
+    throw new AppError("HS_CONFLICT", "the live activity is of another type", details);
+  }
+  const newest = await sent.newest(activity._id);
+  if (activity.status === "running" && newest?.live_activity?.event !== "end") return newest;
+  throw new AppError("HS_CONFLICT", "the live activity has ended", { status: "ended" });
+};
+
+const requireAccount = (app: AppRow): void => {
+  const configured = app.channels.ios_push === undefined ? [] : (["ios_push"] as const);
+  requireChannels({ channels: ["ios_push"], channelsAsked: ["ios_push"] }, configured);
+};
+
+const liveOf = (
+  { _id: type_id, name: type_name, app_id }: LiveActivityTypeRow,
+  activity_id: string,
+  { body, ...change }: Change & { body: LiveActivitySend },
+): MessageActivity => ({
+  activity: activityKey(app_id, activity_id),
+  activity_id,
+  type_id,
+  type_name,
+  ...change,
+  ...plainMembers(body),
+});
+
+const rowOf = (asked: AskedMessage & { body: LiveActivitySend }, begun: Begun, live: MessageActivity) => ({
+  ...messageOf(asked, begun),
+  name: asked.body.name ?? null,
+  category: "live_activity",
+  content: alertContent(asked.body),
+  target: {},
+  channels: ["ios_push" as const],
+  options: { ttl: activityTtlSeconds[live.event] },
+  live_activity: live,
+});
+
+const answerOf = ({ row: { _id, live_activity: live, accepted }, ...repeat }: Stored): Answered => {
+  if (live === undefined) throw new Error(`${_id} is not of a live activity`); // its operation is
+  const { external_id_missing, missing, recipients_estimate } = accepted;
+  const result = { message_id: _id, activity_id: live.activity_id, event: live.event, recipients_estimate };
+  const missed = live.event === "start" ? { external_id_missing, ...(missing && { missing }) } : {};
+  return { result: { ...result, ...missed }, ...repeat };
+};

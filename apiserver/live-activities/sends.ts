@@ -1,0 +1,212 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
+import type { KeyRing } from "#core/runtime/process/key-ring.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { OkReply } from "#core/schema/json/error.ts";
+import {
+  EndLiveActivity,
+  LiveActivitySendResult,
+  LiveActivityToken,
+  StartLiveActivity,
+  UpdateLiveActivity,
+} from "#core/schema/live-activities/send.ts";
+import type { Target } from "#core/schema/messages/notification.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { activities as activityStore } from "#core/storage/live-activities/activities.ts";
+import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
+import { startTokens as tokenStore } from "#core/storage/live-activities/start-tokens.ts";
+import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
+import { liveActivityMessages } from "#core/storage/messages/live-activities.ts";
+import { messages as messageStore } from "#core/storage/messages/messages.ts";
+import { type Probed, targets as targetStore } from "#core/storage/messages/targets.ts";
+import { usage } from "#core/storage/messages/usage.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
+import { audienceOf } from "../accepting/audience.ts";
+import { counting } from "../accepting/counting.ts";
+import { type Estimate, estimate } from "../accepting/estimate.ts";
+import { fingerprintOf, idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
+import { appOfPath, existing } from "../http/locate.ts";
+import { done, type Located, type Request, routeOf } from "../http/route.ts";
+import { quota } from "../limits/quota.ts";
+import type { MessageHints } from "../publishing/message-hints.ts";
+import { type Answered, end, start, update } from "./send.ts";
+import { putToken, removeToken } from "./tokens.ts";
+
+export type SendPlatform = {
+  db: Db;
+  secrets: Pick<KeyRing, "seal" | "open">;
+  clock: Clock;
+  log: Log;
+  metrics: Pick<ApiserverMetrics, "accepted">;
+  hints: MessageHints;
+  settings: { firstDayMessages: number };
+};
+
+type FindType = (tenantId: string, appId: string, idOrName: string) => Promise<LiveActivityTypeRow | null>;
+
+/** Estimates are exact up to here. */
+const mostExact = 100_000;
+
+/** What is sent of live activities, and the tokens that it is sent to. */
+export const sends = (platform: SendPlatform, findType: FindType) => {
+  const { db, clock, metrics, hints, settings } = platform;
+  const [messages, startTokens] = [messageStore(db), tokenStore(db)];
+  const [activities, recipients] = [activityStore(db), activityRecipients(db)];
+  const deps = {
+    messages,
+    activities,
+    sent: liveActivityMessages(db),
+    estimate: startEstimate(platform),
+    countRecipients: ({ _id, app_id }: { _id: string; app_id: string }) =>
+      recipients.count({ appId: app_id, activity: _id }, mostExact),
+    quota: quota({ usage: usage(db), stored: messages.stored, ...settings }),
+    publish: hints.message,
+    count: (outcome: "created" | "replayed") => metrics.accepted.inc({ outcome }),
+    clock,
+  };
+  const ofTokens = { findType, startTokens, activities, recipients, clock };
+  return {
+    findSubscription: subscriptionStore(db).find,
+    start: start(deps),
+    updateActivity: update(deps),
+    end: end(deps),
+    putToken: putToken(ofTokens),
+    removeToken: removeToken(ofTokens),
+  };
+};
+
+/** Counts whom a start reaches: of a target those who have a push-to-start token for the type. */
+const startEstimate = ({ db, secrets, clock, log }: SendPlatform) => {
+  const [targets, tokens] = [targetStore(db), tokenStore(db)];
+  const counted = counting({ db, secrets, clock, log });
+  return (app: AppRow, { _id: typeId }: LiveActivityTypeRow, target: Target): Promise<Estimate> => {
+    const withToken = async (found: Promise<Probed[]>): Promise<Probed[]> => {
+      const rows = await found;
+      const known = await tokens.of(
+        typeId,
+        rows.map(({ _id }) => _id),
+      );
+      return rows.filter(({ _id }) => known.has(_id));
+    };
+    const count = estimate({
+      targets: {
+        ...targets,
+        probe: (of, ids) => withToken(targets.probe(of, ids)),
+        probeUsers: (of, ids) => withToken(targets.probeUsers(of, ids)),
+      },
+      countAll: ({ appId }) => tokens.count({ appId, typeId }, mostExact),
+      heldBack: counted.heldBack,
+    });
+    return count(audienceOf(app, { target, category: "live_activity", options: {} }, ["ios_push"]), target);
+  };
+};
+
+type Use = ReturnType<typeof sends> & { find: FindType };
+
+const base = "/v1/apps/{appId}/live-activities";
+
+const route = routeOf<Use>({ tag: "Live activities", scopes: ["notifications:write"] });
+
+/** The type that the path names. */
+const typeOfPath = async (located: Located<Use>): Promise<LiveActivityTypeRow> => {
+  const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
+  return existing(await located.use.find(tenantId, appId, located.params["activityType"] ?? ""), "live activity type");
+};
+
+type Place = { app: AppRow; type: LiveActivityTypeRow };
+
+const placeOfPath = async (located: Located<Use>): Promise<Place> => ({
+  type: await typeOfPath(located),
+  app: await appOfPath(located),
+});
+
+const subscriptionOfPath = async (located: Located<Use>): Promise<SubscriptionRow> => {
+  const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
+  const id = located.params["subscriptionId"] ?? "";
+  return existing(await located.use.findSubscription(tenantId, appId, id), "subscription");
+};
+
+const askedOf = <B>({ caller, body, resource, header, traceparent }: Request<Use, B, unknown, Place>) => ({
+  caller,
+  ...resource,
+  body,
+  key: idempotencyKey(header("Idempotency-Key"), undefined),
+  fingerprint: fingerprintOf({ ...body, activity_type: resource.type._id }),
+  traceparent,
+});
+
+const answered = async (sent: Promise<Answered>) => {
+  const { result, ...repeat } = await sent;
+  return { body: result, headers: repeatHeaders(repeat) };
+};
+
+const sending = {
+  method: "POST" as const,
+  status: [202] as const,
+  headers: { "Idempotency-Key": "the same key within 24 hours gives the first reply again; errors do not use it up" },
+  errors: [
+    "HS_CHANNEL_NOT_CONFIGURED",
+    "HS_CONFLICT",
+    "HS_IDEMPOTENCY_KEY_REUSED",
+    "HS_IDEMPOTENCY_IN_PROGRESS",
+    "HS_QUOTA_EXCEEDED",
+  ] as const,
+  reply: LiveActivitySendResult,
+  locate: placeOfPath,
+};
+
+const tokens = {
+  path: "/v1/apps/{appId}/subscriptions/{subscriptionId}/live-activity-tokens",
+  scopes: ["admin"] as const,
+  errors: ["HS_CONFLICT"] as const,
+  body: LiveActivityToken,
+  reply: OkReply,
+  locate: subscriptionOfPath,
+};
+
+export const sendRoutes = [
+  route({
+    ...sending,
+    id: "startLiveActivity",
+    path: `${base}/{activityType}/start`,
+    summary: "Start a live activity, or add devices to a running one",
+    body: StartLiveActivity,
+    handle: (request) => answered(request.use.start(askedOf(request), request.signal)),
+  }),
+
+  route({
+    ...sending,
+    id: "updateLiveActivity",
+    path: `${base}/{activityType}/update`,
+    summary: "Send a new state to every device that a live activity is on",
+    body: UpdateLiveActivity,
+    handle: (request) => answered(request.use.updateActivity(askedOf(request), request.signal)),
+  }),
+
+  route({
+    ...sending,
+    id: "endLiveActivity",
+    path: `${base}/{activityType}/end`,
+    summary: "End a live activity on every device",
+    body: EndLiveActivity,
+    handle: (request) => answered(request.use.end(askedOf(request), request.signal)),
+  }),
+
+  route({
+    ...tokens,
+    id: "putLiveActivityToken",
+    method: "PUT",
+    summary: "Store a token that a device reported",
+    handle: ({ use, body, resource }) => done(use.putToken(resource, body)),
+  }),
+
+  route({
+    ...tokens,
+    id: "deleteLiveActivityToken",
+    method: "DELETE",
+    summary: "Forget a token that a device reported",
+    handle: ({ use, body, resource }) => done(use.removeToken(resource, body)),
+  }),
+];

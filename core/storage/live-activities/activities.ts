@@ -1,0 +1,115 @@
+import type { Collection, Db } from "mongodb";
+import { derivedId } from "../../domain/ids.ts";
+import type { ActivityValues } from "../../schema/live-activities/send.ts";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { insertNew } from "../mongo/duplicate.ts";
+import { dueIndex } from "../work/due.ts";
+import type { JobRow } from "../work/jobs.ts";
+
+/**
+ * A live activity of an app, on any number of devices. What it was sent are messages (`live_activity.activity`); here is
+ * what they share. As a job it is due when an update that was held for a device can be sent, or has been held for too
+ * long, and when it ends by itself.
+ */
+export type LiveActivityRow = JobRow & {
+  _id: string;
+  type_id: string;
+  /** As callers name it; unique in the app. */
+  activity_id: string;
+  status: "running" | "ended";
+  attributes: ActivityValues;
+  /** Then it is over on every device: see docs/reference/live-activities.md#end. */
+  ends_at: Date;
+  ended_at: Date | null;
+  /** The message that ended it, or what else did. */
+  ended_by: string | null;
+  /** Who is sending an update of it: one at a time, so that no device gets an older one after a newer one. */
+  sender: { holder: string; until: Date } | null;
+  /** Tells senders apart. */
+  turns: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const liveActivityCollection: CollectionSpec = {
+  name: "live_activities",
+  indexes: [
+    { key: { app_id: 1, type_id: 1, status: 1 }, name: "type" },
+    { key: { ended_at: 1 }, name: "retention", expireAfterSeconds: 30 * 86_400 },
+    dueIndex,
+  ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { index: "type" },
+  erasure: { kept: "what was sent stays as it was until its retention" },
+  retention: { index: "retention" },
+};
+
+/** The id of the document of an app's activity. */
+export const activityKey = (appId: string, activityId: string): string => derivedId("liveActivity", appId, activityId);
+
+export type Activities = ReturnType<typeof activities>;
+
+/** Who takes a turn at sending, and for how long. */
+export type TurnTerm = { holder: string; now: Date; termMs: number };
+
+export const activities = (db: Db) => {
+  const rows = collectionOf<LiveActivityRow>(db, liveActivityCollection);
+  return {
+    rows,
+    ...sending(rows),
+
+    /** Stores a new one; false when there is one of this id. */
+    insert: (row: LiveActivityRow): Promise<boolean> => insertNew(rows, row),
+
+    find: (tenantId: string, appId: string, activityId: string): Promise<LiveActivityRow | null> =>
+      rows.findOne({ _id: activityKey(appId, activityId), tenant_id: tenantId }),
+
+    byKey: (id: string): Promise<LiveActivityRow | null> => rows.findOne({ _id: id }),
+
+    /** Puts the instant off at which it is over by itself. */
+    prolong: async (id: string, endsAt: Date): Promise<void> => {
+      await rows.updateOne({ _id: id, status: "running" }, { $max: { ends_at: endsAt } });
+    },
+
+    /** Ends it, unless it has ended. */
+    end: async (id: string, by: string, now: Date): Promise<void> => {
+      const ended = { status: "ended" as const, ended_by: by, ended_at: now, updated_at: now };
+      await rows.updateOne({ _id: id, status: "running" }, { $set: ended });
+    },
+
+    /** Has it looked at by then at the latest. */
+    dueBy: async (id: string, at: Date): Promise<void> => {
+      await rows.updateOne({ _id: id, $or: [{ due_at: null }, { due_at: { $gt: at } }] }, { $set: { due_at: at } });
+    },
+
+    /** Whether one of a type is running. */
+    countRunning: (appId: string, typeId: string): Promise<number> =>
+      rows.countDocuments({ app_id: appId, type_id: typeId, status: "running" }, { limit: 10_000 }),
+  };
+};
+
+const sending = (rows: Collection<LiveActivityRow>) => ({
+  /** Takes the turn to send of this activity; null while another has it. */
+  takeTurn: (id: string, { holder, now, termMs }: TurnTerm): Promise<LiveActivityRow | null> =>
+    rows.findOneAndUpdate(
+      { _id: id, $or: [{ sender: null }, { "sender.until": { $lte: now } }] },
+      { $set: { sender: { holder, until: new Date(now.getTime() + termMs) } }, $inc: { turns: 1 } },
+      { returnDocument: "after" },
+    ),
+
+  /** False when another has the turn by now. */
+  extendTurn: async ({ _id, turns }: Turn, now: Date, termMs: number): Promise<boolean> => {
+    const until = new Date(now.getTime() + termMs);
+    const { matchedCount } = await rows.updateOne(
+      { _id, turns, sender: { $ne: null } },
+      { $set: { "sender.until": until } },
+    );
+    return matchedCount === 1;
+  },
+
+  endTurn: async ({ _id, turns }: Turn): Promise<void> => {
+    await rows.updateOne({ _id, turns }, { $set: { sender: null } });
+  },
+});
+
+type Turn = Pick<LiveActivityRow, "_id" | "turns">;

@@ -1,0 +1,252 @@
+import type { Collection, Db } from "mongodb";
+import { derivedId } from "../../domain/ids.ts";
+import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { insertMissing } from "../mongo/duplicate.ts";
+import { inPages } from "../mongo/pages.ts";
+import type { SubscriptionRow } from "../people/subscription-row.ts";
+
+/** `starting`: it has reported no token; `active`; `ended`; `lost`: its token is gone; `failed`: it was never started. */
+export const recipientStates = ["starting", "active", "ended", "lost", "failed"] as const;
+export type RecipientState = (typeof recipientStates)[number];
+
+/** An activity on one device. */
+export type ActivityRecipientRow = {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  user_id: string;
+  subscription_id: string;
+  /** Of the activity's document. */
+  activity: string;
+  state: RecipientState;
+  /** Where its updates go; null until the device has reported it. */
+  token: string | null;
+  /** The message that started it here; null when the app did. */
+  start_message_id: string | null;
+  /** Until when an update waits for the token. */
+  hold_until: Date;
+  /** The latest update that waits for the token. */
+  held_message_id: string | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const activityRecipientCollection: CollectionSpec = {
+  name: "live_activity_recipients",
+  indexes: [
+    { key: { app_id: 1, activity: 1, subscription_id: 1 }, name: "audience" },
+    { key: { app_id: 1, token: 1 }, name: "token", partialFilterExpression: { token: { $gt: "" } } },
+    {
+      key: { activity: 1, held_message_id: 1 },
+      name: "held",
+      partialFilterExpression: { held_message_id: { $gt: "" } },
+    },
+    { key: { app_id: 1, user_id: 1 }, name: "user" },
+    // An activity lasts for half a day; what is sent of it later is refused.
+    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 30 * 86_400 },
+  ],
+  owner: { kind: "user", member: "user_id" },
+  appRemoval: { index: "audience" },
+  erasure: { member: "user_id" },
+  retention: { index: "retention" },
+};
+
+/** How long an update waits for a device's token. Source: docs/reference/live-activities.md#held-updates. */
+export const holdMs = 600_000;
+
+const page = 500; // ids in one filter
+const someHeld = { $gt: "", $lt: "~" }; // both sides: see core/storage/mongo/collection.ts, longAgo
+
+export type ActivityRecipients = ReturnType<typeof activityRecipients>;
+
+export const activityRecipients = (db: Db) => {
+  const rows = collectionOf<ActivityRecipientRow>(db, activityRecipientCollection);
+  return {
+    rows,
+    ...starting(rows),
+    ...holding(rows),
+    ...tokens(rows),
+
+    /** Those of some subscriptions, by subscription. */
+    of: (activity: string, subscriptionIds: readonly string[]) => of(rows, activity, subscriptionIds),
+
+    /** Ids of the subscriptions that updates go to, in their order, behind one. */
+    page: async (
+      { appId, activity }: { appId: string; activity: string },
+      after: string,
+      limit: number,
+    ): Promise<string[]> => {
+      const among = { subscription_id: { $gt: after, $lt: "sub`" }, state: reached };
+      const found = rows.find(
+        { app_id: appId, activity, ...among },
+        { projection: { subscription_id: 1 }, batchSize: limit + 1 },
+      );
+      return (await found.sort({ subscription_id: 1 }).limit(limit).toArray()).map((row) => row.subscription_id);
+    },
+
+    /** How many updates go to, at most `limit`. */
+    count: ({ appId, activity }: { appId: string; activity: string }, limit: number): Promise<number> =>
+      rows.countDocuments({ app_id: appId, activity, state: reached }, { limit }),
+
+    /** How many are in which state. */
+    tally: async (appId: string, activity: string): Promise<Partial<Record<RecipientState, number>>> => {
+      const groups = await rows
+        .aggregate<{ _id: RecipientState; count: number }>([
+          { $match: { app_id: appId, activity } },
+          { $group: { _id: "$state", count: { $sum: 1 } } },
+        ])
+        .toArray();
+      return Object.fromEntries(groups.map(({ _id, count }) => [_id, count]));
+    },
+  };
+};
+
+const reached = { $in: ["starting", "active"] as RecipientState[] };
+
+type Rows = Collection<ActivityRecipientRow>;
+
+const of = async (rows: Rows, activity: string, subscriptionIds: readonly string[]) => {
+  const ids = subscriptionIds.map((id) => recipientId(activity, id));
+  const found = await inPages(ids, page, (some) =>
+    rows.find({ _id: { $in: some } }, { batchSize: page + 1 }).toArray(),
+  );
+  return new Map(found.map((row) => [row.subscription_id, row]));
+};
+
+export const recipientId = (activity: string, subscriptionId: string): string =>
+  derivedId("liveActivityRecipient", activity, subscriptionId);
+
+type Device = Pick<SubscriptionRow, "_id" | "user_id">;
+type Starting = { tenantId: string; appId: string; activity: string; messageId: string; now: Date };
+
+const starting = (rows: Rows) => ({
+  /**
+   * Writes down that a message starts the activity on these devices, before it does; gives those that are its to start,
+   * now or in an earlier run. Where it was lost or never started it may be started again.
+   */
+  claim: async (start: Starting, devices: readonly Device[]): Promise<Set<string>> => {
+    const made = devices.map((device) => recipientOf(start, device));
+    const known = made.length === 0 ? new Set<string>() : await insertMissing(rows, made);
+    if (known.size === 0) return new Set(devices.map(({ _id }) => _id));
+    const { messageId, now } = start;
+    const anew = { state: "starting" as const, token: null, start_message_id: messageId, updated_at: now };
+    const mayRestart = { state: { $in: ["lost", "failed"] as RecipientState[] }, start_message_id: { $ne: messageId } };
+    await rows.updateMany(
+      { _id: { $in: [...known] }, ...mayRestart },
+      { $set: { ...anew, hold_until: new Date(now.getTime() + holdMs), held_message_id: null } },
+    );
+    const current = await of(
+      rows,
+      start.activity,
+      devices.map(({ _id }) => _id),
+    );
+    return new Set(
+      [...current.values()].flatMap((row) => (row.start_message_id === messageId ? row.subscription_id : [])),
+    );
+  },
+
+  /** Notes that a message did not start it there. */
+  fail: async (activity: string, messageId: string, subscriptionIds: readonly string[], now: Date): Promise<void> => {
+    if (subscriptionIds.length === 0) return;
+    const ids = subscriptionIds.map((id) => recipientId(activity, id));
+    await rows.updateMany(
+      { _id: { $in: ids }, start_message_id: messageId, state: "starting", token: null },
+      { $set: { state: "failed", updated_at: now } },
+    );
+  },
+});
+
+const recipientOf = (
+  { tenantId, appId, activity, messageId, now }: Starting,
+  { _id, user_id }: Device,
+): ActivityRecipientRow => ({
+  _id: recipientId(activity, _id),
+  tenant_id: tenantId,
+  app_id: appId,
+  user_id,
+  subscription_id: _id,
+  activity,
+  state: "starting",
+  token: null,
+  start_message_id: messageId,
+  hold_until: new Date(now.getTime() + holdMs),
+  held_message_id: null,
+  created_at: now,
+  updated_at: now,
+});
+
+const holding = (rows: Rows) => ({
+  /** Has an update wait for the tokens of those devices that have none, unless a newer one does. */
+  hold: async (ids: readonly string[], messageId: string, now: Date): Promise<void> => {
+    const isOlder = { $or: [{ held_message_id: null }, { held_message_id: { $lt: messageId } }] };
+    await rows.updateMany(
+      { _id: { $in: [...ids] }, token: null, state: "starting", ...isOlder },
+      { $set: { held_message_id: messageId, updated_at: now } },
+    );
+  },
+
+  /** Forgets that an update waited there. */
+  release: async (ids: readonly string[], messageId: string): Promise<void> => {
+    if (ids.length > 0)
+      await rows.updateMany(
+        { _id: { $in: [...ids] }, held_message_id: messageId },
+        { $set: { held_message_id: null } },
+      );
+  },
+
+  /** Devices that an update waits for; at most `limit`. */
+  held: (activity: string, limit: number): Promise<ActivityRecipientRow[]> =>
+    rows.find({ activity, held_message_id: someHeld }).limit(limit).toArray(),
+});
+
+type Reported = { subscription: SubscriptionRow; activity: string; token: string; now: Date };
+
+const tokens = (rows: Rows) => ({
+  /** Stores the token that a device reported; gives the device as it is then. */
+  putToken: async ({ subscription, activity, token, now }: Reported): Promise<ActivityRecipientRow | null> => {
+    const { _id: subscriptionId, tenant_id, app_id, user_id } = subscription;
+    return rows.findOneAndUpdate(
+      { _id: recipientId(activity, subscriptionId) },
+      {
+        $set: { token, state: "active", user_id, updated_at: now },
+        $setOnInsert: {
+          tenant_id,
+          app_id,
+          subscription_id: subscriptionId,
+          activity,
+          start_message_id: null,
+          hold_until: now,
+          held_message_id: null,
+          created_at: now,
+        },
+      },
+      { upsert: true, returnDocument: "after" },
+    );
+  },
+
+  /** Whose token this is, of which activity. */
+  byToken: (appId: string, token: string): Promise<ActivityRecipientRow | null> =>
+    rows.findOne({ app_id: appId, token: { $gt: "", $eq: token } }),
+
+  /** Notes that these tokens are gone, unless others were reported since. */
+  lose: async (
+    activity: string,
+    lost: readonly { subscriptionId: string; token: string }[],
+    now: Date,
+  ): Promise<void> => {
+    if (lost.length === 0) return;
+    const writes = lost.map(({ subscriptionId, token }) => ({
+      updateOne: {
+        filter: { _id: recipientId(activity, subscriptionId), token },
+        update: { $set: { token: null, state: "lost" as const, held_message_id: null, updated_at: now } },
+      },
+    }));
+    await rows.bulkWrite(writes, { ordered: false });
+  },
+
+  /** Notes that the activity was ended on these devices. */
+  finish: async (activity: string, subscriptionIds: readonly string[], now: Date): Promise<void> => {
+    const ids = subscriptionIds.map((id) => recipientId(activity, id));
+    await rows.updateMany({ _id: { $in: ids }, state: "active" }, { $set: { state: "ended", updated_at: now } });
+  },
+});

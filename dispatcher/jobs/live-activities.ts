@@ -1,0 +1,121 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import type { Directory } from "#core/storage/directory.ts";
+import { activities, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
+import { type ActivityRecipientRow, activityRecipients } from "#core/storage/live-activities/recipients.ts";
+import { liveActivityMessages } from "#core/storage/messages/live-activities.ts";
+import { receiptStore } from "#core/storage/messages/receipts.ts";
+import { waitingDeliveries } from "#core/storage/messages/waiting.ts";
+import { drop, type SendHeld } from "../live-activities/send-held.ts";
+import type { Suspensions } from "../work/suspensions.ts";
+import type { Job, JobResult, Progress } from "./job.ts";
+import { job } from "./run.ts";
+
+export type LiveActivityJobDeps = {
+  db: Db;
+  directory: Pick<Directory, "app">;
+  suspensions: Pick<Suspensions, "has">;
+  sendHeld: SendHeld;
+  /** Aborts when nothing new is to be begun. */
+  stopping: AbortSignal;
+  clock: Clock;
+};
+
+const page = 500;
+const suspendedMs = 60_000;
+
+/**
+ * What is due of live activities: updates that waited for tokens which have come are sent, those that have waited too long
+ * are given up, and an activity that is over on every device ends. Source: docs/decisions/0073.
+ */
+export const liveActivityJob = (deps: LiveActivityJobDeps): Job => {
+  const store = stores(deps);
+  return job<LiveActivityRow>({
+    name: "live_activities",
+    rows: store.activities.rows,
+    isShort: true,
+    run: async (row, progress) => {
+      if (deps.suspensions.has(row.tenant_id)) return { end: { dueAt: later(deps, suspendedMs) } };
+      const again = await work({ ...deps, ...store }, row, progress);
+      return endOf({ ...deps, ...store }, row, again);
+    },
+  });
+};
+
+const stores = ({ db }: LiveActivityJobDeps) => ({
+  activities: activities(db),
+  activityRecipients: activityRecipients(db),
+  sent: liveActivityMessages(db),
+  waiting: waitingDeliveries(db),
+  recount: receiptStore(db).recount,
+});
+
+type Stored = LiveActivityJobDeps & ReturnType<typeof stores>;
+
+const later = ({ clock }: Pick<LiveActivityJobDeps, "clock">, ms: number): Date => new Date(clock.now().getTime() + ms);
+
+/** Handles a page of what is held after another; the instant to look again at, when something could not be sent. */
+const work = async (deps: Stored, row: LiveActivityRow, progress: Progress): Promise<Date | null> => {
+  for (;;) {
+    const now = deps.clock.now();
+    const held = await deps.activityRecipients.held(row._id, page);
+    const ready = held.filter(({ token }) => token !== null);
+    const late = held.filter(({ token, hold_until: until }) => token === null && until <= now);
+    for (const [messageId, devices] of byMessage(late))
+      await drop(deps, { message: { _id: messageId }, devices }, "expired");
+    const again = await sendReady(deps, row, ready);
+    progress(ready.length + late.length); // throws when no further page is to be begun
+    if (again !== null || held.length < page || ready.length + late.length === 0) return again;
+  }
+};
+
+const byMessage = (devices: readonly ActivityRecipientRow[]): Map<string, ActivityRecipientRow[]> =>
+  Map.groupBy(devices, ({ held_message_id: id }) => id ?? "");
+
+const sendReady = async (
+  deps: Stored,
+  { app_id: appId }: LiveActivityRow,
+  ready: readonly ActivityRecipientRow[],
+): Promise<Date | null> => {
+  if (ready.length === 0) return null;
+  const groups = byMessage(ready);
+  const found = await deps.sent.byIds([...groups.keys()]);
+  const messages = new Map(found.map((message) => [message._id, message]));
+  const app = await deps.directory.app(appId);
+  const lease = { isLost: () => false, isOver: () => deps.stopping.aborted };
+  const instants: Date[] = [];
+  for (const [messageId, devices] of groups) {
+    const message = messages.get(messageId);
+    const isGone = message === undefined || app === null;
+    if (isGone) await drop(deps, { message: { _id: messageId }, devices }, "expired");
+    else instants.push(...listOf(await deps.sendHeld({ message, app, devices }, lease)));
+  }
+  return instants[0] ?? null;
+};
+
+const listOf = <T>(value: T | null): T[] => (value === null ? [] : [value]);
+
+const endOf = async (deps: Stored, row: LiveActivityRow, again: Date | null): Promise<JobResult<LiveActivityRow>> => {
+  const now = deps.clock.now();
+  const isOver = row.status === "running" && row.ends_at <= now;
+  if (isOver) await deps.activities.end(row._id, "system", now);
+  const current = await deps.activities.byKey(row._id); // it may have been prolonged, or ended, meanwhile
+  const held = await deps.activityRecipients.held(row._id, page);
+  const instants = [
+    ...listOf(again),
+    ...held.map(({ token, hold_until: until }) => (token === null ? until : (again ?? now))),
+    ...(current?.status === "running" ? [current.ends_at] : []),
+  ];
+  const dueAt = instants.reduce<Date | null>((first, at) => (first === null || at < first ? at : first), null);
+  return {
+    end: { dueAt },
+    facts: { activity: row.activity_id, isOver, held: held.length },
+    after: () => void look(deps, row._id).catch(() => undefined), // it is looked at when the holding ends, at the latest
+  };
+};
+
+/** A token may have come after the last look and before this run gave the document back. */
+const look = async ({ activityRecipients, activities, clock }: Stored, id: string): Promise<void> => {
+  const held = await activityRecipients.held(id, page);
+  if (held.some(({ token }) => token !== null)) await activities.dueBy(id, clock.now());
+};

@@ -1,0 +1,133 @@
+import type { ActivityValues } from "#core/schema/live-activities/send.ts";
+import type { ActivityRecipientRow } from "#core/storage/live-activities/recipients.ts";
+import type { Reached } from "#core/storage/messages/audience.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { MessageActivity } from "#core/storage/messages/message-row.ts";
+import type { Delivered, Work } from "../messages/delivery/deliver.ts";
+import { suppress } from "../messages/delivery/delivery-row.ts";
+import type { Lease } from "../work/lease.ts";
+import { hold } from "./hold.ts";
+import { type ActivityDeliverDeps, attemptOf, type Sorted, type Sorting, tokenOf } from "./sorting.ts";
+
+export type Deliver = (work: Work, lease: Pick<Lease, "isOver">) => Promise<Delivered>;
+
+/**
+ * Delivers as `deliver` does, but for live activities: to the tokens of the activity instead of the device's own. A
+ * device that has not reported one yet is waited for, and one that has lost its own says nothing of the subscription.
+ */
+export const activityDeliver =
+  (deps: ActivityDeliverDeps, deliver: Deliver): Deliver =>
+  async (work, lease) => {
+    const { live_activity: live } = work.message;
+    if (live === undefined) return deliver(work, lease);
+    const rows = work.rows ?? (await deps.recipients.load(work.chunk.recipients));
+    const sorted = await sort(deps, { work, live, rows, now: deps.clock.now() });
+    const known = sorted.others.length === 0 ? new Set<string>() : await deps.record(sorted.others);
+    const message = { ...work.message, live_activity: sorted.live ?? live };
+    const delivered = await deliver({ ...work, message, rows: sorted.ready }, lease);
+    await follow(deps, live, work, delivered);
+    return {
+      ...delivered,
+      invalid: [],
+      stored: [...delivered.stored, ...sorted.others],
+      fresh: [...delivered.fresh, ...sorted.others.filter(({ _id }) => !known.has(_id))],
+    };
+  };
+
+const sort = (deps: ActivityDeliverDeps, sorting: Sorting): Promise<Sorted> | Sorted => {
+  const { live, rows } = sorting;
+  if (live.is_superseded === true)
+    return { ready: [], others: rows.map((row) => suppress(attemptOf(sorting, row), "superseded")) };
+  return live.event === "start" ? sortStart(deps, sorting) : sortChange(deps, sorting);
+};
+
+/**
+ * A start is written down before it is sent, and then a newer state is looked for: an update that began earlier has
+ * looked for its devices too soon, so that they start with its state; one that begins later finds them.
+ */
+const sortStart = async (deps: ActivityDeliverDeps, sorting: Sorting): Promise<Sorted> => {
+  const { work, live, now } = sorting;
+  const { message } = work;
+  const rows = sorting.rows.filter(({ status }) => status === "subscribed");
+  const tokens = await deps.startTokens.of(
+    live.type_id,
+    rows.map(({ _id }) => _id),
+  );
+  const able = rows.flatMap((row) => tokenOf(row, tokens.get(row._id)));
+  const start = { tenantId: message.tenant_id, appId: message.app_id, activity: live.activity };
+  const ours = await deps.activityRecipients.claim({ ...start, messageId: message._id, now }, able);
+  const ready = able.filter(({ _id }) => ours.has(_id));
+  const started = able.filter(({ _id }) => !ours.has(_id));
+  const others = started.map((row) => suppress(attemptOf(sorting, row), "already_started"));
+  const newer = await deps.sent.newerBegun(message);
+  if (newer?.live_activity === undefined) return { ready, others };
+  if (newer.live_activity.event === "end") {
+    const late = ready.map((row) => suppress(attemptOf(sorting, row), "superseded"));
+    return { ready: [], others: [...others, ...late] };
+  }
+  return { ready, others, live: await withState(deps, sorting, ready, { ...newer, live: newer.live_activity }) };
+};
+
+/** The start with a newer state; where that does not fit beside the attributes, the state waits for the devices' tokens. */
+const withState = async (
+  deps: ActivityDeliverDeps,
+  { work, live, now }: Sorting,
+  ready: readonly Reached[],
+  newer: { _id: string; live: { content_state: ActivityValues } },
+): Promise<MessageActivity> => {
+  const changed = { ...live, content_state: newer.live.content_state };
+  if (deps.fits(changed, work)) return changed;
+  const found = await deps.activityRecipients.of(
+    live.activity,
+    ready.map(({ _id }) => _id),
+  );
+  const devices = [...found.values()];
+  await deps.activityRecipients.hold(
+    devices.map(({ _id }) => _id),
+    newer._id,
+    now,
+  );
+  for (const { hold_until: until } of devices.slice(0, 1)) await deps.activities.dueBy(live.activity, until);
+  return live;
+};
+
+const sortChange = async (deps: ActivityDeliverDeps, sorting: Sorting): Promise<Sorted> => {
+  const { live, rows, now } = sorting;
+  const found = await deps.activityRecipients.of(
+    live.activity,
+    rows.map(({ _id }) => _id),
+  );
+  const ready = rows.flatMap((row) => tokenOf(row, found.get(row._id)?.token));
+  const silent = rows.filter(({ _id }) => found.get(_id)?.token === null);
+  if (silent.length === 0) return { ready, others: [] };
+  const isWaited = ({ _id }: Reached): boolean => isAwaited(found.get(_id), now);
+  const late = silent
+    .filter((row) => !isWaited(row))
+    .map((row) => suppress(attemptOf(sorting, row), "no_update_token"));
+  const held = await hold(deps, sorting, { rows: silent.filter(isWaited), found });
+  return { ready: [...ready, ...held.ready], others: [...late, ...held.others] };
+};
+
+const isAwaited = (device: ActivityRecipientRow | undefined, now: Date): boolean =>
+  device?.state === "starting" && device.hold_until > now;
+
+/** Notes where the activity was not started, was ended, or is gone: Apple knows the token no more. */
+const follow = async (
+  deps: ActivityDeliverDeps,
+  { event, activity, type_id: typeId }: MessageActivity,
+  { message }: Work,
+  { stored, invalid }: Delivered,
+): Promise<void> => {
+  const now = deps.clock.now();
+  const lost = invalid.map(({ _id, token }) => ({ subscriptionId: _id, token }));
+  if (event === "start") {
+    await deps.startTokens.removeLost(typeId, lost);
+    const unsent = stored.filter(({ sent_at: at }) => at === undefined);
+    return deps.activityRecipients.fail(activity, message._id, idsOf(unsent), now);
+  }
+  await deps.activityRecipients.lose(activity, lost, now);
+  const ended = event === "end" ? idsOf(stored.filter(({ sent_at: at }) => at !== undefined)) : [];
+  if (ended.length > 0) await deps.activityRecipients.finish(activity, ended, now);
+};
+
+const idsOf = (rows: readonly DeliveryRow[]): string[] => rows.map(({ subscription_id: id }) => id);

@@ -1,0 +1,79 @@
+import type { Clock } from "#core/domain/clock.ts";
+import type { Activities } from "#core/storage/live-activities/activities.ts";
+import { chunkSize } from "#core/storage/messages/chunks.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { type AudienceDeps, nextPiece, type Piece } from "../messages/audience.ts";
+import type { Send, Sent } from "../messages/send.ts";
+import { chunkOf, type First, sendNow, type Turn, type TurnResult } from "../messages/turn.ts";
+import type { InOrder } from "./in-order.ts";
+
+export type ActivityTurnDeps = {
+  activities: Pick<Activities, "end">;
+  audience: AudienceDeps;
+  send: Send;
+  inOrder: InOrder;
+  clock: Clock;
+};
+
+/**
+ * Moves messages on as `turn` does, but for updates and ends of live activities: they are sent to all devices in one
+ * turn of the activity, a page after another, so that nothing has to be stored to send them.
+ */
+export const activityTurn =
+  (deps: ActivityTurnDeps, turn: Turn): Turn =>
+  async (message, app, lease) => {
+    const { live_activity: live, planned } = message;
+    if (live === undefined || live.event === "start" || planned) return turn(message, app, lease);
+    if (live.event === "end") await deps.activities.end(live.activity, message._id, deps.clock.now());
+    const result = await deps.inOrder(message, lease, ({ isSuperseded }, ours) =>
+      sendAll(deps, { message: isSuperseded ? superseding(message) : message, app, lease: ours }),
+    );
+    return result ?? { kind: "halted" };
+  };
+
+const sendAll = async (deps: ActivityTurnDeps, first: First): Promise<TurnResult> => {
+  const { message } = first;
+  const begin = await nextPiece(deps.audience, message, null);
+  if (begin === null) return { kind: "complete" };
+  if (begin.recipients.length < chunkSize) return sendNow(deps, first, [begin]);
+  let hasRetries = false;
+  let position = 0;
+  for (
+    let piece: Piece | null = begin;
+    piece !== null;
+    piece = await nextPiece(deps.audience, message, piece.scanned)
+  ) {
+    const sent = await sendPiece(deps, first, piece, position++);
+    if (sent.kind !== "sent") return { kind: "halted" };
+    hasRetries ||= sent.hasRetries;
+  }
+  return hasRetries ? { kind: "under_way", planned: true } : { kind: "complete" };
+};
+
+const sendPiece = (
+  { send, clock }: ActivityTurnDeps,
+  { message, app, lease }: First,
+  piece: Piece,
+  position: number,
+): Promise<Sent> => {
+  const chunk = { ...chunkOf(message, piece, position, clock.now()), fence: message.fence };
+  return send({ message, app, chunks: [{ chunk, rows: piece.rows }], isWhole: false }, lease);
+};
+
+/** Sends chunks, those of updates and ends of live activities in their order: what was to be tried again may be outdated. */
+export const sendInOrder =
+  (inOrder: InOrder, send: Send): Send =>
+  async (batch, lease) => {
+    const { message } = batch;
+    if (message.live_activity === undefined || message.live_activity.event === "start") return send(batch, lease);
+    const sent = await inOrder(message, lease, ({ isSuperseded }, ours) =>
+      send({ ...batch, message: isSuperseded ? superseding(message) : message }, ours),
+    );
+    return sent ?? { kind: "halted", stored: [], hasRetries: false };
+  };
+
+/** A copy of a message that says that no device is to get it. */
+const superseding = (message: MessageRow): MessageRow =>
+  message.live_activity === undefined
+    ? message
+    : { ...message, live_activity: { ...message.live_activity, is_superseded: true } };

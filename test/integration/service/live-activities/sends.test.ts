@@ -1,0 +1,190 @@
+import { expect } from "chai";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { type LiveActivities, liveActivities, stepsOf } from "../../../support/live-activities/activities.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+import { type Sending, seedDevices, startSending } from "../../../support/system/sending.ts";
+import { until } from "../../../support/until.ts";
+
+describe("live activities from the REST call to Apple", function () {
+  this.timeout(60_000);
+  let sending: Sending;
+  let live: LiveActivities;
+  let names = 0;
+
+  before(async () => {
+    sending = await startSending(await testServers());
+    const { system } = sending;
+    const [api] = await Promise.all([
+      system.start("apiserver"),
+      system.start("dispatcher"),
+      system.start("dispatcher"),
+    ]);
+    live = liveActivities(sending, api);
+    await live.aType();
+  });
+  after(() => sending?.close());
+  afterEach(() => sending.apns.script({}));
+
+  const devices = (count: number): Promise<SubscriptionRow[]> => seedDevices(sending.system, count);
+  const aDevice = async (): Promise<SubscriptionRow> => (await devices(1))[0] as SubscriptionRow; // one was made
+  const anId = (): string => `order-${++names}`;
+  const to = (...of: readonly SubscriptionRow[]) => ({ include_subscription_ids: of.map(({ _id }) => _id) });
+
+  /** An activity on one device, which has reported its token. */
+  const running = async () => {
+    const [device, activity_id] = [await aDevice(), anId()];
+    await live.canStart(device);
+    await live.ended(await live.send("start", { activity_id, content_state: { step: 0 }, target: to(device) }));
+    return { device, activity_id, token: await live.shows(device, activity_id) };
+  };
+
+  it("starts an activity on those who have a token for its type, updates it and ends it with its last state", async () => {
+    const [able, unable, activity_id] = [await aDevice(), await aDevice(), anId()];
+    const startToken = await live.canStart(able);
+    const alert = { title: { en: "Packed", de: "Gepackt" }, sound: "bell.caf" };
+    const body = { activity_id, content_state: { step: 1 }, attributes: { shop: "Corner" }, alert };
+    const answer = await live.ask("POST", "/live-activities/Order/start", { ...body, target: to(able, unable) });
+    expect(answer.body).to.deep.include({ activity_id, event: "start", recipients_estimate: 1 });
+    const started = await live.ended(String(answer.body["message_id"]));
+    expect(started).to.include({ status: "completed", category: "live_activity" });
+    expect(started.counts).to.include({ targeted: 1, sent: 1 });
+    const [push] = live.pushes(startToken);
+    expect(push).to.include({ topic: "dev.herald.test.push-type.liveactivity", priority: "10" });
+    expect(push?.aps).to.deep.include({
+      event: "start",
+      "attributes-type": "Order",
+      attributes: { shop: "Corner", herald_activity_id: activity_id },
+      "content-state": { step: 1 },
+      alert: { title: "Packed", sound: "bell.caf" },
+      "input-push-token": 1,
+    });
+    const token = await live.shows(able, activity_id);
+    await live.ended(await live.send("update", { activity_id, content_state: { step: 2 } }));
+    const end = await live.ended(await live.send("end", { activity_id, dismissal_date: 1_900_000_000 }));
+    expect(live.pushes(token).map(({ aps: { event, ...aps } }) => [event, aps["content-state"]])).to.deep.equal([
+      ["update", { step: 2 }],
+      ["end", { step: 2 }],
+    ]);
+    const [delivery] = await live.deliveries(end._id);
+    expect(delivery).to.include({ status: "sent", activity_id, subscription_id: able._id });
+  });
+
+  it("shows each send as a notification with what was sent", async () => {
+    const { activity_id } = await running();
+    const id = await live.send("update", { activity_id, content_state: { step: 3 }, relevance_score: 0.5, name: "n" });
+    const message = await live.ended(id);
+    expect(message.live_activity).to.include({ event: "update", activity_id, type_name: "Order" });
+  });
+
+  it("holds the latest update for a device that has reported no token yet", async () => {
+    const [device, activity_id] = [await aDevice(), anId()];
+    await live.canStart(device);
+    await live.ended(await live.send("start", { activity_id, content_state: { step: 0 }, target: to(device) }));
+    const [first, second] = [
+      await live.ended(await live.send("update", { activity_id, content_state: { step: 1 } })),
+      await live.ended(await live.send("update", { activity_id, content_state: { step: 2 } })),
+    ];
+    const statusOf = async (id: string) => (await live.deliveries(id)).map(({ status }) => status);
+    expect([await statusOf(first._id), await statusOf(second._id)]).to.deep.equal([["suppressed"], ["scheduled"]]);
+    const token = await live.shows(device, activity_id);
+    await until(() => live.pushes(token).length === 1, 10_000);
+    await until(async () => (await statusOf(second._id))[0] === "sent", 10_000);
+    expect(stepsOf(live.pushes(token))).to.deep.equal([2]);
+    await live.ended(await live.send("update", { activity_id, content_state: { step: 3 } }));
+    expect(stepsOf(live.pushes(token))).to.deep.equal([2, 3]);
+  });
+
+  it("ends an activity on a device that reports its token after the end", async () => {
+    const [device, activity_id] = [await aDevice(), anId()];
+    await live.canStart(device);
+    await live.ended(await live.send("start", { activity_id, content_state: { step: 0 }, target: to(device) }));
+    await live.ended(await live.send("end", { activity_id }));
+    const token = await live.shows(device, activity_id);
+    await until(() => live.pushes(token).length === 1, 10_000);
+    expect(live.pushes(token)[0]?.aps).to.deep.include({ event: "end", "content-state": { step: 0 } });
+  });
+
+  it("adds devices to a running activity, each once", async () => {
+    const { device, activity_id } = await running();
+    const other = await aDevice();
+    const token = await live.canStart(other);
+    const body = { activity_id, content_state: { step: 5 }, target: to(device, other) };
+    const again = await live.ended(await live.send("start", body));
+    expect(again.counts).to.include({ targeted: 2, sent: 1, suppressed: 1 });
+    expect(stepsOf(live.pushes(token))).to.deep.equal([5]);
+    const reasons = (await live.deliveries(again._id)).map(({ suppression_reason: reason }) => reason);
+    expect(reasons).to.have.members([undefined, "already_started"]);
+  });
+
+  it("refuses sends to an activity that has ended or was never started", async () => {
+    const { activity_id } = await running();
+    await live.send("end", { activity_id, content_state: { step: 9 } });
+    const bodies = { update: { activity_id, content_state: { step: 1 } }, end: { activity_id } };
+    for (const [event, body] of Object.entries(bodies)) {
+      const { status, body: answer } = await live.ask("POST", `/live-activities/Order/${event}`, body);
+      expect([status, answer["error"]]).to.deep.include(409);
+      const unknown = await live.ask("POST", `/live-activities/Order/${event}`, { ...body, activity_id: "nobody's" });
+      expect(unknown.status).to.equal(404);
+    }
+  });
+
+  it("answers a repeated key with the first reply", async () => {
+    const { activity_id, token } = await running();
+    const body = { activity_id, content_state: { step: 4 } };
+    const path = "/live-activities/Order/update";
+    const [first, second] = [await live.ask("POST", path, body, "key-1"), await live.ask("POST", path, body, "key-1")];
+    expect(second.body).to.deep.equal(first.body);
+    expect(second.headers.get("Idempotent-Replayed")).to.equal("true");
+    await live.ended(String(first.body["message_id"]));
+    expect(stepsOf(live.pushes(token))).to.deep.equal([4]);
+  });
+
+  it("forgets a token that Apple says is gone, and keeps the device", async () => {
+    const { device, activity_id, token } = await running();
+    sending.apns.script({ answers: [{ address_prefix: token, status: 410, reason: "Unregistered" }] });
+    const lost = await live.ended(await live.send("update", { activity_id, content_state: { step: 1 } }));
+    expect((await live.deliveries(lost._id))[0]).to.include({ status: "failed", error_code: "TOKEN_UNREGISTERED" });
+    const next = await live.ended(await live.send("update", { activity_id, content_state: { step: 2 } }));
+    expect(next.counts).to.include({ targeted: 0 });
+    const row = await sending.system.db.collection<SubscriptionRow>("subscriptions").findOne({ _id: device._id });
+    expect(row).to.include({ status: "subscribed" });
+  });
+
+  it("tells the token of another activity from its own", async () => {
+    const [one, other] = [await running(), await running()];
+    const body = { kind: "update", activity_id: other.activity_id, token: one.token };
+    const { status } = await live.ask("PUT", live.tokensOf(one.device), body);
+    expect(status).to.equal(409);
+  });
+
+  it("shows each device the updates in their order, and drops those that were overtaken", async () => {
+    const { activity_id, token } = await running();
+    sending.apns.script({ delay_ms: 100 });
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, async (_, i) => {
+        await new Promise((resolve) => setTimeout(resolve, i * 30));
+        return live.send("update", { activity_id, content_state: { step: i + 1 } });
+      }),
+    );
+    const ended = await Promise.all(ids.map((id) => live.ended(id)));
+    const shown = stepsOf(live.pushes(token)) as number[];
+    expect(shown).to.deep.equal(shown.toSorted((a, b) => a - b));
+    expect(shown.at(-1)).to.equal(20);
+    const dropped = ended.filter(({ counts }) => counts.suppressed === 1);
+    expect(dropped.length + shown.length).to.equal(20);
+    expect(dropped.length).to.be.above(0);
+  });
+
+  it("starts an activity for everybody who can, over the sizes of chunks", async () => {
+    await live.aType("Match");
+    const all = await devices(3);
+    const { body } = await live.ask("GET", "/live-activities/types");
+    const type = (body["data"] as { name: string; id: string }[]).find(({ name }) => name === "Match");
+    for (const device of all) await live.canStart(device, type?.id);
+    const id = await live.send("start", { content_state: { step: 1 }, target: { all: true } }, "Match");
+    expect((await live.ended(id)).counts).to.include({ targeted: 3, sent: 3 });
+    const { body: after } = await live.ask("GET", "/live-activities/types");
+    const counted = (after["data"] as { name: string; push_to_start_tokens: number }[]).find((t) => t.name === "Match");
+    expect(counted?.push_to_start_tokens).to.equal(3);
+  });
+});

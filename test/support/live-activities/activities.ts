@@ -1,0 +1,85 @@
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { aToken, deliveriesOf, type Sending } from "../system/sending.ts";
+import type { SystemProgram } from "../system/system.ts";
+
+export type Aps = {
+  timestamp: number;
+  event: string;
+  "content-state": Record<string, unknown>;
+  attributes?: Record<string, unknown>;
+  "attributes-type"?: string;
+  alert?: Record<string, string>;
+};
+
+/** What APNs accepted for a live activity. */
+export type ActivityPush = { token: string; topic: string; priority: string; aps: Aps };
+
+export type Answer = { status: number; headers: Headers; body: Record<string, unknown> };
+
+/** Asks an installation for what concerns live activities, and reads what APNs got. */
+export const liveActivities = ({ system, apns }: Sending, api: SystemProgram) => {
+  const base = `/v1/apps/${system.app._id}`;
+  const ask = async (method: string, path: string, body?: object, key?: string): Promise<Answer> => {
+    const reply = await fetch(`${api.url}${base}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${system.token}`,
+        "content-type": "application/json",
+        ...(key !== undefined && { "idempotency-key": key }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: reply.status, headers: reply.headers, body: (await reply.json()) as Answer["body"] }; // always JSON
+  };
+  const send = async (event: string, body: object, type = "Order"): Promise<string> => {
+    const { status, body: answer } = await ask("POST", `/live-activities/${type}/${event}`, body);
+    if (status !== 202) throw new Error(`${event}: ${status} ${JSON.stringify(answer)}`);
+    return String(answer["message_id"]);
+  };
+  const tokensOf = ({ _id }: SubscriptionRow): string => `/subscriptions/${_id}/live-activity-tokens`;
+  const report = async (device: SubscriptionRow, body: object): Promise<string> => {
+    const token = aToken();
+    const { status, body: answer } = await ask("PUT", tokensOf(device), { ...body, token });
+    if (status !== 200) throw new Error(`token: ${status} ${JSON.stringify(answer)}`);
+    return token;
+  };
+  return {
+    ask,
+    send,
+    tokensOf,
+    /** Makes a type whose state is a number and a text. */
+    aType: (name = "Order", over: object = {}): Promise<Answer> => {
+      const properties = { step: { type: "integer" }, note: { type: "string" } };
+      const schema = { type: "object", properties, required: ["step"] };
+      return ask("POST", "/live-activities/types", { name, content_state_schema: schema, ...over });
+    },
+    /** A device reports a token to start with; the token. */
+    canStart: (device: SubscriptionRow, type = "Order"): Promise<string> =>
+      report(device, { kind: "start", activity_type: type }),
+    /** A device reports the token of an activity that it shows; the token. */
+    shows: (device: SubscriptionRow, activityId: string): Promise<string> =>
+      report(device, { kind: "update", activity_id: activityId }),
+    ended: (messageId: string, withinMs = 20_000): Promise<MessageRow> => system.ended(messageId, withinMs),
+    deliveries: (messageId: string): Promise<DeliveryRow[]> => deliveriesOf(system, messageId),
+    /** What was accepted for a token, oldest first. */
+    pushes: (token?: string): ActivityPush[] =>
+      apns.log
+        .page()
+        .filter(({ accepted, headers }) => accepted && headers["apns-push-type"] === "liveactivity")
+        .map(({ address, headers, body }) => ({
+          token: address,
+          topic: String(headers["apns-topic"]),
+          priority: String(headers["apns-priority"]),
+          aps: (JSON.parse(body) as { aps: Aps }).aps, // checked by the simulator
+        }))
+        .filter((push) => token === undefined || push.token === token),
+  };
+};
+
+export type LiveActivities = ReturnType<typeof liveActivities>;
+
+/** The steps that a device was shown, in the order in which APNs got them. */
+export const stepsOf = (pushes: readonly ActivityPush[]): unknown[] =>
+  pushes.map(({ aps }) => aps["content-state"]["step"]);
