@@ -1,6 +1,7 @@
 import { apps } from "./apps/feature.ts";
 import { ingress } from "./callbacks/outside.ts";
 import { events } from "./events/feature.ts";
+import { downloads } from "./files/outside.ts";
 import type { Feature } from "./http/feature.ts";
 import { openapi } from "./http/openapi/document.ts";
 import type { Outside } from "./http/outside.ts";
@@ -27,7 +28,7 @@ export const features: readonly Feature<Platform>[] = [
 ];
 
 /** What is answered outside of it, without an API key. */
-export const outsides: readonly Outside<Platform>[] = [ingress, shortLinks, ...mailLinks];
+export const outsides: readonly Outside<Platform>[] = [ingress, shortLinks, ...mailLinks, downloads];
 
 export const operations = features.flatMap((feature) => feature.operations);
 

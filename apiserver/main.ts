@@ -13,6 +13,8 @@ import { createLog } from "#core/runtime/process/log.ts";
 import { apiKeys } from "#core/storage/api-keys/api-keys.ts";
 import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { directory } from "#core/storage/directory.ts";
+import { filesPurpose } from "#core/storage/files/folder/address.ts";
+import { openFiles } from "#core/storage/files/open.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { openDatabase } from "#core/storage/open.ts";
 import { connectRedis } from "#core/storage/redis/connect.ts";
@@ -54,6 +56,7 @@ const nats = lateNats({
 const known = directory({ db: mongo.db, changes: nats, clock });
 const keyOf = keyLookup({ keys: apiKeys(mongo.db), revoked: revokedTokens(mongo.db), changes: nats, clock });
 
+const files = openFiles(config, { signer: secrets.signer(filesPurpose), clock });
 const take = takeFrom({
   takeShared: sharedBuckets(redis),
   replicas: config.replicas,
@@ -66,6 +69,7 @@ const shared = platform({
   db: mongo.db,
   nats,
   directory: known,
+  files,
   subjects: subjectsOf,
   secrets,
   take,
@@ -106,12 +110,13 @@ const rest = httpServer({
 });
 
 const started = startedCheck();
-watchDependencies(metrics.registry, { mongodb: mongo.ping, redis: () => redis.ping(), jetstream: nats.ping });
+const useful = { redis: () => redis.ping(), ...(files.kind !== "none" && { files: files.check }) };
+watchDependencies(metrics.registry, { mongodb: mongo.ping, ...useful, jetstream: nats.ping });
 const health = healthServer({
   host: config.healthHost,
   port: config.healthPort,
   checks: { mongodb: mongo.ping, started: started.check },
-  optional: { redis: () => redis.ping(), nats: nats.ping },
+  optional: { ...useful, nats: nats.ping },
   registry: metrics.registry,
 });
 
@@ -123,6 +128,7 @@ const stores: Part = {
   },
   stop: async () => {
     redis.disconnect();
+    await files.close();
     await mongo.close();
   },
 };

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { OutgoingConfig, poolSize, publicUrl, RedisConfig, SharedConfig } from "./shared.ts";
+import { FilesConfig, filesNeeds, OutgoingConfig, poolSize, publicUrl, RedisConfig, SharedConfig } from "./shared.ts";
 
 const { Integer, Object: Group, String: Text } = Type;
 
@@ -8,6 +8,7 @@ export const ApiserverConfig = Group(
   {
     ...SharedConfig,
     ...RedisConfig,
+    ...FilesConfig,
     ...OutgoingConfig,
     publicUrl,
     mongodbPoolSize: poolSize(50),
@@ -78,6 +79,6 @@ export const ApiserverConfig = Group(
       description: "deliveries of a new organisation in its first 24 hours, on any plan; 0 = no cap",
     }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, dependentRequired: filesNeeds },
 );
 export type ApiserverConfig = Static<typeof ApiserverConfig>;
