@@ -5,6 +5,7 @@ import { downloads } from "./files/outside.ts";
 import type { Feature } from "./http/feature.ts";
 import { openapi } from "./http/openapi/document.ts";
 import type { Outside } from "./http/outside.ts";
+import { imports } from "./imports/feature.ts";
 import { mailLinks } from "./links/mail.ts";
 import { shortLinks } from "./links/short.ts";
 import { liveActivities } from "./live-activities/feature.ts";
@@ -21,6 +22,7 @@ export const features: readonly Feature<Platform>[] = [
   messages,
   people,
   suppressions,
+  imports,
   liveActivities,
   webhooks,
   events,

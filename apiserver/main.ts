@@ -24,6 +24,7 @@ import { authenticate } from "./access/authenticate.ts";
 import { findApp } from "./access/find-app.ts";
 import { keyLookup } from "./access/key-lookup.ts";
 import { features, outsides } from "./features.ts";
+import { slowMsOf } from "./http/middleware/routing.ts";
 import { once } from "./http/once.ts";
 import { app } from "./http/server/app.ts";
 import { httpServer } from "./http/server/server.ts";
@@ -80,14 +81,16 @@ const shared = platform({
   metrics,
 });
 
+const routes = features.flatMap((feature) => feature.bind(shared));
 const rest = httpServer({
   host: config.httpHost,
   port: config.httpPort,
   drainMs: config.drainSeconds * 1000,
+  slowMs: slowMsOf(routes),
   clock,
   handler: (isStopping) =>
     app({
-      routes: features.flatMap((feature) => feature.bind(shared)),
+      routes,
       outside: outsides.map(({ bind, ...said }) => ({ ...said, answer: bind(shared) })),
       authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
       findApp: findApp(known),

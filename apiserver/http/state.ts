@@ -1,6 +1,7 @@
 import type { Middleware as KoaMiddleware, ParameterizedContext } from "koa";
 import type { AppError, ValidationError } from "#core/errors.ts";
 import type { Caller } from "../access/caller.ts";
+import type { ReadForm } from "./protocol/form.ts";
 import type { Route } from "./route.ts";
 
 /** A body that is sent as it is read, instead of the text; without `open`, as the reply to HEAD, only its size is told. */
@@ -28,6 +29,8 @@ export type State = {
   body: unknown;
   /** What is wrong with the form of the body, which is then undefined. */
   bodyFault?: ValidationError;
+  /** Reads the form of a route that takes one. */
+  form?: ReadForm;
   resource: unknown;
 };
 

@@ -1,6 +1,6 @@
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { countOf, instantOf, languageOf, objectOf, type Read } from "./cells.ts";
-import { type Cells, deviceOf, isId, nameProblem, tagProblem, zoneOf } from "./members.ts";
+import { type Cells, deviceOf, isId, nameProblem, tagOf, zoneOf } from "./members.ts";
 import { faulty, type ImportedAddress, type ImportedPerson, type ImportedRow } from "./row.ts";
 
 /** Reads a row of a `csv_users` file. Whatever is wrong with it makes it faulty. Source: docs/reference/imports.md#csv-users. */
@@ -74,9 +74,9 @@ const tagsOf = (cells: Cells): Record<string, string | null> => {
   const inJson = Object.entries(value("tags", objectOf(cells.cell("tags").trim())) ?? {});
   const all = [...inJson, ...ownColumns(cells, "tag.")].map(([name, tag]) => {
     const isNone = tag === null || tag === "";
-    const problem = isNone ? nameProblem(name) : tagProblem(name, tag);
+    const { value: text, problem } = tagOf(name, isNone ? "" : tag);
     need(problem === null, problem ?? "");
-    return [name, isNone ? null : String(tag)] as const;
+    return [name, isNone ? null : (text ?? null)] as const;
   });
   return Object.fromEntries(all);
 };

@@ -31,10 +31,20 @@ const playersProblem = (columns: Columns): string | null => {
   return missing.length === 0 ? null : `has no column ${missing.join(", ")}: it is no export of that system`;
 };
 
-/** `id` and `created_at` are of our own exports, and mean nothing here. */
 const usersColumns = new Set([
-  ...["external_id", "channel", "token", "status", "language", "timezone", "tags", "properties"],
-  ...["session_count", "first_seen_at", "last_active_at", "id", "created_at"],
+  "external_id",
+  "channel",
+  "token",
+  "status",
+  "language",
+  "timezone",
+  "tags",
+  "properties",
+  "session_count",
+  "first_seen_at",
+  "last_active_at",
+  "id", // of our own exports; it means nothing here
+  "created_at", // as above
 ]);
 
 const usersProblem = (columns: Columns): string | null => {

@@ -63,13 +63,15 @@ const longestTag = 1024;
 export const nameProblem = (name: string): string | null =>
   memberName.test(name) ? null : `${JSON.stringify(name.slice(0, 64))} is no name of a tag or property`;
 
-/** Why a tag cannot be kept; null when it can. */
-export const tagProblem = (name: string, value: unknown): string | null => {
-  if (!["string", "number", "boolean"].includes(typeof value))
-    return `the tag ${JSON.stringify(name.slice(0, 64))} is no text`;
-  if (String(value).length > longestTag)
-    return `the tag ${JSON.stringify(name.slice(0, 64))} is longer than ${longestTag}`;
-  return nameProblem(name);
+/** The text of a tag: numbers and booleans are written out, "" is no text. */
+export const tagOf = (name: string, value: unknown): Read<string> => {
+  const shown = `the tag ${JSON.stringify(name.slice(0, 64))}`;
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
+    return { value: undefined, problem: `${shown} is no text` };
+  const text = String(value);
+  if (text.length > longestTag) return { value: undefined, problem: `${shown} is longer than ${longestTag}` };
+  const problem = nameProblem(name);
+  return { value: problem === null ? text : undefined, problem };
 };
 
 /** Why a user cannot have these; null when they can. Source: docs/reference/limits.md#people. */

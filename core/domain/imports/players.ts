@@ -1,6 +1,6 @@
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { countOf, flagOf, instantOf, languageOf, objectOf, type Read } from "./cells.ts";
-import { type Cells, deviceOf, isId, type Notes, noteTaker, tagProblem, zoneOf } from "./members.ts";
+import { type Cells, deviceOf, isId, type Notes, noteTaker, tagOf, zoneOf } from "./members.ts";
 import { faulty, type ImportedAddress, type ImportedRow } from "./row.ts";
 
 /** What an app says of the third-party system's devices. */
@@ -115,13 +115,13 @@ const zoneOfSeconds = (cell: string): Read<string> => {
 };
 
 const tagsOf = (cell: string, notes: Notes): Record<string, string> => {
-  const tags = Object.entries(notes.take("tags", objectOf(cell.trim())) ?? {});
+  const given = Object.entries(notes.take("tags", objectOf(cell.trim())) ?? {});
+  const said = given.filter(([, value]) => value !== null && value !== "");
   return Object.fromEntries(
-    tags.flatMap(([name, value]) => {
-      if (value === null || value === "") return [];
-      const problem = tagProblem(name, value);
+    said.flatMap(([name, value]) => {
+      const { value: text, problem } = tagOf(name, value);
       if (problem !== null) notes.add(problem);
-      return problem === null ? [[name, String(value)]] : [];
+      return text === undefined ? [] : [[name, text]];
     }),
   );
 };

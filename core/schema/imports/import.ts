@@ -36,10 +36,10 @@ export const ImportStats = Type.Object({
 });
 export type ImportStats = Static<typeof ImportStats>;
 
-/** How far an import is: the bytes of the file, as it was uploaded, that were read. */
+/** How far an import has come. How many rows a file has is not known before its end. */
 const ImportProgress = Type.Object({
-  done: Integer({ minimum: 0, description: "bytes of the file that were read" }),
-  total: Integer({ minimum: 0, description: "bytes of the file" }),
+  read_bytes: Integer({ minimum: 0, description: "of the file as it was uploaded" }),
+  size_bytes: Integer({ minimum: 0, description: "of the whole file" }),
 });
 
 /** An import of users and subscriptions from a CSV file. */
