@@ -134,6 +134,7 @@ const routes = [
     errors: ["HS_CONFLICT"],
     reply: Import,
     locate: importOfPath,
+    repeatable: { show: async ({ use, resource: { app } }, id) => use.view(await use.find(app, id)) },
     handle: async ({ use, resource: { app, row } }) => ({ body: await use.view(await use.cancel(app, row)) }),
   }),
 ];

@@ -3,7 +3,7 @@ import type { ImportedRow } from "#core/domain/imports/row.ts";
 import type { ImportStats } from "#core/schema/imports/import.ts";
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
-import { knownOf } from "./known.ts";
+import { type Known, knownOf } from "./known.ts";
 import { type Plan, planBatch } from "./plan.ts";
 
 /** Rows that are written together. What follows from it is the same in each attempt. */
@@ -32,12 +32,16 @@ export type BatchResult = {
 
 const attempts = 5; // each lost to another writer of the same people
 
-/** Writes the users and subscriptions of at most 1,000 rows in a handful of commands. It may run twice. */
+/**
+ * Writes the users and subscriptions of at most 1,000 rows in a handful of commands. It may run twice. `known`: what was read
+ * ahead of it; it may be old.
+ */
 export const importBatch =
   (people: ImportedPeople) =>
-  async (batch: Batch, rows: readonly BatchRow[]): Promise<BatchResult> => {
+  async (batch: Batch, rows: readonly BatchRow[], known: Promise<Known> | null = null): Promise<BatchResult> => {
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const plan = planBatch(batch, await knownOf(people, batch, rows), rows);
+      const found = await ((attempt === 0 && known) || knownOf(people, batch.of, rows));
+      const plan = planBatch(batch, found, rows);
       if (await isWritten(people, plan)) return plan.result;
     }
     throw new Error("others kept changing the users of a batch");

@@ -1,9 +1,10 @@
 import type { ImportedAddress } from "#core/domain/imports/row.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
+import type { OfApp } from "#core/storage/mongo/collection.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
-import type { Batch, BatchRow } from "./batch.ts";
+import type { BatchRow } from "./batch.ts";
 
 /** What the app has already of what a batch names. */
 export type Known = {
@@ -19,7 +20,7 @@ type Address = Pick<ImportedAddress, "channel" | "token">;
 export const addressKey = ({ channel, token }: Address): string => `${channel} ${token}`;
 
 /** Reads it by at most 500 names in a query. */
-export const knownOf = async (people: ImportedPeople, { of }: Batch, rows: readonly BatchRow[]): Promise<Known> => {
+export const knownOf = async (people: ImportedPeople, of: OfApp, rows: readonly BatchRow[]): Promise<Known> => {
   const { externalIds, tokens } = namesIn(rows);
   const [named, ...found] = await Promise.all([
     people.usersOf(of, externalIds),
@@ -43,19 +44,22 @@ export const knownOf = async (people: ImportedPeople, { of }: Batch, rows: reado
   };
 };
 
-/** The external ids and tokens of a batch, each once. */
-const namesIn = (rows: readonly BatchRow[]) => {
+/** The external ids and tokens of a batch, each once; `all` has both. */
+export const namesIn = (rows: readonly BatchRow[]) => {
+  const all = new Set<string>();
   const externalIds = new Set<string>();
   const tokens = new Map<Channel, Set<string>>();
   for (const { imported } of rows) {
     if (imported.kind === "faulty" || imported.person === null) continue;
     const { person, address } = imported;
     if (person.externalId !== null) externalIds.add(person.externalId);
+    if (person.externalId !== null) all.add(`external_id ${person.externalId}`);
     if (address === null) continue;
+    all.add(addressKey(address));
     const ofChannel = tokens.get(address.channel) ?? new Set();
     tokens.set(address.channel, ofChannel.add(address.token));
   }
-  return { externalIds: [...externalIds], tokens };
+  return { externalIds: [...externalIds], tokens, all };
 };
 
 /** Ids of users who may get a subscription that they do not have. */

@@ -9,8 +9,9 @@ import type { FileStore } from "#core/storage/files/store.ts";
 import { cancelled, type ImportRow, type Imports, importFiles } from "#core/storage/imports/imports.ts";
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
 import type { Progress } from "../jobs/job.ts";
+import { type ReadyBatch, readAhead } from "./ahead.ts";
 import { type BatchResult, importBatch } from "./batch.ts";
-import { inBatches, meaningOf } from "./batches.ts";
+import { inBatches } from "./batches.ts";
 import { rowsOf } from "./rows.ts";
 
 export type TakeDeps = {
@@ -40,41 +41,44 @@ export type TakenFile = Pick<ImportRow, "stats" | "position" | "report_parts">;
 export const takeFile =
   (deps: TakeDeps) =>
   async (row: ImportRow, app: Pick<AppRow, "import_huawei_as">, progress: Progress): Promise<TakenFile> => {
-    const { files, roomOf, cut } = deps;
+    const { files, roomOf, clock, cut } = deps;
     const content = await files.read(importFiles(row).upload, { signal: cut });
     if (content === null) throw new Failed("HS_NOT_FOUND: the file is gone");
     const { pieces, bytes } = rowsOf(content);
     const { columns, rest } = await headed(row, pieces);
     const read = rowReader(row.type, columns, { huaweiAs: app.import_huawei_as ?? "android_push" });
     const warning = row.position.rows === 0 ? warningOf(row, columns) : null;
+    const of = { tenantId: row.tenant_id, appId: row.app_id };
+    const ahead = readAhead({ people: deps.people, of, read, clock }, inBatches(rest, { taken: row.position.rows }));
     let state: Taking = { taken: row, room: await roomOf(row), findings: warning === null ? [] : [warning] };
-    for await (const rows of inBatches(rest, { taken: row.position.rows })) {
-      state = await takeBatch(deps, row, state, { rows, columns, read, bytes: bytes() });
-      progress(rows.length);
+    for await (const ready of ahead) {
+      state = await takeBatch(deps, row, state, { ...ready, columns, bytes: bytes() });
+      progress(ready.rows.length);
     }
     if (state.findings.length > 0)
-      state = await takeBatch(deps, row, state, { rows: [], columns, read, bytes: bytes() });
+      state = await takeBatch(deps, row, state, { ...noRows(clock), columns, bytes: bytes() });
     return { ...state.taken, position: { ...state.taken.position, bytes: bytes() } };
   };
+
+const noRows = (clock: Clock): ReadyBatch => ({ rows: [], now: clock.now(), known: null });
 
 /** `findings`: those that no part of the report has yet. */
 type Taking = { taken: TakenFile; room: number | null; findings: readonly Finding[] };
 
-type Given = { rows: readonly CsvRow[]; columns: Columns; read: ReturnType<typeof rowReader>; bytes: number };
+type Given = ReadyBatch & { columns: Columns; bytes: number };
 
 const takeBatch = async (
   deps: TakeDeps,
   row: ImportRow,
   { taken, room, findings: before }: Taking,
-  { rows, columns, read, bytes }: Given,
+  { rows, now, known, columns, bytes }: Given,
 ): Promise<Taking> => {
-  const { imports, people, count, clock } = deps;
-  const now = clock.now();
+  const { imports, people, count } = deps;
   const number = taken.position.rows;
   if (number + rows.length > importLimits.rows) throw tooMany();
   const idsAt = new Date(row.created_at.getTime() + Math.floor(number / 1_000)); // ids of a batch stand together
   const batch = { of: { tenantId: row.tenant_id, appId: row.app_id }, importId: row._id, number, idsAt, now, room };
-  const result = await importBatch(people)(batch, meaningOf(read, rows, now));
+  const result = await importBatch(people)(batch, rows, known);
   if (number === 0 && result.refused.includes(rows[0]?.line ?? 0))
     throw new Failed("HS_QUOTA_EXCEEDED: the plan's subscribers are exhausted");
   const findings = [
