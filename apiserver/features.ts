@@ -1,9 +1,11 @@
 import { apps } from "./apps/feature.ts";
 import { ingress } from "./callbacks/outside.ts";
 import { events } from "./events/feature.ts";
+import { downloads } from "./files/outside.ts";
 import type { Feature } from "./http/feature.ts";
 import { openapi } from "./http/openapi/document.ts";
 import type { Outside } from "./http/outside.ts";
+import { imports } from "./imports/feature.ts";
 import { mailLinks } from "./links/mail.ts";
 import { shortLinks } from "./links/short.ts";
 import { liveActivities } from "./live-activities/feature.ts";
@@ -23,6 +25,7 @@ export const features: readonly Feature<Platform>[] = [
   messages,
   people,
   suppressions,
+  imports,
   liveActivities,
   webhooks,
   events,
@@ -37,6 +40,7 @@ export const outsides: readonly Outside<Platform>[] = [
   ...mailLinks,
   statusPage,
   reference(() => document),
+  downloads,
 ];
 
 export const operations = features.flatMap((feature) => feature.operations);

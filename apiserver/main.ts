@@ -15,6 +15,8 @@ import { createLog } from "#core/runtime/process/log.ts";
 import { apiKeys } from "#core/storage/api-keys/api-keys.ts";
 import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { directory } from "#core/storage/directory.ts";
+import { filesPurpose } from "#core/storage/files/folder/address.ts";
+import { openFiles } from "#core/storage/files/open.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { openDatabase } from "#core/storage/open.ts";
 import { connectRedis } from "#core/storage/redis/connect.ts";
@@ -25,6 +27,7 @@ import { authenticate } from "./access/authenticate.ts";
 import { findApp } from "./access/find-app.ts";
 import { keyLookup } from "./access/key-lookup.ts";
 import { features, outsides } from "./features.ts";
+import { slowMsOf } from "./http/middleware/routing.ts";
 import { once } from "./http/once.ts";
 import { app } from "./http/server/app.ts";
 import { httpServer } from "./http/server/server.ts";
@@ -57,6 +60,7 @@ const nats = lateNats({
 const known = directory({ db: mongo.db, changes: nats, clock });
 const keyOf = keyLookup({ keys: apiKeys(mongo.db), revoked: revokedTokens(mongo.db), changes: nats, clock });
 
+const files = openFiles(config, { signer: secrets.signer(filesPurpose), clock });
 const take = takeFrom({
   takeShared: sharedBuckets(redis),
   replicas: config.replicas,
@@ -70,6 +74,7 @@ const shared = platform({
   db: mongo.db,
   nats,
   directory: known,
+  files,
   subjects: subjectsOf,
   secrets,
   take,
@@ -81,14 +86,16 @@ const shared = platform({
   metrics,
 });
 
+const routes = features.flatMap((feature) => feature.bind(shared));
 const rest = httpServer({
   host: config.httpHost,
   port: config.httpPort,
   drainMs: config.drainSeconds * 1000,
+  slowMs: slowMsOf(routes),
   clock,
   handler: (isStopping) =>
     app({
-      routes: features.flatMap((feature) => feature.bind(shared)),
+      routes,
       outside: outsides.map(({ bind, ...said }) => ({ ...said, answer: bind(shared) })),
       authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
       findApp: findApp(known),
@@ -111,12 +118,13 @@ const rest = httpServer({
 });
 
 const started = startedCheck();
-watchDependencies(metrics.registry, dependencies);
+const ofFiles = files.kind === "none" ? {} : { files: files.check };
+watchDependencies(metrics.registry, { ...dependencies, ...ofFiles });
 const health = healthServer({
   host: config.healthHost,
   port: config.healthPort,
   checks: { mongodb: mongo.ping, started: started.check },
-  optional: { redis: () => redis.ping(), nats: nats.ping },
+  optional: { redis: dependencies.redis, ...ofFiles, nats: nats.ping },
   registry: metrics.registry,
 });
 
@@ -128,6 +136,7 @@ const stores: Part = {
   },
   stop: async () => {
     redis.disconnect();
+    await files.close();
     await mongo.close();
   },
 };

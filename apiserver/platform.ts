@@ -16,6 +16,7 @@ import type { Log } from "#core/runtime/process/log.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { eventBatches } from "#core/storage/events/batches.ts";
+import type { FileStore } from "#core/storage/files/store.ts";
 import { messageIsDone } from "#core/storage/messages/message-row.ts";
 import { messages } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
@@ -35,6 +36,8 @@ export type Foundation = {
   db: Db;
   nats: LateNats;
   directory: Directory;
+  /** Where exports and imports keep their files. */
+  files: FileStore;
   subjects: Subjects;
   secrets: KeyRing;
   /** Takes tokens of shared buckets. */

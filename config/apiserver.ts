@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { OutgoingConfig, poolSize, publicUrl, RedisConfig, SharedConfig } from "./shared.ts";
+import { FilesConfig, filesNeeds, OutgoingConfig, poolSize, publicUrl, RedisConfig, SharedConfig } from "./shared.ts";
 
 const { Integer, Object: Group, Optional, String: Text } = Type;
 
@@ -8,6 +8,7 @@ export const ApiserverConfig = Group(
   {
     ...SharedConfig,
     ...RedisConfig,
+    ...FilesConfig,
     ...OutgoingConfig,
     publicUrl,
     mongodbPoolSize: poolSize(50),
@@ -106,6 +107,6 @@ export const ApiserverConfig = Group(
       description: 'labels by which Prometheus knows this installation from others, as namespace="herald"',
     }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, dependentRequired: filesNeeds },
 );
 export type ApiserverConfig = Static<typeof ApiserverConfig>;

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { OutgoingConfig, poolSize, publicUrl, SharedConfig, StreamsConfig } from "./shared.ts";
+import { FilesConfig, filesNeeds, OutgoingConfig, poolSize, publicUrl, SharedConfig, StreamsConfig } from "./shared.ts";
 
 const { Integer, Object: Group, Optional, String: Text } = Type;
 
@@ -11,6 +11,7 @@ export const DispatcherConfig = Group(
   {
     ...SharedConfig,
     ...StreamsConfig,
+    ...FilesConfig,
     ...OutgoingConfig,
     publicUrl,
     mongodbPoolSize: poolSize(30),
@@ -43,7 +44,7 @@ export const DispatcherConfig = Group(
       default: 8,
       minimum: 1,
       maximum: 64,
-      description: "long jobs (removals and erasures) that this process runs at the same time",
+      description: "long jobs (removals, erasures, exports) that this process runs at the same time",
     }),
     apnsUrl: Text({
       env: "HERALD_APNS_URL",
@@ -119,6 +120,9 @@ export const DispatcherConfig = Group(
       }),
     ),
   },
-  { additionalProperties: false, dependentRequired: { mailUrl: ["mailFrom"], mailFrom: ["mailUrl"] } },
+  {
+    additionalProperties: false,
+    dependentRequired: { mailUrl: ["mailFrom"], mailFrom: ["mailUrl"], ...filesNeeds },
+  },
 );
 export type DispatcherConfig = Static<typeof DispatcherConfig>;

@@ -97,6 +97,83 @@ export const RedisConfig = {
 };
 
 /**
+ * Where files are kept: exports until they are downloaded, imports until they are read. The apiserver and the dispatcher
+ * use it: set it alike in both.
+ */
+export const FilesConfig = {
+  filesDir: Optional(
+    Text({
+      env: "HERALD_FILES_DIR",
+      pattern: "^/.+",
+      maxLength: 500,
+      description:
+        "folder for files when no bucket is named: one that the apiserver and every dispatcher share; without either " +
+        "exports and imports are refused",
+    }),
+  ),
+  s3Bucket: Optional(
+    Text({
+      env: "HERALD_S3_BUCKET",
+      pattern: "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+      description: "bucket of S3, or of a server that speaks its protocol, for files; it has to exist",
+    }),
+  ),
+  s3Prefix: Text({
+    env: "HERALD_S3_PREFIX",
+    default: "herald/",
+    pattern: "^([A-Za-z0-9_-]{1,64}/){1,4}$",
+    description: "first part of every key, so that a bucket can be shared",
+  }),
+  s3Region: Text({
+    env: "HERALD_S3_REGION",
+    default: "us-east-1",
+    pattern: "^[a-z0-9-]{1,64}$",
+    description: "region of the bucket",
+  }),
+  s3Endpoint: Optional(
+    Text({
+      env: "HERALD_S3_ENDPOINT",
+      pattern: "^https?://[^\\s/]+/?$",
+      maxLength: 500,
+      description: "address of a server of your own, as the programs reach it; without it AWS is asked",
+    }),
+  ),
+  s3PublicEndpoint: Optional(
+    Text({
+      env: "HERALD_S3_PUBLIC_ENDPOINT",
+      pattern: "^https?://[^\\s/]+/?$",
+      maxLength: 500,
+      description: "the same server as those reach it who download; without it HERALD_S3_ENDPOINT stands in addresses",
+    }),
+  ),
+  s3AccessKeyId: Optional(
+    Text({
+      env: "HERALD_S3_ACCESS_KEY_ID",
+      minLength: 1,
+      maxLength: 200,
+      description: "without it credentials are looked for as AWS's SDK does: variables, web identity, instance",
+    }),
+  ),
+  s3SecretAccessKey: Optional(
+    Text({
+      env: "HERALD_S3_SECRET_ACCESS_KEY",
+      secret: true,
+      minLength: 1,
+      maxLength: 500,
+      description: "of the access key; mount it: HERALD_S3_SECRET_ACCESS_KEY_FILE",
+    }),
+  ),
+};
+
+/** Which of them need one another. */
+export const filesNeeds = {
+  s3Endpoint: ["s3Bucket"],
+  s3PublicEndpoint: ["s3Endpoint"],
+  s3AccessKeyId: ["s3SecretAccessKey"],
+  s3SecretAccessKey: ["s3AccessKeyId"],
+};
+
+/**
  * Which addresses that users give may be reached. The dispatcher judges them when it sends; the apiserver and the
  * operator already when they are given: set them alike in all three.
  */

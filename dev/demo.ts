@@ -31,7 +31,7 @@ import { keptCredentials } from "./simulators/kit/credentials.ts";
 const demo = async (dir: string, portBase: number): Promise<readonly string[]> => {
   const beganAt = performance.now();
   const at = addresses(portBase);
-  const { found } = await phase("MongoDB, NATS, Redis and Kubernetes API", () => startStack({ dir, portBase }));
+  const { found } = await phase("MongoDB, NATS, Redis, S3 and Kubernetes API", () => startStack({ dir, portBase }));
   const kubeconfig = kubeconfigOf(found);
   const place: Place = { dir, portBase, at, kubectl: kubectlFor(kubeconfig) };
   await startPrograms(place, found);

@@ -4,7 +4,7 @@ import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { bin, binDir, devDir } from "./files/paths.ts";
 import { aptInstall, installPostgres, isPostgresInstalled } from "./install/debian.ts";
-import { areBuilt, build, ferretdb, type GoTools, kubernetes, nats } from "./install/go-tools.ts";
+import { areBuilt, build, ferretdb, type GoTools, kubernetes, nats, versitygw } from "./install/go-tools.ts";
 import { apns2Go, http2Go, installHttp2Peer, missingHttp2Peers, sayWhatIsLeftOut } from "./install/http2-peers.ts";
 import { reportProgress, say, step } from "./install/progress.ts";
 import { withLock } from "./processes/lock.ts";
@@ -42,6 +42,7 @@ const findMissing = (): Missing => ({
     ...(isGiven("kubernetes") && onPath("kubectl") ? [] : [kubernetes]), // the longest first
     ...(isGiven("mongodb") ? [] : [ferretdb]),
     ...(isGiven("nats") ? [] : [nats]),
+    ...(isGiven("s3") ? [] : [versitygw]),
     ...(onPath("go") ? [http2Go, apns2Go] : []), // for a test and the bench: not worth a hint where Go is missing
   ].filter((tools) => !areBuilt(tools)),
   postgres: !isGiven("mongodb") && !isPostgresInstalled(),
@@ -53,7 +54,7 @@ const findMissing = (): Missing => ({
 const whatIsLacking = ({ tools, postgres, redis }: Missing): string | null => {
   const isRoot = process.getuid?.() === 0;
   if (tools.length > 0 && !onPath("go")) {
-    return "Go 1.26 or newer is missing: see https://go.dev/dl, or set MONGODB_URL, NATS_URL and KUBECONFIG to your own servers";
+    return "Go 1.26 or newer is missing: see https://go.dev/dl, or set MONGODB_URL, NATS_URL, S3_URL and KUBECONFIG to your own servers";
   }
   if (!isGiven("mongodb") && !isRoot) {
     return "PostgreSQL in a folder of its own needs root: run as root, or set MONGODB_URL to your own MongoDB";

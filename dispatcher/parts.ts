@@ -33,7 +33,7 @@ export const parts = (made: Made): Part[] => {
   ];
   const sources = rooms.flatMap((room) => room.timers);
   return [
-    storesPart(made, made.nats),
+    storesPart(made, { close: async () => void (await Promise.all([shared.files.close(), made.nats.close()])) }),
     streams(made),
     heartbeat({
       ...shared,

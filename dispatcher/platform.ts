@@ -16,6 +16,8 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { contentTemplates } from "#core/storage/content-templates/content-templates.ts";
 import { directory } from "#core/storage/directory.ts";
+import { filesPurpose } from "#core/storage/files/folder/address.ts";
+import { type FileSettings, openFiles } from "#core/storage/files/open.ts";
 import { type LinkRow, links } from "#core/storage/links/links.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { suspension } from "#core/storage/suspension.ts";
@@ -26,7 +28,7 @@ import { suppressions } from "./suppressions/open.ts";
 import { suspensions } from "./work/suspensions.ts";
 
 /** What of the settings the parts need; `config/dispatcher.ts` describes each. */
-export type Settings = {
+export type Settings = FileSettings & {
   graceSeconds: number;
   natsPrefix: string;
   natsReplicas: number;
@@ -36,7 +38,6 @@ export type Settings = {
   unsavedLimit: number;
   openChunks: number;
   openJobs: number;
-  publicUrl: string;
   apnsUrl: string;
   apnsSandboxUrl: string;
   fcmUrl: string;
@@ -75,6 +76,8 @@ export const platform = (made: Made) => {
   return {
     ...made,
     db: mongo.db,
+    /** Where exports and imports keep their files. */
+    files: openFiles(config, { signer: secrets.signer(filesPurpose), clock }),
     natsPrefix: config.natsPrefix,
     natsReplicas: config.natsReplicas,
     subjects: names,

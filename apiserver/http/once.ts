@@ -25,6 +25,8 @@ export type Once = ReturnType<typeof once>;
 export type Run = {
   /** The status of an answer that has none. */
   status: number;
+  /** How long the request may take, when that is longer than usual. */
+  timeoutMs?: number | undefined;
   handle: (attempt: Attempt) => Promise<Answer<unknown>>;
   /** Finds what an attempt made that was cut short; null when it made nothing. Without it, going on is harmless. */
   made?: ((attempt: Attempt) => Promise<Answer<unknown> | null>) | undefined;
@@ -46,7 +48,7 @@ export const once = (deps: OnceDeps) => {
 
     answer: async (asked: Asked, run: Run): Promise<Answer<unknown>> => {
       const now = clock.now();
-      const begun = await replies.begin(rowOf(asked, now, leaseMs), now);
+      const begun = await replies.begin(rowOf(asked, now, Math.max(leaseMs, run.timeoutMs ?? 0)), now);
       switch (begun.kind) {
         case "busy":
           throw inProgress();

@@ -1,5 +1,5 @@
 import { NotFound } from "#core/errors.ts";
-import type { Context, Middleware } from "./state.ts";
+import type { Context, LongBody, Middleware } from "./state.ts";
 
 /** A request to an address that needs no API key: a callback of a provider, a link in a message. */
 export type OutsideRequest = {
@@ -16,7 +16,7 @@ export type OutsideRequest = {
   signal: AbortSignal;
 };
 
-export type OutsideReply = { status: number; headers: Record<string, string>; body: string | Buffer };
+export type OutsideReply = { status: number; headers: Record<string, string>; body: string | Buffer | LongBody };
 
 /**
  * Addresses outside of `/v1`, which are no part of the interface: neither its checks nor its document know them. What it
@@ -63,7 +63,8 @@ const answer = async (found: BoundOutside, ctx: Context, readBytes: OutsideDeps[
   });
   if (ctx.state.signal.aborted) return; // answered already
   Object.assign(ctx.state.headers, headers);
-  ctx.state.reply = { status, text: body };
+  const isWhole = typeof body === "string" || Buffer.isBuffer(body);
+  ctx.state.reply = isWhole ? { status, text: body } : { status, text: "", long: body };
 };
 
 /** The answer to an address that leads nowhere, whatever the reason. */

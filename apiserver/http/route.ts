@@ -6,6 +6,7 @@ import type { Scope } from "#core/schema/vocabulary/scopes.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Deprecation } from "./deprecation.ts";
+import type { Form, ReadForm } from "./protocol/form.ts";
 import { parserOnDemand, queryParser } from "./query.ts";
 
 /** What is known before the resource is looked up: nothing of it is validated yet. */
@@ -31,6 +32,8 @@ export type Attempt = { newId: NewId; once: { id: string; begunAt: Date } };
 /** What a handler gets: parsed, authorised, with the resource that the path names. */
 export type Request<Use, B, Q, R> = Omit<Located<Use>, "query" | "body" | "findApp"> & {
   body: B;
+  /** Reads the form of a route that has one. */
+  form: ReadForm;
   query: Q;
   resource: R;
   header: (name: string) => string | undefined;
@@ -65,6 +68,8 @@ type Said<B extends TSchema, Q extends TObject, T extends TSchema> = {
   path: string;
   summary: string;
   body?: B;
+  /** Instead of a body in JSON: a form with a file, which the handler reads. `schema` is what the document says of it. */
+  form?: Form & { schema: TObject };
   query?: Q;
   reply: T;
   /** Set when it will be taken away: its replies and the OpenAPI document say so. */

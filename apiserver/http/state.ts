@@ -1,7 +1,11 @@
 import type { Middleware as KoaMiddleware, ParameterizedContext } from "koa";
 import type { AppError, ValidationError } from "#core/errors.ts";
 import type { Caller } from "../access/caller.ts";
+import type { ReadForm } from "./protocol/form.ts";
 import type { Route } from "./route.ts";
+
+/** A body that is sent as it is read, instead of the text; without `open`, as the reply to HEAD, only its size is told. */
+export type LongBody = { sizeBytes: number; open?: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array> | null> };
 
 /** What the middleware learn about a request, in order. */
 export type State = {
@@ -12,7 +16,7 @@ export type State = {
   /** Of the reply; what comes later replaces what was there. */
   headers: Record<string, string>;
   /** `text` is JSON, but outside of `/v1`. Set when everything below {@link writeReply} has ended. */
-  reply: { status: number; text: string | Buffer };
+  reply: { status: number; text: string | Buffer; long?: LongBody };
   /** Aborts when the client is gone or the request has taken too long. */
   signal: AbortSignal;
   /** What metrics and logs call the request, once that is known. */
@@ -25,6 +29,8 @@ export type State = {
   body: unknown;
   /** What is wrong with the form of the body, which is then undefined. */
   bodyFault?: ValidationError;
+  /** Reads the form of a route that takes one. */
+  form?: ReadForm;
   resource: unknown;
 };
 

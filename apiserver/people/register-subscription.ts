@@ -4,10 +4,10 @@ import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
 import type { CreateSubscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import { userLimits } from "#core/schema/people/user.ts";
+import { blankSubscription } from "#core/storage/people/made.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Put, Subscriptions } from "#core/storage/people/subscriptions.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
-import { noWork } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
 import type { RequireSubscribers } from "../limits/subscriber-quota.ts";
 import { type Addressed, addressOf } from "./subscription-checks.ts";
@@ -31,7 +31,7 @@ export const registerSubscription =
     const addressed = addressOf(body, at);
     const owned = await deps.subscriptions.ofUser(user.tenant_id, user.app_id, user._id);
     const now = deps.clock.now();
-    const made = rowOf(user, addressed, now);
+    const made = blankSubscription(newId("subscription", now), { user, ...addressed }, now);
     const known = owned.find((row) => row.channel === made.channel && row.token === made.token);
     const displaced = known === undefined ? displacedOf(owned) : null;
     if (known === undefined || known.status === "invalid") await deps.requireSubscribers(caller, made);
@@ -53,28 +53,6 @@ const displacedOf = (owned: readonly SubscriptionRow[]): SubscriptionRow | null 
   }
   return oldest;
 };
-
-const rowOf = (user: UserRow, { channel, token, web }: Addressed, now: Date): SubscriptionRow => ({
-  _id: newId("subscription", now),
-  tenant_id: user.tenant_id,
-  app_id: user.app_id,
-  user_id: user._id,
-  external_id: user.external_id,
-  channel,
-  token,
-  web,
-  status: "subscribed",
-  status_reason: null,
-  language: null,
-  test_device: false,
-  device: {},
-  last_active_at: now,
-  unsubscribed_at: null,
-  created_at: now,
-  updated_at: now,
-  ...noWork,
-  outbox: [],
-});
 
 type Wanted = { user: UserRow; addressed: Addressed; body: CreateSubscription; now: Date };
 

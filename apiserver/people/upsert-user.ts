@@ -5,8 +5,9 @@ import type { CreateSubscription } from "#core/schema/people/subscription.ts";
 import type { UpsertUser } from "#core/schema/people/user.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { userCreated } from "#core/storage/people/events.ts";
+import { blankUser } from "#core/storage/people/made.ts";
 import { aliasKey, type UserRow, type Users } from "#core/storage/people/users.ts";
-import { noWork, sweepAfter } from "#core/storage/work/due.ts";
+import { sweepAfter } from "#core/storage/work/due.ts";
 import type { Caller } from "../access/caller.ts";
 import { addressOf } from "./subscription-checks.ts";
 import { changeOf } from "./user-change.ts";
@@ -82,27 +83,7 @@ const make = async (
   body: UpsertUser,
 ): Promise<UserRow | null> => {
   const now = clock.now();
-  const blank: UserRow = {
-    _id: newId("user", now),
-    tenant_id: app.tenant_id,
-    app_id: app._id,
-    external_id: null,
-    aliases: {},
-    alias_keys: [],
-    tags: {},
-    properties: {},
-    language: null,
-    time_zone: null,
-    country: null,
-    first_seen_at: now,
-    last_active_at: now,
-    created_at: now,
-    updated_at: now,
-    ...noWork,
-    outbox: [],
-    changed: [],
-    revision: 0,
-  };
+  const blank = blankUser(newId("user", now), { tenantId: app.tenant_id, appId: app._id }, now);
   const whole = { ...blank, ...changeOf(blank, body).whole };
   const row = { ...whole, outbox: [userCreated(whole)], due_at: sweepAfter(now) };
   if (!(await users.insert(row))) return null;

@@ -40,6 +40,10 @@ export const AppSpec = resourceSpec(externalId("app"), {
     default: "replay",
     description: "a reused idempotency key with another body: replay answers the first result, reject answers 422",
   }),
+  importHuaweiAs: Enum(["android_push", "hms_push"], {
+    default: "android_push",
+    description: "what imports of the type thirdparty_players take the tokens of Huawei devices (device_type 13) for",
+  }),
   channels: Channels,
 });
 export type AppSpec = Static<typeof AppSpec>;

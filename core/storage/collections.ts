@@ -12,6 +12,7 @@ import { eventDefinitionCollection } from "./events/definitions.ts";
 import { eventDayCollection } from "./events/event-days.ts";
 import { eventValuesCollection } from "./events/event-values.ts";
 import { eventCollection } from "./events/events.ts";
+import { importCollection } from "./imports/imports.ts";
 import { linkCollection } from "./links/links.ts";
 import { liveActivityCollection } from "./live-activities/activities.ts";
 import { activityRecipientCollection } from "./live-activities/recipients.ts";
@@ -62,6 +63,7 @@ export const allCollections: readonly CollectionSpec[] = [
   followedWordCollection,
   heartbeatCollection,
   incidentCollection,
+  importCollection,
   leaseCollection,
   linkCollection,
   activityRecipientCollection,

@@ -2,6 +2,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { delimiter, join, resolve } from "node:path";
 import { keptFile } from "../files/kept-file.ts";
 import type { ProgramName } from "../processes/programs.ts";
+import { s3Settings } from "../servers/s3.ts";
 import type { Found, ServerKind } from "../servers/stack.ts";
 import { simulatorOffsets } from "../simulators/start.ts";
 
@@ -69,15 +70,18 @@ export const programSettings = (places: Places): Record<ProgramName, Record<stri
     HERALD_PUBLIC_URL: at.rest,
     HERALD_ALLOWED_RANGES: "127.0.0.0/8", // the simulated push service and the receiver of webhooks
   };
+  const files = s3Settings(addressOf(found, "s3"));
   return {
     apiserver: {
       ...shared,
+      ...files,
       HERALD_REDIS_URL: addressOf(found, "redis"),
       HERALD_HTTP_HOST: "127.0.0.1",
       HERALD_HTTP_PORT: new URL(at.rest).port,
     },
     dispatcher: {
       ...shared,
+      ...files,
       HERALD_APNS_URL: at.apns,
       HERALD_FCM_URL: at.fcm,
       HERALD_TWILIO_URL: at.twilio,

@@ -27,6 +27,7 @@ export const portOffsets = {
   etcd: 6,
   etcdPeer: 7,
   kubernetes: 8,
+  s3: 9,
 } as const;
 
 /** First port of the stack of `make up`; PORT_BASE moves it, so that two checkouts can run side by side. */

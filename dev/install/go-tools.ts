@@ -37,6 +37,12 @@ export const nats: GoTools = {
   ldflags: "-s -w",
 };
 
+export const versitygw: GoTools = {
+  module: "versitygw",
+  packages: { versitygw: "github.com/versity/versitygw/cmd/versitygw" },
+  ldflags: "-s -w",
+};
+
 export const kubernetes: GoTools = {
   module: "kubernetes",
   packages: {

@@ -7,9 +7,10 @@ import { startKubernetes } from "./kubernetes.ts";
 import { startMongodb } from "./mongodb.ts";
 import { startNats } from "./nats.ts";
 import { startRedis } from "./redis.ts";
+import { startS3 } from "./s3.ts";
 
 /** The servers that Herald needs. */
-export const serverKinds = ["mongodb", "nats", "redis", "kubernetes"] as const;
+export const serverKinds = ["mongodb", "nats", "redis", "s3", "kubernetes"] as const;
 export type ServerKind = (typeof serverKinds)[number];
 
 /** Environment variables that hold the address of a user's own server. */
@@ -17,10 +18,11 @@ export const addressVariables = {
   mongodb: "MONGODB_URL",
   nats: "NATS_URL",
   redis: "REDIS_URL",
+  s3: "S3_URL",
   kubernetes: "KUBECONFIG",
 } as const satisfies Record<ServerKind, string>;
 
-/** Where a server is. `address` is a URL; for kubernetes the path of a kubeconfig. */
+/** Where a server is. `address` is a URL, of S3 with account and bucket; for kubernetes the path of a kubeconfig. */
 export type Found = { address: string; origin: "environment" | "running" | "started" };
 
 export type StackOptions = {
@@ -88,6 +90,7 @@ const recordNames: Record<ServerKind, string[]> = {
   mongodb: ["mongodb", "mongodb-postgres"],
   nats: ["nats"],
   redis: ["redis"],
+  s3: ["s3"],
   kubernetes: ["kubernetes", "kubernetes-etcd"],
 };
 
@@ -115,6 +118,7 @@ const starts: Record<ServerKind, Start> = {
   nats: async (options, port) =>
     (await startNats({ ...options, port: port("nats"), monitorPort: port("natsMonitor") })).url,
   redis: async (options, port) => (await startRedis({ ...options, port: port("redis") })).url,
+  s3: async (options, port) => (await startS3({ ...options, port: port("s3") })).url,
   kubernetes: async (options, port) => {
     const ports = { port: port("kubernetes"), etcdPort: port("etcd"), etcdPeerPort: port("etcdPeer") };
     return (await startKubernetes({ ...options, ...ports })).kubeconfig;

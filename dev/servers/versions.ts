@@ -20,6 +20,7 @@ const descriptions: Record<ServerKind, () => string> = {
     `FerretDB ${pinned("ferretdb", "github.com/FerretDB/FerretDB/v2")}, PostgreSQL 18, DocumentDB ${documentdbVersion()}`,
   nats: () => `nats-server ${pinned("nats", "github.com/nats-io/nats-server/v2")} with JetStream`,
   redis: () => "Redis",
+  s3: () => `versitygw ${pinned("versitygw", "github.com/versity/versitygw")} over a folder`,
   kubernetes: () => {
     const etcd = pinned("kubernetes", "go.etcd.io/etcd/server/v3");
     return `kube-apiserver ${pinned("kubernetes", "k8s.io/kubernetes")}, etcd ${etcd}, no nodes`;

@@ -3,8 +3,8 @@ import { dayMs } from "#core/domain/durations.ts";
 import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { passes } from "#core/runtime/process/passes.ts";
 import type { OnPage } from "#core/storage/mongo/pages.ts";
-import { passes } from "../work/passes.ts";
 
 /** An app, and how long its plan keeps events. */
 export type KeptApp = { tenantId: string; appId: string; days: number };

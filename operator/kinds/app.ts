@@ -120,6 +120,7 @@ const membersOf = ({ metadata, spec }: App, tenant: TenantRow) => ({
   name: spec.displayName ?? metadata.name,
   time_zone: spec.timeZone,
   idempotency_mismatch: spec.idempotencyMismatch,
+  import_huawei_as: spec.importHuaweiAs,
 });
 
 /** The App's own status and condition. */

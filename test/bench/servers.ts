@@ -105,6 +105,7 @@ const withSharedPrograms = (made: Installation): Installation => {
 
 const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> => {
   const sink = await startSink({ delayMs: apnsDelayMs });
+  const files = await mkdtemp(join(testDir, "files-"));
   try {
     const system = await startSystem({
       mongodbUrl: stores.mongodb.url,
@@ -112,11 +113,12 @@ const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> =
       redisUrl: stores.redis.url,
       apns: sink,
       plan: { api_rps: 100_000 },
-      env: loopbackAllowed,
+      env: { ...loopbackAllowed, HERALD_FILES_DIR: files },
     });
     const close = async (): Promise<void> => {
       await system.stop();
       sink.stop();
+      await rm(files, { recursive: true, force: true });
     };
     return { stores, system, close };
   } catch (error) {

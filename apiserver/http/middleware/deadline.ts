@@ -1,9 +1,9 @@
 import { AppError } from "#core/errors.ts";
-import type { Middleware } from "../state.ts";
+import type { Middleware, State } from "../state.ts";
 
 /**
- * Bounds the time of a request and notices a client that left. What runs below may go on for a moment, but nobody
- * waits for it. Watches the reply's `close`: a request closes as soon as its body has been read.
+ * Bounds the time of a request and notices a client that left; a route with a form says the bound itself. What runs
+ * below may go on for a moment, but nobody waits for it. Watches the reply's `close`: a request closes as soon as its body has been read.
  */
 export const deadline =
   (timeoutMs: number): Middleware =>
@@ -19,7 +19,9 @@ export const deadline =
     const onClose = (): void => {
       if (!ctx.res.writableFinished) giveUp("the client has gone");
     };
-    const timer = setTimeout(giveUp, timeoutMs, `took longer than ${timeoutMs} ms`);
+    const { route }: Partial<State> = ctx.state;
+    const mostMs = route?.form?.timeoutMs ?? timeoutMs;
+    const timer = setTimeout(giveUp, mostMs, `took longer than ${mostMs} ms`);
     ctx.res.once("close", onClose);
     next().then(resolve, reject);
     try {

@@ -22,6 +22,7 @@ export const answerOnce = async (
     { ...keyed, fingerprint: fingerprintOf(request.body) },
     {
       status: route.status[0],
+      timeoutMs: route.form?.timeoutMs,
       handle: (attempt) => route.handle({ ...request, ...attempt }),
       made: made && ((attempt) => made({ ...request, ...attempt })),
       show: show && ((id) => show(request, id)),

@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { AppError } from "#core/errors.ts";
+import type { ReadForm } from "../protocol/form.ts";
 import type { Request } from "../route.ts";
 import type { Check, Context, Middleware } from "../state.ts";
 import { answerOnce, isAnswered, type OnceDeps } from "./once.ts";
@@ -64,12 +65,13 @@ export const operation =
   };
 
 const requestOf = (ctx: Context, { clock }: OperationDeps): Request<unknown, unknown, unknown, unknown> => {
-  const { route, params, body, resource, caller, signal, traceparent } = ctx.state;
+  const { route, params, body, resource, caller, signal, traceparent, form = noForm } = ctx.state;
   return {
     use: route.use,
     params,
     query: route.parseQuery(ctx.query),
     body: route.parseBody(body),
+    form,
     resource,
     caller: caller as Request<unknown, unknown, unknown, unknown>["caller"], // sound: public routes do not look at it
     header: (name) => ctx.headers[name.toLowerCase()]?.toString(), // "" is given, and the operation's to refuse
@@ -80,3 +82,5 @@ const requestOf = (ctx: Context, { clock }: OperationDeps): Request<unknown, unk
     once: null,
   };
 };
+
+const noForm: ReadForm = () => Promise.reject(new TypeError("the route takes no form"));

@@ -32,6 +32,15 @@ const deprecationsOf = (routes: readonly Route[]): Map<Route, Record<string, str
   new Map(
     routes.flatMap((route) => (route.deprecated === undefined ? [] : [[route, deprecationHeaders(route.deprecated)]])),
   );
+/** How long a request may take that brings a file, by its route; null for any other. */
+export const slowMsOf = (routes: readonly Route[]) => {
+  const forms = pathsOf(routes.filter(({ form }) => form !== undefined));
+  return ({ method = "", url = "" }: { method?: string | undefined; url?: string | undefined }): number | null => {
+    const given = (url.split("?")[0] ?? "").split("/");
+    const path = forms.find(({ parts }) => fits(parts, given));
+    return path?.routes.get(method)?.form?.timeoutMs ?? null;
+  };
+};
 
 /** A path of the table, cut at its slashes, and its operations by their methods. */
 type Path = { parts: string[]; routes: Map<string, Route> };

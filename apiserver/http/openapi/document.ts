@@ -60,7 +60,8 @@ const schemasOf = (features: readonly Documented[]): Json => {
     Object.values(node).forEach(collect);
   };
   collect(ErrorReply);
-  for (const { body, query, reply } of features.flatMap(({ operations }) => operations)) collect([body, query, reply]);
+  for (const { body, form, query, reply } of features.flatMap(({ operations }) => operations))
+    collect([body, form?.schema, query, reply]);
   const sorted = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
   const examples = new Map<string, unknown>(
     [commonExamples, ...features.map(({ docs }) => docs.examples)].flatMap(entries),
@@ -97,9 +98,15 @@ const operationOf = (operation: Operation, docs: Docs): Json => ({
     ? { security: [], description: "Needs no key." }
     : { description: `Scope: ${scopesOf(operation)}.` }),
   parameters: parametersOf(operation, docs, linked),
-  ...(operation.body !== undefined && { requestBody: { required: true, content: json(linked(operation.body)) } }),
+  ...bodyOf(operation),
   responses: responsesOf(operation),
 });
+
+const bodyOf = ({ body, form }: Operation): Json => {
+  if (form !== undefined)
+    return { requestBody: { required: true, content: { "multipart/form-data": { schema: linked(form.schema) } } } };
+  return body === undefined ? {} : { requestBody: { required: true, content: json(linked(body)) } };
+};
 
 const scopesOf = ({ scopes }: Operation): string => {
   const either = scopes === "public" ? [] : scopes.filter((scope) => scope !== "admin");

@@ -1,4 +1,6 @@
-import type { Middleware } from "../state.ts";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Context, LongBody, Middleware } from "../state.ts";
 
 /**
  * Writes the reply that was made below, its head and body at once. While the program stops, each connection is closed with
@@ -12,7 +14,17 @@ export const writeReply =
     await next();
     const { headers, reply } = ctx.state;
     if (isStopping()) headers["Connection"] = "close";
-    headers["Content-Length"] = String(Buffer.byteLength(reply.text));
+    headers["Content-Length"] = String(reply.long?.sizeBytes ?? Buffer.byteLength(reply.text));
     ctx.res.writeHead(reply.status, headers);
-    ctx.res.end(reply.text);
+    if (reply.long === undefined) ctx.res.end(reply.text);
+    else await send(ctx, reply.long);
   };
+
+const longestMs = 3_600_000; // nobody reads a file slower than that on purpose
+
+/** A body that breaks off, or is not there any more, ends the connection: its reader sees that bytes are missing. */
+const send = async ({ res }: Context, { open }: LongBody): Promise<void> => {
+  const signal = AbortSignal.timeout(longestMs);
+  const content = (await open?.(signal)) ?? [];
+  await pipeline(Readable.from(content, { objectMode: false }), res, { signal });
+};

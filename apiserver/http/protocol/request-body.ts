@@ -3,6 +3,7 @@ import { AppError, invalid, ValidationError } from "#core/errors.ts";
 import { clip } from "#core/schema/json/parser-problems.ts";
 import { mayHaveBody } from "../route.ts";
 import type { Check, Context } from "../state.ts";
+import { aroundFileBytes, type Form, fileTooLarge, formReader } from "./form.ts";
 
 export const maxBodyBytes = 2 * 1024 * 1024; // also inflated: docs/reference/requests.md#bodies
 const maxDepth = 20;
@@ -13,7 +14,11 @@ const maxDepth = 20;
  * docs/decisions/0030.
  */
 export const requestBody: Check = async (ctx) => {
-  if (hasBody(ctx)) {
+  const { form } = ctx.state.route;
+  if (form !== undefined) {
+    requireForm(ctx, form);
+    ctx.state.form = formReader(ctx.req, form, ctx.state.signal);
+  } else if (hasBody(ctx)) {
     requireJson(ctx);
     await read(ctx);
   }
@@ -73,6 +78,14 @@ const requireJson = (ctx: Context): void => {
   const charset = ctx.request.charset.toLowerCase();
   if (!["", "utf-8", "utf8"].includes(charset)) throw unsupported("charset", ["utf-8"]);
   if ((ctx.request.length ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes);
+};
+
+/** The same for a form, whose bytes are read by its handler. */
+const requireForm = (ctx: Context, { maxBytes }: Form): void => {
+  if (!ctx.is("multipart/form-data")) throw unsupported("Content-Type", ["multipart/form-data"]);
+  const encoding = ctx.get("Content-Encoding").toLowerCase() || "identity";
+  if (encoding !== "identity") throw unsupported("Content-Encoding", ["identity"]);
+  if ((ctx.request.length ?? 0) > maxBytes + aroundFileBytes) throw fileTooLarge(maxBytes);
 };
 
 const hasBody = (ctx: Context): boolean =>

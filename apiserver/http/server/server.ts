@@ -1,5 +1,13 @@
 import { once } from "node:events";
-import { createServer, maxHeaderSize, type RequestListener, type Server, STATUS_CODES } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  maxHeaderSize,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,6 +23,8 @@ export type HttpServerOptions = {
   port: number;
   /** For so long after stop requests are still taken: proxies and clients hear only then that this replica goes. */
   drainMs: number;
+  /** How long a request may take to come when it is no usual one: a file; null for any other. Asked of those with a body. */
+  slowMs: (request: Pick<IncomingMessage, "method" | "url">) => number | null;
   /** `isStopping` tells the handler to close each connection with its reply. */
   handler: (isStopping: () => boolean) => RequestListener;
   clock: Clock;
@@ -25,6 +35,7 @@ export const httpServer = ({
   host,
   port,
   drainMs,
+  slowMs,
   handler,
   clock,
 }: HttpServerOptions): Part & { port: () => number } => {
@@ -33,7 +44,10 @@ export const httpServer = ({
   const server = createServer(options, answer);
   server.maxConnections = 10_000;
   server.headersTimeout = 10_000;
-  server.requestTimeout = 60_000; // of the request alone: its headers and body
+  server.requestTimeout = longestRequestMs;
+  server.on("request", (request: IncomingMessage, reply: ServerResponse) => {
+    if (hasBody(request)) refuseLate(request, reply, { ms: slowMs(request) ?? requestMs, clock });
+  });
   server.keepAliveTimeout = 75_000; // longer than a load balancer's 60 s, so that it closes first
   server.on("checkExpectation", answer); // Node would answer with a bare 417
   server.on("connect", (_request, socket) => refuse(invalid("request", "must not be CONNECT"), socket, clock));
@@ -49,6 +63,29 @@ export const httpServer = ({
     },
   };
 };
+
+const requestMs = 60_000; // of the request alone: its headers and body
+const longestRequestMs = 900_000; // whatever slowMs says
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+
+/** Ends a request whose body has not come by then. Node's own bound is one for all requests. */
+const refuseLate = (
+  request: IncomingMessage,
+  reply: ServerResponse,
+  { ms, clock }: { ms: number; clock: Clock },
+): void => {
+  const { socket } = request;
+  const timer = setTimeout(() => {
+    if (request.complete) return;
+    if (reply.headersSent) socket.destroy();
+    else refuse(tooSlow(), socket, clock);
+  }, ms);
+  request.once("close", () => clearTimeout(timer));
+};
+
+const tooSlow = (): AppError => new AppError("HS_REQUEST_TIMEOUT", "the request came too slowly");
 
 const options = {
   requireHostHeader: false, // Node would answer with a bare 400: the handler looks for it
@@ -84,7 +121,7 @@ const parseProblem = (code: string | undefined): AppError => {
   if (code === "HPE_HEADER_OVERFLOW") {
     return new AppError("HS_HEADERS_TOO_LARGE", "the headers are too large", { limit_bytes: maxHeaderSize });
   }
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new AppError("HS_REQUEST_TIMEOUT", "the request came too slowly");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return tooSlow();
   return invalid("request", "is not valid HTTP");
 };
 

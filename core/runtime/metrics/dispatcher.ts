@@ -108,6 +108,11 @@ const jobMetrics = (registry: Registry) => {
       "what jobs have worked through, such as documents removed or erased, by type of job",
       ["job"],
     ),
+    importRows: counterFromZero(
+      "herald_import_rows_total",
+      "rows of imported files by result: taken, faulty (nothing of it was taken), skipped (it, or a part of it, makes nothing)",
+      combinations({ result: ["taken", "faulty", "skipped"] }),
+    ),
   };
 };
 

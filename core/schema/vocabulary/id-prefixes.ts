@@ -23,6 +23,7 @@ export const idPrefixes = {
   liveActivityType: "lat",
   suppression: "sup",
   incident: "inc",
+  import: "imp",
 } as const;
 
 export type IdKind = keyof typeof idPrefixes;

@@ -11,6 +11,8 @@ export type AppRow = {
   /** IANA name. */
   time_zone: string;
   idempotency_mismatch: "replay" | "reject";
+  /** What the tokens of Huawei devices in imports are; `android_push` when absent. */
+  import_huawei_as?: "android_push" | "hms_push";
   /** The provider accounts, their secrets sealed by the key ring. */
   channels: ChannelAccounts<Sealed>;
   /** Grows with every change of `channels`; a dispatcher's pool of an older revision is closed. */

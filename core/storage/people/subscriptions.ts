@@ -10,7 +10,8 @@ import { type SubscriptionRow, subscriptionCollection } from "./subscription-row
 
 export type Subscriptions = ReturnType<typeof subscriptions>;
 
-const mostOfUser = 100; // of which a user may have 20; the rest is room for imports
+/** Subscriptions of one user: 20 by the interface, the rest is room for imports. */
+export const mostOfUser = 100;
 
 export const subscriptions = (db: Db) => {
   const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);

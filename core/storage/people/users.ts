@@ -30,7 +30,17 @@ export type UserRow = DueWork & {
   changed: string[];
   /** Grows with every change: its event is named by it. */
   revision: number;
+  /** Sessions of theirs that an import knew of; absent until one did. */
+  session_count?: number;
+  /** What the last import with rows about them has done to them. */
+  imported?: ImportedMark;
 };
+
+/**
+ * An import takes its file in batches, each of which may be taken again after a kill. `first`, `last`: the first and last
+ * batch with rows about the user; `sessions`: the sum of theirs; `isMade`: it made the user.
+ */
+export type ImportedMark = { by: string; first: number; last: number; sessions: number; isMade: boolean };
 
 export const aliasKey = (label: string, id: string): string => `${label}:${id}`;
 

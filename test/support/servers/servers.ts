@@ -6,16 +6,18 @@ import { type Server } from "../../../dev/processes/process.ts";
 import { startMongodb } from "../../../dev/servers/mongodb.ts";
 import { startNats } from "../../../dev/servers/nats.ts";
 import { startRedis } from "../../../dev/servers/redis.ts";
+import { startS3 } from "../../../dev/servers/s3.ts";
 import { type ServerKind, serverKinds, startStack } from "../../../dev/servers/stack.ts";
 
 /** Addresses of the real servers that tests share. */
-export type TestServers = { mongodbUrl: string; natsUrl: string; redisUrl: string; kubeconfig: string };
+export type TestServers = { mongodbUrl: string; natsUrl: string; redisUrl: string; s3Url: string; kubeconfig: string };
 
 /** Where `make test` tells the tests the addresses. */
 export const testVariables = {
   mongodb: "HERALD_TEST_MONGODB_URL",
   nats: "HERALD_TEST_NATS_URL",
   redis: "HERALD_TEST_REDIS_URL",
+  s3: "HERALD_TEST_S3_URL",
   kubernetes: "HERALD_TEST_KUBECONFIG",
 } as const satisfies Record<ServerKind, string>;
 
@@ -26,8 +28,8 @@ export const testVariables = {
  */
 export const testServers = async (): Promise<TestServers> => {
   const addresses = addressesFrom(process.env) ?? (await startTestServers());
-  const { mongodb: mongodbUrl, nats: natsUrl, redis: redisUrl, kubernetes: kubeconfig } = addresses;
-  return { mongodbUrl, natsUrl, redisUrl, kubeconfig };
+  const { mongodb: mongodbUrl, nats: natsUrl, redis: redisUrl, s3: s3Url, kubernetes: kubeconfig } = addresses;
+  return { mongodbUrl, natsUrl, redisUrl, s3Url, kubeconfig };
 };
 
 /** A server of one test file's own, which can be taken away and started again at the same address with its data. */
@@ -87,6 +89,7 @@ const privateServer = async (kind: PrivateKind, place: { dir: string; throwaway:
     mongodb: () => startMongodb({ ...place, port, postgresPort: second, debugPort: third }),
     nats: () => startNats({ ...place, port, monitorPort: second }),
     redis: () => startRedis({ ...place, port }),
+    s3: () => startS3({ ...place, port }),
   };
   let server = await starts[kind]();
   return {

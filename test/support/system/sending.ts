@@ -33,7 +33,7 @@ export type Sending = {
 
 /** Starts an APNs simulator and prepares an installation that sends to it. */
 export const startSending = async (
-  servers: Omit<TestServers, "kubeconfig">,
+  servers: Omit<TestServers, "kubeconfig" | "s3Url">,
   plan: Partial<PlanRow> = {},
 ): Promise<Sending> => {
   const credentials = makeCredentials();

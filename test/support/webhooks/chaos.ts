@@ -8,7 +8,7 @@ import { anEvent, loopbackAllowed, postEvents } from "./traffic.ts";
 /** An installation whose endpoints are in the process of the test. */
 export type Hooked = { system: System; inbox: Inbox; close: () => Promise<void> };
 
-export const startHooked = async (servers: Omit<TestServers, "kubeconfig">): Promise<Hooked> => {
+export const startHooked = async (servers: Omit<TestServers, "kubeconfig" | "s3Url">): Promise<Hooked> => {
   const inbox = await startInbox();
   const apns = { url: "https://127.0.0.1:9", credentials: makeCredentials() }; // nothing is pushed
   const system = await startSystem({ ...servers, apns, env: { ...loopbackAllowed, HERALD_LOG_LEVEL: "debug" } });

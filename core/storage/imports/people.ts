@@ -1,0 +1,98 @@
+import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
+import { collectionOf, type OfApp } from "../mongo/collection.ts";
+import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
+import { inPages } from "../mongo/pages.ts";
+import { type SubscriptionRow, subscriptionCollection } from "../people/subscription-row.ts";
+import { aliasKey, type UserRow, userCollection } from "../people/users.ts";
+
+export type ImportedPeople = ReturnType<typeof importedPeople>;
+
+/** A document as it was read, and what of it changes. */
+export type ChangedUser = { read: UserRow; set: Partial<UserRow> };
+export type ChangedSubscription = { read: SubscriptionRow; set: Partial<SubscriptionRow> };
+
+const page = 500; // names in one $in: keeps each query's plan an index probe
+
+/**
+ * Users and subscriptions as imports read and write them, many at once. Writers say false when somebody else wrote one of
+ * the documents meanwhile: the others are written, and the batch is to be read and written again.
+ */
+export const importedPeople = (db: Db) => {
+  const users = collectionOf<UserRow>(db, userCollection);
+  const subscriptions = collectionOf<SubscriptionRow>(db, subscriptionCollection);
+  return {
+    usersOf: ({ tenantId, appId }: OfApp, externalIds: readonly string[]): Promise<UserRow[]> =>
+      inPages(
+        externalIds.map((id) => aliasKey("external_id", id)),
+        page,
+        (keys) => all(users.find({ app_id: appId, alias_keys: { $in: [...keys] }, tenant_id: tenantId }, whole)),
+      ),
+
+    usersById: ({ tenantId, appId }: OfApp, ids: readonly string[]): Promise<UserRow[]> =>
+      inPages(ids, page, (some) =>
+        all(users.find({ _id: { $in: [...some] }, app_id: appId, tenant_id: tenantId }, { ...whole, hint: "_id_" })),
+      ),
+
+    subscriptionsAt: (
+      { tenantId, appId }: OfApp,
+      channel: Channel,
+      tokens: readonly string[],
+    ): Promise<SubscriptionRow[]> =>
+      inPages(tokens, page, (some) =>
+        all(subscriptions.find({ app_id: appId, channel, token: { $in: [...some] }, tenant_id: tenantId }, whole)),
+      ),
+
+    /** How many subscriptions each of these users has. */
+    countsOf: async (appId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, number>> => {
+      const options = { ...whole, projection: { user_id: 1 }, hint: "user" };
+      const found = await inPages(userIds, page, (some) =>
+        all(subscriptions.find({ app_id: appId, user_id: { $in: [...some] } }, options)),
+      );
+      const counts = new Map<string, number>();
+      for (const { user_id: id } of found) counts.set(id, (counts.get(id) ?? 0) + 1);
+      return counts;
+    },
+
+    addUsers: (rows: readonly UserRow[]): Promise<boolean> => added(users, rows),
+    addSubscriptions: (rows: readonly SubscriptionRow[]): Promise<boolean> => added(subscriptions, rows),
+
+    changeUsers: (changes: readonly ChangedUser[]): Promise<boolean> =>
+      changed(
+        users,
+        changes.map(({ read: { _id, revision }, set }) => ({
+          updateOne: { filter: { _id, revision }, update: { $set: set, $inc: { revision: 1 } } },
+        })),
+      ),
+
+    changeSubscriptions: (changes: readonly ChangedSubscription[]): Promise<boolean> =>
+      changed(
+        subscriptions,
+        changes.map(({ read: { _id, user_id, token, status }, set }) => ({
+          updateOne: { filter: { _id, user_id, token, status }, update: { $set: set } },
+        })),
+      ),
+  };
+};
+
+const whole = { batchSize: page * 101 }; // what a page finds comes in one reply
+
+const all = <T>(found: { toArray: () => Promise<T[]> }): Promise<T[]> => found.toArray();
+
+/** Those that are there already were stored by an earlier attempt, or their keys are another's. */
+const added = async <Row extends { _id: string }>(rows: Collection<Row>, made: readonly Row[]): Promise<boolean> => {
+  if (made.length === 0) return true;
+  const known = await retryConflicts(() => insertMissing(rows, made));
+  if (known.size === 0) return true;
+  const ids = { _id: { $in: [...known] } } as object; // the driver's types cannot see that Row has its `_id`
+  return (await rows.countDocuments(ids)) === known.size;
+};
+
+const changed = async <Row extends { _id: string }>(
+  rows: Collection<Row>,
+  writes: AnyBulkWriteOperation<Row>[],
+): Promise<boolean> => {
+  if (writes.length === 0) return true;
+  const { matchedCount } = await retryConflicts(() => rows.bulkWrite(writes, { ordered: false }));
+  return matchedCount === writes.length;
+};

@@ -1,0 +1,57 @@
+import type { CsvRow } from "#core/domain/imports/csv.ts";
+import type { ImportedRow } from "#core/domain/imports/row.ts";
+import type { ImportStats } from "#core/schema/imports/import.ts";
+import type { ImportedPeople } from "#core/storage/imports/people.ts";
+import type { OfApp } from "#core/storage/mongo/collection.ts";
+import { type Known, knownOf } from "./known.ts";
+import { type Plan, planBatch } from "./plan.ts";
+
+/** Rows that are written together. What follows from it is the same in each attempt. */
+export type Batch = {
+  of: OfApp;
+  importId: string;
+  /** Of its first row in the file, from 0. */
+  number: number;
+  /** The instant of the ids of what it makes. */
+  idsAt: Date;
+  now: Date;
+  /** How many more subscriptions the plan has room for; null when it sets no limit. */
+  room: number | null;
+};
+
+/** A row, and how the report shows it. */
+export type BatchRow = { line: number; imported: ImportedRow; csv: CsvRow };
+
+/** What a batch came to. `refused`: the lines for which the plan had no room. */
+export type BatchResult = {
+  stats: Required<ImportStats>;
+  findings: { line: number; error: string; csv: CsvRow }[];
+  refused: readonly number[];
+  room: number | null;
+};
+
+const attempts = 5; // each lost to another writer of the same people
+
+/**
+ * Writes the users and subscriptions of at most 1,000 rows in a handful of commands. It may run twice. `known`: what was read
+ * ahead of it; it may be old.
+ */
+export const importBatch =
+  (people: ImportedPeople) =>
+  async (batch: Batch, rows: readonly BatchRow[], known: Promise<Known> | null = null): Promise<BatchResult> => {
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const found = await ((attempt === 0 && known) || knownOf(people, batch.of, rows));
+      const plan = planBatch(batch, found, rows);
+      if (await isWritten(people, plan)) return plan.result;
+    }
+    throw new Error("others kept changing the users of a batch");
+  };
+
+/** Users first: a kill leaves no subscription without its user. */
+const isWritten = async (people: ImportedPeople, plan: Plan): Promise<boolean> => {
+  const users = await Promise.all([people.addUsers(plan.users.made), people.changeUsers(plan.users.changed)]);
+  if (users.includes(false)) return false;
+  const { made, changed } = plan.subscriptions;
+  const owned = await Promise.all([people.addSubscriptions(made), people.changeSubscriptions(changed)]);
+  return !owned.includes(false);
+};

@@ -1,0 +1,145 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import { Unreadable } from "#core/domain/imports/csv.ts";
+import type { Metrics } from "#core/runtime/metrics/registry.ts";
+import { type Apps, apps } from "#core/storage/apps/apps.ts";
+import type { Directory } from "#core/storage/directory.ts";
+import { type FileStore, removedAtOnce } from "#core/storage/files/store.ts";
+import { endOf, type ImportRow, type Imports, importFiles, imports } from "#core/storage/imports/imports.ts";
+import { importedPeople } from "#core/storage/imports/people.ts";
+import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
+import type { BatchResult } from "../imports/batch.ts";
+import { writeReport } from "../imports/report.ts";
+import { roomOf } from "../imports/room.ts";
+import { Failed, takeFile } from "../imports/take.ts";
+import type { Job, JobResult, Progress } from "./job.ts";
+import { job } from "./run.ts";
+
+export type ImportJobDeps = {
+  db: Db;
+  files: FileStore;
+  directory: Pick<Directory, "tenant" | "plan">;
+  /** Aborts when the grace is over. */
+  cut: AbortSignal;
+  clock: Clock;
+  metrics: Pick<Metrics<"dispatcher">, "importRows">;
+  /** Another length of a turn, for tests. */
+  turnMs?: number;
+};
+
+const usualTurnMs = 60_000; // a run that goes on reads its file from the beginning, which takes seconds
+const waitMs = 10_000; // until it is looked again whether it is the next one's turn: who ends wakes it
+const mostFailures = 10; // in a row, with growing pauses: hours
+
+/** Imports of users and subscriptions, one file of an app at a time: docs/decisions/0082. */
+export const importJob = ({ turnMs = usualTurnMs, ...given }: ImportJobDeps): Job => {
+  const deps = depsOf(given);
+  return job<ImportRow>({
+    name: "imports",
+    rows: deps.imports.rows,
+    turnMs: () => turnMs,
+    run: async (row, progress) => {
+      switch (row.status) {
+        case "uploading":
+          return giveUp(deps, row);
+        case "pending":
+        case "running":
+          return (await deps.imports.isNext(row)) ? take(deps, row, progress) : { end: { dueAt: later(deps, waitMs) } };
+        case "completed":
+        case "failed":
+          return clearAway(deps, row);
+      }
+    },
+  });
+};
+
+const depsOf = (given: Omit<ImportJobDeps, "turnMs">) => {
+  const { db, files, directory, cut, clock, metrics } = given;
+  const store = imports(db);
+  const owned = apps(db);
+  const room = roomOf({ directory, apps: owned, counts: subscriptionCounts(db) });
+  const people = importedPeople(db);
+  const count = (stats: BatchResult["stats"]): void => countRows(metrics, stats);
+  return {
+    imports: store,
+    apps: owned,
+    files,
+    cut,
+    clock,
+    takeFile: takeFile({ imports: store, people, files, roomOf: room, count, clock, cut }),
+  };
+};
+
+type Deps = {
+  imports: Imports;
+  apps: Pick<Apps, "find">;
+  files: FileStore;
+  takeFile: ReturnType<typeof takeFile>;
+  cut: AbortSignal;
+  clock: Clock;
+};
+
+const later = ({ clock }: Pick<Deps, "clock">, ms: number): Date => new Date(clock.now().getTime() + ms);
+
+const take = async (deps: Deps, row: ImportRow, progress: Progress): Promise<JobResult<ImportRow>> => {
+  const { imports: store, files, cut } = deps;
+  const app = await deps.apps.find(row.app_id);
+  if (app === null || !(await store.start(row))) return { end: { dueAt: later(deps, waitMs) } }; // it is being removed, or was cancelled
+  try {
+    if ((row.set_aside?.failures ?? 0) >= mostFailures)
+      throw new Failed("HS_INTERNAL_ERROR: it failed again and again; what was taken stays taken");
+    const taken = await deps.takeFile(row, app, progress);
+    if (taken.report_parts.length > 0) await writeReport(files, row, taken.report_parts, cut);
+    return ended(deps, row, { ...taken, error: null });
+  } catch (error) {
+    if (!(error instanceof Failed || error instanceof Unreadable)) throw error;
+    const said = error instanceof Failed ? error.message : `HS_VALIDATION_ERROR: ${error.message}`;
+    const now = (await store.rows.findOne({ _id: row._id })) ?? row; // with what was counted before it failed
+    if (now.report_parts.length > 0) await writeReport(files, row, now.report_parts, cut);
+    return ended(deps, row, { report_parts: now.report_parts, error: said });
+  }
+};
+
+type Ended = Partial<Pick<ImportRow, "stats" | "position">> & Pick<ImportRow, "report_parts" | "error">;
+
+/** Due at once: what it leaves is cleared away by a run of its own. */
+const ended = ({ imports: store, clock }: Deps, row: ImportRow, { error, ...set }: Ended): JobResult<ImportRow> => {
+  const now = clock.now();
+  const end = endOf(error === null ? "completed" : "failed", { error, hasReport: set.report_parts.length > 0, now });
+  return {
+    end: { dueAt: now, set: { ...set, ...end } },
+    facts: { import: end.status, reason: error?.split(":")[0] ?? null },
+    after: () => void store.wakeNext(row, now).catch(() => undefined), // it looks by itself, too
+  };
+};
+
+/** Of one that ended: the upload and the parts at once, the report after its time. */
+const clearAway = async (deps: Deps, row: ImportRow): Promise<JobResult<ImportRow>> => {
+  const { files, cut } = deps;
+  const { upload, part, all } = importFiles(row);
+  const isKept = row.report_until !== null && row.report_until > deps.clock.now();
+  if (!isKept) {
+    await removeAll(deps, all);
+    return { end: { dueAt: null, set: { report_until: null, report_parts: [] } } };
+  }
+  await files.remove(upload, cut);
+  for (const number of row.report_parts) await files.remove(part(number), cut);
+  return { end: { dueAt: row.report_until, set: { report_parts: [] } } };
+};
+
+/** An upload that never ended: the apiserver that took it is gone. */
+const giveUp = async (deps: Deps, row: ImportRow): Promise<JobResult<ImportRow>> => {
+  await removeAll(deps, importFiles(row).all);
+  await deps.imports.forget(row);
+  return { end: null, facts: { isKept: false } };
+};
+
+const removeAll = async (deps: Deps, prefix: string): Promise<void> => {
+  while ((await deps.files.removeOld(prefix, later(deps, 60_000), deps.cut)) === removedAtOnce);
+};
+
+const countRows = (metrics: ImportJobDeps["metrics"], { processed, errors, skipped }: BatchResult["stats"]): void => {
+  metrics.importRows.inc({ result: "taken" }, processed - errors);
+  metrics.importRows.inc({ result: "faulty" }, errors);
+  metrics.importRows.inc({ result: "skipped" }, skipped);
+};

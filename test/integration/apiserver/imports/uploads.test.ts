@@ -1,0 +1,155 @@
+import { randomUUID } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { importLimits } from "#core/schema/imports/import.ts";
+import { testServers } from "../../../support/servers/servers.ts";
+import { type ImportReply, type ImportSystem, startImporting, type Upload } from "../../../support/system/importing.ts";
+import { until } from "../../../support/until.ts";
+
+const users = { type: "csv_users", content: "external_id\nanna\n" };
+
+/** Of an upload that is refused: its status, and the member that `details` names. */
+const refusal = ({ status, body }: ImportReply) => [status, body.error.code, body.error.details["field"]];
+const badFile = [400, "HS_VALIDATION_ERROR", "file"];
+
+describe("an upload of an import", function () {
+  this.timeout(60_000);
+  let site: ImportSystem; // it has no dispatcher: what was uploaded waits
+  before(async () => {
+    site = await startImporting(await testServers());
+  });
+  beforeEach(() => site.forgetRates());
+  afterEach(() => site.imports.deleteMany({}));
+  after(() => site?.stop());
+
+  const files = async (): Promise<string[]> => {
+    const found = await readdir(`${site.filesDir}/imports`, { recursive: true, withFileTypes: true }).catch(() => []);
+    return found.filter((one) => one.isFile()).map(({ name }) => name);
+  };
+  const form = (parts: Record<string, string | Blob>) => {
+    const body = new FormData();
+    for (const [name, value] of Object.entries(parts)) body.append(name, value);
+    return site.call("POST", site.ofApp, { body });
+  };
+
+  for (const isTypeLast of [false, true]) {
+    it(`is taken with its type ${isTypeLast ? "behind" : "before"} the file`, async () => {
+      const { status, body } = await site.upload({ ...users, name: "ü.csv", isTypeLast });
+      expect([status, body.status, body.type, body.file_name]).to.deep.equal([200, "pending", "csv_users", "ü.csv"]);
+      expect(body).to.deep.include({ stats: {}, progress: { read_bytes: 0, size_bytes: users.content.length } });
+      expect((await site.call("GET", site.ofApp)).body.data).to.deep.equal([body]);
+    });
+
+    const wrong: [string, Omit<Upload, "isTypeLast">][] = [
+      ["the header of another type", { type: "thirdparty_players", content: users.content }],
+      ["no header", { type: "csv_users", content: "" }],
+      [
+        "a header in another encoding",
+        { type: "csv_users", content: Buffer.from("external_id,stra\xdfe\n", "latin1") },
+      ],
+      ["a zip archive", { type: "csv_users", content: Buffer.from("PK\x03\x04....") }],
+      ["UTF-16", { type: "csv_users", content: Buffer.from(`\ufeff${users.content}`, "utf16le") }],
+      ["a gzip of another header", { type: "csv_users", content: gzipSync("name\nanna\n") }],
+      ["a header that does not end", { type: "csv_users", content: `"${"x".repeat(300_000)}` }],
+    ];
+    for (const [name, upload] of wrong) {
+      it(`with ${name} is refused, with its type ${isTypeLast ? "behind" : "before"} the file`, async () => {
+        expect(refusal(await site.upload({ ...upload, isTypeLast }))).to.deep.equal(badFile);
+        expect([await files(), await site.imports.countDocuments()]).to.deep.equal([[], 0]);
+      });
+    }
+  }
+
+  it("is refused without its type, with another one, without a file, or with more than these", async () => {
+    const file = new Blob([users.content]);
+    expect(refusal(await form({ file }))).to.deep.equal([400, "HS_VALIDATION_ERROR", "type"]);
+    expect(refusal(await form({ type: "csv", file }))).to.deep.equal([400, "HS_VALIDATION_ERROR", "type"]);
+    expect(refusal(await form({ type: "csv_users" }))).to.deep.equal(badFile);
+    expect(refusal(await form({ type: "csv_users", file, name: "x" }))).to.deep.equal([
+      400,
+      "HS_VALIDATION_ERROR",
+      "name",
+    ]);
+    expect([await files(), await site.imports.countDocuments()]).to.deep.equal([[], 0]);
+  });
+
+  it("is refused when it is no form", async () => {
+    const json = await site.call("POST", site.ofApp, { body: "{}", headers: { "Content-Type": "application/json" } });
+    expect(json.body.error).to.deep.include({
+      code: "HS_UNSUPPORTED_MEDIA_TYPE",
+      details: { allowed: ["multipart/form-data"] },
+    });
+    const headers = { "Content-Type": "multipart/form-data; boundary=x" };
+    const unclosed = await site.call("POST", site.ofApp, { body: "--x\r\nContent-Disposition: form-data", headers });
+    expect(refusal(unclosed)).to.deep.equal([400, "HS_VALIDATION_ERROR", "body"]);
+  });
+
+  it("is refused beyond 50 MB, whether it says its length or not, and leaves nothing", async () => {
+    const content = Buffer.alloc(importLimits.fileBytes + 1, "a\n");
+    content.write("external_id\n");
+    const said = await site.upload({ type: "csv_users", content });
+    expect([said.status, said.body.error.details]).to.deep.equal([413, { limit_bytes: importLimits.fileBytes }]);
+    const unsaid = new Blob([content]).stream(); // sent in chunks
+    const head = `--x\r\nContent-Disposition: form-data; name="type"\r\n\r\ncsv_users\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(Buffer.from(head)),
+      pull: (controller) => controller.close(),
+    });
+    const both = concat(body, unsaid);
+    const headers = { "Content-Type": "multipart/form-data; boundary=x" };
+    const reply = await site.call("POST", site.ofApp, { body: both, headers, duplex: "half" } as RequestInit);
+    expect([reply.status, reply.body.error.code]).to.deep.equal([413, "HS_PAYLOAD_TOO_LARGE"]);
+    expect([await files(), await site.imports.countDocuments()]).to.deep.equal([[], 0]);
+  });
+
+  it("that is cut in the middle leaves nothing", async () => {
+    const { hostname, port } = new URL(site.apiserver.url);
+    const socket = connect(Number(port), hostname);
+    const part = `--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nexternal_id\n`;
+    const head = `POST ${site.ofApp} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${site.token}\r\n`;
+    const type = "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 1000000\r\n\r\n";
+    socket.write(`${head}${type}${part}${"anna\n".repeat(20_000)}`);
+    await until(async () => (await site.imports.countDocuments({ status: "uploading" })) === 1);
+    await until(async () => (await files()).length === 1);
+    expect((await site.call("GET", site.ofApp)).body.data).to.deep.equal([]);
+    socket.destroy();
+    await until(async () => (await site.imports.countDocuments()) === 0);
+    expect(await files()).to.deep.equal([]);
+  });
+
+  it("that is made again with its key gives the first import", async () => {
+    const key = randomUUID();
+    const [first, again] = [await site.upload({ ...users, key }), await site.upload({ ...users, key })];
+    expect([again.status, again.body]).to.deep.equal([200, first.body]);
+    expect(await site.imports.countDocuments()).to.equal(1);
+  });
+
+  it("is refused while 20 others wait, until one is cancelled", async () => {
+    const { body } = await site.upload(users);
+    const [row] = await site.imports.find().toArray();
+    if (row === undefined) throw new Error("nothing waits");
+    await site.imports.insertMany(
+      Array.from({ length: 19 }, (_, n) => ({ ...row, _id: `${row._id}${n}`, due_at: null })),
+    );
+    const refused = await site.upload(users);
+    expect([refused.status, refused.body.error.code]).to.deep.equal([429, "HS_QUOTA_EXCEEDED"]);
+    expect(refused.body.error.details).to.include({ metric: "imports_pending", limit: 20, used: 20 });
+    const cancelled = await site.call("POST", `${site.ofApp}/${body.id}/cancel`);
+    expect(cancelled.body).to.include({ status: "failed" });
+    expect(cancelled.body["error"]).to.match(/^HS_CANCELLED: /);
+    expect((await site.call("POST", `${site.ofApp}/${body.id}/cancel`)).body.error.code).to.equal("HS_CONFLICT");
+    expect((await site.upload(users)).status).to.equal(200);
+  });
+});
+
+const concat = (...streams: ReadableStream[]): ReadableStream => {
+  const { readable, writable } = new TransformStream();
+  const all = async (): Promise<void> => {
+    for (const stream of streams) await stream.pipeTo(writable, { preventClose: true });
+    await writable.close();
+  };
+  all().catch(() => undefined); // the reader has gone
+  return readable;
+};
