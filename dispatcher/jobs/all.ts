@@ -1,9 +1,11 @@
 import { type AccountCheckJobDeps, accountCheckJob } from "./account-checks.ts";
+import { type ExportJobDeps, exportJob } from "./exports.ts";
 import type { Job } from "./job.ts";
 import { type RemovalJobDeps, removalJob } from "./removals.ts";
 
 /** Every type of job. */
-export const allJobs = (deps: RemovalJobDeps & AccountCheckJobDeps): readonly Job[] => [
+export const allJobs = (deps: RemovalJobDeps & AccountCheckJobDeps & ExportJobDeps): readonly Job[] => [
   removalJob(deps),
   accountCheckJob(deps),
+  exportJob(deps),
 ];
