@@ -12,6 +12,7 @@ import { eventDefinitionCollection } from "./events/definitions.ts";
 import { eventDayCollection } from "./events/event-days.ts";
 import { eventValuesCollection } from "./events/event-values.ts";
 import { eventCollection } from "./events/events.ts";
+import { exportCollection } from "./exports/exports.ts";
 import { importCollection } from "./imports/imports.ts";
 import { linkCollection } from "./links/links.ts";
 import { liveActivityCollection } from "./live-activities/activities.ts";
@@ -60,6 +61,7 @@ export const allCollections: readonly CollectionSpec[] = [
   eventDayCollection,
   eventDefinitionCollection,
   eventValuesCollection,
+  exportCollection,
   followedWordCollection,
   heartbeatCollection,
   incidentCollection,

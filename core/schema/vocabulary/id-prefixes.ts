@@ -24,6 +24,7 @@ export const idPrefixes = {
   suppression: "sup",
   incident: "inc",
   import: "imp",
+  export: "exp",
 } as const;
 
 export type IdKind = keyof typeof idPrefixes;

@@ -37,6 +37,7 @@ describe("tenancy", () => {
       channel: "ios_push",
       activityType: await activityTypeOf(theirs),
       name: "their.event",
+      exportId: (await call(`/v1/apps/${theirs.app._id}/exports`, { type: "users" })).body.id,
       suppressionId: (await call(`/v1/apps/${theirs.app._id}/suppressions`, { external_id: "them" })).body.id,
     };
     const incident = { title: "x", severity: "minor", components: ["api"], message: "x" };
