@@ -33,6 +33,7 @@ const made = showAs(Export, {
 
 /** What the OpenAPI document says of exports beside their operations. */
 export const docs: Docs = {
+  tags: { Exports: "What an app has as CSV files, made in the background." },
   examples: {
     CreateExport: [
       { type: "users" },

@@ -39,6 +39,7 @@ const failed: Import = {
 
 /** What the OpenAPI document says of imports beside their operations. */
 export const docs: Docs = {
+  tags: { Imports: "Users and subscriptions from CSV files, read in the background." },
   examples: {
     CreateImport: [{ type: "csv_users", file: "external_id,channel,token\ncustomer-7,email,anna@example.com\n" }],
     Import: [done, failed],

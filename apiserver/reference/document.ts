@@ -2,6 +2,7 @@ import { eventTypes } from "#core/schema/events/catalogue.ts";
 import { exampleAppId, exampleTime } from "#core/schema/events/refs.ts";
 import type { Json } from "../http/feature.ts";
 import { errorCatalogue } from "./errors.ts";
+import type { Form } from "./form-samples.ts";
 import { type SampleRequest, samplesOf } from "./samples.ts";
 
 /**
@@ -60,13 +61,12 @@ const requestOf = ({ document, baseUrl, path, method, operation }: Shown): Sampl
     return encodeURIComponent(String(example));
   });
   const key = parameters.find(({ name }) => name === "Idempotency-Key")?.example;
-  const body = bodyOf(document, operation);
   return {
     method: method.toUpperCase(),
     url: `${baseUrl.replace(/\/+$/, "")}${filled}${queryOf(parameters)}`,
     headers: typeof key === "string" ? { "Idempotency-Key": key } : {},
     isPublic: security?.length === 0,
-    ...(body !== undefined && { body }),
+    ...contentOf(document, operation),
   };
 };
 
@@ -78,10 +78,23 @@ const queryOf = (parameters: readonly Parameter[]): string => {
 };
 
 /** The first example of the schema of a body. */
-const bodyOf = (document: Json, { requestBody }: Operation): unknown => {
-  const name = requestBody?.content["application/json"]?.schema.$ref?.split("/").at(-1);
-  const { schemas } = document["components"] as { schemas: Record<string, { examples?: unknown[] }> }; // sound: as above
-  return name === undefined ? undefined : schemas[name]?.examples?.[0];
+const contentOf = (document: Json, { requestBody }: Operation): Pick<SampleRequest, "body" | "form"> => {
+  const [[type, content] = []] = Object.entries(requestBody?.content ?? {});
+  const { schemas } = document["components"] as { schemas: Record<string, BodySchema> }; // sound: as above
+  const schema = schemas[content?.schema.$ref?.split("/").at(-1) ?? ""];
+  if (schema === undefined) return {};
+  const [example] = schema.examples ?? [];
+  return type === "multipart/form-data" ? { form: formOf(schema, example) } : { body: example };
+};
+
+type BodySchema = { properties?: Record<string, { contentMediaType?: string }>; examples?: unknown[] };
+
+/** A form is sent with a file of the disk, whatever the example has in it. */
+const formOf = ({ properties = {} }: BodySchema, example: unknown): Form => {
+  const isFile = (name: string): boolean => properties[name]?.contentMediaType !== undefined;
+  const values = Object.entries(example as Record<string, string>); // sound: a form's members are texts
+  const file = Object.keys(properties).find(isFile) ?? "file";
+  return { fields: values.filter(([name]) => !isFile(name)), file: { name: file, path: "people.csv" } };
 };
 
 /** Each kind of event as the request that an endpoint gets. */

@@ -1,3 +1,5 @@
+import { type Form, formPreparations } from "./form-samples.ts";
+
 /** A request as an example shows it. */
 export type SampleRequest = {
   method: string;
@@ -7,6 +9,8 @@ export type SampleRequest = {
   isPublic: boolean;
   /** Sent as JSON; left out when there is none. */
   body?: unknown;
+  /** Sent as `multipart/form-data` instead. */
+  form?: Form;
 };
 
 /** As Redoc reads `x-codeSamples`. */
@@ -24,61 +28,71 @@ const tokenVariable = "HERALD_TOKEN";
 
 const jsonOf = (body: unknown): string => JSON.stringify(body, null, 2);
 
-const contentOf = ({ headers, body }: SampleRequest): [name: string, value: string][] => [
+const headersOf = ({ headers, body }: SampleRequest): [name: string, value: string][] => [
   ...Object.entries(headers),
   ...(body === undefined ? [] : [["Content-Type", "application/json"] as [string, string]]),
 ];
 
 const indented = (text: string, by: string): string => text.replaceAll("\n", `\n${by}`);
 
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
 const curl = (request: SampleRequest): string => {
-  const { method, url, isPublic, body } = request;
+  const { method, url, isPublic, body, form } = request;
   return [
     `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(url)}`,
     ...(isPublic ? [] : [`-H "Authorization: Bearer $${tokenVariable}"`]),
-    ...contentOf(request).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ...headersOf(request).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ...(form === undefined ? [] : formPreparations.curl(form)),
     ...(body === undefined ? [] : [`-d ${quoted(jsonOf(body))}`]),
   ].join(" \\\n  ");
 };
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
 const typescript = (request: SampleRequest): string => {
-  const { method, url, isPublic, body } = request;
+  const { method, url, isPublic, body, form } = request;
   const headers = [
     ...(isPublic ? [] : [`Authorization: \`Bearer \${process.env.${tokenVariable}}\``]),
-    ...contentOf(request).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`),
+    ...headersOf(request).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`),
   ];
   const members = [
     `method: ${JSON.stringify(method)}`,
     ...(headers.length === 0 ? [] : [`headers: {\n    ${headers.join(",\n    ")},\n  }`]),
     ...(body === undefined ? [] : [`body: JSON.stringify(${indented(jsonOf(body), "  ")})`]),
+    ...(form === undefined ? [] : ["body: form"]),
   ];
-  return `const reply = await fetch(${JSON.stringify(url)}, {
-  ${members.join(",\n  ")},
-});
-console.log(reply.status, await reply.json());`;
+  return [
+    ...(form === undefined ? [] : formPreparations.typescript(form)),
+    `const reply = await fetch(${JSON.stringify(url)}, {`,
+    ...members.map((member) => `  ${member},`),
+    "});",
+    "console.log(reply.status, await reply.json());",
+  ].join("\n");
 };
 
 const python = (request: SampleRequest): string => {
-  const { method, url, isPublic, body } = request;
+  const { method, url, isPublic, body, form } = request;
   const headers = [
     ...(isPublic ? [] : [`"Authorization": "Bearer " + os.environ["${tokenVariable}"]`]),
-    ...contentOf(request).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`),
+    ...headersOf(request).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`),
+    ...(form === undefined ? [] : ['"Content-Type": "multipart/form-data; boundary=" + boundary']),
   ];
   const members = [
     JSON.stringify(url),
     `method=${JSON.stringify(method)}`,
     ...(headers.length === 0 ? [] : [`headers={\n        ${headers.join(",\n        ")},\n    }`]),
     ...(body === undefined ? [] : [`data=json.dumps(${indented(pythonValue(body, ""), "    ")}).encode()`]),
+    ...(form === undefined ? [] : ["data=data"]),
   ];
-  return `import json, os, urllib.request
-
-request = urllib.request.Request(
-    ${members.join(",\n    ")},
-)
-with urllib.request.urlopen(request) as reply:
-    print(reply.status, json.load(reply))`;
+  return [
+    `import json, os, urllib.request${form === undefined ? "" : ", uuid"}`,
+    "",
+    ...(form === undefined ? [] : formPreparations.python(form)),
+    "request = urllib.request.Request(",
+    ...members.map((member) => `    ${member},`),
+    ")",
+    "with urllib.request.urlopen(request) as reply:",
+    "    print(reply.status, json.load(reply))",
+  ].join("\n");
 };
 
 /** A value of JSON as Python writes it. */
@@ -95,16 +109,18 @@ const pythonValue = (value: unknown, margin: string): string => {
 };
 
 const go = (request: SampleRequest): string => {
-  const { method, url, isPublic, body } = request;
-  const sent = body === undefined ? "nil" : `strings.NewReader(${goText(jsonOf(body))})`;
+  const { method, url, isPublic, body, form } = request;
+  const json = body === undefined ? "nil" : `strings.NewReader(${goText(jsonOf(body))})`;
   const headers = [
     ...(isPublic ? [] : [`request.Header.Set("Authorization", "Bearer "+os.Getenv("${tokenVariable}"))`]),
-    ...contentOf(request).map(
+    ...headersOf(request).map(
       ([name, value]) => `request.Header.Set(${JSON.stringify(name)}, ${JSON.stringify(value)})`,
     ),
+    ...(form === undefined ? [] : ['request.Header.Set("Content-Type", form.FormDataContentType())']),
   ];
   return [
-    `request, err := http.NewRequest(${JSON.stringify(method)}, ${JSON.stringify(url)}, ${sent})`,
+    ...(form === undefined ? [] : formPreparations.go(form)),
+    `request, err := http.NewRequest(${JSON.stringify(method)}, ${JSON.stringify(url)}, ${form === undefined ? json : "body"})`,
     ...stopOnError,
     ...headers,
     "reply, err := http.DefaultClient.Do(request)",

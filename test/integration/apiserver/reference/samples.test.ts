@@ -13,6 +13,15 @@ import { rootDir, testDir } from "../../../../dev/files/paths.ts";
 const run = promisify(execFile);
 const token = "the-key";
 
+/** A part with a text, then one with the file. */
+const formShape =
+  /^--\S+\r\nContent-Disposition: form-data; name="type"\r\n\r\ncsv_users\r\n--[^]*filename="people.csv"[^]*external_id\r\nanna/;
+
+const bodyOf = (text: string): unknown => {
+  if (text === "" || text.startsWith("--")) return text || null;
+  return JSON.parse(text);
+};
+
 type Seen = { method: string; path: string; key: string; repeat: string; type: string; body: unknown };
 type Shown = { operationId: string; security?: unknown[]; "x-codeSamples": Sample[] };
 
@@ -25,6 +34,7 @@ describe("the examples of the API reference", function () {
 
   before(async () => {
     dir = await mkdtemp(join(testDir, "samples-"));
+    await writeFile(join(dir, "people.csv"), "external_id\r\nanna\r\n");
     server = createServer((request, response) => {
       void note(request).then((one) => {
         seen.push(one);
@@ -58,7 +68,7 @@ describe("the examples of the API reference", function () {
       key: request.headers.authorization ?? "",
       repeat: request.headers["idempotency-key"]?.toString() ?? "",
       type: request.headers["content-type"] ?? "",
-      body: text === "" ? null : JSON.parse(text),
+      body: bodyOf(text),
     };
   };
 
@@ -82,12 +92,14 @@ describe("the examples of the API reference", function () {
     Go: async (sources) => {
       const folder = join(dir, "go");
       await mkdir(folder);
-      const imports = ["fmt", "io", "log", "net/http", "os", "strings"].map((name) => `import "${name}"`).join("\n");
+      const imports = ["bytes", "fmt", "io", "log", "mime/multipart", "net/http", "os", "strings"]
+        .map((name) => `import "${name}"`)
+        .join("\n");
       const functions = sources.map((source, n) => `func f${n}() {\n${source}\n}`).join("\n");
       const calls = sources.map((_, n) => `f${n}()`).join("\n");
       await writeFile(join(folder, "go.mod"), "module samples\n\ngo 1.21\n");
       await writeFile(join(folder, "main.go"), `package main\n${imports}\n${functions}\nfunc main() {\n${calls}\n}\n`);
-      return ["go", ["run", "-C", folder, "."]];
+      return ["bash", ["-c", `(cd '${folder}' && go build -o ../go.out .) && ./go.out`]];
     },
   };
 
@@ -98,7 +110,7 @@ describe("the examples of the API reference", function () {
         return sample?.source ?? expect.fail(`${operation.operationId} has none`);
       });
       const [command, args] = await program(sources);
-      await run(command, args, { env: { ...process.env, HERALD_TOKEN: token }, maxBuffer: 10_000_000 });
+      await run(command, args, { cwd: dir, env: { ...process.env, HERALD_TOKEN: token }, maxBuffer: 10_000_000 });
       expect(seen.map(({ method }) => method)).to.deep.equal(shown.map(({ method }) => method));
       for (const [n, { path, operation }] of shown.entries()) {
         const one = seen[n] ?? expect.fail("it asked nothing");
@@ -107,7 +119,8 @@ describe("the examples of the API reference", function () {
         expect(one.path).to.match(pattern);
         expect(one.key).to.equal(declared?.scopes === "public" ? "" : `Bearer ${token}`);
         expect(one.repeat !== "").to.equal(declared?.headers?.["Idempotency-Key"] !== undefined);
-        if (declared?.body === undefined) expect(one.body).to.equal(null);
+        if (declared?.form !== undefined) expect(one.body, operation.operationId).to.match(formShape);
+        else if (declared?.body === undefined) expect(one.body).to.equal(null);
         else expect(one.body, operation.operationId).to.be.an("object");
       }
     });
