@@ -5,7 +5,7 @@ import { dateText, dayOf, lastDays } from "#core/domain/events/days.ts";
 import { schemaAfter } from "#core/domain/events/property-types.ts";
 import { definitionLimits } from "#core/schema/events/definition.ts";
 import type { CountedBatches } from "#core/storage/events/counted.ts";
-import type { EventDefinitionRow, EventDefinitions } from "#core/storage/events/definitions.ts";
+import { type EventDefinitionRow, type EventDefinitions, schemaOf } from "#core/storage/events/definitions.ts";
 import {
   type DayChange,
   dayIdOf,
@@ -13,7 +13,7 @@ import {
   type EventDays,
   emptyDay,
 } from "#core/storage/events/event-days.ts";
-import type { EventValues, EventValuesRow } from "#core/storage/events/event-values.ts";
+import { type EventValues, type EventValuesRow, emptyValues } from "#core/storage/events/event-values.ts";
 import type { Wanted } from "#core/storage/events/folding.ts";
 import type { Stored, StoredBatch } from "./store.ts";
 
@@ -129,7 +129,7 @@ const valuesOfPart = (part: DayPart): Wanted<EventValuesRow, ValueTally>[] => {
     const change = tallyOf(events.map(({ properties }) => properties));
     return change.counts.size + change.hidden.size === 0 ? [] : [{ batch, change }];
   });
-  return shares.length === 0 ? [] : [{ first: { ...ofPart(part), keys: [], revision: 0, batches: [] }, shares }];
+  return shares.length === 0 ? [] : [{ first: emptyValues(ofPart(part)), shares }];
 };
 
 type Written = {
@@ -151,7 +151,7 @@ const writeDefinitions = async (deps: CountDeps, { definitions, days, events, no
     return {
       row,
       days: Object.fromEntries(counts.filter(([date]) => shown.has(date))),
-      former: Object.keys(row.days).filter((date) => !shown.has(date)),
+      former: Object.keys(row.counts).filter((date) => !shown.has(date)),
       lastSeenAt: latest.get(row._id) ?? row.last_seen_at,
     };
   });
@@ -185,8 +185,9 @@ const writeSchema = async (
 ): Promise<void> => {
   let row: EventDefinitionRow | null = found;
   for (let attempt = 0; row !== null && attempt < attempts; attempt++) {
-    const schema = schemaAfter(row.schema, properties);
-    if (schema === row.schema || (await definitions.setSchema(row, [...schema]))) return;
+    const before = schemaOf(row);
+    const schema = schemaAfter(before, properties);
+    if (schema === before || (await definitions.setSchema(row, schema))) return;
     row = await definitions.find({ tenantId: row.tenant_id, appId: row.app_id }, row.name);
   }
 };

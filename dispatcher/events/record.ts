@@ -30,18 +30,21 @@ export type RecordDeps = {
   events: Pick<EventPublisher, "publish">;
   metrics: Pick<Metrics<"dispatcher">, "storedEvents" | "conversions">;
   clock: Clock;
+  /** From one counting to the next, where not all that can be in hand waits for it. */
+  pauseMs?: number;
 };
 
 /** Messages in hand, of up to 100 events and 64 KiB each: while some are counted the next are stored. */
 export const messagesAtOnce = 96;
 const storing = { most: 24, inFlight: 2 };
-const counting = { most: messagesAtOnce, inFlight: 1, everyMs: 100 };
+const counting = { most: messagesAtOnce, inFlight: 1 };
+const usualPauseMs = 1_000; // the more events are counted at once, the fewer writes each takes
 
 /**
  * Stores and counts the custom events of a message of the stream; of those that come at the same time many at once. A
  * message may come again, in this process or another: what was counted is not counted again. Source: docs/decisions/0070.
  */
-export const recordEvents = (deps: RecordDeps) => {
+export const recordEvents = ({ pauseMs = usualPauseMs, ...deps }: RecordDeps) => {
   const counted = countedBatches(deps.db);
   const store = gather<EventBatch, StoredBatch | null>({ write: storer(deps, counted), ...storing, isOfOne });
   const countAll = counter(deps, counted);
@@ -51,6 +54,7 @@ export const recordEvents = (deps: RecordDeps) => {
       return batches.map(() => undefined);
     },
     ...counting,
+    everyMs: pauseMs,
     isOfOne,
   });
   return async (envelopes: readonly EventEnvelope[]): Promise<Settlement> => {

@@ -12,7 +12,7 @@ import {
   UpdateEventDefinition,
 } from "#core/schema/events/definition.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { type EventDefinitionRow, eventDefinitions } from "#core/storage/events/definitions.ts";
+import { type EventDefinitionRow, eventDefinitions, type ListedDefinition } from "#core/storage/events/definitions.ts";
 import { eventValuesOf } from "#core/storage/events/event-values.ts";
 import { appOfPath, existing } from "../../http/locate.ts";
 import { type Cursors, type Page, readPage } from "../../http/pages.ts";
@@ -27,7 +27,7 @@ export type DefinitionPlatform = { db: Db; cursors: Cursors; audit: Audit; clock
 export const definitionUse = ({ db, cursors, audit, clock }: DefinitionPlatform) => {
   const definitions = eventDefinitions(db);
   const values = eventValuesOf(db);
-  const view = (row: EventDefinitionRow): EventDefinition => definitionView(row, clock.now());
+  const view = (row: ListedDefinition): EventDefinition => definitionView(row, clock.now());
   return {
     view,
 

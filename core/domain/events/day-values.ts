@@ -5,8 +5,8 @@ import { counted, mostTracked, type Tracked } from "./sketch.ts";
 export type KeyValues = {
   key: string;
   values: Tracked[];
-  /** Marks of the different values, by which they are counted beyond what `values` holds; absent until then. */
-  marks?: Buffer;
+  /** Base64 of marks of the different values, by which they are counted beyond what `values` holds; absent until then. */
+  marks?: string;
   /** It may hold personal data: nothing of it is kept, or shown. */
   hidden?: true;
 };
@@ -27,6 +27,20 @@ export const tallyOf = (events: readonly Readonly<Record<string, unknown>>[]): V
     for (const [key, value] of Object.entries(properties))
       if (isScalar(value) && !tally.hidden.has(key)) addTo(tally, key, value);
   return tally;
+};
+
+/** What several tallies come to. */
+export const tallySum = (tallies: readonly ValueTally[]): ValueTally => {
+  const sum: ValueTally = { counts: new Map(), hidden: new Set(tallies.flatMap(({ hidden }) => [...hidden])) };
+  for (const { counts } of tallies) {
+    for (const [key, values] of counts) {
+      if (sum.hidden.has(key)) continue;
+      const known = sum.counts.get(key) ?? new Map<string, number>();
+      sum.counts.set(key, known);
+      for (const [value, count] of values) known.set(value, (known.get(value) ?? 0) + count);
+    }
+  }
+  return sum;
 };
 
 /** The values of a day after more events. Source: docs/reference/events.md#values-of-properties. */
@@ -61,7 +75,8 @@ const withMore = (before: KeyValues, values: ReadonlyMap<string, number>): KeyVa
   const after = counted(before.values, values);
   if (before.marks === undefined && after.length < mostTracked) return { key: before.key, values: after };
   const marks = marked(before, values.keys());
-  return distinctOf(marks) > mostDistinct ? nothingOf(before.key) : { key: before.key, values: after, marks };
+  if (distinctOf(marks) > mostDistinct) return nothingOf(before.key);
+  return { key: before.key, values: after, marks: marks.toString("base64") };
 };
 
 /** 2,048 bits tell a thousand values apart to about 2 in 100: linear counting (Whang, Vander-Zanden, Taylor 1990). */
@@ -69,7 +84,7 @@ const markBits = 2_048;
 
 const marked = ({ values, marks }: KeyValues, more: Iterable<string>): Buffer => {
   const bits = Buffer.alloc(markBits / 8);
-  if (marks !== undefined) bits.set(marks);
+  if (marks !== undefined) bits.set(Buffer.from(marks, "base64"));
   for (const value of [...(marks === undefined ? values.map((one) => one.value) : []), ...more]) {
     const bit = hashOf(value) % markBits;
     bits[bit >> 3] = (bits[bit >> 3] ?? 0) | (1 << (bit & 7));

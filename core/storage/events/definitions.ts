@@ -1,5 +1,4 @@
 import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
-import { dateText } from "../../domain/events/days.ts";
 import type { PropertySchema } from "../../domain/events/property-types.ts";
 import { derivedId } from "../../domain/ids.ts";
 import { definitionLimits } from "../../schema/events/definition.ts";
@@ -10,6 +9,9 @@ import type { Changeable } from "../work/intended-changes.ts";
 
 /** The counts of a day, as its roll-up had them last. */
 export type DayCounts = { count: number; users: number };
+
+/** A number for each of the latest days, by `YYYY-MM-DD`. */
+type ByDay = Record<string, number>;
 
 /** A name under which events came to an app. `_id` follows from both. */
 export type EventDefinitionRow = Changeable & {
@@ -22,9 +24,11 @@ export type EventDefinitionRow = Changeable & {
   outcome_unique: boolean;
   outcome_unattributed: boolean;
   retention_days: number | null;
-  schema: PropertySchema[];
-  /** Of the latest days, by `YYYY-MM-DD`. */
-  days: Record<string, Partial<DayCounts>>;
+  /** JSON of `PropertySchema[]`. */
+  schema: string;
+  /** Events, and different people, of each day. */
+  counts: ByDay;
+  users: ByDay;
   first_seen_at: Date;
   last_seen_at: Date;
   created_at: Date;
@@ -52,6 +56,9 @@ export type DefinitionChange = {
   lastSeenAt: Date;
 };
 
+/** As a list has it: without the people of each day. */
+export type ListedDefinition = Omit<EventDefinitionRow, "users">;
+
 export type EventDefinitions = ReturnType<typeof eventDefinitions>;
 
 export const eventDefinitions = (db: Db) => {
@@ -63,11 +70,14 @@ export const eventDefinitions = (db: Db) => {
       rows.findOne({ _id: definitionIdOf(appId, name), tenant_id: tenantId }),
 
     /** One page, in the order of the names' bytes. */
-    page: ({ tenantId, appId }: OfApp, { after, limit }: { after: string | null; limit: number }) =>
+    page: (
+      { tenantId, appId }: OfApp,
+      { after, limit }: { after: string | null; limit: number },
+    ): Promise<ListedDefinition[]> =>
       rows
         .find(
           { app_id: appId, name: { $gt: after ?? "", $lt: behindAllNames }, tenant_id: tenantId },
-          { hint: "name", batchSize: limit + 1 },
+          { hint: "name", batchSize: limit + 1, projection: { users: 0 } },
         )
         .sort({ name: 1 })
         .limit(limit)
@@ -83,8 +93,11 @@ export const eventDefinitions = (db: Db) => {
     },
 
     /** Replaces a schema unless it has changed since it was read; false then. */
-    setSchema: async ({ _id, schema: before }: EventDefinitionRow, schema: PropertySchema[]): Promise<boolean> =>
-      (await rows.updateOne({ _id, schema: before }, { $set: { schema } })).matchedCount === 1,
+    setSchema: async (
+      { _id, schema: before }: EventDefinitionRow,
+      schema: readonly PropertySchema[],
+    ): Promise<boolean> =>
+      (await rows.updateOne({ _id, schema: before }, { $set: { schema: JSON.stringify(schema) } })).matchedCount === 1,
 
     /** Changes what nobody has changed since it was read; null otherwise. */
     change: (read: EventDefinitionRow, set: Partial<EventDefinitionRow>): Promise<EventDefinitionRow | null> =>
@@ -141,8 +154,9 @@ const newDefinition = ({ tenantId, appId, now }: Defining, name: string): EventD
   outcome_unique: false,
   outcome_unattributed: true,
   retention_days: null,
-  schema: [],
-  days: {},
+  schema: "[]",
+  counts: {},
+  users: {},
   first_seen_at: now,
   last_seen_at: now,
   created_at: now,
@@ -150,10 +164,13 @@ const newDefinition = ({ tenantId, appId, now }: Defining, name: string): EventD
 });
 
 const countsOf = ({ row, days, former, lastSeenAt }: DefinitionChange): AnyBulkWriteOperation<EventDefinitionRow> => {
-  const largest = Object.entries(days).flatMap(([day, counts]) =>
-    Object.entries(counts).map(([key, value]) => [`days.${day}.${key}`, value]),
+  const largest = Object.entries(days).flatMap(([day, { count, users }]) => [
+    [`counts.${day}`, count],
+    [`users.${day}`, users],
+  ]);
+  const $unset = Object.fromEntries(
+    former.flatMap((day) => [`counts.${day}`, `users.${day}`]).map((path) => [path, ""]),
   );
-  const $unset = Object.fromEntries(former.map((day) => [`days.${day}`, ""]));
   return {
     updateOne: {
       filter: { _id: row._id },
@@ -165,10 +182,6 @@ const countsOf = ({ row, days, former, lastSeenAt }: DefinitionChange): AnyBulkW
   };
 };
 
-/** The counts of some days, oldest first, zeros included. */
-export const countsOfDays = ({ days }: EventDefinitionRow, wanted: readonly Date[]): (DayCounts & { date: string })[] =>
-  wanted.map((day) => {
-    const date = dateText(day);
-    const { count = 0, users = 0 } = days[date] ?? {};
-    return { date, count, users };
-  });
+/** What was seen of the properties of a name. */
+export const schemaOf = ({ schema }: Pick<EventDefinitionRow, "schema">): PropertySchema[] =>
+  JSON.parse(schema) as PropertySchema[]; // sound: written above

@@ -60,13 +60,15 @@ export const emptyDay = (of: Pick<EventDayRow, "_id" | "tenant_id" | "app_id" | 
   batches: [],
 });
 
-const fold = (row: EventDayRow, { hours, users }: DayChange): EventDayRow => {
-  const added = [...hours.values()].reduce((all, { count }) => all + count, 0);
-  return {
-    ...row,
-    count: row.count + added,
-    users: row.users + users,
-    hours: row.hours.map((count, hour) => count + (hours.get(hour)?.count ?? 0)),
-    sums: row.sums.map((sum, hour) => sum + (hours.get(hour)?.sum ?? 0)),
-  };
+const fold = (row: EventDayRow, changes: readonly DayChange[]): EventDayRow => {
+  const after = { ...row, hours: [...row.hours], sums: [...row.sums] };
+  for (const { hours, users } of changes) {
+    after.users += users;
+    for (const [hour, { count, sum }] of hours) {
+      after.count += count;
+      after.hours[hour] = (after.hours[hour] ?? 0) + count;
+      after.sums[hour] = (after.sums[hour] ?? 0) + sum;
+    }
+  }
+  return after;
 };

@@ -24,8 +24,8 @@ export type Wanted<Row, Change> = {
 
 export type Folding<Row extends FoldedRow, Change> = {
   rows: Collection<Row>;
-  /** The document with one more change. */
-  fold: (row: Row, change: Change) => Row;
+  /** The document with some changes more. */
+  fold: (row: Row, changes: readonly Change[]) => Row;
   /** Those of these batches that never come again. */
   counted: (batches: readonly string[]) => Promise<ReadonlySet<string>>;
 };
@@ -87,9 +87,9 @@ const withShares = <Row extends FoldedRow, Change>(
   const had = new Set(before.batches);
   const fresh = shares.filter(({ batch }) => !had.has(batch) && !gone.has(batch));
   if (fresh.length === 0) return before;
-  const after = fresh.reduce((row, { change }) => fold(row, change), before);
+  const changes = fresh.map(({ change }) => change);
   const batches = [...before.batches.filter((one) => !gone.has(one)), ...fresh.map(({ batch }) => batch)];
-  return { ...after, batches, revision: before.revision + 1 };
+  return { ...fold(before, changes), batches, revision: before.revision + 1 };
 };
 
 /** Whether all are written: false when one was changed, or made, by another meanwhile. */
