@@ -36,6 +36,7 @@ describe("tenancy", () => {
       deliveryId: "whd_theirs",
       channel: "ios_push",
       activityType: await activityTypeOf(theirs),
+      activityId: "theirs",
       suppressionId: (await call(`/v1/apps/${theirs.app._id}/suppressions`, { external_id: "them" })).body.id,
     };
     const row = { tenant_id: theirs.tenant._id, endpoint_id: ids["webhookId"] ?? "", _id: "whd_theirs" };
@@ -51,7 +52,10 @@ describe("tenancy", () => {
   };
   const activityTypeOf = async ({ app, token }: typeof ours): Promise<string> => {
     const body = { name: "match", content_state_schema: { type: "object", properties: {} } };
-    return (await site.api.call("POST", `/v1/apps/${app._id}/live-activities/types`, { token, body })).body.id;
+    const { id } = (await site.api.call("POST", `/v1/apps/${app._id}/live-activities/types`, { token, body })).body;
+    const start = { activity_id: "theirs", content_state: {}, target: { all: true } };
+    await site.api.call("POST", `/v1/apps/${app._id}/live-activities/${id}/start`, { token, body: start });
+    return id;
   };
   /** All that is theirs, in every collection whose documents are somebody's. */
   const everything = () =>
