@@ -1,6 +1,8 @@
 import type { Db } from "mongodb";
 import { AppError } from "#core/errors.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
+import { OkReply } from "#core/schema/json/error.ts";
+import { DeleteLiveActivityTypeQuery } from "#core/schema/live-activities/activity.ts";
 import {
   activityLimits,
   CreateLiveActivityType,
@@ -9,20 +11,23 @@ import {
   UpdateLiveActivityType,
 } from "#core/schema/live-activities/type.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { activities as activityStore } from "#core/storage/live-activities/activities.ts";
 import { appActivityTypes } from "#core/storage/live-activities/app-types.ts";
 import { startTokens } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import { feature } from "../http/feature.ts";
+import { done, routeOf } from "../http/route.ts";
 import type { By } from "../settings/audit.ts";
 import { settingRoutes } from "../settings/routes.ts";
 import { newSetting, type SettingsPlatform, settings } from "../settings/settings.ts";
 import { checkSchemas } from "./checks.ts";
 import { docs } from "./openapi.ts";
-import { type SendPlatform, sendRoutes, sends } from "./sends.ts";
+import { type SendPlatform, sendRoutes, sends, typeOfPath } from "./sends.ts";
 import { activityTypeView } from "./views.ts";
 
 const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
-  const store = appActivityTypes(platform.db);
+  const { db } = platform;
+  const [store, activities, tokens] = [appActivityTypes(db), activityStore(db), startTokens(db)];
   const types = settings(platform, {
     what: "live activity type",
     store,
@@ -36,22 +41,39 @@ const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
   /** By its id, else by its name. Source: docs/reference/live-activities.md#schemas. */
   const find = async (tenantId: string, appId: string, idOrName: string): Promise<LiveActivityTypeRow | null> =>
     (await store.find(tenantId, appId, idOrName)) ?? store.findByName(tenantId, appId, idOrName);
+  /** With its push-to-start tokens: counted as they are asked for, so that no counter can go wrong. */
+  const counted = async (row: LiveActivityTypeRow): Promise<LiveActivityTypeRow> => ({
+    ...row,
+    push_to_start_tokens: await tokens.count({ appId: row.app_id, typeId: row._id }),
+  });
   return {
     ...types,
     ...sends(platform, find),
     find,
-    ofApp: counted(platform.db, types.ofApp),
+    ofApp: async (tenantId: string, appId: string): Promise<LiveActivityTypeRow[]> =>
+      mapBounded(await types.ofApp(tenantId, appId), 8, counted),
 
     create: async (by: By, app: AppRow, id: string, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
       checkSchemas(body);
-      const { description = null, attributes_schema = anyAttributes } = body;
+      const { description = null, attributes_schema = anyAttributes, frequent_updates = false } = body;
       const row = newSetting(app, id, platform.clock.now());
-      return types.create(by, { ...row, ...body, description, attributes_schema });
+      return types.create(by, { ...row, ...body, description, attributes_schema, frequent_updates });
     },
 
     update: async (by: By, found: LiveActivityTypeRow, body: UpdateLiveActivityType): Promise<LiveActivityTypeRow> => {
       checkSchemas(body);
-      return types.change(by, "updated", found, () => ({ set: body }));
+      return counted(await types.change(by, "updated", found, () => ({ set: body })));
+    },
+
+    /** While activities of it run only when they are to be ended. @throws AppError HS_CONFLICT */
+    removeType: async (by: By, found: LiveActivityTypeRow, isForced: boolean): Promise<void> => {
+      const running = await activities.countRunning(found.app_id, found._id);
+      if (running > 0 && !isForced) {
+        const details = { status: "running", active_activities: running };
+        throw new AppError("HS_CONFLICT", "activities of this type are running", details);
+      }
+      await types.remove(by, found);
+      await activities.endOfType(found.app_id, found._id, platform.clock.now());
     },
   };
 };
@@ -83,21 +105,23 @@ const types = settingRoutes<LiveActivityTypeRow>()({
   errors: ["HS_ALREADY_EXISTS"],
 });
 
-/** With their push-to-start tokens: counted as they are asked for, so that no counter can go wrong. */
-const counted =
-  (db: Db, ofApp: (tenantId: string, appId: string) => Promise<LiveActivityTypeRow[]>) =>
-  async (tenantId: string, appId: string): Promise<LiveActivityTypeRow[]> => {
-    const { count } = startTokens(db);
-    const withCount = async (row: LiveActivityTypeRow): Promise<LiveActivityTypeRow> => ({
-      ...row,
-      push_to_start_tokens: await count({ appId, typeId: row._id }),
-    });
-    return mapBounded(await ofApp(tenantId, appId), 8, withCount);
-  };
+/** As the usual removal of a setting; a query says what becomes of running activities. */
+const remove = routeOf<ReturnType<typeof make>>({ tag: "Live activities", scopes: ["admin"] })({
+  id: "deleteLiveActivityType",
+  method: "DELETE",
+  path: "/v1/apps/{appId}/live-activities/types/{activityType}",
+  summary: "Remove a live activity type, found by its id, else by its name",
+  errors: ["HS_MANAGED", "HS_CONFLICT"],
+  query: DeleteLiveActivityTypeQuery,
+  reply: OkReply,
+  locate: typeOfPath,
+  handle: ({ use, caller, ip, query, resource }) =>
+    done(use.removeType({ caller, ip }, resource, query.force === true)),
+});
 
 /** Types of live activities, what is sent of them, and the tokens that devices report. */
 export const liveActivities = feature({
   make,
-  routes: [types.list, types.create, types.update, types.remove, ...sendRoutes],
+  routes: [types.list, types.create, types.update, remove, ...sendRoutes],
   ...docs,
 });

@@ -1,4 +1,6 @@
+import { swiftOf } from "#core/domain/live-activities/swift.ts";
 import { exampleTime, examples as refs } from "#core/schema/events/refs.ts";
+import type { LiveActivity } from "#core/schema/live-activities/activity.ts";
 import type {
   EndLiveActivity,
   LiveActivitySendResult,
@@ -26,6 +28,7 @@ const activityType: LiveActivityType = {
   description: "An order on its way",
   content_state_schema: { type: "object", properties: { status: activityProperty }, required: ["status"] },
   attributes_schema: { type: "object", properties: { order: { type: "string" } } },
+  frequent_updates: false,
   push_to_start_tokens: 0,
   created_at: exampleTime,
   updated_at: exampleTime,
@@ -77,6 +80,29 @@ const reported: LiveActivityToken[] = [
   { kind: "update", activity_id, token },
 ];
 
+const shown: LiveActivity = {
+  activity_id,
+  activity_type: "OrderAttributes",
+  status: "running",
+  attributes: { order: "4711" },
+  content_state: { status: "shipped" },
+  recipients: { starting: 0, active: 1, ended: 0, lost: 0, failed: 0 },
+  last_update_at: exampleTime,
+  started_at: exampleTime,
+  ends_at: "2026-11-22T00:00:00.123Z",
+  ended_at: null,
+  history: [
+    {
+      message_id: refs.message_id,
+      event: "update",
+      status: "completed",
+      content_state: { status: "shipped" },
+      priority: 10,
+      created_at: exampleTime,
+    },
+  ],
+};
+
 /** What the OpenAPI document says of live activities beside their operations. */
 export const docs: Docs = {
   tags: { "Live activities": "Types of Live Activities, with the schemas that their payloads are checked against." },
@@ -84,7 +110,9 @@ export const docs: Docs = {
     CreateLiveActivityType: activityTypes,
     EndLiveActivity: ends,
     LiveActivityProperty: [activityProperty],
+    LiveActivity: [shown],
     LiveActivitySendResult: sent,
+    LiveActivitySwift: [{ file_name: "OrderAttributes.swift", source: swiftOf(activityType) }],
     LiveActivityToken: reported,
     LiveActivityType: [activityType],
     LiveActivityTypeList: [{ data: [activityType] }],
@@ -93,8 +121,10 @@ export const docs: Docs = {
     UpdateLiveActivityType: [{ description: null }] satisfies UpdateLiveActivityType[],
   },
   pathParameters: {
+    activityId: pathPart("a live activity, as its start named it", activity_id),
     subscriptionId: pathPart("id of a subscription", refs.subscription_id),
     activityType: pathPart("id or name of a live activity type", "OrderAttributes"),
   },
+  queryExamples: { force: true },
   narrowed: { LiveActivityProperty: fitting },
 };

@@ -1,6 +1,7 @@
 import { activityTtlSeconds } from "#core/channels/ios-push/live-activity.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
+import { mayBeUrgent, spentWith } from "#core/domain/live-activities/budget.ts";
 import { AppError, NotFound } from "#core/errors.ts";
 import type {
   EndLiveActivity,
@@ -30,7 +31,7 @@ import {
 import { alertContent, checkSize, checkStart, checkState, plainMembers } from "./draft.ts";
 
 export type SendDeps = StoringDeps & {
-  activities: Pick<Activities, "insert" | "find" | "prolong">;
+  activities: Pick<Activities, "insert" | "find" | "prolong" | "spend">;
   sent: Pick<LiveActivityMessages, "newest">;
   /** Whom a start would reach. */
   estimate: (app: AppRow, type: LiveActivityTypeRow, target: Target) => Promise<Estimate>;
@@ -104,8 +105,7 @@ const begin = async (
     due_at: endsAt,
   };
   if (await activities.insert(row)) return;
-  const known = await activities.find(app.tenant_id, app._id, activityId);
-  await requireRunning({ sent }, known, type);
+  await runningOf({ activities, sent }, { app, type }, activityId);
   await activities.prolong(row._id, endsAt);
 };
 
@@ -113,17 +113,16 @@ const begin = async (
 export const update =
   (deps: SendDeps) =>
   (given: Asked<UpdateLiveActivity>, signal: AbortSignal): Promise<Answered> =>
-    change(deps, { ...given, operation: "updateLiveActivity" }, signal, ({ body }) => ({
-      event: "update",
-      content_state: body.content_state,
-      priority: body.priority ?? 10,
-    }));
+    change(deps, { ...given, operation: "updateLiveActivity" }, signal, ({ body, type }, { spent = null }) => {
+      const isUrgent = mayBeUrgent(spent, type.frequent_updates === true, deps.clock.now());
+      return { event: "update", content_state: body.content_state, priority: body.priority ?? (isUrgent ? 10 : 5) };
+    });
 
 /** Ends the activity on every device, with its last state unless another is given. */
 export const end =
   (deps: SendDeps) =>
   (given: Asked<EndLiveActivity>, signal: AbortSignal): Promise<Answered> =>
-    change(deps, { ...given, operation: "endLiveActivity" }, signal, ({ body }, newest) => ({
+    change(deps, { ...given, operation: "endLiveActivity" }, signal, ({ body }, _, newest) => ({
       event: "end",
       content_state: body.content_state ?? newest?.live_activity?.content_state ?? {},
       priority: body.priority ?? 10,
@@ -135,38 +134,43 @@ const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
   deps: SendDeps,
   asked: Asked<Body> & { operation: string },
   signal: AbortSignal,
-  decide: (asked: Asked<Body>, newest: MessageRow | null) => Change,
+  decide: (asked: Asked<Body>, activity: LiveActivityRow, newest: MessageRow | null) => Change,
 ): Promise<Answered> => {
   const { app, type, body } = asked;
   if (body.content_state !== undefined) checkState(type, body.content_state);
   const before = await remembered(deps, asked, signal);
   if (before !== null) return answerOf(before);
   requireAccount(app);
-  const activity = await deps.activities.find(app.tenant_id, app._id, body.activity_id);
-  const newest = await requireRunning(deps, activity, type);
-  const live = liveOf(type, body.activity_id, { ...decide(asked, newest), body });
+  const { activity, newest } = await runningOf(deps, asked, body.activity_id);
+  const live = liveOf(type, body.activity_id, { ...decide(asked, activity, newest), body });
   checkSize(live, alertContent(body), deps.clock.now());
-  const count = activity === null ? 0 : await deps.countRecipients(activity);
+  const count = await deps.countRecipients(activity);
   const make = (begun: Begun): MessageRow => ({
     ...rowOf(asked, begun, live),
     accepted: { recipients_estimate: count, external_id_missing: [] },
   });
-  return answerOf(await storeNew(deps, asked, { count, make }, signal));
+  const stored = await storeNew(deps, asked, { count, make }, signal);
+  if (live.event === "update" && live.priority === 10)
+    await deps.activities.spend(activity._id, spentWith(activity.spent ?? null, deps.clock.now()));
+  return answerOf(stored);
 };
 
-/** The newest message of an activity that is running. */
-const requireRunning = async (
-  { sent }: Pick<SendDeps, "sent">,
-  activity: LiveActivityRow | null,
-  type: LiveActivityTypeRow,
-): Promise<MessageRow | null> => {
+type Running = { activity: LiveActivityRow; newest: MessageRow | null };
+
+/** An activity that is running, and its newest message. @throws NotFound, AppError HS_CONFLICT */
+const runningOf = async (
+  { activities, sent }: Pick<SendDeps, "sent" | "activities">,
+  { app, type }: { app: AppRow; type: LiveActivityTypeRow },
+  activityId: string,
+): Promise<Running> => {
+  const activity = await activities.find(app.tenant_id, app._id, activityId);
   if (activity === null) throw new NotFound("live activity");
   if (activity.type_id !== type._id) {
     const details = { status: activity.status, activity_type: activity.type_id };
     throw new AppError("HS_CONFLICT", "the live activity is of another type", details);
   }
   const newest = await sent.newest(activity._id);
-  if (activity.status === "running" && newest?.live_activity?.event !== "end") return newest;
+  if (activity.status === "running" && newest?.live_activity?.event !== "end") return { activity, newest };
   throw new AppError("HS_CONFLICT", "the live activity has ended", { status: "ended" });
 };
 

@@ -4,6 +4,7 @@ import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { OkReply } from "#core/schema/json/error.ts";
+import { LiveActivity, LiveActivitySwift } from "#core/schema/live-activities/activity.ts";
 import {
   EndLiveActivity,
   LiveActivitySendResult,
@@ -13,7 +14,7 @@ import {
 } from "#core/schema/live-activities/send.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { activities as activityStore } from "#core/storage/live-activities/activities.ts";
+import { activities as activityStore, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
 import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
 import { startTokens as tokenStore } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
@@ -31,8 +32,10 @@ import { appOfPath, existing } from "../http/locate.ts";
 import { done, type Located, type Request, routeOf } from "../http/route.ts";
 import { quota } from "../limits/quota.ts";
 import type { MessageHints } from "../publishing/message-hints.ts";
+import { activityView, type Shown } from "./activity-view.ts";
 import { type Answered, end, start, update } from "./send.ts";
 import { putToken, removeToken } from "./tokens.ts";
+import { swiftView } from "./views.ts";
 
 export type SendPlatform = {
   db: Db;
@@ -45,6 +48,8 @@ export type SendPlatform = {
 };
 
 type FindType = (tenantId: string, appId: string, idOrName: string) => Promise<LiveActivityTypeRow | null>;
+
+const mostShown = 50; // messages of an activity's history
 
 /** Estimates are exact up to here. */
 const mostExact = 100_000;
@@ -66,12 +71,18 @@ export const sends = (platform: SendPlatform, findType: FindType) => {
     count: (outcome: "created" | "replayed") => metrics.accepted.inc({ outcome }),
     clock,
   };
+  const show = async ({ app_id: appId, _id }: LiveActivityRow): Promise<Omit<Shown, "activity">> => {
+    const [sent, states] = await Promise.all([deps.sent.latest(_id, mostShown), recipients.tally(appId, _id)]);
+    return { sent, recipients: states };
+  };
   const ofTokens = { findType, startTokens, activities, recipients, clock };
   return {
     findSubscription: subscriptionStore(db).find,
     start: start(deps),
     updateActivity: update(deps),
     end: end(deps),
+    findActivity: activities.find,
+    show,
     putToken: putToken(ofTokens),
     removeToken: removeToken(ofTokens),
   };
@@ -110,7 +121,7 @@ const base = "/v1/apps/{appId}/live-activities";
 const route = routeOf<Use>({ tag: "Live activities", scopes: ["notifications:write"] });
 
 /** The type that the path names. */
-const typeOfPath = async (located: Located<Use>): Promise<LiveActivityTypeRow> => {
+export const typeOfPath = async (located: Located<Pick<Use, "find">>): Promise<LiveActivityTypeRow> => {
   const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
   return existing(await located.use.find(tenantId, appId, located.params["activityType"] ?? ""), "live activity type");
 };
@@ -166,7 +177,41 @@ const tokens = {
   locate: subscriptionOfPath,
 };
 
+/** The activity that the path names, of the type that it names. */
+const activityOfPath = async (
+  located: Located<Use>,
+): Promise<{ activity: LiveActivityRow; type: LiveActivityTypeRow }> => {
+  const type = await typeOfPath(located);
+  const found = await located.use.findActivity(type.tenant_id, type.app_id, located.params["activityId"] ?? "");
+  const activity = existing(found, "live activity");
+  return { activity: existing(activity.type_id === type._id ? activity : null, "live activity"), type };
+};
+
 export const sendRoutes = [
+  route({
+    id: "getLiveActivity",
+    method: "GET",
+    path: `${base}/{activityType}/activities/{activityId}`,
+    summary: "Show a live activity: its state, its devices and what was sent of it",
+    scopes: ["notifications:write", "analytics:read"],
+    reply: LiveActivity,
+    locate: activityOfPath,
+    handle: async ({ use, resource: { activity, type } }) => ({
+      body: activityView({ activity, ...(await use.show(activity)) }, type.name),
+    }),
+  }),
+
+  route({
+    id: "getLiveActivitySwift",
+    method: "GET",
+    path: `${base}/types/{activityType}/swift`,
+    summary: "Make the Swift struct of a live activity type",
+    scopes: ["admin"],
+    reply: LiveActivitySwift,
+    locate: typeOfPath,
+    handle: async ({ resource }) => ({ body: swiftView(resource) }),
+  }),
+
   route({
     ...sending,
     id: "startLiveActivity",

@@ -1,4 +1,6 @@
+import { swiftOf } from "#core/domain/live-activities/swift.ts";
 import { showAs } from "#core/schema/json/show.ts";
+import type { LiveActivitySwift } from "#core/schema/live-activities/activity.ts";
 import { type ActivitySchema, LiveActivityType } from "#core/schema/live-activities/type.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 
@@ -9,9 +11,20 @@ export const activityTypeView = (row: LiveActivityTypeRow): LiveActivityType =>
     id: row._id,
     content_state_schema: row.content_state_schema as ActivitySchema, // sound: only what passed its schema is stored
     attributes_schema: row.attributes_schema as ActivitySchema, // sound: as above
+    frequent_updates: row.frequent_updates ?? false,
     push_to_start_tokens: row.push_to_start_tokens ?? 0,
     ...warningsOf(row),
   });
+
+/** The struct that an app decodes the type with. */
+export const swiftView = (row: LiveActivityTypeRow): LiveActivitySwift => ({
+  file_name: `${row.name.replaceAll(/[^\p{L}\p{N}_]/gu, "_")}.swift`,
+  source: swiftOf({
+    name: row.name,
+    content_state_schema: row.content_state_schema as ActivitySchema, // sound: as above
+    attributes_schema: row.attributes_schema as ActivitySchema, // sound: as above
+  }),
+});
 
 /** By the name Apple finds the app's struct. Source: docs/reference/live-activities.md#names. */
 const warningsOf = ({ name }: LiveActivityTypeRow): Pick<LiveActivityType, "warnings"> =>

@@ -81,4 +81,5 @@ const membersOf = ({ spec }: ActivityType, app: AppRow): Partial<LiveActivityTyp
   description: spec.description ?? null,
   content_state_schema: spec.contentStateSchema,
   attributes_schema: spec.attributesSchema ?? { type: "object", properties: {} },
+  frequent_updates: spec.frequentUpdates ?? false,
 });

@@ -84,6 +84,9 @@ export const LiveActivityTypeSpec = resourceSpec(externalId("liveActivityType"),
   description: Optional(Text({ maxLength: activityLimits.descriptionCharacters, description: "a note for people" })),
   contentStateSchema: activitySchema("schema of the content state that updates carry"),
   attributesSchema: Optional(activitySchema("schema of the attributes that a start carries; absent = any attributes")),
+  frequentUpdates: Optional(
+    Flag({ description: "whether the app has NSSupportsLiveActivitiesFrequentUpdates; absent = no" }),
+  ),
 });
 export type LiveActivityTypeSpec = Static<typeof LiveActivityTypeSpec>;
 

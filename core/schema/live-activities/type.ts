@@ -81,6 +81,9 @@ const Name = Text({
   description: "unique in the app; the name of the Swift struct that conforms to ActivityAttributes",
 });
 const Description = Text({ maxLength: activityLimits.descriptionCharacters });
+const FrequentUpdates = Flag({
+  description: "whether the app has NSSupportsLiveActivitiesFrequentUpdates: more updates go with priority 10",
+});
 
 /** Body of `POST …/live-activities/types`. */
 export const CreateLiveActivityType = Closed({
@@ -88,6 +91,7 @@ export const CreateLiveActivityType = Closed({
   description: Optional(Description),
   content_state_schema: ContentState,
   attributes_schema: Optional(Attributes),
+  frequent_updates: Optional(FrequentUpdates),
 });
 export type CreateLiveActivityType = Static<typeof CreateLiveActivityType>;
 
@@ -98,6 +102,7 @@ export const UpdateLiveActivityType = Closed(
       description: Nullable(Description),
       content_state_schema: ContentState,
       attributes_schema: Attributes,
+      frequent_updates: FrequentUpdates,
     }),
   ).properties, // Partial alone admits members that it does not name
 );
@@ -110,6 +115,7 @@ export const LiveActivityType = Type.Object({
   description: Nullable(Text()),
   content_state_schema: ContentState,
   attributes_schema: Attributes,
+  frequent_updates: FrequentUpdates,
   push_to_start_tokens: Integer({ minimum: 0, description: "registered push-to-start tokens" }),
   created_at: DateTime,
   updated_at: DateTime,

@@ -1,5 +1,6 @@
 import type { Collection, Db } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
+import type { Spent } from "../../domain/live-activities/budget.ts";
 import type { ActivityValues } from "../../schema/live-activities/send.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
@@ -23,6 +24,8 @@ export type LiveActivityRow = JobRow & {
   ended_at: Date | null;
   /** The message that ended it, or what else did. */
   ended_by: string | null;
+  /** Of Apple's budget for its devices; absent until an update went with priority 10. */
+  spent?: Spent;
   /** Who is sending an update of it: one at a time, so that no device gets an older one after a newer one. */
   sender: { holder: string; until: Date } | null;
   /** Tells senders apart. */
@@ -77,12 +80,23 @@ export const activities = (db: Db) => {
       await rows.updateOne({ _id: id, status: "running" }, { $set: ended });
     },
 
+    /** Notes an update of priority 10. Of two at a time one may be forgotten: the budget is a guess anyhow. */
+    spend: async (id: string, spent: Spent): Promise<void> => {
+      await rows.updateOne({ _id: id }, { $set: { spent } });
+    },
+
+    /** Ends all of a type. */
+    endOfType: async (appId: string, typeId: string, now: Date): Promise<void> => {
+      const ended = { status: "ended" as const, ended_by: "type_deleted", ended_at: now, updated_at: now };
+      await rows.updateMany({ app_id: appId, type_id: typeId, status: "running" }, { $set: ended });
+    },
+
     /** Has it looked at by then at the latest. */
     dueBy: async (id: string, at: Date): Promise<void> => {
       await rows.updateOne({ _id: id, $or: [{ due_at: null }, { due_at: { $gt: at } }] }, { $set: { due_at: at } });
     },
 
-    /** Whether one of a type is running. */
+    /** How many of a type are running, at most 10,000. */
     countRunning: (appId: string, typeId: string): Promise<number> =>
       rows.countDocuments({ app_id: appId, type_id: typeId, status: "running" }, { limit: 10_000 }),
   };

@@ -22,11 +22,12 @@ export const startTokenCollection: CollectionSpec = {
     { key: { app_id: 1, type_id: 1, subscription_id: 1 }, name: "audience" },
     { key: { app_id: 1, type_id: 1, token: 1 }, name: "token" },
     { key: { app_id: 1, user_id: 1 }, name: "user" },
+    { key: { updated_at: 1 }, name: "retention", expireAfterSeconds: 365 * 86_400 }, // devices report theirs at each launch
   ],
   owner: { kind: "user", member: "user_id" },
   appRemoval: { index: "audience" },
   erasure: { member: "user_id" },
-  retention: { kept: "until it, its subscription's user or its type is deleted, or Apple says that it is gone" },
+  retention: { index: "retention" },
 };
 
 /** A type of an app. */

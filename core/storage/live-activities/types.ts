@@ -14,6 +14,8 @@ export type LiveActivityTypeRow = Changeable & {
   description: string | null;
   content_state_schema: ObjectSchema;
   attributes_schema: ObjectSchema;
+  /** Absent in what an earlier release stored: no. */
+  frequent_updates?: boolean;
   /** Registered push-to-start tokens; absent until there is one. */
   push_to_start_tokens?: number;
   managed: Managed | null;

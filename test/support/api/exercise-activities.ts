@@ -37,6 +37,8 @@ export const useActivities = async (ask: Ask, { system }: Sending): Promise<void
     (await system.db.collection("live_activity_recipients").countDocuments({ held_message_id: null })) > 0;
   await until(isFlushed, 15_000);
   await send("update", activity);
+  await ask("GET", `${app}/live-activities/MatchAttributes/activities/match-1`);
+  await ask("GET", `${app}/live-activities/types/MatchAttributes/swift`);
   const again = { ...start, token: aToken() };
   await ask("PUT", tokens(other), again);
   await ask("DELETE", tokens(other), again);

@@ -38,6 +38,7 @@ describe("tenancy", () => {
       activityType: await activityTypeOf(theirs),
       name: "their.event",
       exportId: (await call(`/v1/apps/${theirs.app._id}/exports`, { type: "users" })).body.id,
+      activityId: "theirs",
       suppressionId: (await call(`/v1/apps/${theirs.app._id}/suppressions`, { external_id: "them" })).body.id,
     };
     const incident = { title: "x", severity: "minor", components: ["api"], message: "x" };
@@ -56,7 +57,10 @@ describe("tenancy", () => {
   };
   const activityTypeOf = async ({ app, token }: typeof ours): Promise<string> => {
     const body = { name: "match", content_state_schema: { type: "object", properties: {} } };
-    return (await site.api.call("POST", `/v1/apps/${app._id}/live-activities/types`, { token, body })).body.id;
+    const { id } = (await site.api.call("POST", `/v1/apps/${app._id}/live-activities/types`, { token, body })).body;
+    const start = { activity_id: "theirs", content_state: {}, target: { all: true } };
+    await site.api.call("POST", `/v1/apps/${app._id}/live-activities/${id}/start`, { token, body: start });
+    return id;
   };
   /** All that is theirs, in every collection whose documents are somebody's. */
   const everything = () =>

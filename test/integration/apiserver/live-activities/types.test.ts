@@ -62,6 +62,7 @@ describe("live activity types", () => {
       description: null,
       content_state_schema: schema,
       attributes_schema: anything,
+      frequent_updates: false,
       push_to_start_tokens: 0,
       updated_at: createdAt,
     });

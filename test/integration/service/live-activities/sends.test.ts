@@ -187,4 +187,74 @@ describe("live activities from the REST call to Apple", function () {
     const counted = (after["data"] as { name: string; push_to_start_tokens: number }[]).find((t) => t.name === "Match");
     expect(counted?.push_to_start_tokens).to.equal(3);
   });
+
+  it("sends updates that come fast with the priority that does not use Apple's budget up", async () => {
+    const { activity_id, token } = await running();
+    const step = (n: number, more: object = {}) =>
+      live.send("update", { activity_id, content_state: { step: n }, ...more });
+    for (const id of [await step(1), await step(2), await step(3, { priority: 10 })]) await live.ended(id);
+    expect(live.pushes(token).map(({ priority }) => priority)).to.include.members(["10"]);
+    const last = await live.ended(await step(4));
+    expect(last.live_activity).to.include({ priority: 5 });
+    expect(live.pushes(token).at(-1)).to.include({ priority: "5" });
+  });
+
+  it("shows an activity with its devices and what was sent of it", async () => {
+    const { activity_id } = await running();
+    await live.ended(await live.send("update", { activity_id, content_state: { step: 1, note: "soon" } }));
+    const path = `/live-activities/Order/activities/${activity_id}`;
+    const { body } = await live.ask("GET", path);
+    expect(body).to.deep.include({
+      activity_id,
+      status: "running",
+      content_state: { step: 1, note: "soon" },
+      recipients: { starting: 0, active: 1, ended: 0, lost: 0, failed: 0 },
+      ended_at: null,
+    });
+    expect((body["history"] as { event: string }[]).map(({ event }) => event)).to.deep.equal(["update", "start"]);
+    await live.ended(await live.send("end", { activity_id }));
+    const { body: after } = await live.ask("GET", path);
+    expect(after).to.deep.include({
+      status: "ended",
+      recipients: { ...(body["recipients"] as object), active: 0, ended: 1 },
+    });
+  });
+
+  it("keeps a type while activities of it run, unless it is to end them", async () => {
+    await live.aType("Ride");
+    const target = to(await aDevice());
+    await live.ended(await live.send("start", { activity_id: "ride-1", content_state: { step: 1 }, target }, "Ride"));
+    const kept = await live.ask("DELETE", "/live-activities/types/Ride");
+    expect([kept.status, kept.body["error"]]).to.deep.include(409);
+    expect(kept.body["error"]).to.deep.include({ details: { status: "running", active_activities: 1 } });
+    expect((await live.ask("DELETE", "/live-activities/types/Ride?force=true")).status).to.equal(200);
+    const row = await sending.system.db.collection("live_activities").findOne({ activity_id: "ride-1" });
+    expect(row).to.include({ status: "ended", ended_by: "type_deleted" });
+  });
+
+  it("refuses what Apple would not take, and says how many bytes it has", async () => {
+    const { activity_id } = await running();
+    const body = { activity_id, content_state: { step: 1, note: "é".repeat(2_100) } };
+    const { status, body: answer } = await live.ask("POST", "/live-activities/Order/update", body);
+    const { details } = answer["error"] as { details: Record<string, unknown> };
+    expect([status, details["field"], details["limit_bytes"]]).to.deep.equal([400, "content_state", 4096]);
+    expect(details["actual_bytes"]).to.be.within(4_250, 4_400);
+  });
+
+  it("refuses what the type's schemas do not admit, and targets that it cannot reach", async () => {
+    const start = { content_state: { step: 1 }, target: { all: true } };
+    const cases: [object, string][] = [
+      [{ ...start, content_state: { step: "1" } }, "content_state.step"],
+      [{ ...start, content_state: { step: 1, other: 2 } }, "content_state.other"],
+      [{ ...start, attributes: { herald_activity_id: "x" } }, "attributes.herald_activity_id"],
+      [{ ...start, target: { included_segments: ["vip"] } }, "target.included_segments"],
+      [{ ...start, target: { include_subscription_ids: undefined } }, "target"],
+      [{ ...start, priority: 7 }, "priority"],
+    ];
+    for (const [body, field] of cases) {
+      const { status, body: answer } = await live.ask("POST", "/live-activities/Order/start", body);
+      const { details } = answer["error"] as { details: Record<string, unknown> };
+      expect([status, details["field"]]).to.deep.equal([400, field]);
+    }
+  });
 });

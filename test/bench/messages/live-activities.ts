@@ -1,0 +1,169 @@
+import { randomBytes } from "node:crypto";
+import { activities, activityKey } from "#core/storage/live-activities/activities.ts";
+import {
+  type ActivityRecipientRow,
+  activityRecipients,
+  recipientId,
+} from "#core/storage/live-activities/recipients.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import { aSubscription, seed } from "../../support/rows/fixtures.ts";
+import type { System, SystemProgram } from "../../support/system/system.ts";
+import { until } from "../../support/until.ts";
+import { atMost, type Figure } from "../figures/figure.ts";
+import type { Measurement } from "../measure-all.ts";
+import { startPrograms } from "../programs.ts";
+import { quantiles, runLoad } from "./load.ts";
+
+type Size = { devices: number; seconds: number; perSecond: number };
+
+const whole: Size = { devices: 1_000, seconds: 60, perSecond: 10 };
+const short: Size = { devices: 20, seconds: 1, perSecond: 10 };
+const warmUp = 50;
+
+/**
+ * Updates of live activities that are on 1,000 devices, ten a second for a minute, by two dispatchers: of a hundred activities in
+ * turn, and of one that all of them show, where an update may overtake the one before it.
+ */
+export const measureActivityUpdates: Measurement = async (round, tell) => {
+  const size = round.isShort ? short : whole;
+  for (const count of [Math.min(100, size.devices), 1])
+    tell(...(await round.withInstallation(async (made) => figures(made, size, count))));
+};
+
+const figures = async (
+  { system, stores }: Parameters<typeof startPrograms>[0],
+  size: Size,
+  count: number,
+): Promise<Figure[]> => {
+  const { apiserver } = await startPrograms({ system, stores }, 2);
+  const { devices, seconds, perSecond } = size;
+  await makeType(system, apiserver);
+  const names = await showing(system, size.devices, count);
+  const load = {
+    url: `${apiserver.url}/v1/apps/${system.app._id}/live-activities/Match/update`,
+    connections: 16,
+    headers: { authorization: `Bearer ${system.token}` },
+    body: (n: number): string => JSON.stringify({ activity_id: names[n % count], content_state: { step: n } }),
+    status: 202,
+  };
+  await runLoad({ ...load, requests: Math.min(warmUp, seconds * perSecond), perSecond });
+  await allEnded(system);
+  const after = await newestId(system);
+  const { failures } = await runLoad({ ...load, requests: seconds * perSecond, perSecond });
+  if (Object.keys(failures).length > 0) throw new Error(`answers other than 202: ${JSON.stringify(failures)}`);
+  await allEnded(system);
+  const { sent, superseded, latenciesMs } = await resultOf(system, after);
+  const { p50Ms, p99Ms } = quantiles(latenciesMs);
+  const of = count === 1 ? `one activity on ${devices} devices` : `${count} activities on ${devices} devices`;
+  const how =
+    `${of}, ${perSecond} updates a second for ${seconds} s, 2 dispatchers; p50 ${p50Ms.toFixed(0)} ms; ` +
+    `${sent} pushes, ${superseded} superseded`;
+  return [
+    {
+      name: `live activity update, ${count === 1 ? "of one" : "of many"}, p99`,
+      reach: atMost(500),
+      value: p99Ms,
+      unit: "ms",
+      how,
+    },
+  ];
+};
+
+const makeType = async (system: System, apiserver: SystemProgram): Promise<void> => {
+  const schema = { type: "object", properties: { step: { type: "integer" } } };
+  const reply = await fetch(`${apiserver.url}/v1/apps/${system.app._id}/live-activities/types`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
+    body: JSON.stringify({ name: "Match", content_state_schema: schema }),
+  });
+  if (reply.status !== 201 && reply.status !== 409) throw new Error(`${reply.status}: ${await reply.text()}`);
+};
+
+/** Stores activities that devices show; their names. */
+const showing = async (system: System, devices: number, count: number): Promise<string[]> => {
+  const { db, tenantId, app } = system;
+  const now = new Date();
+  const type = await db.collection("live_activity_types").findOne({ app_id: app._id, name: "Match" });
+  const subscriptions = Array.from({ length: devices }, () => aSubscription({ tenant_id: tenantId, app_id: app._id }));
+  await seed(db, { subscriptions });
+  const names = Array.from({ length: count }, (_, i) => `${count}-${i}`);
+  for (const name of names) await activities(db).insert(activityOf(system, name, String(type?._id), now));
+  const rows = subscriptions.map((one, i) => recipientOf(one, activityKey(app._id, names[i % count] ?? ""), now));
+  await activityRecipients(db).rows.insertMany(rows);
+  return names;
+};
+
+const activityOf = ({ app, tenantId }: System, name: string, typeId: string, now: Date) => ({
+  _id: activityKey(app._id, name),
+  tenant_id: tenantId,
+  app_id: app._id,
+  type_id: typeId,
+  activity_id: name,
+  status: "running" as const,
+  attributes: {},
+  ends_at: new Date(now.getTime() + 43_200_000),
+  ended_at: null,
+  ended_by: null,
+  sender: null,
+  turns: 0,
+  created_at: now,
+  updated_at: now,
+  due_at: null,
+  lease: null,
+  fence: 0,
+});
+
+const recipientOf = (
+  { _id, tenant_id, app_id, user_id }: SubscriptionRow,
+  activity: string,
+  now: Date,
+): ActivityRecipientRow => ({
+  _id: recipientId(activity, _id),
+  tenant_id,
+  app_id,
+  user_id,
+  subscription_id: _id,
+  activity,
+  state: "active",
+  token: randomBytes(40).toString("hex"),
+  start_message_id: null,
+  hold_until: now,
+  held_message_id: null,
+  created_at: now,
+  updated_at: now,
+});
+
+const messagesOf = ({ db, app }: System) => ({ rows: db.collection<MessageRow>("messages"), app_id: app._id });
+
+const allEnded = async (system: System): Promise<void> => {
+  const { rows, app_id } = messagesOf(system);
+  const unended = { app_id, status: { $in: ["queued", "processing"] as MessageRow["status"][] } };
+  await until(async () => (await rows.countDocuments(unended)) === 0, 120_000);
+};
+
+const newestId = async (system: System): Promise<string> => {
+  const { rows, app_id } = messagesOf(system);
+  const [newest] = await rows.find({ app_id }).sort({ _id: -1 }).limit(1).toArray();
+  return newest?._id ?? "";
+};
+
+const resultOf = async (system: System, after: string) => {
+  const { rows, app_id } = messagesOf(system);
+  const messages = await rows.find({ app_id, _id: { $gt: after } }).toArray();
+  const accepted = new Map(messages.map((row) => [row._id, row.created_at.getTime()]));
+  const deliveries = system.db.collection<DeliveryRow>("deliveries");
+  const latenciesMs: number[] = [];
+  let superseded = 0;
+  for (const id of accepted.keys()) {
+    const found = await deliveries
+      .find({ message_id: id }, { projection: { sent_at: 1, suppression_reason: 1 } })
+      .toArray();
+    for (const { sent_at: at, suppression_reason: reason } of found) {
+      if (at !== undefined) latenciesMs.push(at.getTime() - (accepted.get(id) ?? 0));
+      if (reason === "superseded") superseded++;
+    }
+  }
+  return { sent: latenciesMs.length, superseded, latenciesMs };
+};
