@@ -1,6 +1,7 @@
 import { apps } from "./apps/feature.ts";
 import { ingress } from "./callbacks/outside.ts";
 import { events } from "./events/feature.ts";
+import { exports } from "./exports/feature.ts";
 import { downloads } from "./files/outside.ts";
 import type { Feature } from "./http/feature.ts";
 import { openapi } from "./http/openapi/document.ts";
@@ -22,6 +23,7 @@ export const features: readonly Feature<Platform>[] = [
   messages,
   people,
   suppressions,
+  exports,
   imports,
   liveActivities,
   webhooks,

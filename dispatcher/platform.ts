@@ -38,6 +38,7 @@ export type Settings = FileSettings & {
   unsavedLimit: number;
   openChunks: number;
   openJobs: number;
+  exportHours: number;
   apnsUrl: string;
   apnsSandboxUrl: string;
   fcmUrl: string;
@@ -96,6 +97,7 @@ export const platform = (made: Made) => {
     client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }) }),
     rest: restTransports(),
     publicUrl: config.publicUrl,
+    exportHours: config.exportHours,
     urls: {
       apns: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl },
       fcm: config.fcmUrl,

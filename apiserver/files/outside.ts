@@ -29,5 +29,5 @@ export const download =
       "X-Content-Type-Options": "nosniff",
     };
     const open = (end: AbortSignal) => files.read(file.key, { signal: end });
-    return { status: 200, headers, body: method === "HEAD" ? { sizeBytes } : { sizeBytes, open } };
+    return { status: 200, headers, body: "", long: method === "HEAD" ? { sizeBytes } : { sizeBytes, open } };
   };

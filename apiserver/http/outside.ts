@@ -16,7 +16,7 @@ export type OutsideRequest = {
   signal: AbortSignal;
 };
 
-export type OutsideReply = { status: number; headers: Record<string, string>; body: string | Buffer | LongBody };
+export type OutsideReply = { status: number; headers: Record<string, string>; body: string | Buffer; long?: LongBody };
 
 /**
  * Addresses outside of `/v1`, which are no part of the interface: neither its checks nor its document know them. What it
@@ -52,7 +52,7 @@ export const outside =
   };
 
 const answer = async (found: BoundOutside, ctx: Context, readBytes: OutsideDeps["readBytes"]): Promise<void> => {
-  const { status, headers, body } = await found.answer({
+  const { status, headers, body, long } = await found.answer({
     method: ctx.method,
     parts: ctx.path.slice(found.prefix.length).split("/"),
     target: ctx.url,
@@ -63,8 +63,7 @@ const answer = async (found: BoundOutside, ctx: Context, readBytes: OutsideDeps[
   });
   if (ctx.state.signal.aborted) return; // answered already
   Object.assign(ctx.state.headers, headers);
-  const isWhole = typeof body === "string" || Buffer.isBuffer(body);
-  ctx.state.reply = isWhole ? { status, text: body } : { status, text: "", long: body };
+  ctx.state.reply = { status, text: body, ...(long !== undefined && { long }) };
 };
 
 /** The answer to an address that leads nowhere, whatever the reason. */

@@ -5,6 +5,7 @@ import { accountCheckCollection } from "./apps/account-checks.ts";
 import { appCollection } from "./apps/apps.ts";
 import { contentTemplateCollection } from "./content-templates/content-templates.ts";
 import { eventBatchCollection } from "./events/batches.ts";
+import { exportCollection } from "./exports/exports.ts";
 import { importCollection } from "./imports/imports.ts";
 import { linkCollection } from "./links/links.ts";
 import { liveActivityTypeCollection } from "./live-activities/types.ts";
@@ -40,6 +41,7 @@ export const allCollections: readonly CollectionSpec[] = [
   cursorSecretCollection,
   deliveryCollection,
   eventBatchCollection,
+  exportCollection,
   followedWordCollection,
   importCollection,
   leaseCollection,

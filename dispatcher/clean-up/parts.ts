@@ -4,25 +4,38 @@ import { countAside } from "#core/runtime/metrics/queue.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import type { FileStore } from "#core/storage/files/store.ts";
 import { retention } from "#core/storage/messages/retention.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
 import { namedLease } from "#core/storage/work/leases.ts";
+import { fileSweep } from "./files.ts";
 import { purge } from "./retention.ts";
 
-export type CleanUpPartsDeps = { db: Db; holder: string; clock: Clock; log: Log; metrics: Metrics<"dispatcher"> };
+export type CleanUpPartsDeps = {
+  db: Db;
+  files: FileStore;
+  holder: string;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics<"dispatcher">;
+};
 
 const leaseMs = 600_000; // longer than a page takes; another process goes on after it
 
 /** What a dispatcher runs to remove what is kept no longer. */
-export const cleanUpParts = ({ db, metrics, ...deps }: CleanUpPartsDeps): { parts: Part[]; timers: [] } => {
-  const lease = namedLease(db, { ...deps, name: "purge", leaseMs });
+export const cleanUpParts = ({ db, files, metrics, ...deps }: CleanUpPartsDeps): { parts: Part[]; timers: [] } => {
+  const isOurs = (name: string): (() => Promise<boolean>) => {
+    const lease = namedLease(db, { ...deps, name, leaseMs });
+    return async () => (await lease.extend()) || (await lease.take()) !== null;
+  };
   const removal = purge({
     ...deps,
     ...retention(db),
     plans: () => collectionOf<PlanRow>(db, planCollection).find().toArray(),
-    isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
+    isOurs: isOurs("purge"),
     setAside: countAside(metrics.queue, "retention"),
   });
-  return { parts: [removal], timers: [] };
+  const sweep = fileSweep({ ...deps, files, isOurs: isOurs("files") });
+  return { parts: files.kind === "none" ? [removal] : [removal, sweep], timers: [] };
 };

@@ -62,7 +62,7 @@ export type RunDeps = {
   stopping: AbortSignal;
   clock: Clock;
   log: Log;
-  metrics: Pick<Metrics<"dispatcher">, "queue" | "jobs" | "jobItems">;
+  metrics: Pick<Metrics<"dispatcher">, "queue" | "jobs" | "jobItems" | "jobSeconds">;
   /** Another length of the lease, for tests. */
   termMs?: number;
 };

@@ -6,12 +6,14 @@ import { jobStream } from "#core/queue/jetstream/topology.ts";
 import { type Settlement, worker } from "#core/queue/jetstream/worker.ts";
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { AnyTimerSource } from "#core/queue/timers.ts";
+import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { jobHint } from "../work/hints.ts";
 import type { Job, RunDeps } from "./job.ts";
 import { jobResults } from "./run.ts";
 
-export type JobPartsDeps = RunDeps & {
+export type JobPartsDeps = Omit<RunDeps, "metrics"> & {
+  metrics: RunDeps["metrics"] & Pick<Metrics<"dispatcher">, "jobBytes">;
   jobs: readonly Job[];
   config: { natsPrefix: string; natsReplicas: number; openJobs: number };
   nats: Nats;
@@ -27,6 +29,7 @@ export const jobParts = (deps: JobPartsDeps): { parts: Part[]; timers: AnyTimerS
   const { jobs, config, metrics, publisher, subjects } = deps;
   for (const { name } of jobs) {
     metrics.jobItems.inc({ job: name }, 0); // as counterFromZero has it
+    metrics.jobBytes.inc({ job: name }, 0);
     for (const result of jobResults) metrics.jobs.inc({ job: name, result }, 0);
   }
   const hint =

@@ -7,6 +7,8 @@ import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { type Apps, apps } from "#core/storage/apps/apps.ts";
 import { type StoredData, storedData } from "#core/storage/data.ts";
+import { removeFilesOfApp } from "#core/storage/files/removal.ts";
+import type { FileStore } from "#core/storage/files/store.ts";
 import { type Subscriptions, subscriptions } from "#core/storage/people/subscriptions.ts";
 import { type WebhookWork, webhookWork } from "#core/storage/webhooks/webhooks.ts";
 import { type RemovalRow, type Removals, removals } from "#core/storage/work/removals.ts";
@@ -16,6 +18,9 @@ import { job } from "./run.ts";
 export type RemovalJobDeps = {
   db: Db;
   events: EventPublisher;
+  files: Pick<FileStore, "kind" | "removeOld">;
+  /** Aborts when the program stops. */
+  stopping: AbortSignal;
   clock: Clock;
   log: Log;
   metrics: Pick<Metrics<"dispatcher">, "queue">;
@@ -59,16 +64,17 @@ export const removalJob = ({ turnMs = usualTurnMs, ...deps }: RemovalJobDeps): J
   });
 };
 
-type RemoveDeps = Pick<Removals, "end"> & {
-  subscriptions: Pick<Subscriptions, "remove">;
-  /** Whether an app, or an endpoint, is really gone. */
-  apps: Pick<Apps, "find">;
-  webhooks: Pick<WebhookWork, "find">;
-  data: StoredData;
-  /** Publishes the events of a removal; false when that must wait. */
-  flush: (row: RemovalRow) => Promise<boolean>;
-  clock: Clock;
-};
+type RemoveDeps = Pick<RemovalJobDeps, "files" | "stopping"> &
+  Pick<Removals, "end"> & {
+    subscriptions: Pick<Subscriptions, "remove">;
+    /** Whether an app, or an endpoint, is really gone. */
+    apps: Pick<Apps, "find">;
+    webhooks: Pick<WebhookWork, "find">;
+    data: StoredData;
+    /** Publishes the events of a removal; false when that must wait. */
+    flush: (row: RemovalRow) => Promise<boolean>;
+    clock: Clock;
+  };
 
 /** Data of an app or endpoint goes after its document: until then somebody may still decide to keep it. */
 const isThere = async (deps: RemoveDeps, { kind, _id }: RemovalRow): Promise<boolean> =>
@@ -95,6 +101,8 @@ const pass = async (deps: RemoveDeps, row: RemovalRow, progress: Progress): Prom
 
 /** Removes what a kill left, and what was registered meanwhile. */
 const removeRest = async (deps: RemoveDeps, { kind, _id, tenant_id, app_id }: RemovalRow): Promise<void> => {
+  const { files, clock, stopping } = deps;
+  if (kind === "app") await removeFilesOfApp(files, app_id, clock.now(), stopping);
   if (kind === "subscription") await deps.subscriptions.remove(tenant_id, _id);
   if (kind === "user") await deps.data.removePerson({ tenantId: tenant_id, appId: app_id, userId: _id });
 };

@@ -80,6 +80,7 @@ const report = <Row extends JobRow>(
 ): void => {
   const { result } = run;
   metrics.jobs.inc({ job: type, result });
+  metrics.jobSeconds.observe({ job: type }, durationMs / 1_000);
   const items = done - (before?.done ?? 0);
   const facts = { job: type, document, tenant, app, result, items, done, total, durationMs };
   if (run.result === "failed") log.warn({ ...facts, err: run.error }, "job.ran");

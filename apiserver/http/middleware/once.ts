@@ -40,10 +40,14 @@ type Keyed = { app: AppRow; operation: string; key: string };
 
 /** Null without a key. A key is unique in its operation, which is that on the very things that the path names. */
 const keyedOf = async (ctx: Context, { findApp }: OnceDeps): Promise<Keyed | null> => {
-  const { route, params, caller } = ctx.state;
+  const { route, params, resource, caller } = ctx.state;
   if (route.repeatable === undefined || caller === undefined) return null;
   const key = idempotencyKey(ctx.get("Idempotency-Key") || undefined, undefined);
   if (key === undefined) return null;
-  const app = await findApp(caller, params["appId"] ?? "");
+  const app = await findApp(caller, params["appId"] ?? ownerOf(resource));
   return { app, operation: `${route.id} ${JSON.stringify(params)}`, key };
 };
+
+/** The app that a thing belongs to which the path names without its app. */
+const ownerOf = (resource: unknown): string =>
+  typeof resource === "object" && resource !== null && "app_id" in resource ? String(resource.app_id) : "";

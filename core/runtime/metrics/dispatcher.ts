@@ -74,7 +74,7 @@ const callbackMetrics = (registry: Registry) => {
 };
 
 const jobMetrics = (registry: Registry) => {
-  const { counter, counterFromZero } = metricsIn(registry);
+  const { counter, counterFromZero, histogram } = metricsIn(registry);
   return {
     accountChecks: counterFromZero(
       "herald_account_checks_total",
@@ -88,7 +88,16 @@ const jobMetrics = (registry: Registry) => {
     ),
     jobItems: counter(
       "herald_job_items_total",
-      "what jobs have worked through, such as documents removed or erased, by type of job",
+      "what jobs have worked through, such as documents removed or erased, rows exported, by type of job",
+      ["job"],
+    ),
+    jobBytes: counter("herald_job_bytes_total", "bytes of the files that jobs have written or read, by type of job", [
+      "job",
+    ]),
+    jobSeconds: histogram(
+      "herald_job_run_duration_seconds",
+      "one run of a job, by type",
+      [0.05, 0.25, 1, 5, 15, 45, 120, 600, 3_600], // a connection test takes a second, an export of a million rows 45
       ["job"],
     ),
     importRows: counterFromZero(

@@ -17,6 +17,7 @@ export const idPrefixes = {
   webhookDelivery: "whd",
   liveActivityType: "lat",
   suppression: "sup",
+  export: "exp",
   import: "imp",
 } as const;
 

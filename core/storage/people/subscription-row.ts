@@ -43,6 +43,7 @@ export const subscriptionCollection: CollectionSpec = {
   indexes: [
     { key: { app_id: 1, channel: 1, token: 1 }, name: "token", unique: true },
     { key: { app_id: 1, user_id: 1 }, name: "user" },
+    { key: { app_id: 1, _id: 1 }, name: "app" },
     { key: { app_id: 1, channel: 1, status: 1, _id: 1 }, name: "audience" },
     {
       key: { app_id: 1, channel: 1, status: 1, _id: 1 },

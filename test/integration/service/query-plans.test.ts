@@ -5,6 +5,7 @@ import { expect } from "chai";
 import { BSON } from "mongodb";
 import { allCollections } from "#core/storage/collections.ts";
 import { testDir } from "../../../dev/files/paths.ts";
+import { s3Settings } from "../../../dev/servers/s3.ts";
 import { exercise } from "../../support/api/exercise.ts";
 import { faultsOf, fill, type QueryException } from "../../support/queries/plans.ts";
 import { queriesVariable, type RecordedQuery } from "../../support/queries/record-queries.ts";
@@ -27,6 +28,8 @@ describe("the queries of the running service", function () {
       NODE_OPTIONS: `--import=${recorder}`,
       [queriesVariable]: file,
       HERALD_ALLOWED_RANGES: "127.0.0.0/8",
+      ...s3Settings((await testServers()).s3Url),
+      HERALD_S3_PREFIX: `${system.prefix}/`,
     };
     const [api] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
     await exercise(sending, api);

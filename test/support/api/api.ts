@@ -4,6 +4,7 @@ import { testDir } from "../../../dev/files/paths.ts";
 import { freePorts } from "../../../dev/processes/free-ports.ts";
 import { type ServerProcess } from "../../../dev/processes/process.ts";
 import { startProgram } from "../../../dev/processes/programs.ts";
+import { s3Settings } from "../../../dev/servers/s3.ts";
 import { testKeyRing } from "../rows/fixtures.ts";
 import { type TestServers, testServers } from "../servers/servers.ts";
 import { until } from "../until.ts";
@@ -37,7 +38,7 @@ export type Api = {
 
 /** Starts one apiserver as a process on free ports. */
 export const startApi = async (
-  servers: Pick<TestServers, "mongodbUrl" | "natsUrl" | "redisUrl">,
+  servers: Pick<TestServers, "mongodbUrl" | "natsUrl" | "redisUrl"> & Partial<Pick<TestServers, "s3Url">>,
   installation: string,
   env: Record<string, string> = {},
 ): Promise<Api> => {
@@ -55,6 +56,7 @@ export const startApi = async (
       HERALD_NATS_PREFIX: installation,
       HERALD_REDIS_URL: servers.redisUrl,
       HERALD_KEY_RING: testKeyRing,
+      ...(servers.s3Url !== undefined && { ...s3Settings(servers.s3Url), HERALD_S3_PREFIX: `${installation}/` }),
       HERALD_HTTP_HOST: "127.0.0.1",
       HERALD_HTTP_PORT: String(port),
       HERALD_HEALTH_HOST: "127.0.0.1",

@@ -13,9 +13,10 @@ import { aWebhook } from "../rows/webhooks.ts";
 import { aToken, post, type Sending, seedDevices, seedPhone, send } from "../system/sending.ts";
 import type { SystemProgram } from "../system/system.ts";
 import { until } from "../until.ts";
+import { useExports } from "./exercise-exports.ts";
 import { templateOf } from "./openapi-check.ts";
 
-type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
+export type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
 
 const byOthers = ["createNotification"]; // by send()
 const byIdAlone = ["cancelNotification"]; // it asks nothing that others do not ask
@@ -50,6 +51,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useCallbacks(system, api, keys);
   await useLists(ask, system.app._id);
   await useSuppressions(ask, `/v1/apps/${system.app._id}/suppressions`);
+  await useExports(ask, `/v1/apps/${system.app._id}/exports`);
   await useChannels(ask, `/v1/apps/${system.app._id}/channels`);
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);

@@ -12,6 +12,7 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
+import { noFiles } from "#core/storage/files/store.ts";
 import { jobParts } from "../../../dispatcher/jobs/parts.ts";
 import { removalJob } from "../../../dispatcher/jobs/removals.ts";
 import { peopleParts } from "../../../dispatcher/people/parts.ts";
@@ -84,7 +85,7 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
         ...common,
         ...queue,
         metrics,
-        jobs: [removalJob({ ...common, metrics })],
+        jobs: [removalJob({ ...common, files: noFiles, stopping: new AbortController().signal, metrics })],
         config: { natsPrefix: name, natsReplicas: 1, openJobs: 8 },
         stopping: new AbortController().signal,
       });

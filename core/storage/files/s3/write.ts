@@ -13,11 +13,15 @@ type Writing = { contentType: string; signal: AbortSignal };
  */
 export const write = async (link: S3Link, key: string, content: Content, options: Writing): Promise<Written> => {
   const parts = inParts(content, partBytes);
-  const { value: first } = await parts.next();
-  if (first === undefined) throw new TypeError("content without a part"); // never: empty content has an empty one
-  if (first.byteLength < partBytes) return writeSmall(link, key, first, options);
-  await endUploads(link, key, options.signal);
-  return upload(link, key, rest(first, parts), options);
+  try {
+    const { value: first } = await parts.next();
+    if (first === undefined) throw new TypeError("content without a part"); // never: empty content has an empty one
+    if (first.byteLength < partBytes) return await writeSmall(link, key, first, options);
+    await endUploads(link, key, options.signal);
+    return await upload(link, key, rest(first, parts), options);
+  } finally {
+    await parts.return(undefined); // so that the content is closed, too
+  }
 };
 
 const writeSmall = async (

@@ -36,6 +36,7 @@ describe("tenancy", () => {
       deliveryId: "whd_theirs",
       channel: "ios_push",
       activityType: await activityTypeOf(theirs),
+      exportId: (await call(`/v1/apps/${theirs.app._id}/exports`, { type: "users" })).body.id,
       suppressionId: (await call(`/v1/apps/${theirs.app._id}/suppressions`, { external_id: "them" })).body.id,
     };
     const row = { tenant_id: theirs.tenant._id, endpoint_id: ids["webhookId"] ?? "", _id: "whd_theirs" };

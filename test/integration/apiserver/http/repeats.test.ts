@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { systemClock } from "#core/domain/clock.ts";
 import { NotFound, Unavailable } from "#core/errors.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
+import type { ExportRow } from "#core/storage/exports/exports.ts";
 import { type ReplyRow, replies } from "#core/storage/service/replies.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
@@ -10,6 +11,7 @@ import { once } from "../../../../apiserver/http/once.ts";
 import { type Attempt } from "../../../../apiserver/http/route.ts";
 import type { Reply } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
+import { anExport } from "../../../support/rows/exports.ts";
 import { anApp, seed, seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 
@@ -36,6 +38,15 @@ describe("a POST that is made again with its idempotency key", () => {
     const event = anEnvelope({ id: `evt_${randomUUID()}`, app_id: tenant.app._id });
     const row = aWebhookDelivery(event, { tenant_id: tenant.tenant._id, endpoint_id: await webhook() });
     await site.db.collection<WebhookDeliveryRow>("webhook_deliveries").insertOne(row);
+    return row._id;
+  };
+  const notification = async (): Promise<string> => {
+    const body = { app_id: tenant.app._id, target: { all: true }, contents: { en: "x" } };
+    return (await post({ path: "/v1/notifications", body })).body.id;
+  };
+  const pendingExport = async (): Promise<string> => {
+    const row = anExport({ tenant_id: tenant.tenant._id, app_id: tenant.app._id });
+    await site.db.collection<ExportRow>("exports").insertOne(row);
     return row._id;
   };
   const count = (collection: string, filter: object = {}) =>
@@ -95,6 +106,26 @@ describe("a POST that is made again with its idempotency key", () => {
         body: { entries: [1, 2].map(() => ({ external_id: randomUUID() })) },
       }),
       made: () => count("suppressions"),
+    },
+    {
+      it: "an export",
+      ask: () => ({ path: `${of()}/exports`, body: { type: "users" } }),
+      made: () => count("exports"),
+    },
+    {
+      it: "the history of a notification",
+      ask: async () => ({ path: `/v1/notifications/${await notification()}/history`, body: {} }),
+      made: () => count("exports"),
+    },
+    {
+      it: "the events of a notification",
+      ask: async () => ({ path: `/v1/notifications/${await notification()}/export_events`, body: {} }),
+      made: () => count("exports"),
+    },
+    {
+      it: "the end of an export",
+      ask: async () => ({ path: `${of()}/exports/${await pendingExport()}/cancel` }),
+      made: () => count("exports", { status: "failed" }),
     },
     {
       it: "a delivery that is sent again",

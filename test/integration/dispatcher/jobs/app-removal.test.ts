@@ -5,6 +5,7 @@ import { createLog } from "#core/runtime/process/log.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { appRemoval } from "#core/storage/apps/removal.ts";
 import { allCollections } from "#core/storage/collections.ts";
+import { noFiles } from "#core/storage/files/store.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -107,7 +108,7 @@ describe("the removal of an app", function () {
     await begin(app);
     const [metrics, never] = [createMetrics("dispatcher"), new AbortController().signal];
     const log = createLog({ program: "dispatcher", level: "fatal" });
-    const deps = { db: site.db, holder: "h", clock: site.clock, log, metrics, stopping: never };
+    const deps = { db: site.db, files: noFiles, holder: "h", clock: site.clock, log, metrics, stopping: never };
     const events = { publish: async () => true };
     const turn = (turnMs: number) => removalJob({ ...deps, events, turnMs }).run(app, deps, never);
     await turn(1);

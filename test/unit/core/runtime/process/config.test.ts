@@ -112,7 +112,7 @@ describe("loadConfig", () => {
       const properties = Object.values(schema.properties) as unknown as { env: string; description: string }[];
       expect(new Set(properties.map(({ env }) => env))).to.have.property("size", properties.length);
       for (const { env, description } of properties) {
-        expect(env).to.match(/^HERALD_[A-Z_]+$/);
+        expect(env).to.match(/^HERALD_[A-Z0-9_]+$/);
         expect(description, env).to.be.a("string").with.length.greaterThan(5);
       }
     });

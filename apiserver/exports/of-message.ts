@@ -1,0 +1,74 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "#core/domain/clock.ts";
+import { derivedIdAt } from "#core/domain/ids.ts";
+import type { CreateEventsExport, ExportFilters } from "#core/schema/exports/export.ts";
+import type { ExportRow, Exports } from "#core/storage/exports/exports.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { Caller } from "../access/caller.ts";
+import type { addExport } from "./add.ts";
+import { checkedFilters } from "./checks.ts";
+
+export type OfMessageDeps = {
+  exports: Pick<Exports, "latest">;
+  add: ReturnType<typeof addExport>;
+  clock: Clock;
+};
+
+type History = { isFresh: boolean; events?: "sent" | "clicked" | undefined };
+
+/**
+ * What became of a message's recipients: the latest export that has not ended or can be downloaded, else a new one.
+ * `isFresh` has a new one made of one that can be downloaded. Source: docs/reference/exports.md#history.
+ */
+export const historyOf =
+  (deps: OfMessageDeps) =>
+  async (caller: Caller, message: MessageRow, { isFresh, events = "sent" }: History): Promise<ExportRow> => {
+    const isClicked = events === "clicked";
+    const filters: ExportFilters = { message_id: message._id, ...(isClicked && { status: "clicked" }) };
+    const asked = { type: "deliveries", filters, subject: `history/${message._id}/${events}` } as const;
+    const latest = await latestOf(deps, message, asked.subject);
+    if (latest !== null && isUsable(latest, deps.clock.now(), isFresh)) return latest;
+    return make(deps, { caller, message, latest }, { ...asked, operation: "exports.history" });
+  };
+
+/** What happened to a message's deliveries. The same body within a minute is the same export. */
+export const eventsOf =
+  (deps: OfMessageDeps) =>
+  async (caller: Caller, message: MessageRow, body: CreateEventsExport): Promise<ExportRow> => {
+    const filters = checkedFilters({ type: "message_events", filters: { ...body, message_id: message._id } });
+    const subject = `events/${message._id}/${hashOf(filters)}`;
+    const latest = await latestOf(deps, message, subject);
+    if (latest !== null && deps.clock.now().getTime() - latest.created_at.getTime() < repeatMs) return latest;
+    const asked = { type: "message_events", filters, subject, operation: "exports.events" } as const;
+    return make(deps, { caller, message, latest }, asked);
+  };
+
+const repeatMs = 60_000;
+
+const latestOf = ({ exports }: OfMessageDeps, { tenant_id: tenantId, app_id: appId }: MessageRow, subject: string) =>
+  exports.latest({ tenantId, appId }, subject);
+
+const isUsable = ({ status, expires_at }: ExportRow, now: Date, isFresh: boolean): boolean => {
+  if (status === "pending" || status === "running") return true;
+  return !isFresh && status === "completed" && expires_at !== null && expires_at > now;
+};
+
+type Place = { caller: Caller; message: MessageRow; latest: ExportRow | null };
+type Wanted = Pick<Parameters<OfMessageDeps["add"]>[0], "type" | "filters" | "operation"> & { subject: string };
+
+/** Its id follows from the one before, so that requests that come at once make one. */
+const make = (
+  { add, clock }: OfMessageDeps,
+  { caller, message, latest }: Place,
+  wanted: Wanted,
+): Promise<ExportRow> => {
+  const minute = new Date(Math.floor(clock.now().getTime() / repeatMs) * repeatMs);
+  const id = derivedIdAt("export", minute, wanted.subject, latest?._id ?? "");
+  const of = { tenantId: message.tenant_id, appId: message.app_id };
+  return add({ ...wanted, of, caller, id, compression: "none" });
+};
+
+const hashOf = (filters: ExportFilters): string => {
+  const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash("sha256").update(JSON.stringify(sorted)).digest("base64url").slice(0, 22);
+};

@@ -1,0 +1,66 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import type { CreateExport, Export, ExportListQuery } from "#core/schema/exports/export.ts";
+import { exportPaging } from "#core/schema/exports/export.ts";
+import type { AppRow } from "#core/storage/apps/apps.ts";
+import { type ExportRow, exports as exportStore } from "#core/storage/exports/exports.ts";
+import type { FileStore } from "#core/storage/files/store.ts";
+import { messages } from "#core/storage/messages/messages.ts";
+import type { PlanRow } from "#core/storage/plans/plans.ts";
+import type { Caller } from "../access/caller.ts";
+import { existing } from "../http/locate.ts";
+import { type Cursors, type Page, readPage } from "../http/pages.ts";
+import type { NarrowLimit } from "../limits/narrow-limit.ts";
+import { planRules } from "../limits/plan-rules.ts";
+import { addExport } from "./add.ts";
+import { cancelExport } from "./cancel.ts";
+import { checkedFilters } from "./checks.ts";
+import { eventsOf, historyOf } from "./of-message.ts";
+import { exportView } from "./views.ts";
+
+export type ExportPlatform = {
+  db: Db;
+  files: FileStore;
+  plans: () => Promise<PlanRow[]>;
+  limit: NarrowLimit;
+  cursors: Cursors;
+  clock: Clock;
+};
+
+export type ExportUse = ReturnType<typeof exportUseCases>;
+
+/** What the operations on exports do. */
+export const exportUseCases = ({ db, files, plans, limit, cursors, clock }: ExportPlatform) => {
+  const exports = exportStore(db);
+  const add = addExport({ exports, files, limit, clock });
+  const ofMessage = { exports, add, clock };
+  const view = exportView({ files, clock });
+  return {
+    requireFeature: planRules(plans, { feature: "exports", metric: "exports", most: Infinity }).requireFeature,
+    findMessage: messages(db).find,
+    view,
+    find: async (app: AppRow, id = ""): Promise<ExportRow> =>
+      existing(await exports.find({ tenantId: app.tenant_id, appId: app._id }, id), "export"),
+    create: (caller: Caller, app: AppRow, body: CreateExport, id: string): Promise<ExportRow> => {
+      const { type, compression = "none" } = body;
+      const of = { tenantId: app.tenant_id, appId: app._id };
+      return add({ of, caller, id, operation: "exports.create", type, compression, filters: checkedFilters(body) });
+    },
+    list: async (app: AppRow, query: ExportListQuery): Promise<Page<Export>> => {
+      const of = { tenantId: app.tenant_id, appId: app._id };
+      const page = await readPage({
+        cursors,
+        paging: exportPaging,
+        list: `exports/${app._id}`,
+        query,
+        read: (asked) => exports.page(of, asked),
+        positionOf: (row) => row._id,
+        view: (row) => row,
+      });
+      return { ...page, data: await Promise.all(page.data.map(view)) };
+    },
+    cancel: cancelExport({ exports, clock }),
+    history: historyOf(ofMessage),
+    events: eventsOf(ofMessage),
+  };
+};

@@ -1,0 +1,102 @@
+import type { Db } from "mongodb";
+import type { Compression, ExportFilters, ExportStatus, ExportType } from "../../schema/exports/export.ts";
+import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
+import { insertNew } from "../mongo/duplicate.ts";
+import { type PagePlace, pageRange } from "../mongo/page-range.ts";
+import { dueIndex } from "../work/due.ts";
+import type { JobRow } from "../work/jobs.ts";
+
+/**
+ * An export, and the job that makes its file. `due_at` is when it is to be begun; once it has ended, when its file is to
+ * be removed.
+ */
+export type ExportRow = JobRow & {
+  _id: string;
+  type: ExportType;
+  filters: ExportFilters;
+  compression: Compression;
+  status: ExportStatus;
+  /** Rows that this attempt has written; null before the first. */
+  row_count: number | null;
+  /** When `row_count` was written. */
+  counted_at: Date | null;
+  /** How often it was begun; an attempt that was told to stop does not count. */
+  attempts: number;
+  error: string | null;
+  /** Null until it is completed, and once it was removed. */
+  file: { key: string; size_bytes: number } | null;
+  expires_at: Date | null;
+  /** What it was asked for about, so that a repeat finds it: `history/<message>`, `events/<message>/<hash of the body>`. */
+  subject?: string;
+  requested_by: string | null;
+  created_at: Date;
+  completed_at: Date | null;
+};
+
+const keptSeconds = 2_592_000; // 30 days: longer than any file
+
+export const exportCollection: CollectionSpec = {
+  name: "exports",
+  indexes: [
+    dueIndex,
+    { key: { app_id: 1, _id: -1 }, name: "list" },
+    { key: { app_id: 1, status: 1, _id: 1 }, name: "status" },
+    { key: { app_id: 1, subject: 1, _id: -1 }, name: "subject", partialFilterExpression: { subject: { $gt: "" } } },
+    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: keptSeconds },
+  ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { index: "list" }, // their files: dispatcher/jobs/removals.ts
+  erasure: { kept: "names nobody; its file goes within a week at most" },
+  retention: { index: "retention" },
+};
+
+export type Exports = ReturnType<typeof exports>;
+
+/** What the REST interface does to exports; the job's part is work.ts. */
+export const exports = (db: Db) => {
+  const rows = collectionOf<ExportRow>(db, exportCollection);
+  return {
+    find: ({ tenantId, appId }: OfApp, id: string): Promise<ExportRow | null> =>
+      rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId }),
+
+    /** One page of an app's exports, the newest first. */
+    page: ({ tenantId, appId }: OfApp, page: PagePlace & { limit: number }): Promise<ExportRow[]> =>
+      rows
+        .find({ app_id: appId, tenant_id: tenantId, _id: pageRange("export", {}, page) }, { hint: "list" })
+        .sort({ _id: -1 })
+        .limit(page.limit)
+        .toArray(),
+
+    /** The latest about a subject. */
+    latest: ({ tenantId, appId }: OfApp, subject: string): Promise<ExportRow | null> =>
+      rows.findOne(
+        { app_id: appId, subject, tenant_id: tenantId, _id: pageRange("export", {}, newest) },
+        { sort: { _id: -1 }, hint: "subject" },
+      ),
+
+    /** False when there is one of this id. */
+    insert: (row: ExportRow): Promise<boolean> => insertNew(rows, row),
+
+    /** How many of an app wait to be begun, as far as somebody asked. */
+    pending: (appId: string, most: number): Promise<number> =>
+      rows.countDocuments({ app_id: appId, status: "pending" }, { hint: "status", limit: most }),
+
+    /** Takes back one that was stored a moment ago, unless it was begun. */
+    withdraw: async ({ _id, tenant_id }: ExportRow): Promise<void> => {
+      await rows.deleteOne({ _id, tenant_id, status: "pending", fence: 0 });
+    },
+
+    /** Ends one that has not ended; null when it has. Whoever works on it finds out with its next extension. */
+    cancel: ({ _id, tenant_id }: ExportRow, error: string, { now, cleanAt }: Cancelled): Promise<ExportRow | null> =>
+      rows.findOneAndUpdate(
+        { _id, tenant_id, status: { $in: ["pending", "running"] } },
+        { $set: { status: "failed", error, completed_at: now, lease: null, due_at: cleanAt }, $inc: { fence: 1 } },
+        { returnDocument: "after" },
+      ),
+  };
+};
+
+/** `cleanAt`: when what was written of its file is removed. */
+type Cancelled = { now: Date; cleanAt: Date };
+
+const newest = { after: null, isDescending: true };

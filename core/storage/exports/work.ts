@@ -1,0 +1,41 @@
+import type { Db } from "mongodb";
+import { collectionOf } from "../mongo/collection.ts";
+import { pageRange } from "../mongo/page-range.ts";
+import { type ExportRow, exportCollection } from "./exports.ts";
+
+export type ExportWork = ReturnType<typeof exportWork>;
+
+/** What a dispatcher does to exports; every write names the fence of the lease it was made under. */
+export const exportWork = (db: Db) => {
+  const rows = collectionOf<ExportRow>(db, exportCollection);
+  return {
+    rows,
+
+    /** How many of an app are being made, as far as somebody asked. */
+    running: (appId: string, most: number): Promise<number> =>
+      rows.countDocuments({ app_id: appId, status: "running" }, { hint: "status", limit: most }),
+
+    begin: async ({ _id, fence, attempts }: ExportRow, now: Date): Promise<void> => {
+      const begun = { status: "running", attempts: attempts + 1, row_count: 0, counted_at: now } as const;
+      await rows.updateOne({ _id, fence }, { $set: begun });
+    },
+
+    /** Says how many rows there are by now; not once it has ended. */
+    count: async ({ _id, fence }: ExportRow, count: number, now: Date): Promise<void> => {
+      await rows.updateOne({ _id, fence, status: "running" }, { $set: { row_count: count, counted_at: now } });
+    },
+
+    /** Has it wait again. */
+    putBack: async ({ _id, fence }: ExportRow, attempts: number): Promise<void> => {
+      await rows.updateOne({ _id, fence }, { $set: { status: "pending", attempts } });
+    },
+
+    /** Has the oldest of an app that waits looked at now. */
+    wakeNext: async (appId: string, now: Date): Promise<void> => {
+      const _id = pageRange("export", {}, { after: null, isDescending: false });
+      const waits = { app_id: appId, status: "pending", _id, lease: null, due_at: { $gt: now } } as const;
+      const oldest = { sort: { _id: 1 }, projection: { _id: 1 } } as const;
+      await rows.findOneAndUpdate(waits, { $set: { due_at: now } }, oldest);
+    },
+  };
+};

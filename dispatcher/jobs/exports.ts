@@ -1,0 +1,165 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import { dayMs } from "#core/domain/durations.ts";
+import { Unavailable } from "#core/errors.ts";
+import { isPassing } from "#core/queue/jetstream/passing.ts";
+import type { Metrics } from "#core/runtime/metrics/registry.ts";
+import { exportLimits } from "#core/schema/exports/export.ts";
+import { type ExportRow } from "#core/storage/exports/exports.ts";
+import { exportFile, exportFilePrefix } from "#core/storage/exports/file.ts";
+import { type ExportWork, exportWork } from "#core/storage/exports/work.ts";
+import { removeAll } from "#core/storage/files/removal.ts";
+import type { FileStore } from "#core/storage/files/store.ts";
+import { exportLines } from "../exports/all.ts";
+import { contentOf } from "../exports/content.ts";
+import type { Job, JobResult, Progress } from "./job.ts";
+import { job } from "./run.ts";
+
+export type ExportJobDeps = {
+  db: Db;
+  files: FileStore;
+  /** How long a file can be downloaded, hours. */
+  exportHours: number;
+  /** Aborts when the program stops. */
+  stopping: AbortSignal;
+  clock: Clock;
+  metrics: Pick<Metrics<"dispatcher">, "jobBytes">;
+};
+
+/** Exports: docs/decisions/0081. A run makes the whole file, and does not give way: it would begin anew. */
+export const exportJob = (deps: ExportJobDeps): Job => {
+  const work = exportWork(deps.db);
+  return job<ExportRow>({
+    name: "exports",
+    rows: work.rows,
+    run: async (row, progress) => {
+      switch (row.status) {
+        case "pending":
+        case "running":
+          return begin({ ...deps, work }, row, progress);
+        case "completed":
+        case "failed":
+          return clean(deps, row);
+      }
+    },
+  });
+};
+
+type MakeDeps = ExportJobDeps & { work: ExportWork };
+type Result = JobResult<ExportRow>;
+
+/** How long one waits before it is looked at again, when nobody wakes it. */
+const waitMs = 15_000;
+/** What waits for a store of files so long is given up. */
+const longestWaitMs = dayMs;
+
+/** Two of an app are made at a time: whoever finds more than that after saying that it begins gives up its place. */
+const begin = async (deps: MakeDeps, row: ExportRow, progress: Progress): Promise<Result> => {
+  const { work, clock } = deps;
+  const most = exportLimits.running + 1;
+  if (row.attempts >= exportLimits.attempts)
+    return fail(deps, row, `HS_INTERNAL_ERROR: it was begun ${row.attempts} times`);
+  const others = (await work.running(row.app_id, most)) - (row.status === "running" ? 1 : 0);
+  if (others >= exportLimits.running) return wait(deps, row, "others");
+  await work.begin(row, clock.now());
+  if ((await work.running(row.app_id, most)) === most) return wait(deps, row, "others");
+  const after = (): void => {
+    work.wakeNext(row.app_id, clock.now()).catch(() => undefined); // else it looks itself, soon
+  };
+  return { ...(await make(deps, row, progress)), after };
+};
+
+const wait = ({ clock }: MakeDeps, { attempts }: ExportRow, waitsFor: "others" | "files"): Result => ({
+  end: { dueAt: new Date(clock.now().getTime() + waitMs), set: { status: "pending", attempts } },
+  facts: { waitsFor },
+});
+
+/** It grew beyond what an export may have. */
+class TooLarge extends Error {}
+
+const make = async (deps: MakeDeps, row: ExportRow, progress: Progress): Promise<Result> => {
+  const { files, work, clock, stopping } = deps;
+  const tally = tallyOf(deps, row, progress);
+  try {
+    return await write(deps, row, tally);
+  } catch (error) {
+    if (error instanceof TooLarge) return fail(deps, row, `HS_EXPORT_TOO_LARGE: ${error.message}`);
+    const isStopped = tally.isHalted() || stopping.aborted;
+    const isNoFault = isStopped || isPassing(error);
+    if (isStopped || !(error instanceof Unavailable)) {
+      await work.putBack(row, isNoFault ? row.attempts : row.attempts + 1).catch(() => undefined); // else its lease ends
+      if (stopping.aborted) progress(0); // throws: the run was halted
+      throw error;
+    }
+    const isLate = clock.now().getTime() - row.created_at.getTime() > longestWaitMs;
+    return isLate || files.kind === "none"
+      ? fail(deps, row, `HS_UNAVAILABLE: ${error.message}`)
+      : wait(deps, row, "files");
+  }
+};
+
+const write = async (deps: MakeDeps, row: ExportRow, tally: Tally): Promise<Result> => {
+  const { db, files, exportHours, stopping, clock, metrics } = deps;
+  const lines = exportLines[row.type];
+  if (lines === undefined) return fail(deps, row, `HS_INTERNAL_ERROR: this release exports no ${row.type}`);
+  const { key, contentType } = exportFile(row);
+  const pages = lines.pages(db, { tenantId: row.tenant_id, appId: row.app_id }, row.filters);
+  const content = contentOf({ head: lines.head, pages, compression: row.compression, onPage: tally.add });
+  const { sizeBytes } = await files.write(key, content, { contentType, signal: stopping });
+  metrics.jobBytes.inc({ job: "exports" }, sizeBytes);
+  const now = clock.now();
+  const expires_at = new Date(now.getTime() + exportHours * hourMs);
+  const file = { key, size_bytes: sizeBytes };
+  const done = { row_count: tally.rows(), counted_at: now, file, expires_at, completed_at: now, error: null };
+  return { end: { dueAt: expires_at, set: { status: "completed", ...done } }, facts: { type: row.type, sizeBytes } };
+};
+
+const hourMs = 3_600_000;
+
+type Tally = {
+  /** Counts the rows of a page. @throws TooLarge, and what `progress` throws */
+  add: (rows: number) => Promise<void>;
+  rows: () => number;
+  /** Whether no further page is to be begun. */
+  isHalted: () => boolean;
+};
+
+const countEveryMs = 2_000;
+
+const tallyOf = ({ work, clock }: MakeDeps, row: ExportRow, progress: Progress): Tally => {
+  let [rows, isHalted, countedAtMs] = [0, false, performance.now()];
+  return {
+    add: async (more) => {
+      rows += more;
+      if (rows > exportLimits.rows) throw new TooLarge(`more than ${exportLimits.rows} rows; narrow it by filters`);
+      try {
+        progress(more);
+      } catch (error) {
+        isHalted = true;
+        throw error;
+      }
+      if (performance.now() - countedAtMs < countEveryMs) return;
+      countedAtMs = performance.now();
+      await work.count(row, rows, clock.now());
+    },
+    rows: () => rows,
+    isHalted: () => isHalted,
+  };
+};
+
+/** Ends one without a file. What was written of it is removed by the next run, soon. */
+const fail = ({ clock }: Pick<ExportJobDeps, "clock">, { type }: ExportRow, error: string): Result => ({
+  end: { dueAt: clock.now(), set: { status: "failed", error, completed_at: clock.now() } },
+  facts: { type, error },
+});
+
+/** Removes the file of one that has ended, with what attempts that were killed had written of theirs. */
+const clean = async ({ files, stopping, clock }: ExportJobDeps, row: ExportRow): Promise<Result> => {
+  try {
+    await removeAll(files, exportFilePrefix(row), clock.now(), stopping);
+    return { end: { dueAt: null, set: { file: null } }, facts: { isCleaned: true } };
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return { end: { dueAt: new Date(clock.now().getTime() + waitMs) }, facts: { waitsFor: "files" } };
+  }
+};
