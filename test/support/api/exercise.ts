@@ -14,6 +14,7 @@ import { aToken, post, type Sending, seedDevices, seedPhone, send } from "../sys
 import type { SystemProgram } from "../system/system.ts";
 import { until } from "../until.ts";
 import { useExports } from "./exercise-exports.ts";
+import { useImports } from "./exercise-imports.ts";
 import { templateOf } from "./openapi-check.ts";
 
 export type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
@@ -31,10 +32,10 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
       method,
       headers: {
         authorization: `Bearer ${system.token}`,
-        "content-type": "application/json",
+        ...(!(body instanceof FormData) && { "content-type": "application/json" }),
         ...(key !== undefined && { "idempotency-key": key }),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
     });
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
     return (await reply.json()) as Record<string, unknown>; // every reply is an object
@@ -52,6 +53,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useLists(ask, system.app._id);
   await useSuppressions(ask, `/v1/apps/${system.app._id}/suppressions`);
   await useExports(ask, `/v1/apps/${system.app._id}/exports`);
+  await useImports(ask, `/v1/apps/${system.app._id}/imports`);
   await useChannels(ask, `/v1/apps/${system.app._id}/channels`);
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
