@@ -11,7 +11,7 @@ import {
 } from "#core/schema/imports/import.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
-import { type ImportRow, imports as importStore } from "#core/storage/imports/imports.ts";
+import { cancelled, type ImportRow, imports as importStore } from "#core/storage/imports/imports.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { type Cursors, type Page, readPage } from "../http/pages.ts";
@@ -53,7 +53,8 @@ const make = ({ db, files, limit, cursors, plans, clock }: ImportPlatform) => {
     },
 
     /** Ends it; one that runs, after the rows that it is about to write. Source: docs/reference/imports.md#cancelling. */
-    cancel: async (app: AppRow, { _id, status }: ImportRow): Promise<ImportRow> => {
+    cancel: async (app: AppRow, { _id, status, error }: ImportRow): Promise<ImportRow> => {
+      if (error === cancelled) return find(app, _id); // it stays so
       if (status !== "pending" && status !== "running")
         throw new AppError("HS_CONFLICT", `the import has ${status}`, { status });
       await imports.cancel(app.tenant_id, _id, clock.now());

@@ -1,4 +1,4 @@
-import { reportHeader } from "#core/domain/imports/report.ts";
+import { reportHead } from "#core/domain/imports/report.ts";
 import type { Content, FileStore } from "#core/storage/files/store.ts";
 import { type ImportRow, importFiles } from "#core/storage/imports/imports.ts";
 
@@ -11,7 +11,7 @@ export const writeReport = async (
 ): Promise<void> => {
   const { report, part } = importFiles(row);
   async function* whole(): Content {
-    yield Buffer.from(reportHeader);
+    yield Buffer.from(reportHead);
     for (const number of parts.toSorted((a, b) => a - b)) yield* (await files.read(part(number), { signal })) ?? [];
   }
   await files.write(report, whole(), { contentType: "text/csv; charset=utf-8", signal });

@@ -2,7 +2,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { type CsvRow, Unreadable } from "#core/domain/imports/csv.ts";
 import { type Columns, headerOf } from "#core/domain/imports/header.ts";
 import { rowReader } from "#core/domain/imports/read-row.ts";
-import { type Finding, reportLine, shownRow } from "#core/domain/imports/report.ts";
+import { type Finding, reportLines, shownRow } from "#core/domain/imports/report.ts";
 import { type ImportStats, importLimits } from "#core/schema/imports/import.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
@@ -20,8 +20,8 @@ export type TakeDeps = {
   files: Pick<FileStore, "read" | "write">;
   /** How many more subscriptions a tenant's plan has room for; null when it sets no limit. */
   roomOf: (row: ImportRow) => Promise<number | null>;
-  /** Counts rows by what became of them. */
-  count: (stats: BatchResult["stats"]) => void;
+  /** Counts rows by what became of them, and bytes of files that were read. */
+  count: (stats: BatchResult["stats"], bytes: number) => void;
   clock: Clock;
   /** Aborts when the grace is over. */
   cut: AbortSignal;
@@ -92,7 +92,7 @@ const takeBatch = async (
   const said = await imports.commit(row, { stats, position, reportPart });
   if (said === "cancelled") throw new Failed(cancelled);
   if (said === "lost") throw new Error("another process has the import");
-  count(result.stats);
+  count(result.stats, bytes - taken.position.bytes);
   const parts = reportPart === null ? taken.report_parts : [...new Set([...taken.report_parts, reportPart])];
   return { taken: { stats, position, report_parts: parts }, room: result.room, findings: [] };
 };
@@ -106,7 +106,7 @@ const writePart = async (
   part: number,
   findings: readonly Finding[],
 ): Promise<void> => {
-  const content = [Buffer.from(findings.map(reportLine).join(""))];
+  const content = [Buffer.from(reportLines(findings))];
   await files.write(importFiles(row).part(part), iterable(content), { contentType: "text/csv", signal: cut });
 };
 

@@ -4,7 +4,8 @@ import { Unreadable } from "#core/domain/imports/csv.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import { type Apps, apps } from "#core/storage/apps/apps.ts";
 import type { Directory } from "#core/storage/directory.ts";
-import { type FileStore, removedAtOnce } from "#core/storage/files/store.ts";
+import { removeAll } from "#core/storage/files/removal.ts";
+import type { FileStore } from "#core/storage/files/store.ts";
 import { endOf, type ImportRow, type Imports, importFiles, imports } from "#core/storage/imports/imports.ts";
 import { importedPeople } from "#core/storage/imports/people.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
@@ -22,7 +23,7 @@ export type ImportJobDeps = {
   /** Aborts when the grace is over. */
   cut: AbortSignal;
   clock: Clock;
-  metrics: Pick<Metrics<"dispatcher">, "importRows">;
+  metrics: Pick<Metrics<"dispatcher">, "importRows" | "jobBytes">;
   /** Another length of a turn, for tests. */
   turnMs?: number;
 };
@@ -59,7 +60,7 @@ const depsOf = (given: Omit<ImportJobDeps, "turnMs">) => {
   const owned = apps(db);
   const room = roomOf({ directory, apps: owned, counts: subscriptionCounts(db) });
   const people = importedPeople(db);
-  const count = (stats: BatchResult["stats"]): void => countRows(metrics, stats);
+  const count = counterOf(metrics);
   return {
     imports: store,
     apps: owned,
@@ -119,7 +120,7 @@ const clearAway = async (deps: Deps, row: ImportRow): Promise<JobResult<ImportRo
   const { upload, part, all } = importFiles(row);
   const isKept = row.report_until !== null && row.report_until > deps.clock.now();
   if (!isKept) {
-    await removeAll(deps, all);
+    await removeAll(deps.files, all, later(deps, aheadMs), deps.cut);
     return { end: { dueAt: null, set: { report_until: null, report_parts: [] } } };
   }
   await files.remove(upload, cut);
@@ -129,17 +130,18 @@ const clearAway = async (deps: Deps, row: ImportRow): Promise<JobResult<ImportRo
 
 /** An upload that never ended: the apiserver that took it is gone. */
 const giveUp = async (deps: Deps, row: ImportRow): Promise<JobResult<ImportRow>> => {
-  await removeAll(deps, importFiles(row).all);
+  await removeAll(deps.files, importFiles(row).all, later(deps, aheadMs), deps.cut);
   await deps.imports.forget(row);
   return { end: null, facts: { isKept: false } };
 };
 
-const removeAll = async (deps: Deps, prefix: string): Promise<void> => {
-  while ((await deps.files.removeOld(prefix, later(deps, 60_000), deps.cut)) === removedAtOnce);
-};
+const aheadMs = 60_000; // the store's clock may be ahead of ours
 
-const countRows = (metrics: ImportJobDeps["metrics"], { processed, errors, skipped }: BatchResult["stats"]): void => {
-  metrics.importRows.inc({ result: "taken" }, processed - errors);
-  metrics.importRows.inc({ result: "faulty" }, errors);
-  metrics.importRows.inc({ result: "skipped" }, skipped);
-};
+const counterOf =
+  (metrics: ImportJobDeps["metrics"]) =>
+  ({ processed, errors, skipped }: BatchResult["stats"], bytes: number): void => {
+    metrics.importRows.inc({ result: "taken" }, processed - errors);
+    metrics.importRows.inc({ result: "faulty" }, errors);
+    metrics.importRows.inc({ result: "skipped" }, skipped);
+    metrics.jobBytes.inc({ job: "imports" }, Math.max(bytes, 0)); // a run that goes on reads from the beginning
+  };

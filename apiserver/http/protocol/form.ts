@@ -38,6 +38,7 @@ export const formReader =
     const files: ReturnType<typeof take>[] = [];
     const onFile = (name: string, stream: Readable, { filename }: { filename?: string | undefined }): void => {
       stream.on("error", () => undefined); // whoever reads it hears of it
+      stream.on("limit", () => reject(fileTooLarge(form.maxBytes)));
       if (name !== form.file || files.length > 0) return reject(notInForm(name));
       const taken = take({ name: filename ?? null, content: bytesOf(stream, form) }, { ...fields });
       taken.catch(reject);
@@ -80,6 +81,7 @@ const parserOf = async ({ headers }: IncomingMessage, { maxBytes }: Form) => {
   }
 };
 
+/** What it throws ends the writing of the file. */
 async function* bytesOf(stream: Readable & { truncated?: boolean }, { maxBytes }: Form): AsyncGenerator<Uint8Array> {
   try {
     yield* stream;

@@ -1,20 +1,24 @@
 import type { ImportType } from "../../schema/imports/import.ts";
+import { byteOrderMark, type Column, headOf, linesOf } from "../exports/csv.ts";
 import type { CsvRow } from "./csv.ts";
 import type { Columns } from "./header.ts";
 
 /** A line of the report: what is wrong with a row, or why it makes nothing. `line` is the row's own, the header's is 1. */
 export type Finding = { line: number; error: string; row: string };
 
-export const reportHeader = "\ufeffline,error,row\r\n";
+const columns: readonly Column<Finding>[] = [
+  { name: "line", of: ({ line }) => line },
+  { name: "error", of: ({ error }) => error },
+  { name: "row", of: ({ row }) => row.slice(0, longestText) },
+];
 
 const longestText = 2_000; // of a row; more helps nobody to find it
 
-/** A line of the report as CSV (RFC 4180), safe to open in a spreadsheet. */
-export const reportLine = ({ line, error, row }: Finding): string =>
-  `${line},${cellOf(error)},${cellOf(row.slice(0, longestText))}\r\n`;
+/** What a report begins with. */
+export const reportHead = byteOrderMark + headOf(columns);
 
-/** Quoted always; a quote before what a spreadsheet would take for a formula. */
-const cellOf = (text: string): string => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+/** Lines of the report, safe to open in a spreadsheet. */
+export const reportLines = (findings: readonly Finding[]): string => linesOf(columns, findings);
 
 const tokenColumns: Record<ImportType, readonly string[]> = {
   csv_users: ["token"],

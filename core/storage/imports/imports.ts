@@ -93,7 +93,7 @@ export const imports = (db: Db) => {
     ): Promise<ImportRow[]> => {
       const _id = pageRange("import", {}, { after, isDescending: true });
       const filter = { app_id: appId, _id, tenant_id: tenantId, status: { $ne: "uploading" as const } };
-      return rows.find(filter).sort({ _id: -1 }).limit(limit).toArray();
+      return rows.find(filter, { hint: "list" }).sort({ _id: -1 }).limit(limit).toArray();
     },
 
     /** How many of an app wait, or are on their way; at most `most`. */

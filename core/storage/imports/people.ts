@@ -85,7 +85,7 @@ const added = async <Row extends { _id: string }>(rows: Collection<Row>, made: r
   const known = await retryConflicts(() => insertMissing(rows, made));
   if (known.size === 0) return true;
   const ids = { _id: { $in: [...known] } } as object; // the driver's types cannot see that Row has its `_id`
-  return (await rows.countDocuments(ids)) === known.size;
+  return (await rows.countDocuments(ids, { limit: known.size })) === known.size;
 };
 
 const changed = async <Row extends { _id: string }>(

@@ -15,6 +15,7 @@ import type { SystemProgram } from "../system/system.ts";
 import { until } from "../until.ts";
 import { useActivities, useActivityTypes } from "./exercise-activities.ts";
 import { useExports } from "./exercise-exports.ts";
+import { useImports } from "./exercise-imports.ts";
 import { templateOf } from "./openapi-check.ts";
 
 export type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
@@ -32,10 +33,10 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
       method,
       headers: {
         authorization: `Bearer ${system.token}`,
-        "content-type": "application/json",
+        ...(!(body instanceof FormData) && { "content-type": "application/json" }),
         ...(key !== undefined && { "idempotency-key": key }),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
     });
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
     return (await reply.json()) as Record<string, unknown>; // every reply is an object
@@ -53,6 +54,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useLists(ask, system.app._id);
   await useSuppressions(ask, `/v1/apps/${system.app._id}/suppressions`);
   await useExports(ask, `/v1/apps/${system.app._id}/exports`);
+  await useImports(ask, `/v1/apps/${system.app._id}/imports`);
   await useChannels(ask, `/v1/apps/${system.app._id}/channels`);
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
   await useActivities(ask, sending);

@@ -15,6 +15,9 @@ import { type System, type SystemProgram, startSystem } from "./system.ts";
 
 export type ImportSystem = Awaited<ReturnType<typeof startImporting>>;
 
+/** What a caller of an app does. */
+export type Importer = ReturnType<typeof clientOf>;
+
 /** A file of an upload; `isTypeLast` sends the type behind it. */
 export type Upload = { type: string; content: string | Uint8Array; name?: string; isTypeLast?: boolean; key?: string };
 
@@ -46,7 +49,6 @@ export const startImporting = async (
   };
 };
 
-/** What a caller of an app does. */
 const clientOf = ({ app, token }: System, { url }: SystemProgram) => {
   const ofApp = `/v1/apps/${app._id}/imports`;
   const call = async (method: string, path: string, init: RequestInit = {}): Promise<ImportReply> => {
@@ -74,6 +76,7 @@ const clientOf = ({ app, token }: System, { url }: SystemProgram) => {
   };
   return {
     app,
+    token,
     call,
     ofApp,
     upload,

@@ -5,6 +5,7 @@ import { allCollections } from "#core/storage/collections.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { operations } from "../../../../apiserver/features.ts";
 import { type Installation, installation } from "../../../support/api/api.ts";
+import { formOf } from "../../../support/api/form.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
 import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 import { until } from "../../../support/until.ts";
@@ -62,6 +63,10 @@ describe("tenancy", () => {
     await site.api.call("POST", `/v1/apps/${app._id}/live-activities/${id}/start`, { token, body: start });
     return id;
   };
+  const importOf = async ({ app, token }: typeof ours): Promise<string> => {
+    const upload = formOf({ type: "csv_users", file: "external_id\nthem\n" });
+    return (await site.api.call("POST", `/v1/apps/${app._id}/imports`, { token, ...upload })).body.id;
+  };
   /** All that is theirs, in every collection whose documents are somebody's. */
   const everything = () =>
     Promise.all(
@@ -78,7 +83,7 @@ describe("tenancy", () => {
 
   // What a key of ours tries: their app in the path, and our own app with the ids of what is theirs.
   const keyed = operations.filter(({ scopes }) => scopes !== "public");
-  for (const { method, path } of keyed) {
+  for (const { method, path, form } of keyed) {
     for (const own of [false, true]) {
       const isThing = path.startsWith("/v1/apps/{appId}/") && /\{(?!appId)/.test(path);
       if (own && !isThing) continue;
@@ -91,7 +96,7 @@ describe("tenancy", () => {
         const body = isUnnamed ? { app_id: theirs.app._id } : {};
         const reply = await site.api.call(method, filled + query, {
           token: ours.token,
-          ...(["POST", "PATCH"].includes(method) && { body }),
+          ...(form === undefined ? ["POST", "PATCH"].includes(method) && { body } : formOf({})),
         });
         expect([reply.status, reply.body.error.code]).to.deep.equal([404, "HS_NOT_FOUND"]);
         expect(await everything()).to.deep.equal(before);

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { type Call } from "../../../support/api/api.ts";
+import { formOf } from "../../../support/api/form.ts";
 import { expectHeaders, nested } from "../../../support/api/reply.ts";
 import { useSite } from "../../../support/api/site.ts";
 
@@ -179,12 +180,13 @@ describe("the protocol", () => {
     const known = new Map([["appId", tenant.app._id]]);
     const [hourAgo, tomorrow] = [-3_600_000, 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString());
     const own = { app_id: tenant.app._id, since: hourAgo, send_after: tomorrow };
-    for (const { id, method, path, body } of examples) {
+    for (const { id, method, path, body, isForm } of examples) {
       const members = Object.entries(own).filter(([name]) => name in body);
+      const whole = { ...body, ...Object.fromEntries(members) };
       const reply = await call(
         method,
         path.replaceAll(/\{(\w+)\}/g, (_, name) => known.get(name) ?? name),
-        { body: { ...body, ...Object.fromEntries(members) } },
+        isForm ? formOf(whole as Record<string, string>) : { body: whole }, // sound: a form has texts
       );
       expect(reply.status, `${id}: ${reply.text}`).to.be.below(300);
       const made = madeBy[id];
@@ -215,7 +217,9 @@ const madeBy: Record<string, string> = {
 type Documented = { paths: Record<string, Record<string, { operationId: string; requestBody?: object }>> };
 
 /** Every example of a request, in an order in which what is changed has been made before. */
-const requestsOf = (document: object): { id: string; method: string; path: string; body: object }[] => {
+const requestsOf = (
+  document: object,
+): { id: string; method: string; path: string; body: object; isForm: boolean }[] => {
   const { paths } = document as Documented; // it is the one that we serve
   const { components } = document as { components: { schemas: Record<string, { examples: object[] }> } };
   const all = Object.entries(paths).flatMap(([path, operations]) =>
@@ -226,6 +230,7 @@ const requestsOf = (document: object): { id: string; method: string; path: strin
         method: method.toUpperCase(),
         path,
         body,
+        isForm: JSON.stringify(requestBody).includes("multipart/form-data"),
       }));
     }),
   );

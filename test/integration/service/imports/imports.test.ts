@@ -30,8 +30,8 @@ describe("an import", function () {
     expect(first.stats).to.include({ ...counts, created_users: 4, updated_users: 0, created_subscriptions: 4 });
     expect(first.progress.read_bytes).to.equal(first.progress.size_bytes);
     expect(await site.report(first)).to.deep.equal([
-      `6,"the address must be 64 or more hexadecimal digits","carla,•••en,0,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f"`,
-      `7,"a browser's subscription cannot be moved: it belongs to the site's own key","dora,•••.com/1,5,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f"`,
+      `6,the address must be 64 or more hexadecimal digits,"carla,•••en,0,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f"`,
+      `7,a browser's subscription cannot be moved: it belongs to the site's own key,"dora,•••.com/1,5,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f"`,
     ]);
     const anna = await site.users.findOne({ app_id: site.app._id, external_id: "anna" });
     expect(anna).to.deep.include({ tags: { plan: "pro", age: "41" }, session_count: 5, language: "de" });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { fileKind } from "#core/domain/imports/file-kind.ts";
-import { reportLine, shownRow } from "#core/domain/imports/report.ts";
+import { reportLines, shownRow } from "#core/domain/imports/report.ts";
 
 const columns = new Map([
   ["external_id", 0],
@@ -25,7 +25,7 @@ describe("the report of an import", () => {
   });
 
   it("is CSV that no spreadsheet calculates", () => {
-    expect(reportLine({ line: 7, error: 'a "quote"', row: "=1+1,b\n" })).to.equal(`7,"a ""quote""","'=1+1,b\n"\r\n`);
+    expect(reportLines([{ line: 7, error: 'a "quote"', row: "=1+1,b\n" }])).to.equal(`7,"a ""quote""","'=1+1,b\n"\r\n`);
   });
 });
 
