@@ -1,9 +1,9 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { passes } from "#core/runtime/process/passes.ts";
 import { removeForgottenFiles } from "#core/storage/files/removal.ts";
 import type { FileStore } from "#core/storage/files/store.ts";
-import { passes } from "#core/runtime/process/passes.ts";
 
 export type FileSweepDeps = {
   files: FileStore;

@@ -16,6 +16,7 @@ import { until } from "../until.ts";
 import { useActivities, useActivityTypes } from "./exercise-activities.ts";
 import { useExports } from "./exercise-exports.ts";
 import { useImports } from "./exercise-imports.ts";
+import { useIncidents } from "./exercise-incidents.ts";
 import { templateOf } from "./openapi-check.ts";
 
 export type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
@@ -115,19 +116,6 @@ const addWebhooks = async ({ system: { db, app, tenantId } }: Sending): Promise<
     return aWebhook({ ...of, url: "http://127.0.0.1:9/", secret, events: ["delivery.sent"] });
   });
   await db.collection<WebhookRow>("webhooks").insertMany(rows);
-};
-
-/** What only the operating tenant may: the apiserver is to be started with its name. */
-const useIncidents = async (ask: Ask): Promise<void> => {
-  const body = { title: "Late", severity: "minor", components: ["delivery"], message: "We look into it." };
-  const made = await ask("POST", "/v1/incidents", body);
-  const path = `/v1/incidents/${String(made["id"])}`;
-  await ask("POST", `${path}/updates`, { status: "resolved", message: "Done." });
-  await ask("PATCH", path, { severity: "major" });
-  await ask("GET", path);
-  await ask("GET", "/v1/incidents?limit=1&status=resolved");
-  const other = await ask("POST", "/v1/incidents", body);
-  await ask("DELETE", `/v1/incidents/${String(other["id"])}`);
 };
 
 const useNotifications = async (sending: Sending, api: SystemProgram): Promise<void> => {
