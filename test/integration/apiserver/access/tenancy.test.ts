@@ -39,6 +39,7 @@ describe("tenancy", () => {
       activityType: await activityTypeOf(theirs),
       name: "their.event",
       exportId: (await call(`/v1/apps/${theirs.app._id}/exports`, { type: "users" })).body.id,
+      importId: await importOf(theirs),
       activityId: "theirs",
       suppressionId: (await call(`/v1/apps/${theirs.app._id}/suppressions`, { external_id: "them" })).body.id,
     };
