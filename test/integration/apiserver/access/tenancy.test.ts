@@ -2,72 +2,29 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import { allCollections } from "#core/storage/collections.ts";
-import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import { operations } from "../../../../apiserver/features.ts";
 import { type Installation, installation } from "../../../support/api/api.ts";
 import { formOf } from "../../../support/api/form.ts";
+import { pathTo, type Things, thingsOf } from "../../../support/api/things.ts";
 import { seedTenant } from "../../../support/rows/fixtures.ts";
-import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deliveries.ts";
 import { until } from "../../../support/until.ts";
 
 describe("tenancy", () => {
   let site: Installation;
   let ours: Awaited<ReturnType<typeof seedTenant>>;
   let theirs: Awaited<ReturnType<typeof seedTenant>>;
-  let ids: Record<string, string>;
+  let ids: Things;
 
   before(async function () {
     this.timeout(60_000);
     site = await installation({ HERALD_OPERATING_TENANT: "operations" });
     ours = await seedTenant(site.db);
     theirs = await seedTenant(site.db, { tenant: { name: "operations" } });
-    const call = (path: string, body: object) => site.api.call("POST", path, { token: theirs.token, body });
-    const user = await call(`/v1/apps/${theirs.app._id}/users`, {
-      external_id: "them",
-      subscriptions: [{ channel: "email", token: "them@example.com" }],
-    });
-    const body = { app_id: theirs.app._id, target: { all: true }, contents: { en: "x" } };
-    ids = {
-      appId: theirs.app._id,
-      label: "external_id",
-      id: "them",
-      subscriptionId: user.body.subscriptions[0]?.id ?? "",
-      messageId: (await call("/v1/notifications", body)).body.id,
-      webhookId: await webhookOf(theirs),
-      deliveryId: "whd_theirs",
-      channel: "ios_push",
-      activityType: await activityTypeOf(theirs),
-      name: "their.event",
-      exportId: (await call(`/v1/apps/${theirs.app._id}/exports`, { type: "users" })).body.id,
-      importId: await importOf(theirs),
-      activityId: "theirs",
-      suppressionId: (await call(`/v1/apps/${theirs.app._id}/suppressions`, { external_id: "them" })).body.id,
-    };
-    const incident = { title: "x", severity: "minor", components: ["api"], message: "x" };
-    ids["incidentId"] = (await call("/v1/incidents", incident)).body.id; // theirs is the operating tenant
-    await call(`/v1/apps/${theirs.app._id}/events`, { events: [{ name: "their.event" }] });
-    const row = { tenant_id: theirs.tenant._id, endpoint_id: ids["webhookId"] ?? "", _id: "whd_theirs" };
-    const delivery = aWebhookDelivery(anEnvelope({ app_id: theirs.app._id }), row);
-    await site.db.collection<WebhookDeliveryRow>("webhook_deliveries").insertOne(delivery);
+    ids = await thingsOf(site, theirs);
     await until(isQuiet, 10_000);
   });
   after(() => site.close());
 
-  const webhookOf = async ({ app, token }: typeof ours): Promise<string> => {
-    const body = { url: "https://hooks.example.com/", events: ["delivery.sent"] };
-    return (await site.api.call("POST", `/v1/apps/${app._id}/webhooks`, { token, body })).body.id;
-  };
-  const activityTypeOf = async ({ app, token }: typeof ours): Promise<string> => {
-    const body = { name: "match", content_state_schema: { type: "object", properties: {} } };
-    const { id } = (await site.api.call("POST", `/v1/apps/${app._id}/live-activities/types`, { token, body })).body;
-    const start = { activity_id: "theirs", content_state: {}, target: { all: true } };
-    await site.api.call("POST", `/v1/apps/${app._id}/live-activities/${id}/start`, { token, body: start });
-    return id;
-  };
-  const importOf = async ({ app, token }: typeof ours): Promise<string> => {
-    const upload = formOf({ type: "csv_users", file: "external_id\nthem\n" });
-    return (await site.api.call("POST", `/v1/apps/${app._id}/imports`, { token, ...upload })).body.id;
-  };
   /** All that is theirs, in every collection whose documents are somebody's. */
   const everything = () =>
     Promise.all(
@@ -90,8 +47,7 @@ describe("tenancy", () => {
       if (own && !isThing) continue;
       it(`answers 404 to ${method} ${path} of ${own ? "another's thing below our app" : "another's app"}`, async () => {
         const before = await everything();
-        const wanted: Record<string, string> = { ...ids, ...(own && { appId: ours.app._id, channel: "fax" }) };
-        const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => wanted[name] ?? "");
+        const filled = pathTo(path, { ...ids, ...(own && { appId: ours.app._id, channel: "fax" }) });
         const isUnnamed = !path.includes("{"); // then the body or the query names the app
         const query = method === "GET" && isUnnamed ? `?app_id=${theirs.app._id}` : "";
         const body = isUnnamed ? { app_id: theirs.app._id } : {};

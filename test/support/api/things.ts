@@ -1,0 +1,54 @@
+import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
+import { anEnvelope, aWebhookDelivery } from "../rows/webhook-deliveries.ts";
+import type { Installation } from "./api.ts";
+import { formOf } from "./form.ts";
+import type { Tenant } from "./site.ts";
+
+/** By the parameter of a path, the id of something. */
+export type Things = Readonly<Record<string, string>>;
+
+/**
+ * Makes one thing of each kind that paths name, all of a tenant. The tenant is the operating one, as incidents are no other's.
+ */
+export const thingsOf = async (site: Installation, { tenant, app, token }: Tenant): Promise<Things> => {
+  const ofApp = `/v1/apps/${app._id}`;
+  const make = async (path: string, body: object) => (await site.api.call("POST", path, { token, body })).body;
+  const makeBelow = async (path: string, body: object) => (await make(ofApp + path, body)).id;
+  const user = await make(`${ofApp}/users`, {
+    external_id: "them",
+    subscriptions: [{ channel: "email", token: "them@example.com" }],
+  });
+  const schema = { type: "object", properties: {} };
+  const activityType = await makeBelow("/live-activities/types", { name: "match", content_state_schema: schema });
+  const start = { activity_id: "theirs", content_state: {}, target: { all: true } };
+  await make(`${ofApp}/live-activities/${activityType}/start`, start);
+  await make(`${ofApp}/events`, { events: [{ name: "their.event" }] });
+  const webhookId = await makeBelow("/webhooks", { url: "https://hooks.example.com/", events: ["delivery.sent"] });
+  const row = { tenant_id: tenant._id, endpoint_id: webhookId, _id: "whd_theirs" };
+  const delivery = aWebhookDelivery(anEnvelope({ app_id: app._id }), row);
+  await site.db.collection<WebhookDeliveryRow>("webhook_deliveries").insertOne(delivery);
+  const upload = formOf({ type: "csv_users", file: "external_id\nthem\n" });
+  const message = { app_id: app._id, target: { all: true }, contents: { en: "x" } };
+  const incident = { title: "x", severity: "minor", components: ["api"], message: "x" };
+  return {
+    appId: app._id,
+    label: "external_id",
+    id: "them",
+    subscriptionId: user.subscriptions[0]?.id ?? "",
+    messageId: (await make("/v1/notifications", message)).id,
+    webhookId,
+    deliveryId: "whd_theirs",
+    channel: "ios_push",
+    activityType,
+    activityId: "theirs",
+    name: "their.event",
+    exportId: await makeBelow("/exports", { type: "users" }),
+    importId: (await site.api.call("POST", `${ofApp}/imports`, { token, ...upload })).body.id,
+    suppressionId: await makeBelow("/suppressions", { external_id: "them" }),
+    incidentId: (await make("/v1/incidents", incident)).id,
+  };
+};
+
+/** A path with the ids of things in the place of its parameters. */
+export const pathTo = (path: string, things: Things): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => things[name] ?? "");
