@@ -12,14 +12,14 @@ import {
   UpdateEventDefinition,
 } from "#core/schema/events/definition.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import { type EventDefinitionRow, eventDefinitions, type ListedDefinition } from "#core/storage/events/definitions.ts";
+import { type EventDefinitionRow, eventDefinitions } from "#core/storage/events/definitions.ts";
 import { eventValuesOf } from "#core/storage/events/event-values.ts";
 import { appOfPath, existing } from "../../http/locate.ts";
 import { type Cursors, type Page, readPage } from "../../http/pages.ts";
 import { type Located, routeOf } from "../../http/route.ts";
 import type { Audit } from "../../settings/audit.ts";
 import { updateDefinition } from "./update.ts";
-import { definitionDetail, definitionView } from "./views.ts";
+import { definitionDetail, definitionView, shownDays } from "./views.ts";
 
 export type DefinitionPlatform = { db: Db; cursors: Cursors; audit: Audit; clock: Clock };
 
@@ -27,9 +27,8 @@ export type DefinitionPlatform = { db: Db; cursors: Cursors; audit: Audit; clock
 export const definitionUse = ({ db, cursors, audit, clock }: DefinitionPlatform) => {
   const definitions = eventDefinitions(db);
   const values = eventValuesOf(db);
-  const view = (row: ListedDefinition): EventDefinition => definitionView(row, clock.now());
   return {
-    view,
+    view: (row: EventDefinitionRow): EventDefinition => definitionView(row, shownDays(clock.now())),
 
     find: async ({ tenant_id: tenantId, _id: appId }: AppRow, name = ""): Promise<EventDefinitionRow> =>
       existing(await definitions.find({ tenantId, appId }, name), "event definition"),
@@ -37,23 +36,25 @@ export const definitionUse = ({ db, cursors, audit, clock }: DefinitionPlatform)
     list: (
       { tenant_id: tenantId, _id: appId }: AppRow,
       query: EventDefinitionListQuery,
-    ): Promise<Page<EventDefinition>> =>
-      readPage({
+    ): Promise<Page<EventDefinition>> => {
+      const days = shownDays(clock.now());
+      return readPage({
         cursors,
         paging: definitionPaging,
         list: `event-definitions/${appId}`,
         query,
         read: (page) => definitions.page({ tenantId, appId }, page),
         positionOf: ({ name }) => name,
-        view,
-      }),
+        view: (row) => definitionView(row, days),
+      });
+    },
 
     /** Reads roll-ups alone: it takes as long for one event as for millions. */
     detail: async (row: EventDefinitionRow): Promise<EventDefinitionDetail> => {
       const now = clock.now();
       const [first = now] = lastDays(now, definitionLimits.days);
       const of = { tenantId: row.tenant_id, appId: row.app_id };
-      return definitionDetail(row, await values.since(of, row.name, first), now);
+      return definitionDetail(row, await values.since(of, row.name, first), shownDays(now));
     },
 
     update: updateDefinition({ definitions, audit, clock }),

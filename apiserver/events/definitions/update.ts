@@ -9,7 +9,7 @@ import {
 import { rememberChange } from "#core/storage/work/intended-changes.ts";
 import { type Audit, type By, intend } from "../../settings/audit.ts";
 import { laterThan, writeAsIs } from "../../settings/write-as-is.ts";
-import { definitionView } from "./views.ts";
+import { definitionView, shownDays } from "./views.ts";
 
 export type UpdateDeps = { definitions: Pick<EventDefinitions, "find" | "change">; audit: Audit; clock: Clock };
 
@@ -51,8 +51,8 @@ const change = async (
     id: before._id,
     appId: before.app_id,
     verb: "updated",
-    before: definitionView(before, now),
-    after: definitionView(after, now),
+    before: definitionView(before, shownDays(now)),
+    after: definitionView(after, shownDays(now)),
   });
   return audit(intended, (id) => definitions.change(before, { ...updated, ...rememberChange(before, id) }));
 };

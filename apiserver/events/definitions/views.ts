@@ -5,34 +5,31 @@ import { definitionLimits, EventDefinition, type EventDefinitionDetail } from "#
 import { showAs } from "#core/schema/json/show.ts";
 import { type EventDefinitionRow, type ListedDefinition, schemaOf } from "#core/storage/events/definitions.ts";
 
+/** The days that are shown, oldest first: asked for once for a whole list. */
+export const shownDays = (now: Date): readonly string[] => lastDays(now, definitionLimits.days).map(dateText);
+
 /** A definition as the REST interface shows it: every member, always. */
-export const definitionView = (row: ListedDefinition, now: Date): EventDefinition =>
+export const definitionView = (row: ListedDefinition, days: readonly string[]): EventDefinition =>
   showAs(EventDefinition, {
     ...row,
     id: row._id,
     properties_schema: Object.fromEntries(schemaOf(row).map(({ key, type }) => [key, type])),
-    count_30d: lastDays(now, definitionLimits.days).reduce((sum, day) => sum + (row.counts[dateText(day)] ?? 0), 0),
+    count_30d: days.reduce((sum, day) => sum + (row.counts[day] ?? 0), 0),
   });
 
 /** The same with its counts by day and the values of the properties, each list of them of one day. */
 export const definitionDetail = (
   row: EventDefinitionRow,
   values: readonly (readonly KeyValues[])[],
-  now: Date,
+  days: readonly string[],
 ): EventDefinitionDetail => {
   const byKey = Map.groupBy(values.flat(), ({ key }) => key);
   return {
-    ...definitionView(row, now),
-    daily: lastDays(now, definitionLimits.days).map((day) => dailyOf(row, dateText(day))),
+    ...definitionView(row, days),
+    daily: days.map((date) => ({ date, count: row.counts[date] ?? 0, users: row.users[date] ?? 0 })),
     properties: schemaOf(row).map(({ key, type }) => ({ key, type, values: shownOf(byKey.get(key) ?? []) })),
   };
 };
-
-const dailyOf = ({ counts, users }: EventDefinitionRow, date: string): EventDefinitionDetail["daily"][number] => ({
-  date,
-  count: counts[date] ?? 0,
-  users: users[date] ?? 0,
-});
 
 /** None of a property that was hidden on one of the days. */
 const shownOf = (days: readonly KeyValues[]): EventDefinitionDetail["properties"][number]["values"] => {

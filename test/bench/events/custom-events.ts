@@ -14,7 +14,7 @@ import type { Round } from "../servers.ts";
 import { arrived, startWebhookSink, type WebhookSink } from "../webhooks/sink.ts";
 import { measureDefinitions } from "./definitions.ts";
 
-const whole = { events: 60_000, warmUp: 10_000, perRequest: 100, names: 20, people: 2_000, dispatchers: [1, 2] };
+const whole = { events: 40_000, warmUp: 10_000, perRequest: 100, names: 20, people: 2_000, dispatchers: [1, 2] };
 const short: typeof whole = { ...whole, events: 400, warmUp: 100 };
 const publishers = 16;
 const withinMs = 180_000;
