@@ -39,6 +39,8 @@ export type Settings = {
   publicUrl: string;
   apnsUrl: string;
   apnsSandboxUrl: string;
+  apnsChannelsUrl: string;
+  apnsSandboxChannelsUrl: string;
   fcmUrl: string;
   hmsUrl: string;
   hmsOauthUrl: string;
@@ -95,6 +97,7 @@ export const platform = (made: Made) => {
     publicUrl: config.publicUrl,
     urls: {
       apns: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl },
+      apnsChannels: { production: config.apnsChannelsUrl, sandbox: config.apnsSandboxChannelsUrl },
       fcm: config.fcmUrl,
       hms: { push: config.hmsUrl, oauth: config.hmsOauthUrl },
       twilio: config.twilioUrl,

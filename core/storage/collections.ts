@@ -7,6 +7,7 @@ import { contentTemplateCollection } from "./content-templates/content-templates
 import { eventBatchCollection } from "./events/batches.ts";
 import { linkCollection } from "./links/links.ts";
 import { liveActivityCollection } from "./live-activities/activities.ts";
+import { activityChannelCollection } from "./live-activities/channels.ts";
 import { activityRecipientCollection } from "./live-activities/recipients.ts";
 import { startTokenCollection } from "./live-activities/start-tokens.ts";
 import { liveActivityTypeCollection } from "./live-activities/types.ts";
@@ -45,6 +46,7 @@ export const allCollections: readonly CollectionSpec[] = [
   followedWordCollection,
   leaseCollection,
   linkCollection,
+  activityChannelCollection,
   activityRecipientCollection,
   liveActivityCollection,
   liveActivityTypeCollection,

@@ -1,11 +1,10 @@
 import { type AccountCheckJobDeps, accountCheckJob } from "./account-checks.ts";
+import { type ActivityChannelJobDeps, activityChannelJob } from "./activity-channels.ts";
 import type { Job } from "./job.ts";
 import { type LiveActivityJobDeps, liveActivityJob } from "./live-activities.ts";
 import { type RemovalJobDeps, removalJob } from "./removals.ts";
 
 /** Every type of job. */
-export const allJobs = (deps: RemovalJobDeps & AccountCheckJobDeps & LiveActivityJobDeps): readonly Job[] => [
-  removalJob(deps),
-  accountCheckJob(deps),
-  liveActivityJob(deps),
-];
+export const allJobs = (
+  deps: RemovalJobDeps & AccountCheckJobDeps & LiveActivityJobDeps & ActivityChannelJobDeps,
+): readonly Job[] => [removalJob(deps), accountCheckJob(deps), liveActivityJob(deps), activityChannelJob(deps)];

@@ -37,6 +37,7 @@ describe("tenancy", () => {
       channel: "ios_push",
       activityType: await activityTypeOf(theirs),
       activityId: "theirs",
+      channelId: await activityChannelOf(theirs),
       suppressionId: (await call(`/v1/apps/${theirs.app._id}/suppressions`, { external_id: "them" })).body.id,
     };
     const row = { tenant_id: theirs.tenant._id, endpoint_id: ids["webhookId"] ?? "", _id: "whd_theirs" };
@@ -56,6 +57,10 @@ describe("tenancy", () => {
     const start = { activity_id: "theirs", content_state: {}, target: { all: true } };
     await site.api.call("POST", `/v1/apps/${app._id}/live-activities/${id}/start`, { token, body: start });
     return id;
+  };
+  const activityChannelOf = async ({ app, token }: typeof ours): Promise<string> => {
+    const path = `/v1/apps/${app._id}/live-activities/types/match/channels`;
+    return (await site.api.call("POST", path, { token, body: {} })).body.id;
   };
   /** All that is theirs, in every collection whose documents are somebody's. */
   const everything = () =>
