@@ -65,6 +65,18 @@ export const DispatcherConfig = Group(
       format: "https-url",
       description: "APNs for accounts of the sandbox environment",
     }),
+    apnsChannelsUrl: Text({
+      env: "HERALD_APNS_CHANNELS_URL",
+      default: "https://api-manage-broadcast.push.apple.com:2196",
+      format: "https-url",
+      description: "where broadcast channels of live activities are made, for accounts of the production environment",
+    }),
+    apnsSandboxChannelsUrl: Text({
+      env: "HERALD_APNS_SANDBOX_CHANNELS_URL",
+      default: "https://api-manage-broadcast.sandbox.push.apple.com:2195",
+      format: "https-url",
+      description: "the same for accounts of the sandbox environment",
+    }),
     fcmUrl: Text({
       env: "HERALD_FCM_URL",
       default: "https://fcm.googleapis.com",

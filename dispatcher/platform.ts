@@ -41,6 +41,8 @@ export type Settings = FileSettings & {
   exportHours: number;
   apnsUrl: string;
   apnsSandboxUrl: string;
+  apnsChannelsUrl: string;
+  apnsSandboxChannelsUrl: string;
   fcmUrl: string;
   hmsUrl: string;
   hmsOauthUrl: string;
@@ -100,6 +102,7 @@ export const platform = (made: Made) => {
     exportHours: config.exportHours,
     urls: {
       apns: { production: config.apnsUrl, sandbox: config.apnsSandboxUrl },
+      apnsChannels: { production: config.apnsChannelsUrl, sandbox: config.apnsSandboxChannelsUrl },
       fcm: config.fcmUrl,
       hms: { push: config.hmsUrl, oauth: config.hmsOauthUrl },
       twilio: config.twilioUrl,

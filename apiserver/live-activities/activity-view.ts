@@ -23,6 +23,7 @@ export const activityView = ({ activity, sent, recipients }: Shown, typeName: st
             status,
             content_state: live.content_state,
             priority: live.priority,
+            is_superseded: live.is_superseded === true,
             created_at: created_at.toISOString(),
           },
         ],

@@ -13,6 +13,7 @@ import {
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { activities as activityStore } from "#core/storage/live-activities/activities.ts";
 import { appActivityTypes } from "#core/storage/live-activities/app-types.ts";
+import { activityChannels } from "#core/storage/live-activities/channels.ts";
 import { startTokens } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import { feature } from "../http/feature.ts";
@@ -20,6 +21,8 @@ import { done, routeOf } from "../http/route.ts";
 import type { By } from "../settings/audit.ts";
 import { settingRoutes } from "../settings/routes.ts";
 import { newSetting, type SettingsPlatform, settings } from "../settings/settings.ts";
+import { channelRoutes } from "./channel-routes.ts";
+import { channelUse } from "./channels.ts";
 import { checkSchemas } from "./checks.ts";
 import { docs } from "./openapi.ts";
 import { type SendPlatform, sendRoutes, sends, typeOfPath } from "./sends.ts";
@@ -28,6 +31,7 @@ import { activityTypeView } from "./views.ts";
 const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
   const { db } = platform;
   const [store, activities, tokens] = [appActivityTypes(db), activityStore(db), startTokens(db)];
+  const channels = activityChannels(db);
   const types = settings(platform, {
     what: "live activity type",
     store,
@@ -49,6 +53,7 @@ const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
   return {
     ...types,
     ...sends(platform, find),
+    channels: channelUse(platform),
     find,
     ofApp: async (tenantId: string, appId: string): Promise<LiveActivityTypeRow[]> =>
       mapBounded(await types.ofApp(tenantId, appId), 8, counted),
@@ -73,7 +78,9 @@ const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
         throw new AppError("HS_CONFLICT", "activities of this type are running", details);
       }
       await types.remove(by, found);
-      await activities.endOfType(found.app_id, found._id, platform.clock.now());
+      const now = platform.clock.now();
+      await activities.endOfType(found.app_id, found._id, now);
+      await channels.removeOfType(found.app_id, found._id, now);
     },
   };
 };
@@ -122,6 +129,6 @@ const remove = routeOf<ReturnType<typeof make>>({ tag: "Live activities", scopes
 /** Types of live activities, what is sent of them, and the tokens that devices report. */
 export const liveActivities = feature({
   make,
-  routes: [types.list, types.create, types.update, remove, ...sendRoutes],
+  routes: [types.list, types.create, types.update, remove, ...sendRoutes, ...channelRoutes],
   ...docs,
 });

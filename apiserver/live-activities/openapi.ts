@@ -1,6 +1,7 @@
 import { swiftOf } from "#core/domain/live-activities/swift.ts";
 import { exampleTime, examples as refs } from "#core/schema/events/refs.ts";
 import type { LiveActivity } from "#core/schema/live-activities/activity.ts";
+import type { CreateLiveActivityChannel, LiveActivityChannel } from "#core/schema/live-activities/channel.ts";
 import type {
   EndLiveActivity,
   LiveActivitySendResult,
@@ -80,6 +81,17 @@ const reported: LiveActivityToken[] = [
   { kind: "update", activity_id, token },
 ];
 
+const channel: LiveActivityChannel = {
+  id: "lac_01JDKQ4WSM8V5CRA2E9MHX3TNB",
+  status: "ready",
+  apns_channel_id: "dHN0LXNyY2gtY2hubA==",
+  activity_id: null,
+  stores_latest: true,
+  error: null,
+  created_at: exampleTime,
+  updated_at: exampleTime,
+};
+
 const shown: LiveActivity = {
   activity_id,
   activity_type: "OrderAttributes",
@@ -98,6 +110,7 @@ const shown: LiveActivity = {
       status: "completed",
       content_state: { status: "shipped" },
       priority: 10,
+      is_superseded: false,
       created_at: exampleTime,
     },
   ],
@@ -110,7 +123,10 @@ export const docs: Docs = {
     CreateLiveActivityType: activityTypes,
     EndLiveActivity: ends,
     LiveActivityProperty: [activityProperty],
+    CreateLiveActivityChannel: [{}, { stores_latest: false }] satisfies CreateLiveActivityChannel[],
     LiveActivity: [shown],
+    LiveActivityChannel: [channel],
+    LiveActivityChannelList: [{ data: [channel] }],
     LiveActivitySendResult: sent,
     LiveActivitySwift: [{ file_name: "OrderAttributes.swift", source: swiftOf(activityType) }],
     LiveActivityToken: reported,
@@ -121,6 +137,7 @@ export const docs: Docs = {
     UpdateLiveActivityType: [{ description: null }] satisfies UpdateLiveActivityType[],
   },
   pathParameters: {
+    channelId: pathPart("id of a broadcast channel", channel.id),
     activityId: pathPart("a live activity, as its start named it", activity_id),
     subscriptionId: pathPart("id of a subscription", refs.subscription_id),
     activityType: pathPart("id or name of a live activity type", "OrderAttributes"),

@@ -13,6 +13,7 @@ import type {
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type Activities, activityKey, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
+import type { ActivityChannelRow, ActivityChannels } from "#core/storage/live-activities/channels.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import type { LiveActivityMessages } from "#core/storage/messages/live-activities.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
@@ -32,6 +33,7 @@ import { alertContent, checkSize, checkStart, checkState, plainMembers } from ".
 
 export type SendDeps = StoringDeps & {
   activities: Pick<Activities, "insert" | "find" | "prolong" | "spend">;
+  channels: Pick<ActivityChannels, "take">;
   sent: Pick<LiveActivityMessages, "newest">;
   /** Whom a start would reach. */
   estimate: (app: AppRow, type: LiveActivityTypeRow, target: Target) => Promise<Estimate>;
@@ -63,28 +65,35 @@ export const start =
     checkStart(type, body);
     const { attributes = {}, content_state, target } = body;
     const activityId = body.activity_id ?? newId("liveActivity", deps.clock.now());
-    const live = liveOf(type, activityId, { event: "start", body, content_state, priority: body.priority ?? 10 });
-    const content = alertContent(body);
-    checkSize({ ...live, attributes }, content, deps.clock.now());
+    const change = { event: "start" as const, body, content_state, priority: body.priority ?? (10 as const) };
+    const live = { ...liveOf(type, activityId, change), attributes };
+    checkSize(body.channel === true ? { ...live, channel: anyChannel } : live, alertContent(body), deps.clock.now());
     const [before, estimate] = await Promise.all([remembered(deps, asked, signal), deps.estimate(app, type, target)]);
     if (before !== null) return answerOf(before);
     requireAccount(app);
-    await begin(deps, given, activityId);
+    const { channel } = await begin(deps, given, activityId);
     const make = (begun: Begun): MessageRow => ({
-      ...rowOf(asked, begun, { ...live, attributes }),
+      ...rowOf(asked, begun, { ...live, ...(channel && { channel }) }),
       accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
       target,
     });
     return answerOf(await storeNew(deps, asked, { count: estimate.recipients, make }, signal));
   };
 
+/** Apple's ids of channels are 16 bytes in base64. */
+const anyChannel = { id: "", apns_channel_id: "x".repeat(24), stores_latest: true };
+
 /** Stores the activity before the message that starts it. */
 const begin = async (
-  { activities, sent, clock }: SendDeps,
-  { app, type, body: { attributes = {} } }: Asked<StartLiveActivity>,
+  { activities, channels, sent, clock }: SendDeps,
+  { app, type, body: { attributes = {}, channel: isBroadcast = false } }: Asked<StartLiveActivity>,
   activityId: string,
-): Promise<void> => {
+): Promise<LiveActivityRow> => {
   const now = clock.now();
+  const place = { tenantId: app.tenant_id, appId: app._id, typeId: type._id };
+  const channel = isBroadcast ? await channels.take(place, activityId, now) : null;
+  if (isBroadcast && channel === null)
+    throw new AppError("HS_CONFLICT", "the type has no broadcast channel that is ready", { status: "no_channel" });
   const endsAt = new Date(now.getTime() + lastsMs);
   const row: LiveActivityRow = {
     ...noWork,
@@ -98,16 +107,26 @@ const begin = async (
     ends_at: endsAt,
     ended_at: null,
     ended_by: null,
+    ...(channel !== null && { channel: channelOf(channel) }),
     sender: null,
     turns: 0,
     created_at: now,
     updated_at: now,
     due_at: endsAt,
   };
-  if (await activities.insert(row)) return;
-  await runningOf({ activities, sent }, { app, type }, activityId);
+  if (await activities.insert(row)) return row;
+  const { activity } = await runningOf({ activities, sent }, { app, type }, activityId);
+  if (isBroadcast && activity.channel === undefined)
+    throw new AppError("HS_CONFLICT", "the live activity was started without a channel", { status: "running" });
   await activities.prolong(row._id, endsAt);
+  return activity;
 };
+
+const channelOf = ({ _id, apns_channel_id, stores_latest }: ActivityChannelRow) => ({
+  id: _id,
+  apns_channel_id: apns_channel_id ?? "",
+  stores_latest,
+});
 
 /** Sends a new state to every device that the activity is on. @throws NotFound, AppError HS_CONFLICT when it has ended */
 export const update =
@@ -142,9 +161,11 @@ const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
   if (before !== null) return answerOf(before);
   requireAccount(app);
   const { activity, newest } = await runningOf(deps, asked, body.activity_id);
-  const live = liveOf(type, body.activity_id, { ...decide(asked, activity, newest), body });
+  const { channel } = activity;
+  const decided = liveOf(type, body.activity_id, { ...decide(asked, activity, newest), body });
+  const live = { ...decided, ...(channel && { channel }) };
   checkSize(live, alertContent(body), deps.clock.now());
-  const count = await deps.countRecipients(activity);
+  const count = channel === undefined ? await deps.countRecipients(activity) : 1; // one request
   const make = (begun: Begun): MessageRow => ({
     ...rowOf(asked, begun, live),
     accepted: { recipients_estimate: count, external_id_missing: [] },

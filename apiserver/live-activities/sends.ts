@@ -15,6 +15,7 @@ import {
 import type { Target } from "#core/schema/messages/notification.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { activities as activityStore, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
+import { activityChannels } from "#core/storage/live-activities/channels.ts";
 import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
 import { startTokens as tokenStore } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
@@ -47,7 +48,7 @@ export type SendPlatform = {
   settings: { firstDayMessages: number };
 };
 
-type FindType = (tenantId: string, appId: string, idOrName: string) => Promise<LiveActivityTypeRow | null>;
+export type FindType = (tenantId: string, appId: string, idOrName: string) => Promise<LiveActivityTypeRow | null>;
 
 const mostShown = 50; // messages of an activity's history
 
@@ -62,6 +63,7 @@ export const sends = (platform: SendPlatform, findType: FindType) => {
   const deps = {
     messages,
     activities,
+    channels: activityChannels(db),
     sent: liveActivityMessages(db),
     estimate: startEstimate(platform),
     countRecipients: ({ _id, app_id }: { _id: string; app_id: string }) =>

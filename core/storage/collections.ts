@@ -16,6 +16,7 @@ import { exportCollection } from "./exports/exports.ts";
 import { importCollection } from "./imports/imports.ts";
 import { linkCollection } from "./links/links.ts";
 import { liveActivityCollection } from "./live-activities/activities.ts";
+import { activityChannelCollection } from "./live-activities/channels.ts";
 import { activityRecipientCollection } from "./live-activities/recipients.ts";
 import { startTokenCollection } from "./live-activities/start-tokens.ts";
 import { liveActivityTypeCollection } from "./live-activities/types.ts";
@@ -68,6 +69,7 @@ export const allCollections: readonly CollectionSpec[] = [
   importCollection,
   leaseCollection,
   linkCollection,
+  activityChannelCollection,
   activityRecipientCollection,
   liveActivityCollection,
   liveActivityTypeCollection,

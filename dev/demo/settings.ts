@@ -83,6 +83,7 @@ export const programSettings = (places: Places): Record<ProgramName, Record<stri
       ...shared,
       ...files,
       HERALD_APNS_URL: at.apns,
+      HERALD_APNS_CHANNELS_URL: at.apns,
       HERALD_FCM_URL: at.fcm,
       HERALD_TWILIO_URL: at.twilio,
       HERALD_TWILIO_CONTENT_URL: at.twilio,

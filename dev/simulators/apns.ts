@@ -1,5 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http2";
+import { simulatedChannels } from "./apns-channels.ts";
 import type { Simulator } from "./kit/control.ts";
 import type { Credentials } from "./kit/credentials.ts";
 import { type SimulatedAnswer, type SimulatedRequest, startHttp2Server } from "./kit/http2-server.ts";
@@ -30,7 +31,18 @@ export const startApns = async ({
   const log = receivedLog();
   const refusal = refusals(providerTokens(keys, now));
   const script = scripted((next) => server.apply(next));
+  const channels = simulatedChannels(providerTokens(keys, now));
   const answer = (request: SimulatedRequest): SimulatedAnswer => {
+    const managed = channels.answer(request);
+    if (managed !== null) return managed;
+    const broadcast = channels.broadcast(request);
+    if (broadcast !== null) {
+      const { address, key, answer: refused } = broadcast;
+      const said = refused ?? script.answerFor(address);
+      const text = said === null ? "200" : `${said.status} ${said.reason}`;
+      log.add({ address, key, accepted: said === null, answer: text, headers: request.headers, body: request.body });
+      return said === null ? { status: 200, headers: { "apns-request-id": key } } : refuse(key, said, now());
+    }
     const address = request.path.slice("/3/device/".length);
     const id = String(request.headers["apns-id"] ?? "");
     const refused = refusal(request, address) ?? script.answerFor(address) ?? unknown(address);

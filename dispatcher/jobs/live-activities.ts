@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { activities, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
+import { activityChannels } from "#core/storage/live-activities/channels.ts";
 import { type ActivityRecipientRow, activityRecipients } from "#core/storage/live-activities/recipients.ts";
 import { liveActivityMessages } from "#core/storage/messages/live-activities.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
@@ -44,6 +45,7 @@ export const liveActivityJob = (deps: LiveActivityJobDeps): Job => {
 
 const stores = ({ db }: LiveActivityJobDeps) => ({
   activities: activities(db),
+  channels: activityChannels(db),
   activityRecipients: activityRecipients(db),
   sent: liveActivityMessages(db),
   waiting: waitingDeliveries(db),
@@ -93,6 +95,9 @@ const sendReady = async (
   return instants[0] ?? null;
 };
 
+/** Something is to be done when it is over on every device. */
+const needsEnd = ({ status, channel }: LiveActivityRow): boolean => status === "running" || channel !== undefined;
+
 const listOf = <T>(value: T | null): T[] => (value === null ? [] : [value]);
 
 const endOf = async (deps: Stored, row: LiveActivityRow, again: Date | null): Promise<JobResult<LiveActivityRow>> => {
@@ -100,11 +105,14 @@ const endOf = async (deps: Stored, row: LiveActivityRow, again: Date | null): Pr
   const isOver = row.status === "running" && row.ends_at <= now;
   if (isOver) await deps.activities.end(row._id, "system", now);
   const current = await deps.activities.byKey(row._id); // it may have been prolonged, or ended, meanwhile
+  const { channel } = row;
+  if (channel !== undefined && current !== null && current.ends_at <= now)
+    await deps.channels.remove(channel.id, now, now); // whoever was off has had the time to learn of the end
   const held = await deps.activityRecipients.held(row._id, page);
   const instants = [
     ...listOf(again),
     ...held.map(({ token, hold_until: until }) => (token === null ? until : (again ?? now))),
-    ...(current?.status === "running" ? [current.ends_at] : []),
+    ...(current !== null && needsEnd(current) && current.ends_at > now ? [current.ends_at] : []),
   ];
   const dueAt = instants.reduce<Date | null>((first, at) => (first === null || at < first ? at : first), null);
   return {

@@ -7,7 +7,7 @@ import type { Delivered, Work } from "../messages/delivery/deliver.ts";
 import { suppress } from "../messages/delivery/delivery-row.ts";
 import type { Lease } from "../work/lease.ts";
 import { hold } from "./hold.ts";
-import { type ActivityDeliverDeps, attemptOf, type Sorted, type Sorting, tokenOf } from "./sorting.ts";
+import { type ActivityDeliverDeps, attemptOf, type Sorted, type Sorting, subscriber, tokenOf } from "./sorting.ts";
 
 export type Deliver = (work: Work, lease: Pick<Lease, "isOver">) => Promise<Delivered>;
 
@@ -20,6 +20,11 @@ export const activityDeliver =
   async (work, lease) => {
     const { live_activity: live } = work.message;
     if (live === undefined) return deliver(work, lease);
+    const { channel } = live.event === "start" ? { ...live, channel: undefined } : live;
+    if (channel !== undefined && live.is_superseded !== true) {
+      const delivered = await deliver({ ...work, rows: [subscriber(channel.id, channel.apns_channel_id)] }, lease);
+      return { ...delivered, invalid: [] };
+    }
     const rows = work.rows ?? (await deps.recipients.load(work.chunk.recipients));
     const sorted = await sort(deps, { work, live, rows, now: deps.clock.now() });
     const known = sorted.others.length === 0 ? new Set<string>() : await deps.record(sorted.others);
@@ -77,6 +82,7 @@ const withState = async (
 ): Promise<MessageActivity> => {
   const changed = { ...live, content_state: newer.live.content_state };
   if (deps.fits(changed, work)) return changed;
+  if (live.channel !== undefined) return live; // Apple gives them what the channel keeps
   const found = await deps.activityRecipients.of(
     live.activity,
     ready.map(({ _id }) => _id),

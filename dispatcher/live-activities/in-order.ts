@@ -40,14 +40,18 @@ export const inOrder =
     for (let pause = pauseMs.first; ; pause = Math.min(pause * 2, pauseMs.most)) {
       const taken = await activities.takeTurn(id, { holder, now: clock.now(), termMs });
       const isSuperseded = (await sent.newerBegun(message)) !== null;
+      const free = async (): Promise<void> => {
+        if (taken !== null) await activities.endTurn(taken).catch(() => undefined); // it ends by itself
+      };
+      if (isSuperseded) {
+        await free(); // nothing is sent: no turn is needed
+        return send({ isSuperseded }, lease);
+      }
       if (taken !== null) {
         const extend = (now: Date): Promise<boolean> => activities.extendTurn(taken, now, termMs);
         const run = (turn: Lease): Promise<T> => send({ isSuperseded }, both(lease, turn));
-        return underLease({ taken: { lease: taken.sender }, extend, stops: [], clock, termMs }, run).finally(
-          () => activities.endTurn(taken).catch(() => undefined), // it ends by itself
-        );
+        return underLease({ taken: { lease: taken.sender }, extend, stops: [], clock, termMs }, run).finally(free);
       }
-      if (isSuperseded) return send({ isSuperseded }, lease); // nothing is sent: no turn is needed
       if (lease.isOver() || performance.now() > endsMs) return null;
       await sleep(pause);
     }

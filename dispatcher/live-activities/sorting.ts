@@ -46,3 +46,16 @@ export const attemptOf = ({ work, live, now }: Sorting, subscription: Reached): 
   isReplaceable: false,
   activityId: live.activity_id,
 });
+
+/** A broadcast channel in the place of a recipient: it has the id of the channel, and is nobody's. */
+export const subscriber = (id: string, token: string): Reached => ({
+  _id: id,
+  user_id: id,
+  external_id: null,
+  channel: "ios_push",
+  token,
+  web: null,
+  status: "subscribed",
+  language: null,
+  test_device: false,
+});

@@ -1,14 +1,17 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Activities } from "#core/storage/live-activities/activities.ts";
 import { chunkSize } from "#core/storage/messages/chunks.ts";
-import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import { type AudienceDeps, nextPiece, type Piece } from "../messages/audience.ts";
 import type { Send, Sent } from "../messages/send.ts";
 import { chunkOf, type First, sendNow, type Turn, type TurnResult } from "../messages/turn.ts";
 import type { InOrder } from "./in-order.ts";
+import { subscriber } from "./sorting.ts";
 
 export type ActivityTurnDeps = {
   activities: Pick<Activities, "end">;
+  /** Notes that a newer change has made it useless, before anybody was sent it: it has no deliveries. */
+  messages: { supersede: (id: string) => Promise<void> };
   audience: AudienceDeps;
   send: Send;
   inOrder: InOrder;
@@ -25,14 +28,19 @@ export const activityTurn =
     const { live_activity: live, planned } = message;
     if (live === undefined || live.event === "start" || planned) return turn(message, app, lease);
     if (live.event === "end") await deps.activities.end(live.activity, message._id, deps.clock.now());
-    const result = await deps.inOrder(message, lease, ({ isSuperseded }, ours) =>
-      sendAll(deps, { message: isSuperseded ? superseding(message) : message, app, lease: ours }),
-    );
+    const result = await deps.inOrder(message, lease, async ({ isSuperseded }, ours): Promise<TurnResult> => {
+      if (!isSuperseded) return sendAll(deps, { message, app, lease: ours });
+      if (message.fence > 1) return sendAll(deps, { message: superseding(message), app, lease: ours });
+      await deps.messages.supersede(message._id);
+      return { kind: "complete", all: [] };
+    });
     return result ?? { kind: "halted" };
   };
 
 const sendAll = async (deps: ActivityTurnDeps, first: First): Promise<TurnResult> => {
   const { message } = first;
+  const { channel } = message.live_activity ?? {};
+  if (channel !== undefined) return sendNow(deps, first, [toChannel(channel)]);
   const begin = await nextPiece(deps.audience, message, null);
   if (begin === null) return { kind: "complete" };
   if (begin.recipients.length < chunkSize) return sendNow(deps, first, [begin]);
@@ -77,3 +85,11 @@ const superseding = (message: MessageRow): MessageRow =>
   message.live_activity === undefined
     ? message
     : { ...message, live_activity: { ...message.live_activity, is_superseded: true } };
+
+/** One request for all devices that are subscribed: Apple knows them. */
+const toChannel = ({ id, apns_channel_id: token }: NonNullable<MessageActivity["channel"]>): Piece => ({
+  channel: "ios_push",
+  recipients: [id],
+  scanned: null,
+  rows: [subscriber(id, token)],
+});

@@ -2,8 +2,10 @@ import { type Outcome, unreached } from "#core/domain/messages/outcome.ts";
 import { isSecure } from "#core/schema/json/secure-address.ts";
 import type { DeliveryErrorCode } from "#core/schema/vocabulary/delivery-error-codes.ts";
 
-/** One POST to a provider. `timeoutMs` counts from the call, waiting for a free stream included. */
+/** One request to a provider. `timeoutMs` counts from the call, waiting for a free stream included. */
 export type TransportRequest = {
+  /** POST when left out; DELETE over HTTP/2 alone. */
+  method?: "POST" | "DELETE";
   path: string;
   headers: Readonly<Record<string, string>>;
   body: string | Buffer;

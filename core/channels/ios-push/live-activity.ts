@@ -29,20 +29,22 @@ export const renderLiveActivity = (
     "dismissal-date": live.event === "end" ? live.dismissal_date : undefined,
     "relevance-score": live.relevance_score,
   });
+  const isBroadcast = live.channel !== undefined && live.event !== "start";
   return {
     json: { badge: "", before: JSON.stringify({ aps }), after: null },
     pushType: "liveactivity",
     priority: live.priority,
-    ttlSeconds,
+    ttlSeconds: isBroadcast && live.channel?.stores_latest !== true ? 0 : ttlSeconds, // Apple: 0 where nothing is kept
+    isBroadcast,
     collapseId: null, // Apple: not for this push type
   };
 };
 
 /** iOS 18 gives a token for updates with the start; earlier ones leave `input-push-token` out of account. */
-const startOf = ({ type_name, attributes, activity_id }: LiveActivityPush) => ({
+const startOf = ({ type_name, attributes, activity_id, channel }: LiveActivityPush) => ({
   "attributes-type": type_name,
   attributes: { ...attributes, [activityIdAttribute]: activity_id },
-  "input-push-token": 1,
+  ...(channel === undefined ? { "input-push-token": 1 } : { "input-push-channel": channel.apns_channel_id }),
 });
 
 const alertOf = (content: Content, language: string | null): Record<string, string> | undefined => {

@@ -18,6 +18,8 @@ export type ApnsPush = {
   priority: 5 | 10;
   ttlSeconds: number;
   collapseId: string | null;
+  /** To all devices that are subscribed to a channel, whose id is the address. */
+  isBroadcast?: boolean;
 };
 
 /** Largest payload, bytes. Source: Apple, "Generating a remote notification". */

@@ -13,6 +13,7 @@ export type LiveActivityPush = {
   dismissal_date?: number;
   relevance_score?: number;
   priority: 5 | 10;
+  channel?: { apns_channel_id: string; stores_latest: boolean };
   /** When it was accepted: a device ignores what is older than what it has. */
   at: Date;
 };

@@ -33,6 +33,7 @@ export const LiveActivity = Type.Object({
       status: Enum([...messageStatuses]),
       content_state: ActivityValues,
       priority: Enum([5, 10]),
+      is_superseded: Type.Boolean({ description: "a newer change had begun before it was sent to anybody" }),
       created_at: DateTime,
     }),
     { description: "what was sent of it, the latest first; at most 50" },

@@ -63,6 +63,9 @@ export const StartLiveActivity = Closed({
   attributes: Optional(ActivityValues),
   content_state: ActivityValues,
   target: StartTarget,
+  channel: Optional(
+    Flag({ description: "subscribes the devices to a broadcast channel of the type: each update is one request then" }),
+  ),
   ...shared,
 });
 export type StartLiveActivity = Static<typeof StartLiveActivity>;

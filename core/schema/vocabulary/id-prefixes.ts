@@ -18,6 +18,7 @@ export const idPrefixes = {
   webhook: "whk",
   webhookDelivery: "whd",
   liveActivity: "act",
+  liveActivityChannel: "lac",
   liveActivityRecipient: "lar",
   liveActivityToken: "ltk",
   liveActivityType: "lat",

@@ -24,6 +24,8 @@ export type LiveActivityRow = JobRow & {
   ended_at: Date | null;
   /** The message that ended it, or what else did. */
   ended_by: string | null;
+  /** Absent: its updates go to each device's token. */
+  channel?: { id: string; apns_channel_id: string; stores_latest: boolean };
   /** Of Apple's budget for its devices; absent until an update went with priority 10. */
   spent?: Spent;
   /** Who is sending an update of it: one at a time, so that no device gets an older one after a newer one. */

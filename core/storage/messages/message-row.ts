@@ -38,7 +38,9 @@ export type MessageActivity = {
   dismissal_date?: number;
   relevance_score?: number;
   priority: 5 | 10;
-  /** Never stored: who sends it knows that a newer change has begun, so that no device is to get this one. */
+  /** The broadcast channel that its devices are subscribed to; its updates are one request. */
+  channel?: { id: string; apns_channel_id: string; stores_latest: boolean };
+  /** A newer change had begun: no device is to get this one, or no further one. */
   is_superseded?: true;
 };
 

@@ -15,10 +15,15 @@ export const messageView = (row: MessageRow): Message =>
 /** The members that a send of a live activity has, and which event it is. */
 const activityContent = (
   { content: { headings: title, contents: body, ios_sound: sound } }: MessageRow,
-  { activity: _activity, type_id: _typeId, type_name, ...live }: MessageActivity,
+  { activity: _activity, type_id: _typeId, type_name, channel, ...live }: MessageActivity,
 ): Record<string, unknown> => {
   const alert = defined({ title, body, sound });
-  return { ...live, activity_type: type_name, ...(Object.keys(alert).length > 0 && { alert }) };
+  return {
+    ...live,
+    activity_type: type_name,
+    ...(channel && { channel: true }),
+    ...(Object.keys(alert).length > 0 && { alert }),
+  };
 };
 
 /** `data` of the events `message.*`: the message and the references. Source: docs/reference/events.md#data. */

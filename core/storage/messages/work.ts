@@ -22,6 +22,11 @@ export const messageWork = (db: Db) => {
     needsTurn: async (id: string, now: Date): Promise<boolean> =>
       (await rows.countDocuments({ _id: id, $or: [{ status: "processing" }, dueQueued(now)] }, { limit: 1 })) > 0,
 
+    /** Notes of a change of a live activity that a newer one has made it useless before it was sent. */
+    supersede: async (id: string): Promise<void> => {
+      await rows.updateOne({ _id: id, status: "processing" }, { $set: { "live_activity.is_superseded": true } });
+    },
+
     /** Counts what was newly stored, for those who watch; when the message ends the counters are made anew from `tally`. */
     count: async (id: string, counts: Counts, now: Date): Promise<void> => {
       const changes = Object.entries(counts).filter(([, by]) => by > 0);

@@ -8,15 +8,20 @@ const { tokenInvalid, tokenGone, setUp, rejected, tooLarge, limited, unavailable
 /** Every documented reason, then statuses with a reason that is not documented. */
 export const apnsTable: OutcomeTable = {
   sources: [
+    "https://developer.apple.com/documentation/usernotifications/sending-channel-management-requests-to-apns",
+    "https://developer.apple.com/documentation/usernotifications/sending-broadcast-push-notification-requests-to-apns",
     "https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns", // "Handling notification responses from APNs"
   ],
   rows: [
+    { on: "BadChannelId", ...rejected },
     { on: "BadCollapseId", ...rejected },
     { on: "BadDeviceToken", ...tokenInvalid }, // malformed, or of the other environment
     { on: "BadExpirationDate", ...rejected },
     { on: "BadMessageId", ...rejected },
     { on: "BadPriority", ...rejected },
     { on: "BadTopic", ...setUp },
+    { on: "CannotCreateChannelConfig", ...rejected }, // the app has 10,000 channels
+    { on: "ChannelNotRegistered", ...tokenGone },
     { on: "DeviceTokenNotForTopic", ...tokenInvalid },
     { on: "DuplicateHeaders", ...rejected },
     { on: "IdleTimeout", ...unavailable },

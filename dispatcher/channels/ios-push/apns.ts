@@ -43,8 +43,8 @@ export const apns = ({
     const endsAtMs = performance.now() + timeoutMs;
     const post = (bearer: string): Promise<TransportResult> =>
       transport.request({
-        path: `/3/device/${encodeURIComponent(to.address)}`,
-        headers: headersOf(push, { token: bearer, id, topic: topicOf(push, account), now: clock.now() }),
+        path: pathOf(push, account, to),
+        headers: headersOf(push, { token: bearer, id, topic: topicOf(push, account), now: clock.now(), to }),
         body: apnsBody(push, to.deliveryId, to.badge),
         timeoutMs: endsAtMs - performance.now(),
         signal,
@@ -99,13 +99,17 @@ const unusableKey = unusable("the private key is not an ES256 key in PEM form");
 const topicOf = ({ pushType }: ApnsPush, { bundleId }: ApnsAccount): string =>
   pushType === "liveactivity" ? `${bundleId}.push-type.liveactivity` : bundleId;
 
-type Own = { token: string; id: string; topic: string; now: Date };
+/** Source: Apple, "Sending broadcast push notification requests to APNs". */
+const pathOf = ({ isBroadcast }: ApnsPush, { bundleId }: ApnsAccount, { address }: Recipient): string =>
+  isBroadcast === true ? `/4/broadcasts/apps/${bundleId}` : `/3/device/${encodeURIComponent(address)}`;
 
-const headersOf = (push: ApnsPush, { token, id, topic, now }: Own): Record<string, string> => {
+type Own = { token: string; id: string; topic: string; now: Date; to: Recipient };
+
+const headersOf = (push: ApnsPush, { token, id, topic, now, to }: Own): Record<string, string> => {
+  const where = { "apns-id": id, "apns-topic": topic };
   const headers: Record<string, string> = {
     authorization: `bearer ${token}`,
-    "apns-id": id,
-    "apns-topic": topic,
+    ...(push.isBroadcast === true ? { "apns-channel-id": to.address, "apns-request-id": id } : where),
     "apns-push-type": push.pushType,
     "apns-priority": String(push.priority),
     "apns-expiration": String(push.ttlSeconds === 0 ? 0 : Math.floor(now.getTime() / 1000) + push.ttlSeconds),

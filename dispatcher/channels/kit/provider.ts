@@ -19,6 +19,19 @@ export type Account = {
   origins?: Origins | undefined;
   prepare: (rendering: Rendering) => Send;
   check: Provider<unknown>["check"];
+  /** Of a provider that sends one request to all who are subscribed to a channel. */
+  broadcast?: BroadcastChannels;
+  close: () => Promise<void>;
+};
+
+/** What became of a channel that was to be made. */
+export type ChannelMade = { kind: "made"; id: string } | { kind: "refused"; outcome: Outcome };
+
+/** The channels of an account. Both reject with `NotBegun` when the signal aborts before anything was handed over. */
+export type BroadcastChannels = {
+  create: (storesLatest: boolean, signal: AbortSignal) => Promise<ChannelMade>;
+  /** Null when the provider has it no more; else why not. */
+  remove: (channelId: string, signal: AbortSignal) => Promise<Outcome | null>;
   close: () => Promise<void>;
 };
 
@@ -45,6 +58,8 @@ export type Platform = {
   /** The addresses of providers that no account names. */
   urls: {
     apns: Record<"production" | "sandbox", string>;
+    /** Where broadcast channels are made. */
+    apnsChannels: Record<"production" | "sandbox", string>;
     fcm: string;
     hms: { push: string; oauth: string };
     twilio: string;

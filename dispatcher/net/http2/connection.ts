@@ -102,8 +102,8 @@ export class Http2Connection {
   }
 
   send(exchange: Exchange): void {
-    const { path, headers, body } = exchange.request;
-    const written = this.#wire.request(path, headers, body);
+    const { path, headers, body, method } = exchange.request;
+    const written = this.#wire.request(path, headers, body, method);
     this.#usedAtMs = performance.now();
     if (typeof written !== "number") exchange.settle(written);
     else this.#underWay.set(written, { exchange, sentAtMs: this.#usedAtMs, answer: null, body: "", widenedBytes: 0 });

@@ -53,7 +53,8 @@ export class Http2Wire {
   readonly #listener: WireListener;
   readonly #socket: Socket;
   readonly #out: Outgoing;
-  readonly #fixedHeaders: string;
+  /** By method. */
+  readonly #fixedHeaders: Readonly<Record<"POST" | "DELETE", string>>;
   readonly #incoming: Incoming;
   #hasSettings = false;
   #nextStreamId = 1;
@@ -67,11 +68,11 @@ export class Http2Wire {
   constructor({ origin, ca, connect }: WireOptions, listener: WireListener) {
     const url = new URL(origin);
     this.#listener = listener;
-    this.#fixedHeaders = encodeHeaders({
-      ":method": "POST",
-      ":scheme": url.protocol.slice(0, -1),
-      ":authority": url.host,
-    });
+    const where = { ":scheme": url.protocol.slice(0, -1), ":authority": url.host };
+    this.#fixedHeaders = {
+      POST: encodeHeaders({ ":method": "POST", ...where }),
+      DELETE: encodeHeaders({ ":method": "DELETE", ...where }),
+    };
     const opened = (): void => this.#opened();
     this.#socket = connect === undefined ? openSocket(url, ca, opened) : connect(url, opened);
     this.#out = new Outgoing(this.#socket, {
@@ -113,11 +114,17 @@ export class Http2Wire {
     return streamId <= this.#flushedStreamId;
   }
 
-  /** Writes a POST and returns its stream, or says why it cannot. */
-  request(path: string, headers: Readonly<Record<string, string>>, body: string | Buffer): number | Unwritten {
+  /** Writes a request and returns its stream, or says why it cannot. */
+  request(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: string | Buffer,
+    method: "POST" | "DELETE" = "POST",
+  ): number | Unwritten {
     const fault = faultOf(path, headers);
     if (fault !== null) return { kind: "impossible", code: "PROVIDER_REJECTED", reason: fault };
-    const block = this.#tableUpdate + this.#fixedHeaders + encodeHeaders({ ":path": path }) + encodeHeaders(headers);
+    const block =
+      this.#tableUpdate + this.#fixedHeaders[method] + encodeHeaders({ ":path": path }) + encodeHeaders(headers);
     const bodyLength = Buffer.byteLength(body);
     if (Math.max(block.length, bodyLength) > maxFrameLength) return tooLarge;
     if (bodyLength > this.#streamWindow)

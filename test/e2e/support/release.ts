@@ -97,6 +97,7 @@ const valuesOf = ({ host, portBase, images }: Environment, publicUrl: string): o
     dispatcher: {
       extraEnv: [
         { name: "HERALD_APNS_URL", value: outside(at.apns) },
+        { name: "HERALD_APNS_CHANNELS_URL", value: outside(at.apns) },
         { name: "HERALD_FCM_URL", value: outside(at.fcm) },
         { name: "HERALD_TWILIO_URL", value: outside(at.twilio) },
         { name: "HERALD_TWILIO_CONTENT_URL", value: outside(at.twilio) },

@@ -18,6 +18,7 @@ export const useActivities = async (ask: Ask, { system }: Sending): Promise<void
   const app = `/v1/apps/${system.app._id}`;
   const schema = { type: "object", properties: { step: { type: "integer" } } };
   await ask("POST", `${app}/live-activities/types`, { name: "MatchAttributes", content_state_schema: schema });
+  await useChannel(ask, `${app}/live-activities`);
   const devices = await seedDevices(system, 2);
   const tokens = (id?: string) => `${app}/subscriptions/${id}/live-activity-tokens`;
   const start = { kind: "start", activity_type: "MatchAttributes" };
@@ -43,4 +44,17 @@ export const useActivities = async (ask: Ask, { system }: Sending): Promise<void
   await ask("PUT", tokens(other), again);
   await ask("DELETE", tokens(other), again);
   await send("end", { activity_id: "match-1" });
+};
+
+/** A broadcast channel that an activity is sent over, and one that is deleted. */
+const useChannel = async (ask: Ask, base: string): Promise<void> => {
+  const channels = `${base}/types/MatchAttributes/channels`;
+  for (let n = 0; n < 2; n++) await ask("POST", channels, {});
+  const states = async () => (await ask("GET", channels))["data"] as { id: string; status: string }[];
+  await until(async () => (await states()).every(({ status }) => status === "ready"), 15_000);
+  const activity = { activity_id: "final", content_state: { step: 1 } };
+  await ask("POST", `${base}/MatchAttributes/start`, { ...activity, target: { all: true }, channel: true });
+  await ask("POST", `${base}/MatchAttributes/update`, activity);
+  const left = (await states()).find(({ status }) => status === "ready");
+  await ask("DELETE", `${channels}/${left?.id}`);
 };

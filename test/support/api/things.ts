@@ -22,6 +22,7 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
   const activityType = await makeBelow("/live-activities/types", { name: "match", content_state_schema: schema });
   const start = { activity_id: "theirs", content_state: {}, target: { all: true } };
   await make(`${ofApp}/live-activities/${activityType}/start`, start);
+  const channelId = await makeBelow("/live-activities/types/match/channels", {});
   await make(`${ofApp}/events`, { events: [{ name: "their.event" }] });
   const webhookId = await makeBelow("/webhooks", { url: "https://hooks.example.com/", events: ["delivery.sent"] });
   const row = { tenant_id: tenant._id, endpoint_id: webhookId, _id: "whd_theirs" };
@@ -41,6 +42,7 @@ export const thingsOf = async (site: Installation, { tenant, app, token }: Tenan
     channel: "ios_push",
     activityType,
     activityId: "theirs",
+    channelId,
     name: "their.event",
     exportId: await makeBelow("/exports", { type: "users" }),
     importId: (await site.api.call("POST", `${ofApp}/imports`, { token, ...upload })).body.id,

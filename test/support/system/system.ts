@@ -124,6 +124,7 @@ const settings = ({ mongodbUrl, natsUrl, redisUrl, apns, env }: SystemOptions, n
   HERALD_REDIS_URL: redisUrl,
   HERALD_KEY_RING: testKeyRing,
   HERALD_APNS_URL: apns.url,
+  HERALD_APNS_CHANNELS_URL: apns.url,
   HERALD_HTTP_HOST: "127.0.0.1",
   HERALD_HEALTH_HOST: "127.0.0.1",
   HERALD_EDGE_RATE_PER_SECOND: "0",

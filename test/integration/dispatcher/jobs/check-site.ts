@@ -127,6 +127,7 @@ export const openCheckSite = async () => {
         linkSigner: ring.signer("links"),
         urls: {
           apns: { production: apns.url, sandbox: apns.url },
+          apnsChannels: { production: apns.url, sandbox: apns.url },
           fcm: nowhere,
           hms: { push: nowhere, oauth: nowhere },
           twilio: nowhere,

@@ -170,7 +170,9 @@ describe("live activities from the REST call to Apple", function () {
     const shown = stepsOf(live.pushes(token)) as number[];
     expect(shown).to.deep.equal(shown.toSorted((a, b) => a - b));
     expect(shown.at(-1)).to.equal(20);
-    const dropped = ended.filter(({ counts }) => counts.suppressed === 1);
+    const dropped = ended.filter(
+      ({ live_activity: change, counts }) => change?.is_superseded === true || counts.suppressed === 1,
+    );
     expect(dropped.length + shown.length).to.equal(20);
     expect(dropped.length).to.be.above(0);
   });

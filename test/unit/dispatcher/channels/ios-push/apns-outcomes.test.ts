@@ -7,6 +7,9 @@ const now = new Date("2026-11-21T08:00:00Z");
 
 /** Apple's table of statuses and reasons, each with what it must become. */
 const documented: [number, string, OutcomeKind, DeliveryErrorCode][] = [
+  [400, "BadChannelId", "payload_error", "PROVIDER_REJECTED"],
+  [400, "CannotCreateChannelConfig", "payload_error", "PROVIDER_REJECTED"],
+  [400, "ChannelNotRegistered", "token_invalid", "TOKEN_UNREGISTERED"],
   [400, "BadCollapseId", "payload_error", "PROVIDER_REJECTED"],
   [400, "BadDeviceToken", "token_invalid", "TOKEN_INVALID"],
   [400, "BadExpirationDate", "payload_error", "PROVIDER_REJECTED"],
