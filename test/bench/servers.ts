@@ -5,6 +5,7 @@ import { rootDir, testDir } from "../../dev/files/paths.ts";
 import { freePorts } from "../../dev/processes/free-ports.ts";
 import type { ProgramName } from "../../dev/processes/programs.ts";
 import { startKubernetes } from "../../dev/servers/kubernetes.ts";
+import { s3Settings } from "../../dev/servers/s3.ts";
 import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
 import { connection } from "../../operator/kube/connection.ts";
 import type { Manifest } from "../integration/operator/support/harness.ts";
@@ -112,7 +113,7 @@ const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> =
       redisUrl: stores.redis.url,
       apns: sink,
       plan: { api_rps: 100_000 },
-      env: loopbackAllowed,
+      env: { ...loopbackAllowed, ...s3Settings(stores.s3.url) },
     });
     const close = async (): Promise<void> => {
       await system.stop();
@@ -134,7 +135,8 @@ const using = async <T extends Closing, R>(starting: Promise<T>, work: (started:
   }
 };
 
-const startStores = (durable: boolean) => privateServers({ mongodb: true, nats: true, redis: true }, { durable });
+const startStores = (durable: boolean) =>
+  privateServers({ mongodb: true, nats: true, redis: true, s3: true }, { durable });
 
 const startCluster = async (): Promise<Cluster> => {
   await mkdir(testDir, { recursive: true });
