@@ -8,6 +8,7 @@ import type { Tally } from "../support/suite/reporter.ts";
 import { callbacks } from "./callbacks/callbacks.ts";
 import { besideBusyCore } from "./cores.ts";
 import { customEvents } from "./events/custom-events.ts";
+import { exports } from "./exports/exports.ts";
 import { calibrate } from "./figures/calibrate.ts";
 import { type JudgedFigure, reachPushUs } from "./figures/figure.ts";
 import { foundation } from "./foundation.ts";
@@ -29,6 +30,7 @@ const all: Record<string, Measurements> = {
   foundation,
   callbacks,
   webhooks,
+  exports,
   imports,
   "custom-events": customEvents,
   operator,
