@@ -1,5 +1,14 @@
 import { type Static, Type } from "typebox";
-import { FilesConfig, filesNeeds, OutgoingConfig, poolSize, publicUrl, SharedConfig, StreamsConfig } from "./shared.ts";
+import {
+  exportHours,
+  FilesConfig,
+  filesNeeds,
+  OutgoingConfig,
+  poolSize,
+  publicUrl,
+  SharedConfig,
+  StreamsConfig,
+} from "./shared.ts";
 
 const { Integer, Object: Group, Optional, String: Text } = Type;
 
@@ -46,13 +55,7 @@ export const DispatcherConfig = Group(
       maximum: 64,
       description: "long jobs (removals, erasures, exports) that this process runs at the same time",
     }),
-    exportHours: Integer({
-      env: "HERALD_EXPORT_HOURS",
-      default: 24,
-      minimum: 1,
-      maximum: 168,
-      description: "hours for which the file of an export can be downloaded; it is removed then",
-    }),
+    exportHours,
     apnsUrl: Text({
       env: "HERALD_APNS_URL",
       default: "https://api.push.apple.com",

@@ -165,6 +165,15 @@ export const FilesConfig = {
   ),
 };
 
+/** How long the file of an export is kept; the dispatcher uses it. */
+export const exportHours = Integer({
+  env: "HERALD_EXPORT_HOURS",
+  default: 24,
+  minimum: 1,
+  maximum: 168,
+  description: "hours for which the file of an export can be downloaded; it is removed then",
+});
+
 /** Which of them need one another. */
 export const filesNeeds = {
   s3Endpoint: ["s3Bucket"],

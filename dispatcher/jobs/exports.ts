@@ -24,6 +24,8 @@ export type ExportJobDeps = {
   stopping: AbortSignal;
   clock: Clock;
   metrics: Pick<Metrics<"dispatcher">, "jobBytes">;
+  /** Another bound of rows, for tests. */
+  mostRows?: number;
 };
 
 /** Exports: docs/decisions/0081. A run makes the whole file, and does not give way: it would begin anew. */
@@ -59,8 +61,9 @@ const begin = async (deps: MakeDeps, row: ExportRow, progress: Progress): Promis
   const most = exportLimits.running + 1;
   if (row.attempts >= exportLimits.attempts)
     return fail(deps, row, `HS_INTERNAL_ERROR: it was begun ${row.attempts} times`);
-  const others = (await work.running(row.app_id, most)) - (row.status === "running" ? 1 : 0);
-  if (others >= exportLimits.running) return wait(deps, row, "others");
+  const isTakenOver = row.status === "running";
+  const free = exportLimits.running - (await work.running(row.app_id, most)) + (isTakenOver ? 1 : 0);
+  if (free <= 0 || !(isTakenOver || (await work.isNext(row, free)))) return wait(deps, row, "others");
   await work.begin(row, clock.now());
   if ((await work.running(row.app_id, most)) === most) return wait(deps, row, "others");
   const after = (): void => {
@@ -106,7 +109,7 @@ const write = async (deps: MakeDeps, row: ExportRow, tally: Tally): Promise<Resu
   const pages = lines.pages(db, { tenantId: row.tenant_id, appId: row.app_id }, row.filters);
   const content = contentOf({ head: lines.head, pages, compression: row.compression, onPage: tally.add });
   const { sizeBytes } = await files.write(key, content, { contentType, signal: stopping });
-  metrics.jobBytes.inc({ job: "exports" }, sizeBytes);
+  metrics.jobBytes.inc({ type: "exports" }, sizeBytes);
   const now = clock.now();
   const expires_at = new Date(now.getTime() + exportHours * hourMs);
   const file = { key, size_bytes: sizeBytes };
@@ -126,12 +129,16 @@ type Tally = {
 
 const countEveryMs = 2_000;
 
-const tallyOf = ({ work, clock }: MakeDeps, row: ExportRow, progress: Progress): Tally => {
+const tallyOf = (
+  { work, clock, mostRows = exportLimits.rows }: MakeDeps,
+  row: ExportRow,
+  progress: Progress,
+): Tally => {
   let [rows, isHalted, countedAtMs] = [0, false, performance.now()];
   return {
     add: async (more) => {
       rows += more;
-      if (rows > exportLimits.rows) throw new TooLarge(`more than ${exportLimits.rows} rows; narrow it by filters`);
+      if (rows > mostRows) throw new TooLarge(`more than ${mostRows} rows; narrow it by filters`);
       try {
         progress(more);
       } catch (error) {
@@ -149,7 +156,7 @@ const tallyOf = ({ work, clock }: MakeDeps, row: ExportRow, progress: Progress):
 
 /** Ends one without a file. What was written of it is removed by the next run, soon. */
 const fail = ({ clock }: Pick<ExportJobDeps, "clock">, { type }: ExportRow, error: string): Result => ({
-  end: { dueAt: clock.now(), set: { status: "failed", error, completed_at: clock.now() } },
+  end: { dueAt: clock.now(), set: { status: "failed", error, row_count: null, completed_at: clock.now() } },
   facts: { type, error },
 });
 

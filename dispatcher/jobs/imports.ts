@@ -143,5 +143,5 @@ const counterOf =
     metrics.importRows.inc({ result: "taken" }, processed - errors);
     metrics.importRows.inc({ result: "faulty" }, errors);
     metrics.importRows.inc({ result: "skipped" }, skipped);
-    metrics.jobBytes.inc({ job: "imports" }, Math.max(bytes, 0)); // a run that goes on reads from the beginning
+    metrics.jobBytes.inc({ type: "imports" }, Math.max(bytes, 0)); // a run that goes on reads from the beginning
   };

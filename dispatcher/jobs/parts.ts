@@ -28,9 +28,9 @@ export type JobPartsDeps = Omit<RunDeps, "metrics"> & {
 export const jobParts = (deps: JobPartsDeps): { parts: Part[]; timers: AnyTimerSource[] } => {
   const { jobs, config, metrics, publisher, subjects } = deps;
   for (const { name } of jobs) {
-    metrics.jobItems.inc({ job: name }, 0); // as counterFromZero has it
-    metrics.jobBytes.inc({ job: name }, 0);
-    for (const result of jobResults) metrics.jobs.inc({ job: name, result }, 0);
+    metrics.jobItems.inc({ type: name }, 0); // as counterFromZero has it
+    metrics.jobBytes.inc({ type: name }, 0);
+    for (const result of jobResults) metrics.jobs.inc({ type: name, result }, 0);
   }
   const hint =
     ({ name: type, isShort }: Job) =>

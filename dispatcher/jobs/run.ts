@@ -41,7 +41,7 @@ const runTaken = async <Row extends JobRow>(type: JobType<Row>, row: Row, deps: 
   const run = await underLease({ taken: row, extend, stops: [stopping, stop], clock, termMs }, ({ isOver }) =>
     attempt(type, row, (items, total) => {
       progress = { done: progress.done + items, total: total ?? progress.total, at: clock.now() };
-      metrics.jobItems.inc({ job: type.name }, items);
+      metrics.jobItems.inc({ type: type.name }, items);
       if (isOver() || performance.now() >= endsMs) throw new Halted(`${type.name} ${row._id} was halted`);
     }),
   );
@@ -79,8 +79,8 @@ const report = <Row extends JobRow>(
   { log, metrics, progress: { done, total }, durationMs }: ReportDeps,
 ): void => {
   const { result } = run;
-  metrics.jobs.inc({ job: type, result });
-  metrics.jobSeconds.observe({ job: type }, durationMs / 1_000);
+  metrics.jobs.inc({ type, result });
+  metrics.jobSeconds.observe({ type }, durationMs / 1_000);
   const items = done - (before?.done ?? 0);
   const facts = { job: type, document, tenant, app, result, items, done, total, durationMs };
   if (run.result === "failed") log.warn({ ...facts, err: run.error }, "job.ran");

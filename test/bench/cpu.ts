@@ -10,10 +10,11 @@ export type CpuOfEach = Cpu & { all: number };
 
 /** Reads the CPU so far of an installation: of all processes of a name, with what they started. */
 export const cpuMeter = (stores: Stores, programs: Record<string, readonly SystemProgram[]>): (() => Cpu) => {
-  const { mongodb, nats, redis } = stores;
+  const { mongodb, nats, redis, s3 } = stores;
   const [ferretdb = 0, postgres = 0] = mongodb.pids();
   const ofPrograms = mapValues(programs, (running) => running.map((one) => one.pid()));
-  const pids = { ...ofPrograms, ferretdb: [ferretdb], postgres: [postgres], nats: nats.pids(), redis: redis.pids() };
+  const servers = { nats: nats.pids(), redis: redis.pids(), s3: s3.pids() };
+  const pids = { ...ofPrograms, ferretdb: [ferretdb], postgres: [postgres], ...servers };
   return () => mapValues(pids, (all) => sum(all.map(treeCpuUs)));
 };
 

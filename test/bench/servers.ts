@@ -5,6 +5,7 @@ import { rootDir, testDir } from "../../dev/files/paths.ts";
 import { freePorts } from "../../dev/processes/free-ports.ts";
 import type { ProgramName } from "../../dev/processes/programs.ts";
 import { startKubernetes } from "../../dev/servers/kubernetes.ts";
+import { s3Settings } from "../../dev/servers/s3.ts";
 import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
 import { connection } from "../../operator/kube/connection.ts";
 import type { Manifest } from "../integration/operator/support/harness.ts";
@@ -105,7 +106,6 @@ const withSharedPrograms = (made: Installation): Installation => {
 
 const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> => {
   const sink = await startSink({ delayMs: apnsDelayMs });
-  const files = await mkdtemp(join(testDir, "files-"));
   try {
     const system = await startSystem({
       mongodbUrl: stores.mongodb.url,
@@ -113,12 +113,11 @@ const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> =
       redisUrl: stores.redis.url,
       apns: sink,
       plan: { api_rps: 100_000 },
-      env: { ...loopbackAllowed, HERALD_FILES_DIR: files },
+      env: { ...loopbackAllowed, ...s3Settings(stores.s3.url) },
     });
     const close = async (): Promise<void> => {
       await system.stop();
       sink.stop();
-      await rm(files, { recursive: true, force: true });
     };
     return { stores, system, close };
   } catch (error) {
@@ -136,7 +135,8 @@ const using = async <T extends Closing, R>(starting: Promise<T>, work: (started:
   }
 };
 
-const startStores = (durable: boolean) => privateServers({ mongodb: true, nats: true, redis: true }, { durable });
+const startStores = (durable: boolean) =>
+  privateServers({ mongodb: true, nats: true, redis: true, s3: true }, { durable });
 
 const startCluster = async (): Promise<Cluster> => {
   await mkdir(testDir, { recursive: true });

@@ -2,6 +2,7 @@
 {{- define "herald.checkValues" -}}
 {{- include "herald.checkStores" . }}
 {{- include "herald.checkStorePorts" . }}
+{{- include "herald.checkFiles" . }}
 {{- include "herald.checkPlans" . }}
 {{- include "herald.checkEdge" . }}
 {{- include "herald.checkKeda" . }}
@@ -36,6 +37,26 @@
 {{- fail (printf "\n\n%s.url asks for port %d, which %s.networkPolicy.ports does not open\n" $store $port $store) }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Files are in one place; a policy that leaves out the port of its address shuts the programs off from it. */}}
+{{- define "herald.checkFiles" -}}
+{{- with .Values.files }}
+{{- if and .s3.bucket .existingClaim }}
+{{- fail "\n\nfiles: give files.s3.bucket or files.existingClaim, not both\n" }}
+{{- end }}
+{{- if and (or .s3.endpoint .s3.existingSecret) (not .s3.bucket) }}
+{{- fail "\n\nfiles.s3.bucket: is needed with files.s3.endpoint and files.s3.existingSecret\n" }}
+{{- end }}
+{{- $port := regexFind ":[0-9]+/?$" .s3.endpoint | trimAll ":/" | default (hasPrefix "http:" .s3.endpoint | ternary "80" "443") }}
+{{- $open := list }}
+{{- range .s3.networkPolicy.ports }}
+{{- $open = append $open (int .) }}
+{{- end }}
+{{- if and $.Values.networkPolicy.enabled .s3.bucket (not (has (int $port) $open)) }}
+{{- fail (printf "\n\nfiles.s3 asks for port %s, which files.s3.networkPolicy.ports does not open\n" $port) }}
 {{- end }}
 {{- end }}
 {{- end }}

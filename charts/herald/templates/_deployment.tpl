@@ -94,6 +94,10 @@ containers:
         readOnly: true
       - name: cache
         mountPath: /var/cache/herald
+      {{- if and $root.Values.files.existingClaim (ne .program "operator") }}
+      - name: files
+        mountPath: /var/lib/herald/files
+      {{- end }}
       {{- if $root.Values.trustedCertificates.configMap }}
       - name: certificates
         mountPath: /etc/herald-certificates
@@ -199,9 +203,25 @@ topologySpreadConstraints:
             - key: {{ $values.dispatcher.mail.existingSecretKey }}
               path: mail-url
       {{- end }}
+      {{- with $values.files.s3 }}
+      {{- if and .bucket .existingSecret (ne $.program "operator") }}
+      - secret:
+          name: {{ .existingSecret }}
+          items:
+            - key: {{ .accessKeyIdKey }}
+              path: s3-access-key-id
+            - key: {{ .secretAccessKeyKey }}
+              path: s3-secret-access-key
+      {{- end }}
+      {{- end }}
 - name: cache
   emptyDir:
     sizeLimit: 64Mi
+{{- if and $values.files.existingClaim (ne .program "operator") }}
+- name: files
+  persistentVolumeClaim:
+    claimName: {{ $values.files.existingClaim }}
+{{- end }}
 {{- with $values.trustedCertificates }}
 {{- if .configMap }}
 - name: certificates

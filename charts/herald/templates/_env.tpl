@@ -49,6 +49,38 @@
   value: {{ .Values.nats.replicas | quote }}
 {{- end }}
 
+{{/* Where files are, for the programs that write and serve them. */}}
+{{- define "herald.env.files" }}
+{{- with .Values.files.s3 }}
+{{- if .bucket }}
+- name: HERALD_S3_BUCKET
+  value: {{ .bucket | quote }}
+- name: HERALD_S3_PREFIX
+  value: {{ .prefix | quote }}
+- name: HERALD_S3_REGION
+  value: {{ .region | quote }}
+{{- with .endpoint }}
+- name: HERALD_S3_ENDPOINT
+  value: {{ . | quote }}
+{{- end }}
+{{- with .publicEndpoint }}
+- name: HERALD_S3_PUBLIC_ENDPOINT
+  value: {{ . | quote }}
+{{- end }}
+{{- if .existingSecret }}
+- name: HERALD_S3_ACCESS_KEY_ID_FILE
+  value: /etc/herald/s3-access-key-id
+- name: HERALD_S3_SECRET_ACCESS_KEY_FILE
+  value: /etc/herald/s3-secret-access-key
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if .Values.files.existingClaim }}
+- name: HERALD_FILES_DIR
+  value: /var/lib/herald/files
+{{- end }}
+{{- end }}
+
 {{- define "herald.env.operator" }}
 {{- include "herald.env.streams" . }}
 - name: HERALD_OPERATOR_NAMESPACE
@@ -63,6 +95,7 @@
 
 {{/* While Redis is away each replica lets its share of a key's rate through. With autoscaling: what runs at least. */}}
 {{- define "herald.env.apiserver" }}
+{{- include "herald.env.files" . }}
 {{- $own := .Values.apiserver }}
 - name: HERALD_REPLICAS
   value: {{ $own.autoscaling.enabled | ternary $own.autoscaling.minReplicas $own.replicas | quote }}
@@ -78,6 +111,9 @@
 
 {{- define "herald.env.dispatcher" }}
 {{- include "herald.env.streams" . }}
+{{- include "herald.env.files" . }}
+- name: HERALD_EXPORT_HOURS
+  value: {{ .Values.files.exportHours | quote }}
 {{- with .Values.dispatcher.mail }}
 {{- if .existingSecret }}
 - name: HERALD_MAIL_URL_FILE

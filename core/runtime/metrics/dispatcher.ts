@@ -84,21 +84,21 @@ const jobMetrics = (registry: Registry) => {
     jobs: counter(
       "herald_jobs_total",
       "runs of jobs by type and result: done, again (more is due later), halted (it went on later: others' turn, a stop, a lost lease), failed",
-      ["job", "result"],
+      ["type", "result"],
     ),
     jobItems: counter(
       "herald_job_items_total",
       "what jobs have worked through, such as documents removed or erased, rows exported, by type of job",
-      ["job"],
+      ["type"],
     ),
     jobBytes: counter("herald_job_bytes_total", "bytes of the files that jobs have written or read, by type of job", [
-      "job",
+      "type",
     ]),
     jobSeconds: histogram(
       "herald_job_run_duration_seconds",
       "one run of a job, by type",
       [0.05, 0.25, 1, 5, 15, 45, 120, 600, 3_600], // a connection test takes a second, an export of a million rows 45
-      ["job"],
+      ["type"],
     ),
     importRows: counterFromZero(
       "herald_import_rows_total",

@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
 import { pageRange } from "../mongo/page-range.ts";
+import { findIds } from "../mongo/pages.ts";
 import { type ExportRow, exportCollection } from "./exports.ts";
 
 export type ExportWork = ReturnType<typeof exportWork>;
@@ -14,6 +15,14 @@ export const exportWork = (db: Db) => {
     /** How many of an app are being made, as far as somebody asked. */
     running: (appId: string, most: number): Promise<number> =>
       rows.countDocuments({ app_id: appId, status: "running" }, { hint: "status", limit: most }),
+
+    /** Whether one that waits is among the `count` oldest of its app that do, but for those that are set aside. */
+    isNext: async ({ _id, app_id }: ExportRow, count: number): Promise<boolean> => {
+      const waits = { app_id, status: "pending", _id: anyId, set_aside: { $exists: false } } as const;
+      const options = { sort: { _id: 1 }, limit: count, hint: "status" } as const;
+      const oldest = await findIds(rows, waits, options);
+      return oldest.includes(_id) || oldest.length < count;
+    },
 
     begin: async ({ _id, fence, attempts }: ExportRow, now: Date): Promise<void> => {
       const begun = { status: "running", attempts: attempts + 1, row_count: 0, counted_at: now } as const;
@@ -32,10 +41,12 @@ export const exportWork = (db: Db) => {
 
     /** Has the oldest of an app that waits looked at now. */
     wakeNext: async (appId: string, now: Date): Promise<void> => {
-      const _id = pageRange("export", {}, { after: null, isDescending: false });
-      const waits = { app_id: appId, status: "pending", _id, lease: null, due_at: { $gt: now } } as const;
+      const waits = { app_id: appId, status: "pending", _id: anyId, lease: null, due_at: { $gt: now } } as const;
       const oldest = { sort: { _id: 1 }, projection: { _id: 1 } } as const;
       await rows.findOneAndUpdate(waits, { $set: { due_at: now } }, oldest);
     },
   };
 };
+
+/** A bound without which the planner may read what belongs to others. */
+const anyId = pageRange("export", {}, { after: null, isDescending: false });

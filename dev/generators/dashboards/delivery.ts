@@ -127,12 +127,6 @@ export const delivery: Dashboard = {
         graph("Timers handled", "ops", "Documents whose time had come", [
           { expr: rateBy("source", `herald_timers_handled_total{${here}}`), legend: "{{source}}" },
         ]),
-        graph("Jobs", "ops", "Runs of jobs by type and what they came to", [
-          { expr: rateBy("job, result", `herald_jobs_total{${here}}`), legend: "{{job}}, {{result}}" },
-        ]),
-        graph("Jobs' items", "ops", "What jobs have worked through, such as documents removed or erased", [
-          { expr: rateBy("job", `herald_job_items_total{${here}}`), legend: "{{job}}" },
-        ]),
         graph("Set aside", "ops", "Single documents and hints that failed although the stores answered", [
           { expr: rateBy("source", `herald_set_aside_total{${here}}`), legend: "{{source}}" },
         ]),
@@ -147,6 +141,26 @@ export const delivery: Dashboard = {
             },
           ],
         ),
+      ],
+    },
+    {
+      title: "Jobs: exports, imports, removals",
+      panels: [
+        graph("Runs", "ops", "Runs of jobs by type and what they came to", [
+          { expr: rateBy("type, result", `herald_jobs_total{${here}}`), legend: "{{type}}, {{result}}" },
+        ]),
+        graph("Items", "ops", "What jobs work through: rows of files, documents that are removed or erased", [
+          { expr: rateBy("type", `herald_job_items_total{${here}}`), legend: "{{type}}" },
+        ]),
+        graph("Bytes", "bytes", "Of the files that jobs write or read, in a minute", [
+          { expr: `sum by (type) (increase(herald_job_bytes_total{${here}}[1m]))`, legend: "{{type}}" },
+        ]),
+        graph("Imported rows", "ops", "Rows of imported files by what became of them", [
+          { expr: rateBy("result", `herald_import_rows_total{${here}}`), legend: "{{result}}" },
+        ]),
+        graph("Time of a run, p95", "s", "From taking a job to giving it back", [
+          { expr: quantileBy(0.95, "type", `herald_job_run_duration_seconds_bucket{${here}}`), legend: "{{type}}" },
+        ]),
       ],
     },
   ],

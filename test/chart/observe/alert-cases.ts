@@ -130,18 +130,29 @@ const delivery: Record<string, AlertCase> = {
       [all("herald_queue_messages_total", 'consumer="deliver",settlement="done"')]: "0+99x30",
     },
   },
+  HeraldJobsFail: {
+    at: "40m",
+    fires: {
+      [all("herald_jobs_total", 'type="exports",result="failed"')]: "0x5 1x4 2x4 3x40",
+      [all("herald_jobs_total", 'type="exports",result="done"')]: "0+1x60",
+    },
+    rests: {
+      [all("herald_jobs_total", 'type="exports",result="failed"')]: "0x5 1x50",
+      [all("herald_jobs_total", 'type="exports",result="done"')]: "0+1x60",
+    },
+  },
   HeraldQueueStuck: {
     at: "20m",
     fires: {
       [all("herald_consumer_pending", 'stream="work-free",consumer="plan"')]: "5x30",
       [all("herald_queue_messages_total", 'stream="work-free",consumer="plan",settlement="done"')]: "7x30",
       [all("herald_queue_messages_total", 'stream="work-growth",consumer="plan",settlement="done"')]: "0+1x30", // another's
-      [all("herald_job_items_total", 'job="removals"')]: "0+1x30", // as above
+      [all("herald_job_items_total", 'type="removals"')]: "0+1x30", // as above
     },
     rests: {
       [all("herald_consumer_pending", 'stream="jobs",consumer="jobs"')]: "1x30", // one takes long, and goes on
       [all("herald_queue_messages_total", 'stream="jobs",consumer="jobs",settlement="done"')]: "7x30",
-      [all("herald_job_items_total", 'job="removals"')]: "0+1x30",
+      [all("herald_job_items_total", 'type="removals"')]: "0+1x30",
       [all("herald_consumer_pending", 'stream="work-free",consumer="plan"')]: "5x30",
       [all("herald_queue_messages_total", 'stream="work-free",consumer="plan",settlement="done"')]: "0+1x30",
     },

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from "typebox";
-import { RedisConfig, SharedConfig, StreamsConfig } from "#config/shared.ts";
+import { exportHours, FilesConfig, RedisConfig, SharedConfig, StreamsConfig } from "#config/shared.ts";
 import { closed, existingSecret, flag, image, kubernetesList, ports, resources, setting, text } from "./shapes.ts";
 
 const bundled = closed("a throwaway server for trials: one replica, no password, no backup", {
@@ -28,6 +28,11 @@ const store = (description: string, address: TSchema, more: Record<string, TSche
     ...more,
   });
 
+/** A setting that may be left out, which an empty value does. */
+const orEmpty = (address: TSchema): TSchema => ({ ...setting(address), pattern: `^$|${patternOf(address)}` });
+
+const secretKey = (description: string): TSchema => text(description, { minLength: 1, pattern: "^[-._a-zA-Z0-9]+$" });
+
 /** Values of the servers behind Herald. */
 export const storeValues = {
   mongodb: store("MongoDB 7 or later, or FerretDB 2.7 or later", SharedConfig.mongodbUrl, {
@@ -41,4 +46,22 @@ export const storeValues = {
     account: text("JetStream account that KEDA reads", { minLength: 1 }),
   }),
   redis: store("Redis 7 or later, or Valkey", RedisConfig.redisUrl),
+  files: closed("where the files of exports and imports are kept", {
+    s3: closed("a bucket of S3, or of a server that speaks its protocol", {
+      bucket: orEmpty(FilesConfig.s3Bucket),
+      prefix: setting(FilesConfig.s3Prefix),
+      region: setting(FilesConfig.s3Region),
+      endpoint: orEmpty(FilesConfig.s3Endpoint),
+      publicEndpoint: orEmpty(FilesConfig.s3PublicEndpoint),
+      existingSecret: text("name of a Secret of this namespace that holds an access key", { maxLength: 253 }),
+      accessKeyIdKey: secretKey("the key of its id in that Secret"),
+      secretAccessKeyKey: secretKey("the key of the secret one"),
+      networkPolicy: closed("where the NetworkPolicies let the programs go to reach it", {
+        ports: ports("its ports"),
+        to: kubernetesList("peers as in a NetworkPolicy; empty = anywhere on these ports"),
+      }),
+    }),
+    existingClaim: text("a PersistentVolumeClaim that the apiserver and all dispatchers share", { maxLength: 253 }),
+    exportHours: setting(exportHours),
+  }),
 };

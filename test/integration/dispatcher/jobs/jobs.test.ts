@@ -33,7 +33,7 @@ describe("jobs", function () {
     await until(site.isOver("long"), 30_000);
     expect((await site.row("long")).progress).to.include({ done: 10, total: 10 });
     expect(await one.results()).to.deep.equal({ done: 1 });
-    expect(await one.items()).to.deep.equal([{ labels: { job: "exports" }, value: 10 }]);
+    expect(await one.items()).to.deep.equal([{ labels: { type: "exports" }, value: 10 }]);
     const [line, ...more] = one.lines.filter(({ event }) => event === "job.ran");
     expect(more).to.deep.equal([]);
     expect(line).to.include({ job: "exports", document: "long", tenant: "ten_1", app: "app_1", result: "done" });
