@@ -27,7 +27,7 @@ import { authenticate } from "./access/authenticate.ts";
 import { findApp } from "./access/find-app.ts";
 import { keyLookup } from "./access/key-lookup.ts";
 import { features, outsides } from "./features.ts";
-import { slowMsOf } from "./http/middleware/routing.ts";
+import { bodyMsOf } from "./http/middleware/routing.ts";
 import { once } from "./http/once.ts";
 import { app } from "./http/server/app.ts";
 import { httpServer } from "./http/server/server.ts";
@@ -91,7 +91,7 @@ const rest = httpServer({
   host: config.httpHost,
   port: config.httpPort,
   drainMs: config.drainSeconds * 1000,
-  slowMs: slowMsOf(routes),
+  bodyMs: bodyMsOf(routes),
   clock,
   handler: (isStopping) =>
     app({

@@ -4,6 +4,7 @@ import { parseArgs, styleText } from "node:util";
 import { maskPasswords } from "#core/runtime/process/config.ts";
 import { commands } from "./demo/commands.ts";
 import { eventually } from "./demo/eventually.ts";
+import { importPlayers, importSummary } from "./demo/import.ts";
 import { type Kubectl, kubectlFor } from "./demo/kubectl.ts";
 import { type Person, register } from "./demo/people.ts";
 import { phase, seconds } from "./demo/phase.ts";
@@ -37,8 +38,10 @@ const demo = async (dir: string, portBase: number): Promise<readonly string[]> =
   await startPrograms(place, found);
   const { rest, appId } = await applyResources(place);
   const people = await phase("Users and subscriptions registered over REST", () => register(rest, appId, { dir, at }));
+  const imported = await phase("A file of users imported", () => importPlayers(rest, appId));
   const rows = await phase("One notification sent on each channel", () => sendToAll(people, rest, at));
   console.log(`\n${table(rows)}\n`);
+  console.log(`${styleText("dim", "# The import")}\n${importSummary(imported)}\n`);
   const lacking = missing(rows);
   if (lacking.length > 0) return lacking.concat(`logs: ${relative(process.cwd(), join(dir, "logs"))}`);
   console.log(`Done in ${seconds(beganAt)}. Everything goes on running:\n`);

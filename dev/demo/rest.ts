@@ -2,16 +2,19 @@
 export type Rest = {
   get: <T>(path: string) => Promise<T>;
   post: <T>(path: string, body: object, headers?: Record<string, string>) => Promise<T>;
+  /** Posts a form with a file. */
+  upload: <T>(path: string, form: FormData) => Promise<T>;
 };
 
 const timeoutMs = 10_000;
 
 export const restClient = ({ baseUrl, token }: { baseUrl: string; token: string }): Rest => {
-  const call = async <T>(method: string, path: string, rest: { body?: string; headers?: object } = {}): Promise<T> => {
+  type Sent = { body?: string | FormData; headers?: object };
+  const call = async <T>(method: string, path: string, rest: Sent = {}): Promise<T> => {
     const response = await fetch(`${baseUrl}${path}`, {
       method,
       ...(rest.body !== undefined && { body: rest.body }),
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...rest.headers },
+      headers: { authorization: `Bearer ${token}`, ...rest.headers },
       signal: AbortSignal.timeout(timeoutMs),
     });
     const answer = await response.text();
@@ -20,7 +23,9 @@ export const restClient = ({ baseUrl, token }: { baseUrl: string; token: string 
   };
   return {
     get: (path) => call("GET", path),
-    post: (path, body, headers = {}) => call("POST", path, { body: JSON.stringify(body), headers }),
+    post: (path, body, headers = {}) =>
+      call("POST", path, { body: JSON.stringify(body), headers: { "content-type": "application/json", ...headers } }),
+    upload: (path, form) => call("POST", path, { body: form }),
   };
 };
 

@@ -28,7 +28,7 @@ export type ImportJobDeps = {
   turnMs?: number;
 };
 
-const usualTurnMs = 60_000; // a run that goes on reads its file from the beginning, which takes seconds
+const usualTurnMs = 300_000; // a run that goes on reads its file from the beginning, which takes seconds
 const waitMs = 10_000; // until it is looked again whether it is the next one's turn: who ends wakes it
 const mostFailures = 10; // in a row, with growing pauses: hours
 
@@ -143,5 +143,5 @@ const counterOf =
     metrics.importRows.inc({ result: "taken" }, processed - errors);
     metrics.importRows.inc({ result: "faulty" }, errors);
     metrics.importRows.inc({ result: "skipped" }, skipped);
-    metrics.jobBytes.inc({ job: "imports" }, Math.max(bytes, 0)); // a run that goes on reads from the beginning
+    metrics.jobBytes.inc({ type: "imports" }, Math.max(bytes, 0)); // a run that goes on reads from the beginning
   };

@@ -32,13 +32,16 @@ const deprecationsOf = (routes: readonly Route[]): Map<Route, Record<string, str
   new Map(
     routes.flatMap((route) => (route.deprecated === undefined ? [] : [[route, deprecationHeaders(route.deprecated)]])),
   );
-/** How long a request may take that brings a file, by its route; null for any other. */
-export const slowMsOf = (routes: readonly Route[]) => {
+
+const usualBodyMs = 60_000;
+
+/** How long a request may take to come: as long as its route says that takes a file. */
+export const bodyMsOf = (routes: readonly Route[]) => {
   const forms = pathsOf(routes.filter(({ form }) => form !== undefined));
-  return ({ method = "", url = "" }: { method?: string | undefined; url?: string | undefined }): number | null => {
+  return ({ method = "", url = "" }: { method?: string | undefined; url?: string | undefined }): number => {
     const given = (url.split("?")[0] ?? "").split("/");
     const path = forms.find(({ parts }) => fits(parts, given));
-    return path?.routes.get(method)?.form?.timeoutMs ?? null;
+    return path?.routes.get(method)?.form?.timeoutMs ?? usualBodyMs;
   };
 };
 

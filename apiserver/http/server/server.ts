@@ -23,8 +23,8 @@ export type HttpServerOptions = {
   port: number;
   /** For so long after stop requests are still taken: proxies and clients hear only then that this replica goes. */
   drainMs: number;
-  /** How long a request may take to come when it is no usual one: a file; null for any other. Asked of those with a body. */
-  slowMs: (request: Pick<IncomingMessage, "method" | "url">) => number | null;
+  /** How long a request with a body may take to come, ms; {@link longestRequestMs} at most. */
+  bodyMs: (request: Pick<IncomingMessage, "method" | "url">) => number;
   /** `isStopping` tells the handler to close each connection with its reply. */
   handler: (isStopping: () => boolean) => RequestListener;
   clock: Clock;
@@ -35,7 +35,7 @@ export const httpServer = ({
   host,
   port,
   drainMs,
-  slowMs,
+  bodyMs,
   handler,
   clock,
 }: HttpServerOptions): Part & { port: () => number } => {
@@ -46,7 +46,7 @@ export const httpServer = ({
   server.headersTimeout = 10_000;
   server.requestTimeout = longestRequestMs;
   server.on("request", (request: IncomingMessage, reply: ServerResponse) => {
-    if (hasBody(request)) refuseLate(request, reply, { ms: slowMs(request) ?? requestMs, clock });
+    if (hasBody(request)) refuseLate(request, reply, { ms: bodyMs(request), clock });
   });
   server.keepAliveTimeout = 75_000; // longer than a load balancer's 60 s, so that it closes first
   server.on("checkExpectation", answer); // Node would answer with a bare 417
@@ -64,8 +64,7 @@ export const httpServer = ({
   };
 };
 
-const requestMs = 60_000; // of the request alone: its headers and body
-const longestRequestMs = 900_000; // whatever slowMs says
+const longestRequestMs = 900_000; // of the request alone: its headers and body
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";

@@ -155,6 +155,9 @@ export const delivery: Dashboard = {
         graph("Bytes", "bytes", "Of the files that jobs write or read, in a minute", [
           { expr: `sum by (type) (increase(herald_job_bytes_total{${here}}[1m]))`, legend: "{{type}}" },
         ]),
+        graph("Imported rows", "ops", "Rows of imported files by what became of them", [
+          { expr: rateBy("result", `herald_import_rows_total{${here}}`), legend: "{{result}}" },
+        ]),
         graph("Time of a run, p95", "s", "From taking a job to giving it back", [
           { expr: quantileBy(0.95, "type", `herald_job_run_duration_seconds_bucket{${here}}`), legend: "{{type}}" },
         ]),

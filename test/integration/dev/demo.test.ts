@@ -60,6 +60,7 @@ describe("make demo", function () {
       );
       expect(output).to.match(line);
     }
+    expect(output).to.match(/^5 rows: 3 users made, 0 updated, 3 subscriptions made, 1 skipped, 1 faulty$/m);
   });
 
   it("prints commands that work as they stand", async () => {

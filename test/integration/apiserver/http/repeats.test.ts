@@ -10,7 +10,6 @@ import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { once } from "../../../../apiserver/http/once.ts";
 import { type Attempt } from "../../../../apiserver/http/route.ts";
 import type { Reply } from "../../../support/api/api.ts";
-import { formOf } from "../../../support/api/form.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { anExport } from "../../../support/rows/exports.ts";
 import { anApp, seed, seedTenant, testKeyRing } from "../../../support/rows/fixtures.ts";
@@ -19,21 +18,18 @@ import { anEnvelope, aWebhookDelivery } from "../../../support/rows/webhook-deli
 const dayMs = 86_400_000;
 const aToken = () => randomUUID().replaceAll("-", "").repeat(2);
 const anEndpoint = { url: "https://hooks.example.com/in", events: ["delivery.sent"] };
-const aFile = { type: "csv_users", file: "external_id\nanna\n" };
 const schema = { type: "object", properties: { status: { type: "string" } } };
 
 describe("a POST that is made again with its idempotency key", () => {
   const { site, tenant } = useSite();
 
-  type Asked = { path: string; body?: object; form?: Record<string, string>; token?: string };
-  const post = ({ path, body, form, token = tenant.token }: Asked, key?: string): Promise<Reply> => {
-    const { headers, ...given } = form === undefined ? { body } : formOf(form);
-    return site.api.call("POST", path, {
+  type Asked = { path: string; body?: object; token?: string };
+  const post = ({ path, body, token = tenant.token }: Asked, key?: string): Promise<Reply> =>
+    site.api.call("POST", path, {
       token,
-      ...given,
-      headers: { ...headers, ...(key !== undefined && { "Idempotency-Key": key }) },
+      ...(body !== undefined && { body }),
+      ...(key !== undefined && { headers: { "Idempotency-Key": key } }),
     });
-  };
   const kept = () => site.db.collection<ReplyRow>("idempotent_replies");
   const markers = ({ headers }: Reply) => [headers.get("Idempotent-Replayed"), headers.get("Idempotent-Mismatch")];
   const of = () => `/v1/apps/${tenant.app._id}`;
@@ -130,19 +126,6 @@ describe("a POST that is made again with its idempotency key", () => {
       it: "the end of an export",
       ask: async () => ({ path: `${of()}/exports/${await pendingExport()}/cancel` }),
       made: () => count("exports", { status: "failed" }),
-    },
-    {
-      it: "an import",
-      ask: () => ({ path: `${of()}/imports`, form: aFile }),
-      made: () => count("imports"),
-    },
-    {
-      it: "the end of an import",
-      ask: async () => {
-        const { body } = await post({ path: `${of()}/imports`, form: aFile });
-        return { path: `${of()}/imports/${body.id}/cancel` };
-      },
-      made: () => count("imports", { status: "failed" }),
     },
     {
       it: "a delivery that is sent again",

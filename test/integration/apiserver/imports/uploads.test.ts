@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { importLimits } from "#core/schema/imports/import.ts";
+import type { ReplyRow } from "#core/storage/service/replies.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import {
   type Importer,
@@ -136,6 +137,18 @@ describe("an upload of an import", function () {
     const [first, again] = [await app.upload({ ...users, key }), await app.upload({ ...users, key })];
     expect([again.status, again.body]).to.deep.equal([200, first.body]);
     expect(await site.imports.countDocuments()).to.equal(1);
+  });
+
+  it("that is made again gives the first import, though that attempt was cut short before it could tell", async () => {
+    const key = randomUUID();
+    const first = await app.upload({ ...users, key });
+    const kept = site.db.collection<ReplyRow>("idempotent_replies");
+    const held = (seconds: number) => ({ reply: null, held_until: new Date(Date.now() + seconds * 1_000) });
+    await kept.updateOne({ app_id: app.app._id }, { $set: held(60) });
+    expect((await app.upload({ ...users, key })).body.error.code).to.equal("HS_IDEMPOTENCY_IN_PROGRESS");
+    await kept.updateOne({ app_id: app.app._id }, { $set: held(-1) });
+    expect((await app.upload({ ...users, key })).body).to.deep.equal(first.body);
+    expect(await site.imports.countDocuments({ app_id: app.app._id })).to.equal(1);
   });
 
   it("is refused while 20 others wait, until one is cancelled", async () => {

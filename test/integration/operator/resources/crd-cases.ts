@@ -146,6 +146,11 @@ export const crdCases = (make: () => ReturnType<typeof manifests>): CrdCase[] =>
     object: () => make().app({ idempotencyMismatch: "ignore" }),
     says: "Unsupported value",
   },
+  {
+    it: "an app that takes Huawei's tokens for another channel's",
+    object: () => make().app({ importHuaweiAs: "ios_push" }),
+    says: "Unsupported value",
+  },
   { it: "a key for an app twice", object: () => make().apiKey({ appRefs: ["a", "a"] }), says: "Duplicate" },
   {
     it: "a key whose tokens all overlap",

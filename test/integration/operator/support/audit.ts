@@ -44,7 +44,11 @@ const wantedOf = (herald: Installation): Record<string, Wanted> => {
       plan: spec(seen)["plan"],
       namespaces: spec(seen)["namespaces"],
     }),
-    App: async (seen) => ({ name: seen.metadata.name, time_zone: spec(seen)["timeZone"] }),
+    App: async (seen) => ({
+      name: seen.metadata.name,
+      time_zone: spec(seen)["timeZone"],
+      import_huawei_as: spec(seen)["importHuaweiAs"] ?? "android_push",
+    }),
     ApiKey: async (seen) => {
       const secret = await secretOf(seen, spec(seen)["connectionSecretName"] ?? "");
       return { scopes: spec(seen)["scopes"], hashes: [{ hash: hashOf(textOf(secret, "token")), expires_at: null }] };

@@ -39,7 +39,7 @@ describe("users who are exported and imported again", function () {
   /** What of the rows is the person's, whatever their id here. */
   const peopleOf = async (file: string) =>
     (await rowsOf(file))
-      .map(({ id: _, created_at: made, external_id: external = "", tags = "", properties = "", ...rest }) => ({
+      .map(({ id: _id, created_at: _made, external_id: external = "", tags = "", properties = "", ...rest }) => ({
         ...rest,
         external,
         tags: JSON.parse(tags) as object,
