@@ -1,14 +1,19 @@
 import { type AccountCheckJobDeps, accountCheckJob } from "./account-checks.ts";
+import { type ActivityChannelJobDeps, activityChannelJob } from "./activity-channels.ts";
 import { type ExportJobDeps, exportJob } from "./exports.ts";
 import { type ImportJobDeps, importJob } from "./imports.ts";
-import { type ActivityChannelJobDeps, activityChannelJob } from "./activity-channels.ts";
 import type { Job } from "./job.ts";
 import { type LiveActivityJobDeps, liveActivityJob } from "./live-activities.ts";
 import { type RemovalJobDeps, removalJob } from "./removals.ts";
 
 /** Every type of job. */
 export const allJobs = (
-  deps: RemovalJobDeps & AccountCheckJobDeps & LiveActivityJobDeps & ActivityChannelJobDeps & ImportJobDeps & ExportJobDeps,
+  deps: RemovalJobDeps &
+    AccountCheckJobDeps &
+    LiveActivityJobDeps &
+    ActivityChannelJobDeps &
+    ImportJobDeps &
+    ExportJobDeps,
 ): readonly Job[] => [
   removalJob(deps),
   accountCheckJob(deps),
