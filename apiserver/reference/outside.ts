@@ -17,7 +17,7 @@ export const reference = (document: () => Record<string, unknown>): Outside<{ se
     const files: Record<string, File> = {
       "": file("text/html; charset=utf-8", async () => page),
       "start.js": file(script, async () => start),
-      "redoc.js": file(script, () => readFile(renderer, "utf8")),
+      "redoc.js": file(script, async () => (await readFile(renderer, "utf8")).replaceAll(foreignLogo, "data:,")),
       "openapi.json": file("application/json; charset=utf-8", async () =>
         JSON.stringify(referenceOf(document(), settings.publicUrl)),
       ),
@@ -29,6 +29,9 @@ export const reference = (document: () => Record<string, unknown>): Outside<{ se
 const script = "text/javascript; charset=utf-8";
 
 const renderer = createRequire(import.meta.url).resolve("redoc/bundles/redoc.standalone.js");
+
+/** Redoc's own sign would be loaded from its makers' host; what says that the page is made by Redoc stays. */
+const foreignLogo = "https://cdn.redoc.ly/redoc/logo-mini.svg";
 
 /** A file as it is sent, made when it is asked for first. */
 type File = { type: string; plain: () => Promise<string>; zipped: () => Promise<Buffer> };

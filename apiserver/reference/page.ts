@@ -4,6 +4,7 @@ export const page = `<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <title>Herald: API reference</title>
 <style>body { margin: 0 } noscript { display: block; padding: 2rem; font: 1rem/1.5 system-ui, sans-serif }</style>
 </head>

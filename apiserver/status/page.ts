@@ -13,6 +13,7 @@ export const page = (look: Look): string => `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Service status: ${words[look.status]}</title>
+<link rel="icon" href="data:,">
 <link rel="alternate" type="application/atom+xml" title="Incidents" href="feed.atom">
 <style>${style}</style>
 </head>

@@ -12,12 +12,14 @@ export const installChartTools = async (): Promise<void> => {
   const isWithoutPrometheus = prometheus.some((name) => findTool(name) === null);
   for (const tools of missing) await step(`building ${Object.keys(tools.packages).join(", ")}`, () => build(tools));
   if (isWithoutPrometheus) await step("installing Prometheus", unpackPrometheus);
-  if (missing.length === 0 && !isWithoutPrometheus) say("the chart's tools are there");
+  const isWithoutBrowser = findTool(browser) === null;
+  if (isWithoutBrowser) await step("installing Chromium", installBrowser);
+  if (missing.length === 0 && !isWithoutPrometheus && !isWithoutBrowser) say("the chart's tools are there");
 };
 
 /** Every chart tool that is nowhere to be found. */
 export const missingChartTools = (): string[] =>
-  [...goTools.flatMap(({ packages }) => Object.keys(packages)), ...prometheus].filter(
+  [...goTools.flatMap(({ packages }) => Object.keys(packages)), ...prometheus, browser].filter(
     (name) => findTool(name) === null,
   );
 
@@ -35,6 +37,15 @@ const unpackPrometheus = async (): Promise<void> => {
   await command(["sh", "-ec", "dpkg --extract prometheus_*.deb ."], options);
   for (const name of prometheus) await rename(join(folder, "usr/bin", name), join(binDir, name));
   await rm(folder, { recursive: true });
+};
+
+const browser = "chromium";
+
+/** Debian's own, with the libraries that it needs: they cannot be put into a folder of ours. */
+const installBrowser = async (): Promise<void> => {
+  const options = { log: "install-chromium" };
+  await command(["apt-get", "-q", "update"], options).catch(() => undefined); // as above
+  await command(["apt-get", "-q", "-y", "--no-install-recommends", "install", browser], options);
 };
 
 const isFound = ({ packages }: GoTools): boolean => Object.keys(packages).every((name) => findTool(name) !== null);

@@ -1,0 +1,68 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import type { BoundOutside, OutsideReply } from "../../../apiserver/http/outside.ts";
+import { findTool } from "../../../dev/files/find-tool.ts";
+
+/** A browser, and a server of pages as the apiserver sends them. */
+export type Site = {
+  url: string;
+  /** A new page; what the browser complains about is added to `complaints`. */
+  open: (path: string, over?: { scheme?: "light" | "dark"; isScripted?: boolean }) => Promise<Page>;
+  complaints: string[];
+  close: () => Promise<void>;
+};
+
+/** Serves what `answer` gives for paths below `prefix`. @throws Error when there is no Chromium */
+export const startSite = async (prefix: string, answer: BoundOutside["answer"]): Promise<Site> => {
+  const executablePath = findTool("chromium");
+  if (executablePath === null) throw new Error("chromium is missing: make install-chart-tools");
+  const server = createServer((request, response) => {
+    const [path = ""] = (request.url ?? "").split("?");
+    const asked = {
+      method: request.method ?? "GET",
+      parts: path.slice(prefix.length).split("/"),
+      target: request.url ?? "",
+      header: (name: string) => request.headers[name]?.toString() ?? null,
+      ip: "127.0.0.1",
+      body: async () => Buffer.alloc(0),
+      signal: AbortSignal.timeout(10_000),
+    };
+    void answer(asked)
+      .catch((): OutsideReply => ({ status: 404, headers: {}, body: "" }))
+      .then(({ status, headers, body }) => {
+        response.writeHead(status, headers);
+        return response.end(body);
+      });
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo; // sound: it listens on TCP
+  const url = `http://127.0.0.1:${port}${prefix}`;
+  const browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  const complaints: string[] = [];
+  return {
+    url,
+    complaints,
+    open: async (path, { scheme = "light", isScripted = true } = {}) => {
+      const page = await newPage(browser, complaints);
+      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+      await page.setJavaScriptEnabled(isScripted);
+      await page.goto(url + path, { waitUntil: "networkidle0" });
+      return page;
+    },
+    close: async () => {
+      await browser.close();
+      server.close();
+    },
+  };
+};
+
+const newPage = async (browser: Browser, complaints: string[]): Promise<Page> => {
+  const page = await browser.newPage();
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("requestfailed", (request) => complaints.push(`${request.url()}: ${request.failure()?.errorText}`));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  return page;
+};
