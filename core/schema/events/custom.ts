@@ -83,7 +83,7 @@ export const EventsAccepted = Type.Object({
   errors: List(
     Type.Object({
       index: Integer({ minimum: 0, description: "position in `events`" }),
-      code: Enum([...eventErrorCodes]),
+      code: Enum([...eventErrorCodes], { description: "`DEFINITION_LIMIT`: it is accepted, and not counted" }),
       message: Text(),
     }),
   ),

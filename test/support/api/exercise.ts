@@ -98,7 +98,7 @@ const useEvents = async (ask: Ask, { app: { _id: appId }, db }: Sending["system"
   const people = [{ external_id: "bob" }, { subscription_id: "sub_nobody" }, { user_id: "usr_nobody" }];
   const properties = { page: "home" };
   await ask("POST", `${app}/events`, { events: people.map((person) => ({ name: "visit", properties, ...person })) });
-  const isCounted = async () => (await db.collection("conversions").countDocuments({ app_id: appId })) >= people.length; // those from before may be, too
+  const isCounted = async () => (await db.collection("conversions").countDocuments({ app_id: appId })) >= people.length; // those of before may be among them
   await until(isCounted, 15_000);
   for (const query of ["", "?limit=1"]) await ask("GET", `${app}/events/definitions${query}`);
   await ask("GET", `${app}/events/definitions/visit`);

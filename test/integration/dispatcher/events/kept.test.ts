@@ -131,9 +131,9 @@ describe("custom events that are kept", function () {
     const keys = new Set([user._id, "external_id:ann", "sub_ann"]);
     const person = { ...of(), userId: user._id, keys, at: noon, isLast: false };
     for (let pass = 0; pass < 2; pass++) await storedData(db()).erasePerson(person);
-    expect((await stored()).map(({ external_id: id }) => id).toSorted()).to.deep.equal(["ann", "bob"]);
+    expect((await stored()).map(({ external_id: id }) => id)).to.have.members(["ann", "bob"]);
     const left = await db().collection<ConversionRow>(conversionCollection.name).find({ app_id: app._id }).toArray();
-    expect(left.map(({ external_id: id }) => id).toSorted()).to.deep.equal(["ann", "bob"]);
+    expect(left.map(({ external_id: id }) => id)).to.have.members(["ann", "bob"]);
   });
 
   it("count a person once a day, whether named by the app's id, ours or a subscription", async () => {
