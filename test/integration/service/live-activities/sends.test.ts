@@ -263,4 +263,44 @@ describe("live activities from the REST call to Apple", function () {
       expect([status, details["field"]]).to.deep.equal([400, field]);
     }
   });
+
+  it("gives up what has waited too long for a device, and ends what is over", async () => {
+    const [device, activity_id] = [await aDevice(), anId()];
+    await live.canStart(device);
+    await live.ended(await live.send("start", { activity_id, content_state: { step: 0 }, target: to(device) }));
+    const held = await live.ended(await live.send("update", { activity_id, content_state: { step: 1 } }));
+    const { db } = sending.system;
+    const past = new Date(Date.now() - 1_000);
+    await db
+      .collection("live_activity_recipients")
+      .updateOne({ subscription_id: device._id }, { $set: { hold_until: past } });
+    await db.collection("live_activities").updateOne({ activity_id }, { $set: { ends_at: past, due_at: past } });
+    await until(async () => (await live.deliveries(held._id))[0]?.status === "expired", 10_000);
+    const { body } = await live.ask("GET", `/live-activities/Order/activities/${activity_id}`);
+    await until(
+      async () => (await db.collection("live_activities").findOne({ activity_id }))?.["status"] === "ended",
+      10_000,
+    );
+    expect(body["recipients"]).to.include({ starting: 1 });
+    const { status } = await live.ask("PUT", live.tokensOf(device), {
+      kind: "update",
+      activity_id,
+      token: "ab".repeat(40),
+    });
+    expect(status).to.equal(409);
+  });
+
+  it("forgets the tokens of a subscription that is deleted", async () => {
+    const { device } = await running();
+    const { db } = sending.system;
+    const left = async (): Promise<number[]> =>
+      Promise.all(
+        ["live_activity_start_tokens", "live_activity_recipients"].map((name) =>
+          db.collection(name).countDocuments({ subscription_id: device._id }),
+        ),
+      );
+    expect(await left()).to.deep.equal([1, 1]);
+    expect((await live.ask("DELETE", `/subscriptions/${device._id}`)).status).to.equal(200);
+    expect(await left()).to.deep.equal([0, 0]);
+  });
 });
