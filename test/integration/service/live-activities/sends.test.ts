@@ -238,32 +238,6 @@ describe("live activities from the REST call to Apple", function () {
     expect(row).to.include({ status: "ended", ended_by: "type_deleted" });
   });
 
-  it("refuses what Apple would not take, and says how many bytes it has", async () => {
-    const { activity_id } = await running();
-    const body = { activity_id, content_state: { step: 1, note: "é".repeat(2_100) } };
-    const { status, body: answer } = await live.ask("POST", "/live-activities/Order/update", body);
-    const { details } = answer["error"] as { details: Record<string, unknown> };
-    expect([status, details["field"], details["limit_bytes"]]).to.deep.equal([400, "content_state", 4096]);
-    expect(details["actual_bytes"]).to.be.within(4_250, 4_400);
-  });
-
-  it("refuses what the type's schemas do not admit, and targets that it cannot reach", async () => {
-    const start = { content_state: { step: 1 }, target: { all: true } };
-    const cases: [object, string][] = [
-      [{ ...start, content_state: { step: "1" } }, "content_state.step"],
-      [{ ...start, content_state: { step: 1, other: 2 } }, "content_state.other"],
-      [{ ...start, attributes: { herald_activity_id: "x" } }, "attributes.herald_activity_id"],
-      [{ ...start, target: { included_segments: ["vip"] } }, "target.included_segments"],
-      [{ ...start, target: { include_subscription_ids: undefined } }, "target"],
-      [{ ...start, priority: 7 }, "priority"],
-    ];
-    for (const [body, field] of cases) {
-      const { status, body: answer } = await live.ask("POST", "/live-activities/Order/start", body);
-      const { details } = answer["error"] as { details: Record<string, unknown> };
-      expect([status, details["field"]]).to.deep.equal([400, field]);
-    }
-  });
-
   it("gives up what has waited too long for a device, and ends what is over", async () => {
     const [device, activity_id] = [await aDevice(), anId()];
     await live.canStart(device);
