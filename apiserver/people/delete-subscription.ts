@@ -7,6 +7,8 @@ import { type RemovalRow, type Removals } from "#core/storage/work/removals.ts";
 export type DeleteSubscriptionDeps = {
   removals: Pick<Removals, "begin">;
   subscriptions: Pick<Subscriptions, "remove">;
+  /** Forgets what it had reported of live activities. */
+  forget: (row: SubscriptionRow) => Promise<void>;
   /** Publishes what is in an outbox, without being waited for. */
   publish: (removal: RemovalRow) => void;
   clock: Clock;
@@ -14,10 +16,11 @@ export type DeleteSubscriptionDeps = {
 
 /** Deletes a subscription. Events of it that may not have been published outlive it. Can be repeated. */
 export const deleteSubscription =
-  ({ removals, subscriptions, publish, clock }: DeleteSubscriptionDeps) =>
+  ({ removals, subscriptions, forget, publish, clock }: DeleteSubscriptionDeps) =>
   async (row: SubscriptionRow): Promise<void> => {
     const removal = row.outbox.length === 0 ? null : subscriptionRemoval(row, clock.now());
     if (removal !== null) await removals.begin(removal);
+    await forget(row);
     await subscriptions.remove(row.tenant_id, row._id);
     if (removal !== null) publish(removal);
   };

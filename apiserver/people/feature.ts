@@ -4,6 +4,7 @@ import { OkReply } from "#core/schema/json/error.ts";
 import { CreateSubscription, Subscription, UpdateSubscription } from "#core/schema/people/subscription.ts";
 import { UpdateUser, UpsertUser, User } from "#core/schema/people/user.ts";
 import { apps as appStore } from "#core/storage/apps/apps.ts";
+import { forgetActivities } from "#core/storage/live-activities/forget.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import { subscriptions as subscriptionStore } from "#core/storage/people/subscriptions.ts";
@@ -47,7 +48,13 @@ const make = ({ db, clock, limit, outboxes }: PeoplePlatform) => {
     publish: publish.subscription,
     clock,
   };
-  const removeSubscription = deleteSubscription({ removals, subscriptions, publish: publish.removal, clock });
+  const removeSubscription = deleteSubscription({
+    removals,
+    subscriptions,
+    forget: forgetActivities(db),
+    publish: publish.removal,
+    clock,
+  });
   const register = registerSubscription({ ...ofDevices, remove: removeSubscription });
   return {
     findUser: users.find,

@@ -1,4 +1,4 @@
-import { closed, flag, kubernetesList, ports, ranges } from "./shapes.ts";
+import { closed, flag, kubernetesList, ports, portsOrNone, ranges } from "./shapes.ts";
 
 const from = (who: string) => ({ from: kubernetesList(`${who}, as peers of a NetworkPolicy`) });
 
@@ -19,7 +19,7 @@ export const networkValues = {
     apiserver: closed("the REST interface", from("who may call it; empty = everybody who can reach the pods")),
     dispatcher: closed("the dispatcher's way out", {
       mailPorts: ports("ports of mail servers"),
-      applePorts: ports("ports where Apple makes broadcast channels"),
+      applePorts: portsOrNone("ports where Apple makes broadcast channels of live activities"),
       privateRanges: closed("networks that the internet's rule leaves out", {
         ipv4: ranges("ranges of IPv4"),
         ipv6: ranges("ranges of IPv6"),

@@ -28,6 +28,8 @@ export const kubernetesList = (description: string) =>
 
 export const ports = (description: string) =>
   List(Integer({ minimum: 1, maximum: 65_535 }), { description, minItems: 1, maxItems: 64 });
+export const portsOrNone = (description: string) =>
+  List(Integer({ minimum: 1, maximum: 65_535 }), { description, maxItems: 64 });
 /** Networks, with the length of their prefix, as a NetworkPolicy asks. */
 export const ranges = (description: string) =>
   List(Text({ pattern: "^[0-9a-fA-F:.]+/[0-9]{1,3}$" }), { description, maxItems: 64 });

@@ -1,0 +1,88 @@
+import { expect } from "chai";
+import { useSite } from "../../../support/api/site.ts";
+import { anApiKey, seed } from "../../../support/rows/fixtures.ts";
+
+describe("the sends of live activities", () => {
+  const { site, tenant } = useSite();
+
+  const call = (method: string, path: string, body?: object) =>
+    site.api.call(method, path.startsWith("/v1") ? path : `/v1/apps/${tenant.app._id}/live-activities${path}`, {
+      token: tenant.token,
+      ...(body !== undefined && { body }),
+    });
+  const properties = { step: { type: "integer" }, note: { type: "string" } };
+
+  it("go on when an end is cancelled that nobody has begun", async () => {
+    await call("POST", "/types", { name: "Order", content_state_schema: { type: "object", properties } });
+    const activity = { activity_id: "o-1", content_state: { step: 1 } };
+    expect((await call("POST", "/Order/start", { ...activity, target: { all: true } })).status).to.equal(202);
+    const end = await call("POST", "/Order/end", { activity_id: "o-1" });
+    const refused = await call("POST", "/Order/update", activity);
+    expect([refused.status, refused.body.error.details]).to.deep.equal([409, { status: "ended" }]);
+    expect((await call("DELETE", `/v1/notifications/${String(end.body["message_id"])}`)).body.status).to.equal(
+      "cancelled",
+    );
+    expect((await call("POST", "/Order/update", activity)).status).to.equal(202);
+    const shown = await call("GET", "/Order/activities/o-1");
+    expect(shown.body).to.deep.include({ status: "running", content_state: { step: 1 } });
+  });
+
+  it("find no activity of another type", async () => {
+    await call("POST", "/types", { name: "Ride", content_state_schema: { type: "object", properties } });
+    const { status, body } = await call("POST", "/Ride/update", { activity_id: "o-1", content_state: { step: 1 } });
+    expect([status, body.error.code]).to.deep.equal([409, "HS_CONFLICT"]);
+    expect((await call("GET", "/Ride/activities/o-1")).status).to.equal(404);
+  });
+
+  it("refuse what Apple would not take, and say how many bytes it has", async () => {
+    const content_state = { step: 1, note: "é".repeat(2_100) };
+    const { status, body } = await call("POST", "/Order/update", { activity_id: "o-1", content_state });
+    const { field, limit_bytes: limit, actual_bytes: actual } = body.error.details;
+    expect([status, field, limit]).to.deep.equal([400, "content_state", 4096]);
+    expect(actual).to.be.within(4_250, 4_400);
+  });
+
+  const start = { content_state: { step: 1 }, target: { all: true } };
+  const cases: [string, object, string][] = [
+    ["a state of another type", { ...start, content_state: { step: "1" } }, "content_state.step"],
+    ["a state that is not known", { ...start, content_state: { step: 1, other: 2 } }, "content_state.other"],
+    ["our own attribute", { ...start, attributes: { herald_activity_id: "x" } }, "attributes.herald_activity_id"],
+    ["segments", { ...start, target: { included_segments: ["vip"] } }, "target.included_segments"],
+    ["a target without a selector", { ...start, target: { all: false } }, "target"],
+    ["another priority", { ...start, priority: 7 }, "priority"],
+    ["a date behind 2100", { ...start, stale_date: 4_102_444_801 }, "stale_date"],
+  ];
+  for (const [name, body, field] of cases) {
+    it(`refuse ${name}`, async () => {
+      const reply = await call("POST", "/Order/start", body);
+      expect([reply.status, reply.body.error.details["field"]]).to.deep.equal([400, field]);
+    });
+  }
+
+  it("need the scope of sending, and tokens that of administration", async () => {
+    const { row, token } = anApiKey({ tenant_id: tenant.tenant._id, scopes: ["notifications:write"] });
+    await seed(site.db, { apiKeys: [row] });
+    const base = `/v1/apps/${tenant.app._id}`;
+    const sent = await site.api.call("POST", `${base}/live-activities/Order/start`, { token, body: start });
+    expect(sent.status).to.equal(202);
+    const { body: user } = await call("POST", `${base}/users`, {
+      external_id: "ann",
+      subscriptions: [
+        { channel: "ios_push", token: "ab".repeat(32) },
+        { channel: "email", token: "ann@example.com" },
+      ],
+    });
+    const [device, mail] = user.subscriptions.map(({ id }) => `${base}/subscriptions/${id}/live-activity-tokens`);
+    const body = { kind: "start", activity_type: "Order", token: "cd".repeat(32) };
+    expect((await site.api.call("PUT", device ?? "", { token, body })).status).to.equal(403);
+    expect((await call("PUT", device ?? "", body)).status).to.equal(200);
+    expect((await call("PUT", mail ?? "", body)).body.error.details).to.include({ field: "kind" });
+    for (const wrong of [
+      { ...body, activity_type: undefined },
+      { ...body, activity_id: "x" },
+      { ...body, token: "xyz" },
+    ])
+      expect((await call("PUT", device ?? "", wrong)).status).to.equal(400);
+    expect((await call("PUT", device ?? "", { ...body, activity_type: "Nobody's" })).status).to.equal(404);
+  });
+});
