@@ -4,6 +4,7 @@ import { parseArgs, styleText } from "node:util";
 import { maskPasswords } from "#core/runtime/process/config.ts";
 import { commands } from "./demo/commands.ts";
 import { eventually } from "./demo/eventually.ts";
+import { exportSubscriptions } from "./demo/export.ts";
 import { importPlayers, importSummary } from "./demo/import.ts";
 import { type Kubectl, kubectlFor } from "./demo/kubectl.ts";
 import { type Person, register } from "./demo/people.ts";
@@ -40,8 +41,10 @@ const demo = async (dir: string, portBase: number): Promise<readonly string[]> =
   const people = await phase("Users and subscriptions registered over REST", () => register(rest, appId, { dir, at }));
   const imported = await phase("A file of users imported", () => importPlayers(rest, appId));
   const rows = await phase("One notification sent on each channel", () => sendToAll(people, rest, at));
+  const file = await phase("Subscriptions exported as CSV, to S3", () => exportSubscriptions(rest, appId));
   console.log(`\n${table(rows)}\n`);
   console.log(`${styleText("dim", "# The import")}\n${importSummary(imported)}\n`);
+  console.log(`${styleText("dim", "# The export, downloaded from its signed address")}\n${file.join("\n")}\n`);
   const lacking = missing(rows);
   if (lacking.length > 0) return lacking.concat(`logs: ${relative(process.cwd(), join(dir, "logs"))}`);
   console.log(`Done in ${seconds(beganAt)}. Everything goes on running:\n`);
@@ -116,7 +119,10 @@ const whereabouts = (at: Addresses, found: Stack["found"]): string => {
     ],
     ["Simulators", `${at.control}/received lists what the providers received`],
     ["Webhooks", `${at.receiver}/received lists what the receiver was sent`],
-    ["Servers", maskPasswords([found.mongodb, found.nats, found.redis].map((server) => server?.address).join("  "))],
+    [
+      "Servers",
+      maskPasswords([found.mongodb, found.nats, found.redis, found.s3].map((server) => server?.address).join("  ")),
+    ],
   ];
   return lines.map(([what = "", where]) => `  ${what.padEnd(17)}${where}`).join("\n");
 };

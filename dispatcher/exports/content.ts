@@ -1,26 +1,23 @@
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import { byteOrderMark } from "#core/domain/exports/csv.ts";
 import type { Compression } from "#core/schema/exports/export.ts";
-import type { LinePage } from "./all.ts";
+import type { LinePage } from "./lines.ts";
 
 export type ContentOptions = {
-  head: string;
-  pages: AsyncIterable<LinePage>;
+  lines: AsyncIterable<LinePage>;
   compression: Compression;
   /** Called with the rows of each page before it is written; what it throws ends the content. */
   onPage: (rows: number) => Promise<void>;
 };
 
-/** The bytes of a file: UTF-8 with a byte order mark. A page is read while the one before is written; no more wait. */
+/** The bytes of a file. A page is read while the one before is written; no more wait. */
 export const contentOf = (options: ContentOptions): AsyncIterable<Uint8Array> =>
   options.compression === "gzip" ? packed(bytesOf(options)) : bytesOf(options);
 
-async function* bytesOf({ head, pages, onPage }: ContentOptions): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(byteOrderMark + head);
-  for await (const { text, rows } of oneAhead(pages)) {
+async function* bytesOf({ lines, onPage }: ContentOptions): AsyncGenerator<Uint8Array> {
+  for await (const { bytes, rows } of oneAhead(lines)) {
     await onPage(rows);
-    if (rows > 0) yield Buffer.from(text);
+    yield bytes;
   }
 }
 

@@ -106,8 +106,8 @@ const write = async (deps: MakeDeps, row: ExportRow, tally: Tally): Promise<Resu
   const lines = exportLines[row.type];
   if (lines === undefined) return fail(deps, row, `HS_INTERNAL_ERROR: this release exports no ${row.type}`);
   const { key, contentType } = exportFile(row);
-  const pages = lines.pages(db, { tenantId: row.tenant_id, appId: row.app_id }, row.filters);
-  const content = contentOf({ head: lines.head, pages, compression: row.compression, onPage: tally.add });
+  const made = lines(db, { tenantId: row.tenant_id, appId: row.app_id }, row.filters);
+  const content = contentOf({ lines: made, compression: row.compression, onPage: tally.add });
   const { sizeBytes } = await files.write(key, content, { contentType, signal: stopping });
   metrics.jobBytes.inc({ type: "exports" }, sizeBytes);
   const now = clock.now();

@@ -30,6 +30,7 @@ export const jobParts = (deps: JobPartsDeps): { parts: Part[]; timers: AnyTimerS
   for (const { name } of jobs) {
     metrics.jobItems.inc({ type: name }, 0); // as counterFromZero has it
     metrics.jobBytes.inc({ type: name }, 0);
+    metrics.jobSeconds.zero({ type: name });
     for (const result of jobResults) metrics.jobs.inc({ type: name, result }, 0);
   }
   const hint =

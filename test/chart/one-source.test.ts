@@ -127,6 +127,8 @@ const contents: Record<string, string> = {
   HERALD_NATS_CREDENTIALS_FILE: "-----BEGIN NATS USER JWT-----",
   HERALD_KEY_RING_FILE: `k1:${Buffer.alloc(32).toString("base64")}`,
   HERALD_MAIL_URL_FILE: "smtps://mail",
+  HERALD_S3_ACCESS_KEY_ID_FILE: "AKIA",
+  HERALD_S3_SECRET_ACCESS_KEY_FILE: "secret",
 };
 
 const asGiven = ({ name, value }: { name: string; value: string }): [string, string] =>

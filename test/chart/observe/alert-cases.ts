@@ -131,13 +131,13 @@ const delivery: Record<string, AlertCase> = {
     },
   },
   HeraldJobsFail: {
-    at: "40m",
+    at: "30m",
     fires: {
-      [all("herald_jobs_total", 'type="exports",result="failed"')]: "0x5 1x4 2x4 3x40",
+      [all("herald_jobs_total", 'type="exports",result="failed"')]: "0x14 3x40",
       [all("herald_jobs_total", 'type="exports",result="done"')]: "0+1x60",
     },
     rests: {
-      [all("herald_jobs_total", 'type="exports",result="failed"')]: "0x5 1x50",
+      [all("herald_jobs_total", 'type="exports",result="failed"')]: "0x14 2x40",
       [all("herald_jobs_total", 'type="exports",result="done"')]: "0+1x60",
     },
   },

@@ -28,6 +28,7 @@ describe("make demo", function () {
       MONGODB_URL: servers.mongodbUrl,
       NATS_URL: servers.natsUrl,
       REDIS_URL: servers.redisUrl,
+      S3_URL: servers.s3Url,
       KUBECONFIG: "",
       PORT_BASE: String(portBase),
     };
@@ -61,6 +62,8 @@ describe("make demo", function () {
       expect(output).to.match(line);
     }
     expect(output).to.match(/^5 rows: 3 users made, 0 updated, 3 subscriptions made, 1 skipped, 1 faulty$/m);
+    expect(output).to.match(/^\uFEFF?id,user_id,external_id,channel,status,token_masked,/m);
+    expect(output).to.match(/^sub_\w+,usr_\w+,\w+,\w+,subscribed,/m);
   });
 
   it("prints commands that work as they stand", async () => {
