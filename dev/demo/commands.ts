@@ -23,6 +23,14 @@ export const commands = (at: Pick<Addresses, "rest">, kubeconfig: string): Comma
       `  -d '{"target": {"include_external_ids": ["ada"]}, "contents": {"en": "Hello from the shell"}}'`,
     ].join("\n"),
   },
+  {
+    about: "Import users from a file as OneSignal exports it",
+    command: [
+      `APP=$(kubectl -n ${namespace} get secret shop-backend -o jsonpath='{.data.app_id}' | base64 -d)`,
+      `curl -sS -w '\\n' ${at.rest}/v1/apps/$APP/imports -H "Authorization: Bearer $TOKEN" \\`,
+      "  -F type=thirdparty_players -F file=@dev/demo/players.csv",
+    ].join("\n"),
+  },
   { about: "The custom resources and their state", command: "kubectl get herald -A" },
   { about: "The REST interface as OpenAPI 3.1", command: `curl -sS -w '\\n' ${at.rest}/v1/openapi.json` },
 ];

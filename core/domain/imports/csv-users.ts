@@ -3,7 +3,7 @@ import { countOf, instantOf, languageOf, objectOf, type Read } from "./cells.ts"
 import { type Cells, deviceOf, isId, nameProblem, tagOf, zoneOf } from "./members.ts";
 import { faulty, type ImportedAddress, type ImportedPerson, type ImportedRow } from "./row.ts";
 
-/** Reads a row of a `csv_users` file. Whatever is wrong with it makes it faulty. Source: docs/reference/imports.md#csv_users. */
+/** Reads a row of a `csv_users` file. Whatever is wrong with it makes it faulty. Source: docs/reference/imports.md#our-columns. */
 export const csvUserOf = (cells: Cells, now: Date): ImportedRow => {
   try {
     const address = addressOf(cells);

@@ -1,24 +1,22 @@
 import type { ImportType } from "../../schema/imports/import.ts";
-import { byteOrderMark, type Column, headOf, linesOf } from "../exports/csv.ts";
+import { byteOrderMark, cellText } from "../exports/csv.ts";
 import type { CsvRow } from "./csv.ts";
 import type { Columns } from "./header.ts";
 
 /** A line of the report: what is wrong with a row, or why it makes nothing. `line` is the row's own, the header's is 1. */
 export type Finding = { line: number; error: string; row: string };
 
-const columns: readonly Column<Finding>[] = [
-  { name: "line", of: ({ line }) => line },
-  { name: "error", of: ({ error }) => error },
-  { name: "row", of: ({ row }) => row.slice(0, longestText) },
-];
+/** What a report begins with. */
+export const reportHead = `${byteOrderMark}line,error,row\r\n`;
 
 const longestText = 2_000; // of a row; more helps nobody to find it
 
-/** What a report begins with. */
-export const reportHead = byteOrderMark + headOf(columns);
-
-/** Lines of the report, safe to open in a spreadsheet. */
-export const reportLines = (findings: readonly Finding[]): string => linesOf(columns, findings);
+/** Lines of the report (RFC 4180), safe to open in a spreadsheet. */
+export const reportLines = (findings: readonly Finding[]): string =>
+  findings
+    .map(({ line, error, row }) => [line, error, row.slice(0, longestText)])
+    .map((cells) => `${cells.map((cell) => plainOrQuoted(cellText(cell))).join(",")}\r\n`)
+    .join("");
 
 const tokenColumns: Record<ImportType, readonly string[]> = {
   csv_users: ["token"],

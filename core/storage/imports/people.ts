@@ -54,34 +54,44 @@ export const importedPeople = (db: Db) => {
       return counts;
     },
 
-    addUsers: (rows: readonly UserRow[]): Promise<boolean> => added(users, rows),
-    addSubscriptions: (rows: readonly SubscriptionRow[]): Promise<boolean> => added(subscriptions, rows),
+    addUsers: (rows: readonly UserRow[]): Promise<boolean> => inParts(rows, (part) => added(users, part)),
+    addSubscriptions: (rows: readonly SubscriptionRow[]): Promise<boolean> =>
+      inParts(rows, (part) => added(subscriptions, part)),
 
     changeUsers: (changes: readonly ChangedUser[]): Promise<boolean> =>
-      changed(
-        users,
-        changes.map(({ read: { _id, revision }, set }) => ({
-          updateOne: { filter: { _id, revision }, update: { $set: set, $inc: { revision: 1 } } },
-        })),
-      ),
+      inParts(changes, (part) => changed(users, part.map(changeOfUser))),
 
     changeSubscriptions: (changes: readonly ChangedSubscription[]): Promise<boolean> =>
-      changed(
-        subscriptions,
-        changes.map(({ read: { _id, user_id, token, status }, set }) => ({
-          updateOne: { filter: { _id, user_id, token, status }, update: { $set: set } },
-        })),
-      ),
+      inParts(changes, (part) => changed(subscriptions, part.map(changeOfSubscription))),
   };
+};
+
+const changeOfUser = ({ read: { _id, revision }, set }: ChangedUser): AnyBulkWriteOperation<UserRow> => ({
+  updateOne: { filter: { _id, revision }, update: { $set: set, $inc: { revision: 1 } } },
+});
+
+const changeOfSubscription = ({ read, set }: ChangedSubscription): AnyBulkWriteOperation<SubscriptionRow> => {
+  const { _id, user_id, token, status } = read;
+  return { updateOne: { filter: { _id, user_id, token, status }, update: { $set: set } } };
 };
 
 const whole = { batchSize: page * 101 }; // what a page finds comes in one reply
 
 const all = <T>(found: { toArray: () => Promise<T[]> }): Promise<T[]> => found.toArray();
 
+const atOnce = 4; // commands of one batch: the store works on each by one core
+
+/** Calls `write` with parts of a list side by side; whether all of them say true. */
+const inParts = async <T>(items: readonly T[], write: (part: readonly T[]) => Promise<boolean>): Promise<boolean> => {
+  const size = Math.max(Math.ceil(items.length / atOnce), leastPart);
+  const starts = Array.from({ length: Math.ceil(items.length / size) }, (_, n) => n * size);
+  return !(await Promise.all(starts.map((from) => write(items.slice(from, from + size))))).includes(false);
+};
+
+const leastPart = 100; // a smaller command is hardly faster
+
 /** Those that are there already were stored by an earlier attempt, or their keys are another's. */
 const added = async <Row extends { _id: string }>(rows: Collection<Row>, made: readonly Row[]): Promise<boolean> => {
-  if (made.length === 0) return true;
   const known = await retryConflicts(() => insertMissing(rows, made));
   if (known.size === 0) return true;
   const ids = { _id: { $in: [...known] } } as object; // the driver's types cannot see that Row has its `_id`
@@ -90,9 +100,8 @@ const added = async <Row extends { _id: string }>(rows: Collection<Row>, made: r
 
 const changed = async <Row extends { _id: string }>(
   rows: Collection<Row>,
-  writes: AnyBulkWriteOperation<Row>[],
+  writes: readonly AnyBulkWriteOperation<Row>[],
 ): Promise<boolean> => {
-  if (writes.length === 0) return true;
   const { matchedCount } = await retryConflicts(() => rows.bulkWrite(writes, { ordered: false }));
   return matchedCount === writes.length;
 };

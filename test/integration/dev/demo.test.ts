@@ -70,6 +70,7 @@ describe("make demo", function () {
     const typed = commands(addresses(portBase), join(dir, "kubeconfig")).map(({ command }) => command);
     const { stdout } = await run("bash", ["-ec", typed.join("\n")], { cwd: rootDir, maxBuffer: 2 ** 24 });
     expect(stdout).to.match(/"id":"msg_\w+","status":"queued","recipients_estimate":1/);
+    expect(stdout).to.match(/"id":"imp_\w+","app_id":"app_\w+","type":"thirdparty_players"/);
     expect(stdout).to.match(/apikey.herald.dev\/shop-backend +True/);
     expect(stdout).to.include('"openapi":"3.1');
   });
