@@ -68,7 +68,8 @@ const take = takeFrom({
   clock,
   log,
 });
-const dependencies = { mongodb: mongo.ping, redis: () => redis.ping(), jetstream: nats.ping };
+const ofFiles = files.kind === "none" ? {} : { files: files.check };
+const dependencies = { mongodb: mongo.ping, redis: () => redis.ping(), jetstream: nats.ping, ...ofFiles };
 let cursorSecret = secrets.derive("cursors"); // until the stores are open: then the one that was kept first
 const shared = platform({
   db: mongo.db,
@@ -118,8 +119,7 @@ const rest = httpServer({
 });
 
 const started = startedCheck();
-const ofFiles = files.kind === "none" ? {} : { files: files.check };
-watchDependencies(metrics.registry, { ...dependencies, ...ofFiles });
+watchDependencies(metrics.registry, dependencies);
 const health = healthServer({
   host: config.healthHost,
   port: config.healthPort,

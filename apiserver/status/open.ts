@@ -12,7 +12,7 @@ import { prometheusFigures } from "./prometheus.ts";
 export type StatusDeps = {
   db: Db;
   /** Asks each store. */
-  stores: Record<"mongodb" | "redis" | "jetstream", Check>;
+  stores: Record<"mongodb" | "redis" | "jetstream", Check> & { files?: Check };
   settings: { prometheusUrl?: string | undefined; prometheusSelector: string };
   clock: Clock;
   log: Log;
@@ -24,8 +24,14 @@ export const openBoard = ({ db, stores, settings, clock, log }: StatusDeps): Boa
   return board({
     reachable: async () => {
       const outcomes = new Map(await outcomesOf(stores));
+      const isFileless = stores.files === undefined; // then nothing needs it
       const isUp = (name: keyof typeof stores): boolean => outcomes.get(name) === "ok";
-      return { database: isUp("mongodb"), cache: isUp("redis"), queue: isUp("jetstream") };
+      return {
+        database: isUp("mongodb"),
+        cache: isUp("redis"),
+        queue: isUp("jetstream"),
+        files: isFileless || isUp("files"),
+      };
     },
     figures: figuresOf({ db, settings, clock, onError }),
     incidentsSince: incidents(db).since,

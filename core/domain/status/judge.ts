@@ -2,7 +2,7 @@ import { type Component, components, type Status, statuses } from "../../schema/
 import { type Figures, type Rule, rules } from "./rules.ts";
 
 /** What answered within a second when it was asked last. */
-export type Reachable = { database: boolean; cache: boolean; queue: boolean };
+export type Reachable = { database: boolean; cache: boolean; queue: boolean; files: boolean };
 
 export type Evidence = {
   reachable: Reachable;
@@ -27,13 +27,17 @@ export const worst = (all: Iterable<Status>): Status => {
 
 const statusOf = (component: Component, { reachable, figures, affected }: Evidence): Status => {
   if (!reachable.database || !reachable.cache) return "major_outage";
-  const waits = !reachable.queue && needsQueue.has(component);
+  const waits = stores.some((store) => !reachable[store] && waiting[store].has(component));
   const judged = rules.filter((rule) => rule.components.includes(component)).map((rule) => outcome(rule, figures));
   return worst([...judged, waits || affected.has(component) ? "degraded" : "operational"]);
 };
 
-/** What is accepted waits in the database meanwhile, so that nothing else is affected. */
-const needsQueue: ReadonlySet<Component> = new Set(["worker", "delivery"]);
+/** What waits in the database while a store is away; nothing else is affected. */
+const waiting: Record<"queue" | "files", ReadonlySet<Component>> = {
+  queue: new Set(["worker", "delivery"]),
+  files: new Set(["worker"]),
+};
+const stores = ["queue", "files"] as const;
 
 /** What a rule says; `operational` when nobody knows, or too little happened to tell. */
 const outcome = ({ value, degraded, outage }: Rule, figures: Figures | null): Status => {

@@ -15,7 +15,7 @@ const figures = (over: Partial<Figures> = {}): Figures => ({
   ...over,
 });
 const evidence = (over: Partial<Evidence> = {}): Evidence => ({
-  reachable: { database: true, cache: true, queue: true },
+  reachable: { database: true, cache: true, queue: true, files: true },
   figures: figures(),
   affected: new Set(),
   ...over,
@@ -32,14 +32,19 @@ describe("the status of the service", () => {
 
   for (const store of ["database", "cache"] as const) {
     it(`is a major outage of everything while the ${store} is away`, () => {
-      const reachable = { database: true, cache: true, queue: true, [store]: false };
+      const reachable = { database: true, cache: true, queue: true, files: true, [store]: false };
       expect(judge(evidence({ reachable }))).to.deep.equal(all("major_outage"));
     });
   }
 
   it("has only what waits for the queue degraded while it is away", () => {
-    const reachable = { database: true, cache: true, queue: false };
+    const reachable = { database: true, cache: true, queue: false, files: true };
     expect(wrong({ reachable })).to.deep.equal({ worker: "degraded", delivery: "degraded" });
+  });
+
+  it("has jobs degraded while files cannot be kept", () => {
+    const reachable = { database: true, cache: true, queue: true, files: false };
+    expect(wrong({ reachable })).to.deep.equal({ worker: "degraded" });
   });
 
   it("is a major outage of processing and delivery without a worker", () => {
