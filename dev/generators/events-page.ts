@@ -96,6 +96,13 @@ What an endpoint is sent (docs/webhooks.md) is an event:
 
 The same list, with JSON Schemas, is the reply of \`GET /v1/apps/{appId}/webhooks/event-types\`.
 
+## Custom events
+
+What your own systems report by \`POST /v1/apps/{appId}/events\` comes as \`event.received\`. It is kept, counted by name, day
+and person, and may count as a conversion of the message that led to it, which \`conversion.created\` tells. How to send
+events and to read their counts is in [api.md](api.md#custom-events), the rules are in [the
+reference](reference/events.md#definitions).
+
 ## Not emitted yet
 
 These kinds can be subscribed to, previewed and tested with, but nothing in this release causes them:

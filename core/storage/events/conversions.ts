@@ -2,7 +2,7 @@ import type { Db } from "mongodb";
 import type { Attribution } from "../../domain/events/attribution.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type Person } from "../mongo/collection.ts";
-import { insertMissing } from "../mongo/duplicate.ts";
+import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
 import { inPages, type OnPage } from "../mongo/pages.ts";
 import { removePages } from "../work/removal-pages.ts";
 
@@ -75,7 +75,8 @@ export const conversions = (db: Db) => {
     /** Stores conversions; gives those that stand for their event: not those that another event has made before. */
     keep: async (made: readonly ConversionRow[]): Promise<ConversionRow[]> => {
       if (made.length === 0) return [];
-      const others = await insertMissing(rows, made);
+      const inOrder = made.toSorted((a, b) => (a._id < b._id ? -1 : 1)); // as of day-users.ts
+      const others = await retryConflicts(() => insertMissing(rows, inOrder));
       const own = made.filter(({ _id }) => !others.has(_id));
       const lost = made.filter(({ _id }) => others.has(_id));
       return lost.length === 0 ? own : [...own, ...(await ofEvents(lost))];

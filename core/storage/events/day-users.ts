@@ -61,6 +61,7 @@ export const dayUsers = (db: Db) => {
         batch,
         expires_at: new Date(day.getTime() + keptMs),
       }));
+      made.sort((a, b) => (a._id < b._id ? -1 : 1)); // so that writers who meet wait for each other and not in a circle
       const lost = made.length === 0 ? new Set<string>() : await retryConflicts(() => insertMissing(rows, made));
       remember(made.filter(({ _id }) => !lost.has(_id)));
       if (lost.size > 0) await read([...lost]);

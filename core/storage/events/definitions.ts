@@ -3,7 +3,7 @@ import type { PropertySchema } from "../../domain/events/property-types.ts";
 import { derivedId } from "../../domain/ids.ts";
 import { definitionLimits } from "../../schema/events/definition.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
-import { insertMissing } from "../mongo/duplicate.ts";
+import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
 import { findIds, inPages } from "../mongo/pages.ts";
 import type { Changeable } from "../work/intended-changes.ts";
 
@@ -89,7 +89,8 @@ export const eventDefinitions = (db: Db) => {
 
     /** Writes what was counted. May be done twice, and in any order. */
     count: async (changes: readonly DefinitionChange[]): Promise<void> => {
-      if (changes.length > 0) await rows.bulkWrite(changes.map(countsOf), { ordered: false });
+      const inOrder = changes.toSorted((a, b) => byId(a.row, b.row));
+      if (changes.length > 0) await retryConflicts(() => rows.bulkWrite(inOrder.map(countsOf), { ordered: false }));
     },
 
     /** Replaces a schema unless it has changed since it was read; false then. */
@@ -121,14 +122,20 @@ const define = async (rows: Collection<EventDefinitionRow>, wanted: Defining): P
   const missing = wanted.names.filter((name) => !known.has(name));
   if (missing.length === 0) return found;
   const room = definitionLimits.definitions - (await countOf(rows, wanted.appId));
-  const made = missing.slice(0, Math.max(0, room)).map((name) => newDefinition(wanted, name));
+  const made = missing
+    .slice(0, Math.max(0, room))
+    .map((name) => newDefinition(wanted, name))
+    .sort(byId);
   if (made.length === 0) return found;
-  const others = await insertMissing(rows, made);
+  const others = await retryConflicts(() => insertMissing(rows, made));
   const excess = (await countOf(rows, wanted.appId)) - definitionLimits.definitions;
   const own = made.map(({ _id }) => _id).filter((id) => !others.has(id));
   if (excess > 0) await rows.deleteMany({ _id: { $in: own.slice(-excess) } });
   return defined(rows, wanted);
 };
+
+/** In one order, so that writers who meet wait for each other and not in a circle. */
+const byId = (a: { _id: string }, b: { _id: string }): number => (a._id < b._id ? -1 : 1);
 
 const defined = (rows: Collection<EventDefinitionRow>, { tenantId, appId, names }: Defining) =>
   inPages(names, page, (some) =>

@@ -59,7 +59,10 @@ export const events = (db: Db) => {
     rows,
 
     /** Stores events; gives the ids of those that were there. */
-    insert: (made: readonly EventRow[]): Promise<Set<string>> => retryConflicts(() => insertMissing(rows, made)),
+    insert: (made: readonly EventRow[]): Promise<Set<string>> => {
+      const inOrder = made.toSorted((a, b) => (a._id < b._id ? -1 : 1)); // as of day-users.ts
+      return retryConflicts(() => insertMissing(rows, inOrder));
+    },
 
     /** Which batches these events belong to. */
     batchesOf: async (ids: readonly string[]): Promise<Map<string, string>> => {

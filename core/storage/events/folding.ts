@@ -42,7 +42,11 @@ const page = 100; // documents in one read and one write
 export const foldInto = async <Row extends FoldedRow, Change>(
   folding: Folding<Row, Change>,
   wanted: readonly Wanted<Row, Change>[],
-): Promise<Row[]> => inPages(wanted, page, (some) => foldPage(folding, some));
+): Promise<Row[]> => inPages(inOrder(wanted), page, (some) => foldPage(folding, some));
+
+/** In one order, so that writers who meet wait for each other and not in a circle. */
+const inOrder = <Row extends FoldedRow, Change>(wanted: readonly Wanted<Row, Change>[]): Wanted<Row, Change>[] =>
+  wanted.toSorted((a, b) => (a.first._id < b.first._id ? -1 : 1));
 
 const foldPage = async <Row extends FoldedRow, Change>(
   folding: Folding<Row, Change>,

@@ -1,4 +1,3 @@
-import type { Db } from "mongodb";
 import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
 import { webhookLimits } from "#core/schema/webhooks/webhook.ts";
 import { type EventDayRow, eventDayCollection } from "#core/storage/events/event-days.ts";
@@ -116,8 +115,8 @@ const publish = async (
   return perSecond * perRequest;
 };
 
-const counted = ({ system: { db } }: Bench, count: number): Promise<void> =>
-  until(async () => (await countedEvents(db)) === count, withinMs);
+const counted = ({ system }: Bench, count: number): Promise<void> =>
+  until(async () => (await countedEvents(system)) === count, withinMs);
 
 /** Nothing waits for the consumer that gives events to webhooks. */
 const matched = ({ nats, system: { prefix } }: Bench): Promise<void> =>
@@ -129,10 +128,10 @@ const matched = ({ nats, system: { prefix } }: Bench): Promise<void> =>
     return waiting + inHand === 0;
   }, withinMs);
 
-const countedEvents = async (db: Db): Promise<number> => {
+const countedEvents = async ({ db, app }: System): Promise<number> => {
   const rows = await db
     .collection<EventDayRow>(eventDayCollection.name)
-    .find({}, { projection: { count: 1 } })
+    .find({ app_id: app._id }, { projection: { count: 1 } })
     .toArray();
   return rows.reduce((sum, { count }) => sum + count, 0);
 };
