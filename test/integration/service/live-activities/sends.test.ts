@@ -168,8 +168,11 @@ describe("live activities from the REST call to Apple", function () {
     );
     const ended = await Promise.all(ids.map((id) => live.ended(id)));
     const shown = stepsOf(live.pushes(token)) as number[];
-    expect(shown).to.deep.equal(shown.toSorted((a, b) => a - b));
-    expect(shown.at(-1)).to.equal(20);
+    const accepted = ended
+      .toSorted((one, other) => (one._id < other._id ? -1 : 1)) // requests under way at once may be taken in another order
+      .map(({ live_activity: change }) => change?.content_state["step"] as number);
+    expect(shown).to.deep.equal(accepted.filter((step) => shown.includes(step)));
+    expect(shown.at(-1)).to.equal(accepted.at(-1));
     const dropped = ended.filter(
       ({ live_activity: change, counts }) => change?.is_superseded === true || counts.suppressed === 1,
     );
