@@ -113,6 +113,7 @@ const of = async (rows: Rows, activity: string, subscriptionIds: readonly string
   return new Map(found.map((row) => [row.subscription_id, row]));
 };
 
+/** The id of the document of an activity on a device. */
 export const recipientId = (activity: string, subscriptionId: string): string =>
   derivedId("liveActivityRecipient", activity, subscriptionId);
 
