@@ -60,14 +60,13 @@ const later = ({ clock }: Pick<LiveActivityJobDeps, "clock">, ms: number): Date 
 const work = async (deps: Stored, row: LiveActivityRow, progress: Progress): Promise<Date | null> => {
   for (;;) {
     const now = deps.clock.now();
-    const held = await deps.activityRecipients.held(row._id, page);
-    const ready = held.filter(({ token }) => token !== null);
-    const late = held.filter(({ token, hold_until: until }) => token === null && until <= now);
+    const ready = await deps.activityRecipients.ready(row._id, page);
+    const late = await deps.activityRecipients.late(row._id, now, page);
     for (const [messageId, devices] of byMessage(late))
       await drop(deps, { message: { _id: messageId }, devices }, "expired");
     const again = await sendReady(deps, row, ready);
     progress(ready.length + late.length); // throws when no further page is to be begun
-    if (again !== null || held.length < page || ready.length + late.length === 0) return again;
+    if (again !== null || Math.max(ready.length, late.length) < page) return again;
   }
 };
 
@@ -108,22 +107,21 @@ const endOf = async (deps: Stored, row: LiveActivityRow, again: Date | null): Pr
   const { channel } = row;
   if (channel !== undefined && current !== null && current.ends_at <= now)
     await deps.channels.remove(channel.id, now, now); // whoever was off has had the time to learn of the end
-  const held = await deps.activityRecipients.held(row._id, page);
   const instants = [
     ...listOf(again),
-    ...held.map(({ token, hold_until: until }) => (token === null ? until : (again ?? now))),
+    ...listOf(await deps.activityRecipients.waitsUntil(row._id)),
     ...(current !== null && needsEnd(current) && current.ends_at > now ? [current.ends_at] : []),
   ];
   const dueAt = instants.reduce<Date | null>((first, at) => (first === null || at < first ? at : first), null);
   return {
     end: { dueAt },
-    facts: { activity: row.activity_id, isOver, held: held.length },
+    facts: { activity: row.activity_id, isOver },
     after: () => void look(deps, row._id).catch(() => undefined), // it is looked at when the holding ends, at the latest
   };
 };
 
 /** A token may have come after the last look and before this run gave the document back. */
 const look = async ({ activityRecipients, activities, clock }: Stored, id: string): Promise<void> => {
-  const held = await activityRecipients.held(id, page);
-  if (held.some(({ token }) => token !== null)) await activities.dueBy(id, clock.now());
+  const ready = await activityRecipients.ready(id, 1);
+  if (ready.length > 0) await activities.dueBy(id, clock.now());
 };

@@ -30,11 +30,12 @@ export const activityDeliver =
     const known = sorted.others.length === 0 ? new Set<string>() : await deps.record(sorted.others);
     const message = { ...work.message, live_activity: sorted.live ?? live };
     const delivered = await deliver({ ...work, message, rows: sorted.ready }, lease);
-    await follow(deps, live, work, delivered);
+    const stored = [...delivered.stored, ...sorted.others];
+    await follow(deps, live, work, { stored, invalid: delivered.invalid });
     return {
       ...delivered,
       invalid: [],
-      stored: [...delivered.stored, ...sorted.others],
+      stored,
       fresh: [...delivered.fresh, ...sorted.others.filter(({ _id }) => !known.has(_id))],
     };
   };
@@ -122,7 +123,7 @@ const follow = async (
   deps: ActivityDeliverDeps,
   { event, activity, type_id: typeId }: MessageActivity,
   { message }: Work,
-  { stored, invalid }: Delivered,
+  { stored, invalid }: Pick<Delivered, "stored" | "invalid">,
 ): Promise<void> => {
   const now = deps.clock.now();
   const lost = invalid.map(({ _id, token }) => ({ subscriptionId: _id, token }));

@@ -37,7 +37,7 @@ export const activityRecipientCollection: CollectionSpec = {
     { key: { app_id: 1, activity: 1, subscription_id: 1 }, name: "audience" },
     { key: { app_id: 1, token: 1 }, name: "token", partialFilterExpression: { token: { $gt: "" } } },
     {
-      key: { activity: 1, held_message_id: 1 },
+      key: { activity: 1, held_message_id: 1, token: 1 },
       name: "held",
       partialFilterExpression: { held_message_id: { $gt: "" } },
     },
@@ -113,6 +113,7 @@ const of = async (rows: Rows, activity: string, subscriptionIds: readonly string
   return new Map(found.map((row) => [row.subscription_id, row]));
 };
 
+/** The id of the document of an activity on a device. */
 export const recipientId = (activity: string, subscriptionId: string): string =>
   derivedId("liveActivityRecipient", activity, subscriptionId);
 
@@ -194,9 +195,25 @@ const holding = (rows: Rows) => ({
       );
   },
 
-  /** Devices that an update waits for; at most `limit`. */
-  held: (activity: string, limit: number): Promise<ActivityRecipientRow[]> =>
-    rows.find({ activity, held_message_id: someHeld }).limit(limit).toArray(),
+  /** Devices that have reported their tokens, and that an update waits for; at most `limit`. */
+  ready: (activity: string, limit: number): Promise<ActivityRecipientRow[]> =>
+    rows
+      .find({ activity, held_message_id: someHeld, token: { $gt: "", $lt: "~" } })
+      .limit(limit)
+      .toArray(),
+
+  /** Devices without a token that an update has waited for until `now`; at most `limit`. */
+  late: (activity: string, now: Date, limit: number): Promise<ActivityRecipientRow[]> =>
+    rows
+      .find({ activity, held_message_id: someHeld, token: null, hold_until: { $lte: now } })
+      .limit(limit)
+      .toArray(),
+
+  /** Until when an update waits for one of the devices without a token; null when for none. */
+  waitsUntil: async (activity: string): Promise<Date | null> => {
+    const row = await rows.findOne({ activity, held_message_id: someHeld, token: null });
+    return row?.hold_until ?? null;
+  },
 });
 
 type Reported = { subscription: SubscriptionRow; activity: string; token: string; now: Date };

@@ -90,5 +90,6 @@ export const startTokens = (db: Db) => {
   };
 };
 
-const startTokenId = (typeId: string, subscriptionId: string): string =>
+/** The id of the document of a subscription's token for a type. */
+export const startTokenId = (typeId: string, subscriptionId: string): string =>
   derivedId("liveActivityToken", typeId, subscriptionId);

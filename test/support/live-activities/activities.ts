@@ -1,3 +1,4 @@
+import { type StartTokenRow, startTokenId } from "#core/storage/live-activities/start-tokens.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
@@ -83,3 +84,15 @@ export type LiveActivities = ReturnType<typeof liveActivities>;
 /** The steps that a device was shown, in the order in which APNs got them. */
 export const stepsOf = (pushes: readonly ActivityPush[]): unknown[] =>
   pushes.map(({ aps }) => aps["content-state"]["step"]);
+
+/** A device's token to start activities of a type with, as it is stored. */
+export const aStartToken = ({ _id, tenant_id, app_id, user_id }: SubscriptionRow, typeId: string): StartTokenRow => ({
+  _id: startTokenId(typeId, _id),
+  tenant_id,
+  app_id,
+  type_id: typeId,
+  subscription_id: _id,
+  user_id,
+  token: aToken(),
+  updated_at: new Date(),
+});

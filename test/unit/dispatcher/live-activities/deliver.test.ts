@@ -1,0 +1,183 @@
+import { expect } from "chai";
+import type { ActivityRecipientRow } from "#core/storage/live-activities/recipients.ts";
+import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
+import { activityDeliver } from "../../../../dispatcher/live-activities/deliver.ts";
+import type { ActivityDeliverDeps } from "../../../../dispatcher/live-activities/sorting.ts";
+import type { Delivered, Work } from "../../../../dispatcher/messages/delivery/deliver.ts";
+import { aChunk, aLease, aMessage, anApp, aSubscription, handClock, noon } from "../../../support/rows/work.ts";
+
+const live: MessageActivity = {
+  event: "start",
+  activity: "act_1",
+  activity_id: "order",
+  type_id: "lat_1",
+  type_name: "Order",
+  content_state: { step: 0 },
+  priority: 10,
+};
+const newer = (event: "update" | "end"): MessageRow =>
+  aMessage({ _id: "msg_2", live_activity: { ...live, event, content_state: { step: 2 } } });
+
+const aDevice = (change: Partial<ActivityRecipientRow>): ActivityRecipientRow => ({
+  _id: "lar_1",
+  tenant_id: "ten_1",
+  app_id: "app_1",
+  user_id: "usr_1",
+  subscription_id: "sub_1",
+  activity: "act_1",
+  state: "starting",
+  token: null,
+  start_message_id: "msg_0",
+  hold_until: new Date(noon.getTime() + 600_000),
+  held_message_id: null,
+  created_at: noon,
+  updated_at: noon,
+  ...change,
+});
+
+type Given = {
+  message?: Partial<MessageActivity>;
+  begun?: MessageRow;
+  /** Whom the start is to start. */
+  ours?: string[];
+  fits?: boolean;
+  device?: ActivityRecipientRow;
+  /** What becomes of the device while it is being held for. */
+  meanwhile?: Partial<ActivityRecipientRow>;
+};
+
+/** Delivers to one device; what was sent to whom, what was stored beside it, and what was done. */
+const run = async ({ message = {}, begun, ours = ["sub_1"], fits = true, device, meanwhile }: Given) => {
+  const log: string[] = [];
+  const sent: { token: string; state: unknown }[] = [];
+  let current = device;
+  const deps: ActivityDeliverDeps = {
+    recipients: { load: async () => [aSubscription()] },
+    startTokens: { of: async () => new Map([["sub_1", "start"]]), removeLost: async () => undefined },
+    activityRecipients: {
+      claim: async () => {
+        log.push("claimed");
+        return new Set(ours);
+      },
+      fail: async (_activity, _message, ids) => void (ids.length > 0 && log.push(`failed ${ids.join()}`)),
+      of: async () => new Map(current === undefined ? [] : [["sub_1", current]]),
+      hold: async (_ids, id) => {
+        log.push(`held ${id}`);
+        if (current !== undefined) current = { ...current, held_message_id: id, ...meanwhile };
+      },
+      lose: async () => undefined,
+      finish: async (_activity, ids) => void log.push(`ended ${ids.join()}`),
+    },
+    activities: { dueBy: async (_id, at) => void log.push(`due in ${(at.getTime() - noon.getTime()) / 1000} s`) },
+    sent: {
+      newerBegun: async () => {
+        log.push("looked for newer");
+        return begun ?? null;
+      },
+    },
+    waiting: { end: async (ids, as) => void log.push(`${ids.length} ${as}`) },
+    recount: async (ids) => void log.push(`recounted ${ids.join()}`),
+    record: async () => new Set(),
+    fits: () => fits,
+    clock: handClock(),
+  };
+  const deliver = async ({ message: of, rows = [] }: Work): Promise<Delivered> => {
+    for (const { token } of rows) sent.push({ token, state: of.live_activity?.content_state["step"] });
+    const stored = rows.map((row) => ({ subscription_id: row._id, sent_at: noon }) as DeliveryRow); // what is looked at
+    return { stored, fresh: stored, again: [], invalid: [], doubted: 0, halted: false };
+  };
+  const work = { chunk: aChunk(), message: aMessage({ live_activity: { ...live, ...message } }), app: anApp() };
+  const { fresh } = await activityDeliver(deps, deliver)(work, aLease());
+  const others = fresh.flatMap(({ status, suppression_reason: reason }) =>
+    status === undefined ? [] : [reason ?? status],
+  );
+  return { sent, others, log };
+};
+
+describe("delivering a start of a live activity", () => {
+  it("goes to the token for starts, once that was written down and no newer state was found", async () => {
+    expect(await run({})).to.deep.equal({
+      sent: [{ token: "start", state: 0 }],
+      others: [],
+      log: ["claimed", "looked for newer"],
+    });
+  });
+
+  it("has the state of an update that began meanwhile", async () => {
+    expect((await run({ begun: newer("update") })).sent).to.deep.equal([{ token: "start", state: 2 }]);
+  });
+
+  it("has its own state where the newer one does not fit, which waits for the token", async () => {
+    const { sent, log } = await run({ begun: newer("update"), fits: false, device: aDevice({}) });
+    expect(sent).to.deep.equal([{ token: "start", state: 0 }]);
+    expect(log).to.include.members(["held msg_2", "due in 600 s"]);
+  });
+
+  it("goes to nobody once the end has begun", async () => {
+    const { sent, others, log } = await run({ begun: newer("end") });
+    expect([sent, others]).to.deep.equal([[], ["superseded"]]);
+    expect(log.at(-1)).to.equal("failed sub_1");
+  });
+
+  it("leaves out where the activity runs already", async () => {
+    expect(await run({ ours: [] })).to.deep.include({ sent: [], others: ["already_started"] });
+  });
+});
+
+describe("delivering an update of a live activity", () => {
+  const message = { event: "update" as const, content_state: { step: 1 } };
+
+  it("goes to the device's token for it", async () => {
+    const device = aDevice({ state: "active", token: "own" });
+    expect((await run({ message, device })).sent).to.deep.equal([{ token: "own", state: 1 }]);
+  });
+
+  it("waits for the token of a device that was just started, until its ten minutes are over", async () => {
+    expect(await run({ message, device: aDevice({}) })).to.deep.equal({
+      sent: [],
+      others: ["scheduled"],
+      log: ["held msg_1", "due in 600 s"],
+    });
+  });
+
+  it("ends the update that waited there before, and only then takes its place", async () => {
+    const { log } = await run({ message, device: aDevice({ held_message_id: "msg_0" }) });
+    expect(log).to.deep.equal(["1 superseded", "recounted msg_0", "held msg_1", "due in 600 s"]);
+  });
+
+  it("is sent when the token comes while it is about to wait", async () => {
+    const meanwhile = { token: "own", state: "active" as const, held_message_id: null };
+    expect(await run({ message, device: aDevice({}), meanwhile })).to.deep.include({
+      sent: [{ token: "own", state: 1 }],
+      others: [],
+    });
+  });
+
+  it("gives way to a newer one that waits", async () => {
+    const { sent, others } = await run({ message, device: aDevice({}), meanwhile: { held_message_id: "msg_2" } });
+    expect([sent, others]).to.deep.equal([[], ["superseded"]]);
+  });
+
+  it("waits no longer than ten minutes after the start", async () => {
+    const { others, log } = await run({ message, device: aDevice({ hold_until: noon }) });
+    expect([others, log]).to.deep.equal([["no_update_token"], []]);
+  });
+
+  it("is one request to a channel", async () => {
+    const channel = { id: "lac_1", apns_channel_id: "apple", stores_latest: true };
+    expect((await run({ message: { ...message, channel } })).sent).to.deep.equal([{ token: "apple", state: 1 }]);
+  });
+
+  it("goes to nobody when a newer one has begun", async () => {
+    expect(await run({ message: { ...message, is_superseded: true } })).to.deep.include({
+      sent: [],
+      others: ["superseded"],
+    });
+  });
+
+  it("notes where the end was sent", async () => {
+    const device = aDevice({ state: "active", token: "own" });
+    expect((await run({ message: { event: "end" }, device })).log).to.deep.equal(["ended sub_1"]);
+  });
+});
