@@ -5,7 +5,7 @@ import { faulty, type ImportedRow } from "#core/domain/imports/row.ts";
 import type { BatchRow } from "./batch.ts";
 
 const mostRows = 1_000;
-const mostCharacters = 2 * 1024 * 1024; // of rows as long as they may be
+const mostCharacters = 1024 * 1024; // of rows as long as they may be
 
 /**
  * Rows of a file in batches, without those in front that were taken before. Where a batch ends follows from where it

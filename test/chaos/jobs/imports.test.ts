@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import { connectNats, type Nats } from "#core/queue/jetstream/connect.ts";
+import { jobStream } from "#core/queue/jetstream/topology.ts";
 import { s3Settings } from "../../../dev/servers/s3.ts";
 import { type PrivateServer, privateServers, testServers } from "../../support/servers/servers.ts";
 import { type ImportSystem, startImporting } from "../../support/system/importing.ts";
@@ -20,20 +22,28 @@ const whole = { processed: rows, created_users: people, updated_users: 0, create
 describe("an import", function () {
   this.timeout(240_000);
   let site: ImportSystem;
+  let nats: Nats;
   let s3: PrivateServer & { close: () => Promise<void> };
   before(async () => {
     const { s3: own, close } = await privateServers({ s3: true });
     s3 = { ...own, close };
-    site = await startImporting(await testServers(), { env: s3Settings(own.url) });
+    const servers = await testServers();
+    site = await startImporting(servers, { env: s3Settings(own.url) });
+    nats = await connectNats({ url: servers.natsUrl, name: site.prefix });
   });
   after(async () => {
+    await nats?.close();
     await site?.stop();
     await s3?.close();
   });
 
-  /** Has the lease of a dispatcher that was killed end now, instead of after 30 s. */
-  const endLease = (id: string) =>
-    site.imports.updateOne({ _id: id }, { $set: { "lease.until": new Date(0), due_at: new Date(Date.now() - 1_000) } });
+  /** Has what a killed dispatcher held end now, instead of after 30 s: the job, its hint, and the timers. */
+  const release = async (id: string): Promise<void> => {
+    const over = { "lease.until": new Date(0) };
+    await site.imports.updateOne({ _id: id }, { $set: { ...over, due_at: new Date(Date.now() - 1_000) } });
+    await site.db.collection("leases").updateMany({ lease: { $ne: null } }, { $set: over });
+    await nats.jsm.streams.purge(jobStream(site.prefix).stream.name);
+  };
   const processed = async (id: string): Promise<number> => (await site.show(id)).stats.processed ?? 0;
   const expectWhole = async (app: string): Promise<void> => {
     expect(await site.users.countDocuments({ app_id: app })).to.equal(people);
@@ -49,7 +59,7 @@ describe("an import", function () {
       await until(async () => (await processed(body.id)) >= reached, 60_000, 5);
       await dispatcher.kill();
       expect((await site.show(body.id)).status).to.equal("running");
-      await endLease(body.id);
+      await release(body.id);
     }
     dispatcher = await site.start("dispatcher");
     const ended = await site.ended(body.id);

@@ -209,6 +209,7 @@ describe("the protocol", () => {
 
 /** The part of later paths that an operation's reply has the id for. */
 const madeBy: Record<string, string> = {
+  createNotification: "messageId",
   registerSubscription: "subscriptionId",
   createWebhook: "webhookId",
   createLiveActivityType: "activityType",

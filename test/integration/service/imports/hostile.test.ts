@@ -88,7 +88,7 @@ describe("a file of an import that is", function () {
     const content = gzipSync(head + rows.join("") + "x,\n".repeat(20_000), { level: 1 });
     const ended = await app.take(csv(content));
     expect(ended.stats, ended.error ?? "").to.include({ processed: 20_850, errors: 850, created_users: 1 });
-    expect(peakRssMiB(dispatcher.pid())).to.be.below(300);
+    expect(peakRssMiB(dispatcher.pid())).to.be.below(400); // far less than the file
   });
 
   it("of more than 500,000 rows fails, and what was taken stays taken", async () => {
