@@ -33,7 +33,6 @@ const all: Record<string, Measurements> = {
   exports,
   imports,
   "custom-events": customEvents,
-  exports,
   operator,
 };
 const baselines = join(import.meta.dirname, "baselines");
