@@ -28,6 +28,7 @@ import { subscriptions as subscriptionStore } from "#core/storage/people/subscri
 import { audienceOf } from "../accepting/audience.ts";
 import { counting } from "../accepting/counting.ts";
 import { type Estimate, estimate } from "../accepting/estimate.ts";
+import type { Caller } from "../access/caller.ts";
 import { fingerprintOf, idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
 import { appOfPath, existing } from "../http/locate.ts";
 import { done, type Located, type Request, routeOf } from "../http/route.ts";
@@ -116,7 +117,11 @@ const startEstimate = ({ db, secrets, clock, log }: SendPlatform) => {
   };
 };
 
-type Use = ReturnType<typeof sends> & { find: FindType };
+type Use = ReturnType<typeof sends> & {
+  find: FindType;
+  /** @throws AppError HS_PLAN_FEATURE_REQUIRED */
+  requireFeature: (caller: Caller) => Promise<void>;
+};
 
 const base = "/v1/apps/{appId}/live-activities";
 
@@ -220,6 +225,7 @@ export const sendRoutes = [
     path: `${base}/{activityType}/start`,
     summary: "Start a live activity, or add devices to a running one",
     body: StartLiveActivity,
+    inPlan: ({ use, caller }) => use.requireFeature(caller),
     handle: (request) => answered(request.use.start(askedOf(request), request.signal)),
   }),
 

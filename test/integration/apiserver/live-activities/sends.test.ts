@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { useSite } from "../../../support/api/site.ts";
-import { anApiKey, seed } from "../../../support/rows/fixtures.ts";
+import { anApiKey, seed, seedTenant } from "../../../support/rows/fixtures.ts";
 
 describe("the sends of live activities", () => {
   const { site, tenant } = useSite();
@@ -84,5 +84,20 @@ describe("the sends of live activities", () => {
     ])
       expect((await call("PUT", device ?? "", wrong)).status).to.equal(400);
     expect((await call("PUT", device ?? "", { ...body, activity_type: "Nobody's" })).status).to.equal(404);
+  });
+
+  it("need the plan's feature to start something, and to have a channel made", async () => {
+    const bare = await seedTenant(site.db, { plan: { _id: "bare", features: [] } });
+    const base = `/v1/apps/${bare.app._id}/live-activities`;
+    const type = { _id: "lat_bare", tenant_id: bare.tenant._id, app_id: bare.app._id, name: "Order" };
+    const schemas = {
+      content_state_schema: { type: "object", properties },
+      attributes_schema: { type: "object", properties: {} },
+    };
+    await site.db.collection<{ _id: string }>("live_activity_types").insertOne({ ...type, ...schemas });
+    for (const path of ["/Order/start", "/types/Order/channels"]) {
+      const { status, body } = await site.api.call("POST", base + path, { token: bare.token, body: start });
+      expect([status, body.error.code]).to.deep.equal([403, "HS_PLAN_FEATURE_REQUIRED"]);
+    }
   });
 });
