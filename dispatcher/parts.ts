@@ -4,6 +4,7 @@ import { storesPart } from "#core/storage/open.ts";
 import { callbackParts } from "./callbacks/parts.ts";
 import { accountOpener } from "./channels/accounts.ts";
 import { cleanUpParts } from "./clean-up/parts.ts";
+import { eventParts } from "./events/parts.ts";
 import { allJobs } from "./jobs/all.ts";
 import { jobParts } from "./jobs/parts.ts";
 import { messageParts } from "./messages/parts.ts";
@@ -22,6 +23,7 @@ export const parts = (made: Made): Part[] => {
     unpublishedEvents(shared),
     peopleParts({ ...shared, metrics: shared.metrics.queue }),
     { parts: webhookParts(shared), timers: [] },
+    { parts: eventParts(shared), timers: [] },
     { parts: callbackParts(shared), timers: [] },
     jobParts({ ...shared, jobs: allJobs({ ...shared, openAccount }) }),
     cleanUpParts(shared),

@@ -1,22 +1,27 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import { EventsAccepted, EventTypeList, PublishEvents } from "#core/schema/events/custom.ts";
+import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import { feature } from "../http/feature.ts";
 import { appOfPath } from "../http/locate.ts";
 import { routeOf } from "../http/route.ts";
 import type { EventStore } from "../publishing/event-store.ts";
+import { definer } from "./definitions/define.ts";
+import { type DefinitionPlatform, definitionRoutes, definitionUse } from "./definitions/routes.ts";
 import { eventTypeList } from "./event-types.ts";
 import { docs } from "./openapi.ts";
 import { publishEvents } from "./publish.ts";
 
-type EventPlatform = {
+type EventPlatform = DefinitionPlatform & {
   events: Pick<EventStore, "keep">;
   metrics: Pick<ApiserverMetrics, "customEvents">;
   clock: Clock;
 };
 
-const make = ({ events, metrics, clock }: EventPlatform) => ({
+const make = ({ events, metrics, clock, ...platform }: EventPlatform) => ({
+  definitions: definitionUse({ ...platform, clock }),
   publish: publishEvents({
+    define: definer({ definitions: eventDefinitions(platform.db), clock }),
     keep: events.keep,
     count: (outcome, n) => metrics.customEvents.inc({ outcome }, n),
     clock,
@@ -52,6 +57,8 @@ const routes = [
     locate: appOfPath,
     handle: async () => ({ body: eventTypeList }),
   }),
+
+  ...definitionRoutes,
 ];
 
 /** Custom events, and the catalogue of all kinds. */

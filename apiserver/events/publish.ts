@@ -8,11 +8,14 @@ import {
   type EventsAccepted,
   type PublishEvents,
 } from "#core/schema/events/custom.ts";
+import { definitionLimits } from "#core/schema/events/definition.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { StoredEvent } from "#core/storage/events/batch-row.ts";
 import type { EventStore } from "../publishing/event-store.ts";
+import type { Define } from "./definitions/define.ts";
 
 export type PublishDeps = {
+  define: Define;
   keep: EventStore["keep"];
   count: (outcome: "accepted" | "duplicate" | "refused", n: number) => void;
   clock: Clock;
@@ -22,11 +25,12 @@ export type PublishDeps = {
 export type PublishRequest = { app: AppRow; body: PublishEvents; traceparent: string; onceId: string | null };
 
 /**
- * Accepts custom events: they are stored when this resolves. An event whose time is refused does not stop the others.
+ * Accepts custom events: they are stored when this resolves. An event whose time is refused does not stop the others; one
+ * whose name finds no room among the definitions is stored, and listed as such.
  * @throws ValidationError when one has a wrong form; then none is stored
  */
 export const publishEvents =
-  ({ keep, count, clock }: PublishDeps) =>
+  ({ define, keep, count, clock }: PublishDeps) =>
   async ({ app, body: { events }, traceparent, onceId }: PublishRequest): Promise<EventsAccepted> => {
     refuse(events.flatMap(problemsOf).slice(0, mostProblems));
     const now = clock.now();
@@ -38,14 +42,35 @@ export const publishEvents =
       if (judged.kind === "refused") errors.push({ index, ...judged.error });
       else kept.push({ ...eventText(judged.event), once: judged.once });
     }
+    errors.push(...(await undefinedAmong(define, app, events, errors)));
     const given = { tenantId: app.tenant_id, appId: app._id, traceparent, events: kept };
     const duplicates = kept.length === 0 ? 0 : await keep(given);
     const accepted = kept.length - duplicates;
     count("accepted", accepted);
     count("duplicate", duplicates);
-    count("refused", errors.length);
+    count("refused", events.length - kept.length);
     return { accepted, duplicates, errors };
   };
+
+/** Names of events that are taken are defined at first sight, as long as there is room. */
+const undefinedAmong = async (
+  define: Define,
+  app: AppRow,
+  events: readonly CustomEvent[],
+  refused: readonly { index: number }[],
+): Promise<EventsAccepted["errors"]> => {
+  const isRefused = new Set(refused.map(({ index }) => index));
+  const names = events.map(({ name }) => name.trim());
+  const defined = await define(app, [...new Set(names.filter((_, index) => !isRefused.has(index)))]);
+  return [...names.keys()]
+    .filter((index) => !isRefused.has(index) && !defined.has(names[index] ?? ""))
+    .map((index) => ({ index, ...undefinedName }));
+};
+
+const undefinedName = {
+  code: "DEFINITION_LIMIT" as const,
+  message: `it is stored and not counted: an app has at most ${definitionLimits.definitions} names of events`,
+};
 
 const mostProblems = 20; // as everywhere
 

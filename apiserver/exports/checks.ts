@@ -5,7 +5,6 @@ import {
   type ExportFilters,
   type ExportType,
   statusesOf,
-  typesToCome,
 } from "#core/schema/exports/export.ts";
 
 /**
@@ -16,12 +15,9 @@ import {
 export const checkedFilters = ({ type, filters = {} }: Pick<CreateExport, "type" | "filters">): ExportFilters => {
   const given = Object.entries(filters).filter(([, value]) => value !== "" && value !== undefined);
   const wanted = Object.fromEntries(given) as ExportFilters; // sound: members of theirs
-  refuse([...typeErrors(type), ...given.flatMap(([name]) => nameErrors(type, name)), ...valueErrors(type, wanted)]);
+  refuse([...given.flatMap(([name]) => nameErrors(type, name)), ...valueErrors(type, wanted)]);
   return wanted;
 };
-
-const typeErrors = (type: ExportType): FieldError[] =>
-  typesToCome.includes(type) ? [{ field: "type", message: `${type} cannot be exported by this release` }] : [];
 
 const nameErrors = (type: ExportType, name: string): FieldError[] => {
   const field = `filters.${name}`;

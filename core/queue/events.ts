@@ -39,8 +39,15 @@ const inFlight = 16;
 
 export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): EventPublisher & EventTextPublisher => {
   const publishTexts: EventTextPublisher["publishTexts"] = async (tenantId, events, traceparent) => {
-    const results = await mapBounded(split(events.map(fitted)), inFlight, (batch) =>
-      publisher.publishText(subjects.events(tenantId), `[${batch.texts.join(",")}]`, { id: idOf(batch), traceparent }),
+    const { custom = [], others = [] } = Object.groupBy(events, ({ type }) =>
+      type === "event.received" ? "custom" : "others",
+    );
+    const batches = [
+      ...split(custom.map(fitted)).map((batch) => ({ batch, subject: subjects.customEvents(tenantId) })),
+      ...split(others.map(fitted)).map((batch) => ({ batch, subject: subjects.events(tenantId) })),
+    ];
+    const results = await mapBounded(batches, inFlight, ({ batch, subject }) =>
+      publisher.publishText(subject, `[${batch.texts.join(",")}]`, { id: idOf(batch), traceparent }),
     );
     return results.every((result) => result === "published");
   };
@@ -70,7 +77,10 @@ export const gatheredEvents = (events: EventPublisher): EventPublisher => {
   return { publish: (tenantId, batch) => publish({ tenantId, batch }) };
 };
 
-export type EventPublisherDeps = { publisher: Pick<Publisher, "publishText">; subjects: Pick<Subjects, "events"> };
+export type EventPublisherDeps = {
+  publisher: Pick<Publisher, "publishText">;
+  subjects: Pick<Subjects, "events" | "customEvents">;
+};
 
 type Batch = { ids: string[]; texts: string[]; bytes: number };
 

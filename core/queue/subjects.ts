@@ -3,6 +3,7 @@
  * - `<prefix>.plan.<plan>.<tenant>`: a message waits to be planned.
  * - `<prefix>.deliver.<plan>.<tenant>`: a chunk waits to be sent.
  * - `<prefix>.events.<tenant>`: events happened (a batch of one tenant's).
+ * - `<prefix>.events.<tenant>.custom`: the same of custom events alone, which are stored and counted.
  * - `<prefix>.callbacks.<tenant>`: callbacks of providers wait to be read (a batch of one tenant's).
  * - `<prefix>.jobs.<type>.<id>`: a job is due; `<prefix>.short-jobs.<type>.<id>`: a short one.
  * - `<prefix>.webhook-tests`: a request that an endpoint be tested now (core NATS, answered by a dispatcher).
@@ -15,6 +16,7 @@ export const subjects = (prefix: string) => ({
   plan: (plan: string, tenantId: string): string => `${prefix}.plan.${plan}.${tenantId}`,
   deliver: (plan: string, tenantId: string): string => `${prefix}.deliver.${plan}.${tenantId}`,
   events: (tenantId: string): string => `${prefix}.events.${tenantId}`,
+  customEvents: (tenantId: string): string => `${prefix}.events.${tenantId}.custom`,
   callbacks: (tenantId: string): string => `${prefix}.callbacks.${tenantId}`,
   job: (type: string, id: string): string => `${prefix}.jobs.${type}.${id}`,
   shortJob: (type: string, id: string): string => `${prefix}.short-jobs.${type}.${id}`,

@@ -5,6 +5,13 @@ import { accountCheckCollection } from "./apps/account-checks.ts";
 import { appCollection } from "./apps/apps.ts";
 import { contentTemplateCollection } from "./content-templates/content-templates.ts";
 import { eventBatchCollection } from "./events/batches.ts";
+import { conversionCollection } from "./events/conversions.ts";
+import { countedBatchCollection } from "./events/counted.ts";
+import { dayUserCollection } from "./events/day-users.ts";
+import { eventDefinitionCollection } from "./events/definitions.ts";
+import { eventDayCollection } from "./events/event-days.ts";
+import { eventValuesCollection } from "./events/event-values.ts";
+import { eventCollection } from "./events/events.ts";
 import { exportCollection } from "./exports/exports.ts";
 import { importCollection } from "./imports/imports.ts";
 import { linkCollection } from "./links/links.ts";
@@ -38,9 +45,16 @@ export const allCollections: readonly CollectionSpec[] = [
   appCollection,
   chunkCollection,
   contentTemplateCollection,
+  conversionCollection,
+  countedBatchCollection,
   cursorSecretCollection,
+  dayUserCollection,
   deliveryCollection,
   eventBatchCollection,
+  eventCollection,
+  eventDayCollection,
+  eventDefinitionCollection,
+  eventValuesCollection,
   exportCollection,
   followedWordCollection,
   importCollection,

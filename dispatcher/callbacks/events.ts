@@ -49,6 +49,7 @@ export const eventsOf = ({ row, receipt }: About): EventEnvelope[] => {
       return isFirst ? event(`delivery.${receipt.kind}`, { reason, source }) : [];
     }
     case "sent":
-      return []; // told when the provider took it
+    case "converted":
+      return []; // told when the provider took it, and as conversion.created
   }
 };

@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import type { ExportFilters, ExportType } from "#core/schema/exports/export.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
 import { deliveries } from "./deliveries.ts";
+import { events } from "./events.ts";
 import { type LinePage, linesOf } from "./lines.ts";
 import { messageEvents } from "./message-events.ts";
 import { subscriptions } from "./subscriptions.ts";
@@ -11,10 +12,11 @@ import { users } from "./users.ts";
 /** A file in the making: the line of its columns, then the lines of each page. */
 export type Lines = (db: Db, of: OfApp, filters: ExportFilters) => AsyncIterable<LinePage>;
 
-/** Every type that is exported; the others are `typesToCome`. */
-export const exportLines: Readonly<Partial<Record<ExportType, Lines>>> = {
+/** Every type. */
+export const exportLines: Readonly<Record<ExportType, Lines>> = {
   users: linesOf(users),
   subscriptions: linesOf(subscriptions),
+  events: linesOf(events),
   deliveries: linesOf(deliveries),
   message_events: linesOf(messageEvents),
   suppressions: linesOf(suppressions),

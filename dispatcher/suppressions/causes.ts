@@ -75,6 +75,7 @@ const saidBy = async (
     case "errored":
       return receipt.suppress === undefined ? null : because(receipt.suppress);
     case "sent":
+    case "converted":
     case "delivered":
     case "opened":
     case "clicked":

@@ -7,6 +7,7 @@ import { withLock } from "../../dev/processes/lock.ts";
 import type { Tally } from "../support/suite/reporter.ts";
 import { callbacks } from "./callbacks/callbacks.ts";
 import { besideBusyCore } from "./cores.ts";
+import { customEvents } from "./events/custom-events.ts";
 import { exports } from "./exports/exports.ts";
 import { calibrate } from "./figures/calibrate.ts";
 import { type JudgedFigure, reachPushUs } from "./figures/figure.ts";
@@ -24,7 +25,16 @@ import { webhooks } from "./webhooks/webhooks.ts";
 // group. With --short everything is only tried, in seconds; with --busy all is measured while a loop keeps one core
 // busy. The last line says how many measurements passed and failed. What it starts ends with it, however it ends.
 
-const all: Record<string, Measurements> = { requests, foundation, callbacks, webhooks, imports, exports, operator };
+const all: Record<string, Measurements> = {
+  requests,
+  foundation,
+  callbacks,
+  webhooks,
+  "custom-events": customEvents,
+  imports,
+  exports,
+  operator,
+};
 const baselines = join(import.meta.dirname, "baselines");
 const whole = { withinMs: 1_800_000, calibration: { pushes: 50_000, warmUp: 5_000 } }; // a million deliveries: ten minutes
 const short: typeof whole = { withinMs: 300_000, calibration: { pushes: 500, warmUp: 100 } };

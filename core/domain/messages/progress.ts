@@ -21,6 +21,8 @@ export type Progress = {
   delivered_at?: Date;
   opened_at?: Date;
   clicked_at?: Date;
+  /** Of the first custom event that counts for it. */
+  converted_at?: Date;
   failed_at?: Date;
   bounced_at?: Date;
   complained_at?: Date;
@@ -57,7 +59,7 @@ const wayOf = (
 
 const fill = (next: Progress, receipt: Receipt): void => {
   const { kind, at, providerId } = receipt;
-  delete next.uncertain; // who reports about it has it
+  if (kind !== "converted") delete next.uncertain; // who reports about it has it
   if (providerId !== null) next.provider_message_id ??= providerId;
   const first = next[instants[kind]];
   if (isOfMachine(receipt) || (first !== undefined && first <= at)) return;
@@ -82,6 +84,7 @@ const instants = {
   delivered: "delivered_at",
   opened: "opened_at",
   clicked: "clicked_at",
+  converted: "converted_at",
   failed: "failed_at",
   errored: "failed_at",
   bounced: "bounced_at",
@@ -139,6 +142,7 @@ export const evidence = {
   delivered,
   opened,
   clicked,
+  converted: ["converted_at"],
   bounced: ["bounced_at"],
   complained: ["complained_at"],
   unsubscribed: ["unsubscribed_at"],

@@ -17,6 +17,7 @@ export type Receipt = {
  * - `sent`: the provider passed it on. `delivered`: the device, or the recipient's server, has it.
  *   `providerCode` says how, where it went another way: `FALLBACK_SMS`.
  * - `opened`, `clicked`: by a program, such as a mail scanner, when `machine`: it is told and not counted.
+ * - `converted`: a custom event counts for it; nobody reports it but us.
  * - `failed`: the recipient's side refused it for good; `errored`: credentials, set-up or content were refused.
  * - `bounced`: a mail server refused it; `hard`: the address takes no mail at all.
  * - `complained`: reported as unwanted. `unsubscribed`: by a link, a header or the provider's own page; from the messages
@@ -28,6 +29,7 @@ export type ReceiptFact =
   | { kind: "clicked"; machine: boolean; url: string | null; buttonId: string | null }
   | ({ kind: "failed" | "errored"; suppress?: "carrier_opt_out" | "invalid_address" } & Refused)
   | ({ kind: "bounced"; type: "hard" | "soft" } & Refused)
+  | { kind: "converted" }
   | { kind: "complained"; source: OptOutSource; reason: string | null }
   | { kind: "unsubscribed"; source: OptOutSource; reason: string | null; categories: string[] | null };
 

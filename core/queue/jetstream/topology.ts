@@ -40,7 +40,10 @@ export const planStream = (prefix: string, plan: { name: string; backlogPerTenan
   ],
 });
 
-/** Batches of events of one tenant that may wait: of 64 KiB each, so that a tenant has at most a quarter of the stream. */
+/**
+ * Batches of events of one tenant that may wait, and as many of custom events: of 64 KiB each, so that a tenant has at most
+ * half of the stream.
+ */
 export const eventBatchesPerTenant = 4_096;
 
 /**
@@ -50,7 +53,7 @@ export const eventBatchesPerTenant = 4_096;
 export const eventStream = (prefix: string): StreamSpec => ({
   stream: {
     name: `${prefix}-events`,
-    subjects: [`${prefix}.events.>`], // a subject more than ours: what was published by an older release is there, too
+    subjects: [`${prefix}.events.>`],
     retention: RetentionPolicy.Interest,
     storage: StorageType.File,
     discard: DiscardPolicy.New,
@@ -60,7 +63,10 @@ export const eventStream = (prefix: string): StreamSpec => ({
     max_bytes: 1024 * mebibyte,
     duplicate_window: duplicateWindowMs * 1_000_000,
   },
-  consumers: [pull("webhooks", `${prefix}.events.>`, pendingOf(eventBatchesPerTenant))],
+  consumers: [
+    pull("webhooks", `${prefix}.events.>`, pendingOf(eventBatchesPerTenant)),
+    pull("custom-events", `${prefix}.events.*.custom`, pendingOf(eventBatchesPerTenant)),
+  ],
 });
 
 /** Batches of callbacks of one tenant that may wait: of 256 KiB each, so that a tenant has at most a quarter of the stream. */

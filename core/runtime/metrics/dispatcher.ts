@@ -14,6 +14,7 @@ export const dispatcherMetrics = (registry: Registry) => ({
   ...deliveryMetrics(registry),
   ...callbackMetrics(registry),
   ...jobMetrics(registry),
+  ...eventMetrics(registry),
   ...webhookMetrics(registry),
 });
 
@@ -69,6 +70,22 @@ const callbackMetrics = (registry: Registry) => {
     unmatchedReceipts: counter(
       "herald_receipts_unmatched_total",
       "receipts that were given up, as their delivery was not stored within a quarter of an hour",
+    ),
+  };
+};
+
+const eventMetrics = (registry: Registry) => {
+  const { counterFromZero } = metricsIn(registry);
+  return {
+    storedEvents: counterFromZero(
+      "herald_stored_events_total",
+      "custom events that were stored and counted (stored), or that had been before (known)",
+      combinations({ outcome: ["stored", "known"] }),
+    ),
+    conversions: counterFromZero(
+      "herald_conversions_total",
+      "custom events that counted as conversions, by what led to them (direct, influenced, unattributed)",
+      combinations({ attribution: ["direct", "influenced", "unattributed"] }),
     ),
   };
 };

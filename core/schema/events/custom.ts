@@ -73,7 +73,8 @@ export const PublishEvents = Closed({
 });
 export type PublishEvents = Static<typeof PublishEvents>;
 
-export const eventErrorCodes = ["OCCURRED_AT_TOO_OLD", "OCCURRED_AT_IN_FUTURE"] as const;
+/** Why an event was refused or, with `DEFINITION_LIMIT`, is stored and not counted. */
+export const eventErrorCodes = ["OCCURRED_AT_TOO_OLD", "OCCURRED_AT_IN_FUTURE", "DEFINITION_LIMIT"] as const;
 
 /** Reply of `POST /v1/apps/{appId}/events`: what was refused does not delay the rest. */
 export const EventsAccepted = Type.Object({
@@ -82,7 +83,7 @@ export const EventsAccepted = Type.Object({
   errors: List(
     Type.Object({
       index: Integer({ minimum: 0, description: "position in `events`" }),
-      code: Enum([...eventErrorCodes]),
+      code: Enum([...eventErrorCodes], { description: "`DEFINITION_LIMIT`: it is accepted, and not counted" }),
       message: Text(),
     }),
   ),

@@ -132,17 +132,25 @@ export const customEvents = {
   },
   "conversion.created": {
     description: "A custom event counted as a conversion.",
-    emitted: false,
-    subject: ["user_id"],
+    emitted: true,
+    subject: ["user_id", "external_id"],
     data: eventData(
       {
-        always: ["user_id"],
-        maybe: ["message_id", "campaign_id", "journey_id", "delivery_id", "subscription_id", "external_id", "channel"],
+        maybe: [
+          "message_id",
+          "campaign_id",
+          "journey_id",
+          "delivery_id",
+          "subscription_id",
+          "user_id",
+          "external_id",
+          "channel",
+        ],
       },
       {
         event_id: Text({ description: "the `event.received` that it follows from" }),
         event_name: Text(),
-        value: Value,
+        value: Decimal({ description: "as the sender gave it, such as an amount; else 1" }),
         attribution: Enum(["direct", "influenced", "unattributed"]),
         window_seconds: Nullable(Integer({ minimum: 0, description: "how long after the message it may come" })),
       },

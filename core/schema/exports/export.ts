@@ -20,9 +20,6 @@ export const exportTypes = [
 ] as const;
 export type ExportType = (typeof exportTypes)[number];
 
-/** Types that this release refuses: it keeps none of them yet. */
-export const typesToCome: readonly ExportType[] = ["events"];
-
 /** What happens to a delivery: one row each of `message_events`. Source: docs/reference/exports.md#message-events. */
 export const messageEvents = [
   "suppressed",

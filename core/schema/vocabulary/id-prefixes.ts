@@ -10,6 +10,8 @@ export const idPrefixes = {
   delivery: "dlv",
   event: "evt",
   eventBatch: "evb",
+  eventDefinition: "evd",
+  conversion: "cvn",
   batch: "bat",
   recovery: "rec",
   reply: "rpl",

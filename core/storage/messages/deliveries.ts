@@ -46,6 +46,13 @@ export const deliveryCollection: CollectionSpec = {
       name: "collapse",
       partialFilterExpression: { collapse_key: { $gt: "" } },
     },
+    // what led somebody to a custom event: core/storage/messages/touches.ts
+    { key: { user_id: 1, sent_at: 1 }, name: "sent_to", partialFilterExpression: { sent_at: { $gt: longAgo } } },
+    {
+      key: { user_id: 1, clicked_at: 1 },
+      name: "clicked_by",
+      partialFilterExpression: { clicked_at: { $gt: longAgo } },
+    },
   ],
   owner: { kind: "message", member: "message_id" },
   appRemoval: { with: "messages" },

@@ -42,6 +42,21 @@ export const service: Dashboard = {
         graph("Custom events", "reqps", "Events that apps report, by what became of them", [
           { expr: rateBy("outcome", `herald_custom_events_total{${here}}`), legend: "{{outcome}}" },
         ]),
+        graph(
+          "Custom events stored",
+          "reqps",
+          "stored: kept and counted; known: they came again, and had been counted",
+          [{ expr: rateBy("outcome", `herald_stored_events_total{${here}}`), legend: "{{outcome}}" }],
+        ),
+        graph(
+          "Time to store and count",
+          "s",
+          "From taking a batch of custom events to the last of its counts",
+          quantiles(`herald_queue_handle_duration_seconds_bucket{${here}, consumer="custom-events"}`),
+        ),
+        graph("Conversions", "reqps", "Custom events that counted as conversions, by what led to them", [
+          { expr: rateBy("attribution", `herald_conversions_total{${here}}`), legend: "{{attribution}}" },
+        ]),
       ],
     },
     {

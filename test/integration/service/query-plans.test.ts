@@ -86,6 +86,10 @@ const exceptions: readonly QueryException[] = [
     because: "a user has 100 subscriptions at most: they are sorted when they are found",
   },
   {
+    of: ({ collection, filter }) => collection === "deliveries" && filter !== undefined && "user_id" in filter,
+    because: "people are sent a few messages in some days: they are sorted when they are found",
+  },
+  {
     of: ({ collection, filter }) => collection === "suppressions" && filter !== undefined && "subject" in filter,
     because: "an address has an entry for each channel at most: they are sorted when they are found",
   },

@@ -46,7 +46,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await addWebhooks(sending); // first: who has endpoints is remembered from an app's first event on
   await fetch(`${api.url}/v1/notifications`, { headers: { authorization: "Bearer nobody's" } });
   await useUsers(ask, `/v1/apps/${system.app._id}`);
-  await useEvents(ask, `/v1/apps/${system.app._id}`);
+  await useEvents(ask, system);
   await useNotifications(sending, api);
   await useTexts(system, api, twilio);
   await useCallbacks(system, api, keys);
@@ -83,12 +83,21 @@ const useUsers = async (ask: Ask, app: string): Promise<void> => {
   await ask("DELETE", `${app}/users/by/external_id/eve`);
 };
 
-const useEvents = async (ask: Ask, app: string): Promise<void> => {
+const useEvents = async (ask: Ask, { app: { _id: appId }, db }: Sending["system"]): Promise<void> => {
+  const app = `/v1/apps/${appId}`;
   const event = { id: "e-1", name: "order.paid", external_id: "ann" };
   await ask("POST", `${app}/events`, { events: [event, { name: "visit" }] });
   await ask("POST", `${app}/events`, { events: [event] }); // known by its id
   for (let n = 0; n < 2; n++) await ask("POST", `${app}/events`, { events: [{ name: "visit" }] }, "visit-1");
   await ask("GET", `${app}/webhooks/event-types`);
+  await ask("PATCH", `${app}/events/definitions/visit`, { is_conversion: true });
+  const people = [{ external_id: "bob" }, { subscription_id: "sub_nobody" }, { user_id: "usr_nobody" }];
+  const properties = { page: "home" };
+  await ask("POST", `${app}/events`, { events: people.map((person) => ({ name: "visit", properties, ...person })) });
+  const isCounted = async () => (await db.collection("conversions").countDocuments({ app_id: appId })) >= people.length; // those of before may be among them
+  await until(isCounted, 15_000);
+  for (const query of ["", "?limit=1"]) await ask("GET", `${app}/events/definitions${query}`);
+  await ask("GET", `${app}/events/definitions/visit`);
 };
 
 /** Endpoints where nobody listens: their deliveries are made, tried and put off; the second one's are grouped. */

@@ -18,7 +18,17 @@ export const fill = async (db: Db): Promise<void> => {
 };
 
 /** Members of which each document has a value of its own: their indexes are unique. */
-const own = new Set(["_id", "token", "alias_keys", "idempotency_key", "hash", "namespaces", "name", "subject"]);
+const own = new Set([
+  "_id",
+  "token",
+  "alias_keys",
+  "idempotency_key",
+  "hash",
+  "namespaces",
+  "name",
+  "subject",
+  "event_id",
+]);
 /** Members that many documents share. */
 const shared = new Set(
   "app_id tenant_id message_id user_id endpoint_id parent_id uid plan collapse_key collapse_keys".split(" "),

@@ -37,10 +37,12 @@ describe("tenancy", () => {
       deliveryId: "whd_theirs",
       channel: "ios_push",
       activityType: await activityTypeOf(theirs),
+      name: "their.event",
       exportId: (await call(`/v1/apps/${theirs.app._id}/exports`, { type: "users" })).body.id,
       importId: await importOf(theirs),
       suppressionId: (await call(`/v1/apps/${theirs.app._id}/suppressions`, { external_id: "them" })).body.id,
     };
+    await call(`/v1/apps/${theirs.app._id}/events`, { events: [{ name: "their.event" }] });
     const row = { tenant_id: theirs.tenant._id, endpoint_id: ids["webhookId"] ?? "", _id: "whd_theirs" };
     const delivery = aWebhookDelivery(anEnvelope({ app_id: theirs.app._id }), row);
     await site.db.collection<WebhookDeliveryRow>("webhook_deliveries").insertOne(delivery);

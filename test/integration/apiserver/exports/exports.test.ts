@@ -54,7 +54,6 @@ describe("the operations on exports", () => {
       field: "filters.to",
     },
     { it: "a segment", body: { type: "users", filters: { segment_id: "seg_1" } }, field: "filters.segment_id" },
-    { it: "custom events", body: { type: "events", filters: { name: "purchase" } }, field: "type" },
     { it: "an unknown type", body: { type: "people" }, field: "type" },
     { it: "an unknown filter", body: { type: "users", filters: { tag: "x" } }, field: "filters.tag" },
   ];

@@ -74,5 +74,6 @@ const expected = [
   "user.updated",
   "user.deleted",
   "event.received",
+  "conversion.created",
   "audit.created",
 ] as const;

@@ -1,0 +1,95 @@
+import type { Db } from "mongodb";
+import type { Attribution } from "../../domain/events/attribution.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
+import { type CollectionSpec, collectionOf, type Person } from "../mongo/collection.ts";
+import { insertMissing } from "../mongo/duplicate.ts";
+import { inPages, type OnPage } from "../mongo/pages.ts";
+import { removePages } from "../work/removal-pages.ts";
+
+/**
+ * A custom event that counted. `_id` follows from the event or, where only the first of a person and message counts, from
+ * those. Written once.
+ */
+export type ConversionRow = {
+  _id: string;
+  tenant_id: string;
+  app_id: string;
+  event_id: string;
+  event_name: string;
+  /** As of the event: see events.ts. */
+  person: string | null;
+  user_id: string | null;
+  external_id: string | null;
+  value: number;
+  attribution: Attribution["kind"];
+  /** The delivery that it counts for. */
+  message_id: string | null;
+  delivery_id: string | null;
+  subscription_id: string | null;
+  channel: Channel | null;
+  /** Of an influenced one: the messages of the deliveries before it, at most ten, that one first. */
+  among: string[];
+  occurred_at: Date;
+  created_at: Date;
+};
+
+const keptDays = 400;
+
+export const conversionCollection: CollectionSpec = {
+  name: "conversions",
+  indexes: [
+    { key: { app_id: 1, event_id: 1 }, name: "event", unique: true },
+    { key: { app_id: 1, event_name: 1, occurred_at: 1 }, name: "list" },
+    { key: { app_id: 1, person: 1 }, name: "person" },
+    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: keptDays * 86_400 },
+  ],
+  owner: { kind: "app", member: "app_id" },
+  appRemoval: { index: "list" },
+  erasure: { erase: (db, person, onPage) => erasePerson(db, person, onPage) },
+  retention: { index: "retention" },
+};
+
+export type Conversions = ReturnType<typeof conversions>;
+
+/** What names an event. */
+type OfEvent = Pick<ConversionRow, "app_id" | "event_id">;
+
+const page = 500;
+
+export const conversions = (db: Db) => {
+  const rows = collectionOf<ConversionRow>(db, conversionCollection);
+  const ofEvents = async (events: readonly OfEvent[]): Promise<ConversionRow[]> => {
+    const byApp = [...Map.groupBy(events, ({ app_id: appId }) => appId)];
+    const found = byApp.map(([appId, of]) =>
+      inPages(of, page, (some) => {
+        const ids = some.map(({ event_id: id }) => id);
+        return rows.find({ app_id: appId, event_id: { $in: ids } }, { batchSize: page + 1 }).toArray();
+      }),
+    );
+    return (await Promise.all(found)).flat();
+  };
+  return {
+    /** Those that these events have made. */
+    ofEvents,
+
+    /** Stores conversions; gives those that stand for their event: not those that another event has made before. */
+    keep: async (made: readonly ConversionRow[]): Promise<ConversionRow[]> => {
+      if (made.length === 0) return [];
+      const others = await insertMissing(rows, made);
+      const own = made.filter(({ _id }) => !others.has(_id));
+      const lost = made.filter(({ _id }) => others.has(_id));
+      return lost.length === 0 ? own : [...own, ...(await ofEvents(lost))];
+    },
+  };
+};
+
+/** As of events.ts. */
+const erasePerson = async (db: Db, { appId, userId, keys, at }: Person, onPage?: OnPage): Promise<number> => {
+  const rows = collectionOf<ConversionRow>(db, conversionCollection);
+  for (const person of new Set([userId, ...keys])) {
+    const isOurs = person.startsWith("usr_") || person.startsWith("sub_");
+    const filter = { app_id: appId, person, ...(!isOurs && { created_at: { $lte: at } }) };
+    await removePages(rows, { filter, hint: "person", pages: Number.POSITIVE_INFINITY, onPage });
+  }
+  return 0;
+};

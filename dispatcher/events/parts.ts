@@ -1,0 +1,68 @@
+import { callbackQueue } from "#core/queue/callbacks.ts";
+import type { Nats } from "#core/queue/jetstream/connect.ts";
+import type { Publisher } from "#core/queue/jetstream/publish.ts";
+import { ensureStream } from "#core/queue/jetstream/streams.ts";
+import { eventStream } from "#core/queue/jetstream/topology.ts";
+import { worker } from "#core/queue/jetstream/worker.ts";
+import type { Subjects } from "#core/queue/subjects.ts";
+import { countAside } from "#core/runtime/metrics/queue.ts";
+import type { Metrics } from "#core/runtime/metrics/registry.ts";
+import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Log } from "#core/runtime/process/log.ts";
+import { eventDefinitions } from "#core/storage/events/definitions.ts";
+import { events as eventStore } from "#core/storage/events/events.ts";
+import { keptApps } from "#core/storage/events/retention.ts";
+import { namedLease } from "#core/storage/work/leases.ts";
+import { eventBatch } from "../webhooks/match/event-batch.ts";
+import { messagesAtOnce, type RecordDeps, recordEvents } from "./record.ts";
+import { eventRetention } from "./retention.ts";
+
+export type EventPartsDeps = Omit<RecordDeps, "callbacks" | "metrics"> & {
+  nats: Nats;
+  publisher: Publisher;
+  subjects: Subjects;
+  config: { natsPrefix: string; natsReplicas: number };
+  holder: string;
+  metrics: Metrics<"dispatcher">;
+  log: Log;
+};
+
+const timeoutMs = 60_000;
+const leaseMs = 600_000; // longer than a page of removals takes
+
+/** What a dispatcher runs for custom events. Source: docs/decisions/0070. */
+export const eventParts = (deps: EventPartsDeps): Part[] => [eventWorker(deps), retentionPart(deps)];
+
+const eventWorker = (deps: EventPartsDeps): Part => {
+  const { nats, config, metrics, log } = deps;
+  const spec = eventStream(config.natsPrefix);
+  return worker({
+    name: "custom events",
+    nats,
+    stream: spec.stream.name,
+    consumer: "custom-events",
+    concurrency: messagesAtOnce,
+    timeoutMs,
+    repair: () => ensureStream(nats.jsm, spec, config.natsReplicas),
+    parse: eventBatch,
+    handle: recordEvents({ ...deps, callbacks: callbackQueue(deps) }),
+    log,
+    metrics: metrics.queue,
+  });
+};
+
+const retentionPart = ({ db, holder, clock, log, metrics }: EventPartsDeps): Part => {
+  const lease = namedLease(db, { name: "event retention", holder, leaseMs, clock });
+  const { nextName, removeOlder } = eventStore(db);
+  const { find } = eventDefinitions(db);
+  return eventRetention({
+    appsAfter: keptApps(db),
+    nextName,
+    daysOf: async (app, name) => (await find(app, name))?.retention_days ?? null,
+    removeOlder,
+    isOurs: async () => (await lease.extend()) || (await lease.take()) !== null,
+    setAside: countAside(metrics.queue, "event-retention"),
+    clock,
+    log,
+  });
+};

@@ -1,0 +1,89 @@
+import type { Db } from "mongodb";
+import type { Clock } from "#core/domain/clock.ts";
+import { batchOf, type EventBatch } from "#core/domain/events/received.ts";
+import type { CallbackQueue } from "#core/queue/callbacks.ts";
+import type { EventPublisher } from "#core/queue/events.ts";
+import { isOfOne } from "#core/queue/jetstream/passing.ts";
+import type { Settlement } from "#core/queue/jetstream/worker.ts";
+import { gather } from "#core/runtime/batching/gather.ts";
+import type { Metrics } from "#core/runtime/metrics/registry.ts";
+import type { EventEnvelope } from "#core/schema/events/envelope.ts";
+import type { Directory } from "#core/storage/directory.ts";
+import { conversions } from "#core/storage/events/conversions.ts";
+import { type CountedBatches, countedBatches } from "#core/storage/events/counted.ts";
+import { dayUsers } from "#core/storage/events/day-users.ts";
+import { eventDefinitions } from "#core/storage/events/definitions.ts";
+import { eventDays } from "#core/storage/events/event-days.ts";
+import { eventValues } from "#core/storage/events/event-values.ts";
+import { events as eventStore } from "#core/storage/events/events.ts";
+import { eventPeople } from "#core/storage/events/people.ts";
+import { touches } from "#core/storage/messages/touches.ts";
+import { convertEvents } from "./convert.ts";
+import { countBatches } from "./count.ts";
+import { type StoredBatch, storeBatches } from "./store.ts";
+
+export type RecordDeps = {
+  db: Db;
+  directory: Pick<Directory, "app">;
+  /** Takes receipts of our own. */
+  callbacks: CallbackQueue;
+  events: Pick<EventPublisher, "publish">;
+  metrics: Pick<Metrics<"dispatcher">, "storedEvents" | "conversions">;
+  clock: Clock;
+  /** From one counting to the next, where not all that can be in hand waits for it. */
+  pauseMs?: number;
+};
+
+/** Messages in hand, of up to 100 events and 64 KiB each: while some are counted the next are stored. */
+export const messagesAtOnce = 96;
+const storing = { most: 24, inFlight: 2 };
+const counting = { most: messagesAtOnce, inFlight: 1 };
+const usualPauseMs = 1_000; // the more events are counted at once, the fewer writes each takes
+
+/**
+ * Stores and counts the custom events of a message of the stream; of those that come at the same time many at once. A
+ * message may come again, in this process or another: what was counted is not counted again. Source: docs/decisions/0070.
+ */
+export const recordEvents = ({ pauseMs = usualPauseMs, ...deps }: RecordDeps) => {
+  const counted = countedBatches(deps.db);
+  const store = gather<EventBatch, StoredBatch | null>({ write: storer(deps, counted), ...storing, isOfOne });
+  const countAll = counter(deps, counted);
+  const count = gather<StoredBatch, undefined>({
+    write: async (batches) => {
+      await countAll(batches);
+      return batches.map(() => undefined);
+    },
+    ...counting,
+    everyMs: pauseMs,
+    isOfOne,
+  });
+  return async (envelopes: readonly EventEnvelope[]): Promise<Settlement> => {
+    const batch = batchOf(envelopes);
+    const stored = batch.events.length === 0 ? null : await store(batch);
+    if (stored !== null) await count(stored);
+    const own = stored?.events.length ?? 0;
+    deps.metrics.storedEvents.inc({ outcome: "stored" }, own);
+    deps.metrics.storedEvents.inc({ outcome: "known" }, batch.events.length - own);
+    return { kind: "done" };
+  };
+};
+
+const storer = ({ db, directory, clock }: RecordDeps, counted: CountedBatches) =>
+  storeBatches({ directory, people: eventPeople(db, clock), events: eventStore(db), dayUsers: dayUsers(db), counted });
+
+const counter = ({ db, callbacks, events, metrics, clock }: RecordDeps, counted: CountedBatches) =>
+  countBatches({
+    definitions: eventDefinitions(db),
+    days: eventDays(db, counted.known),
+    values: eventValues(db, counted.known),
+    convert: convertEvents({
+      touches: touches(db),
+      conversions: conversions(db),
+      callbacks,
+      publisher: events,
+      count: (attribution, by) => metrics.conversions.inc({ attribution }, by),
+      clock,
+    }),
+    counted,
+    clock,
+  });
