@@ -42,6 +42,7 @@ export const takeFile =
   (deps: TakeDeps) =>
   async (row: ImportRow, app: Pick<AppRow, "import_huawei_as">, progress: Progress): Promise<TakenFile> => {
     const { files, roomOf, clock, cut } = deps;
+    const room = await roomOf(row);
     const content = await files.read(importFiles(row).upload, { signal: cut });
     if (content === null) throw new Failed("HS_NOT_FOUND: the file is gone");
     const { pieces, bytes } = rowsOf(content);
@@ -50,7 +51,7 @@ export const takeFile =
     const warning = row.position.rows === 0 ? warningOf(row, columns) : null;
     const of = { tenantId: row.tenant_id, appId: row.app_id };
     const ahead = readAhead({ people: deps.people, of, read, clock }, inBatches(rest, { taken: row.position.rows }));
-    let state: Taking = { taken: row, room: await roomOf(row), findings: warning === null ? [] : [warning] };
+    let state: Taking = { taken: row, room, findings: warning === null ? [] : [warning] };
     for await (const ready of ahead) {
       state = await takeBatch(deps, row, state, { ...ready, columns, bytes: bytes() });
       progress(ready.rows.length);
@@ -125,14 +126,19 @@ const headed = async (
   pieces: AsyncIterable<CsvRow[]>,
 ): Promise<{ columns: Columns; rest: AsyncIterable<CsvRow[]> }> => {
   const all = pieces[Symbol.asyncIterator]();
-  for (let next = await all.next(); next.done !== true; next = await all.next()) {
-    const [first, ...others] = next.value;
-    if (first === undefined) continue;
-    const header = headerOf(type, first.cells);
-    if (!header.ok) throw new Unreadable(`the file ${header.problem}`);
-    return { columns: header.columns, rest: behind(others, all) };
+  try {
+    for (let next = await all.next(); next.done !== true; next = await all.next()) {
+      const [first, ...others] = next.value;
+      if (first === undefined) continue;
+      const header = headerOf(type, first.cells);
+      if (!header.ok) throw new Unreadable(`the file ${header.problem}`);
+      return { columns: header.columns, rest: behind(others, all) };
+    }
+    throw new Unreadable("the file is empty");
+  } catch (error) {
+    await all.return?.(); // closes the file
+    throw error;
   }
-  throw new Unreadable("the file is empty");
 };
 
 async function* behind(first: CsvRow[], rest: AsyncIterator<CsvRow[]>): AsyncGenerator<CsvRow[]> {

@@ -45,7 +45,7 @@ export const importJob = ({ turnMs = usualTurnMs, ...given }: ImportJobDeps): Jo
           return giveUp(deps, row);
         case "pending":
         case "running":
-          return (await deps.imports.isNext(row)) ? take(deps, row, progress) : { end: { dueAt: later(deps, waitMs) } };
+          return take(deps, row, progress);
         case "completed":
         case "failed":
           return clearAway(deps, row);
@@ -85,7 +85,7 @@ const later = ({ clock }: Pick<Deps, "clock">, ms: number): Date => new Date(clo
 const take = async (deps: Deps, row: ImportRow, progress: Progress): Promise<JobResult<ImportRow>> => {
   const { imports: store, files, cut } = deps;
   const app = await deps.apps.find(row.app_id);
-  if (app === null || !(await store.start(row))) return { end: { dueAt: later(deps, waitMs) } }; // it is being removed, or was cancelled
+  if (app === null || !(await store.start(row))) return { end: { dueAt: later(deps, waitMs) } }; // no app: it is being removed
   try {
     if ((row.set_aside?.failures ?? 0) >= mostFailures)
       throw new Failed("HS_INTERNAL_ERROR: it failed again and again; what was taken stays taken");
@@ -132,7 +132,7 @@ const clearAway = async (deps: Deps, row: ImportRow): Promise<JobResult<ImportRo
 const giveUp = async (deps: Deps, row: ImportRow): Promise<JobResult<ImportRow>> => {
   await removeAll(deps.files, importFiles(row).all, later(deps, aheadMs), deps.cut);
   await deps.imports.forget(row);
-  return { end: null, facts: { isKept: false } };
+  return { end: null };
 };
 
 const aheadMs = 60_000; // the store's clock may be ahead of ours

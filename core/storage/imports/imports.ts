@@ -1,4 +1,4 @@
-import type { Collection, Db } from "mongodb";
+import type { Collection, Db, Filter } from "mongodb";
 import { dayMs } from "../../domain/durations.ts";
 import type { ImportStats, ImportStatus, ImportType } from "../../schema/imports/import.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
@@ -112,34 +112,31 @@ export const imports = (db: Db) => {
 
 /** What the job does; every write names the fence of its lease. */
 const work = (rows: Collection<ImportRow>) => ({
-  /** Whether it is an app's turn to take this file: one at a time, in the order in which they came. */
-  isNext: async ({ _id, app_id }: ImportRow): Promise<boolean> => {
-    const first = (status: ImportStatus) =>
-      rows
-        .find({ app_id, status, _id: { $gt: "imp_", $lte: _id } }, { projection: { _id: 1 } })
-        .sort({ _id: 1 })
-        .limit(1)
-        .toArray();
-    const [pending] = await first("pending"); // before those that run: one that is begun meanwhile is seen by either
-    const [running] = await first("running");
-    return [pending, running].every((one) => one === undefined || one._id === _id);
+  /**
+   * Starts a file if it is its turn: of an app one is taken at a time, in the order in which they came. False when it has to
+   * wait, or was cancelled.
+   */
+  start: async (row: ImportRow): Promise<boolean> => {
+    if (row.status === "running") return true;
+    const { _id, fence, app_id } = row;
+    const become = async (from: ImportStatus, status: ImportStatus): Promise<boolean> =>
+      (await rows.updateOne({ _id, fence, status: from }, { $set: { status } })).matchedCount === 1;
+    const areOthers = () => isAny(rows, { app_id, status: "running", _id: { ...anyId, $ne: _id } });
+    if (await isAny(rows, { app_id, status: "pending", _id: { ...anyId, $lt: _id } })) return false;
+    if ((await areOthers()) || !(await become("pending", "running"))) return false;
+    if (!(await areOthers())) return true;
+    await become("running", "pending"); // both were begun at the same moment
+    return false;
   },
 
   /** Has the next file of an app taken now. */
   wakeNext: async ({ app_id }: ImportRow, now: Date): Promise<void> => {
     const [next] = await rows
-      .find({ app_id, status: "pending", _id: { $gt: "imp_", $lt: "imp`" } }, { projection: { _id: 1 } })
+      .find({ app_id, status: "pending", _id: anyId }, { projection: { _id: 1 } })
       .sort({ _id: 1 })
       .limit(1)
       .toArray();
     if (next !== undefined) await rows.updateOne({ _id: next._id, lease: null }, { $set: { due_at: now } });
-  },
-
-  /** False when it was cancelled, or the lease is lost. */
-  start: async ({ _id, fence }: Leased): Promise<boolean> => {
-    const open = { $in: ["pending" as const, "running" as const] };
-    const { matchedCount } = await rows.updateOne({ _id, fence, status: open }, { $set: { status: "running" } });
-    return matchedCount === 1;
   },
 
   /** Writes down what a batch came to: `lost` when another process has the job. */
@@ -162,6 +159,11 @@ const work = (rows: Collection<ImportRow>) => ({
     await rows.deleteOne({ _id, fence, status: "uploading" });
   },
 });
+
+const anyId = { $gt: "imp_", $lt: "imp`" }; // "`" follows "_": both ends let the index search
+
+const isAny = async (rows: Collection<ImportRow>, filter: Filter<ImportRow>): Promise<boolean> =>
+  (await rows.findOne(filter, { projection: { _id: 1 }, hint: "status" })) !== null;
 
 /** What of an import says that it has ended. */
 export const endOf = (
