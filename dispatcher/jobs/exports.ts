@@ -66,10 +66,12 @@ const begin = async (deps: MakeDeps, row: ExportRow, progress: Progress): Promis
   if (free <= 0 || !(isTakenOver || (await work.isNext(row, free)))) return wait(deps, row, "others");
   await work.begin(row, clock.now());
   if ((await work.running(row.app_id, most)) === most) return wait(deps, row, "others");
+  const result = await make(deps, row, progress);
+  if (result.end?.set?.status === "pending") return result; // it waits itself: it would be the one to be woken
   const after = (): void => {
     work.wakeNext(row.app_id, clock.now()).catch(() => undefined); // else it looks itself, soon
   };
-  return { ...(await make(deps, row, progress)), after };
+  return { ...result, after };
 };
 
 const wait = ({ clock }: MakeDeps, { attempts }: ExportRow, waitsFor: "others" | "files"): Result => ({
@@ -81,24 +83,26 @@ const wait = ({ clock }: MakeDeps, { attempts }: ExportRow, waitsFor: "others" |
 class TooLarge extends Error {}
 
 const make = async (deps: MakeDeps, row: ExportRow, progress: Progress): Promise<Result> => {
-  const { files, work, clock, stopping } = deps;
+  const { work, stopping } = deps;
   const tally = tallyOf(deps, row, progress);
   try {
     return await write(deps, row, tally);
   } catch (error) {
     if (error instanceof TooLarge) return fail(deps, row, `HS_EXPORT_TOO_LARGE: ${error.message}`);
-    const isStopped = tally.isHalted() || stopping.aborted;
-    const isNoFault = isStopped || isPassing(error);
-    if (isStopped || !(error instanceof Unavailable)) {
-      await work.putBack(row, isNoFault ? row.attempts : row.attempts + 1).catch(() => undefined); // else its lease ends
-      if (stopping.aborted) progress(0); // throws: the run was halted
-      throw error;
-    }
-    const isLate = clock.now().getTime() - row.created_at.getTime() > longestWaitMs;
-    return isLate || files.kind === "none"
-      ? fail(deps, row, `HS_UNAVAILABLE: ${error.message}`)
-      : wait(deps, row, "files");
+    const isHalted = tally.isHalted() || stopping.aborted;
+    if (error instanceof Unavailable && !isHalted) return waitForFiles(deps, row, error);
+    const isNoFault = isHalted || isPassing(error);
+    await work.putBack(row, isNoFault ? row.attempts : row.attempts + 1).catch(() => undefined); // else its lease ends
+    if (stopping.aborted) progress(0); // throws: the run was halted
+    throw error;
   }
+};
+
+const waitForFiles = (deps: MakeDeps, row: ExportRow, { message }: Unavailable): Result => {
+  const isLate = deps.clock.now().getTime() - row.created_at.getTime() > longestWaitMs;
+  return isLate || deps.files.kind === "none"
+    ? fail(deps, row, `HS_UNAVAILABLE: ${message}`)
+    : wait(deps, row, "files");
 };
 
 const write = async (deps: MakeDeps, row: ExportRow, tally: Tally): Promise<Result> => {

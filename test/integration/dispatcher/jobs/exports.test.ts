@@ -100,6 +100,8 @@ describe("the job of an export", function () {
     expect(waiting).to.include({ status: "pending", attempts: 0, error: null });
     expect(waiting.set_aside).to.equal(undefined);
     await s3.start();
+    expect((await now(row)).due_at, "nothing has woken it").to.deep.equal(waiting.due_at);
+    expect(waiting.due_at?.getTime()).to.be.above(Date.now() + 5_000);
     shiftMs = (waiting.due_at?.getTime() ?? 0) - Date.now();
     await run(row);
     expect(await now(row)).to.include({ status: "completed", row_count: userCount });
