@@ -8,7 +8,7 @@ import { expectHeaders, nested } from "../../../support/api/reply.ts";
 import { useSite } from "../../../support/api/site.ts";
 
 describe("the protocol", () => {
-  const { site, tenant } = useSite();
+  const { site, tenant } = useSite({ HERALD_OPERATING_TENANT: "operations" }, { tenant: { name: "operations" } });
   let slow: Promise<string>;
 
   before(async function () {
@@ -190,7 +190,9 @@ describe("the protocol", () => {
       );
       expect(reply.status, `${id}: ${reply.text}`).to.be.below(300);
       const made = madeBy[id];
-      if (made !== undefined) known.set(made, reply.body.id);
+      const isOther = id === "registerSubscription" && reply.body["channel"] !== "ios_push"; // it has no live activities
+      if (made !== undefined && !isOther) known.set(made, reply.body.id);
+      if (id === "publishEvents") known.set("name", (body as { events: [{ name: string }] }).events[0].name);
       if (id === "upsertUser") known.set("label", "user_id").set("id", reply.body.id);
     }
   });
@@ -213,6 +215,7 @@ const madeBy: Record<string, string> = {
   registerSubscription: "subscriptionId",
   createWebhook: "webhookId",
   createLiveActivityType: "activityType",
+  createIncident: "incidentId",
 };
 
 type Documented = { paths: Record<string, Record<string, { operationId: string; requestBody?: object }>> };
