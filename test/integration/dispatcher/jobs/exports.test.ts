@@ -167,7 +167,7 @@ describe("the job of an export", function () {
 
   it("ends without a file when it is cancelled while it is made", async () => {
     const row = await add();
-    const termMs = 600;
+    const termMs = 2_000;
     const cancel = async (): Promise<void> => {
       const { lease } = await now(row);
       const times = { now: clock.now(), cleanAt: clock.now() };

@@ -29,7 +29,15 @@ const others = new Set(["epoch", "fence"]);
 /** Of accounts that are tested again and again, only which they are. */
 const seen = (collection: string) => (collection === "account_checks" ? { projection: { _id: 1 } } : {});
 /** Cleared by themselves: what dispatchers write while they run, and hashes of tokens that are no longer good. */
-const passing = new Set(["removals", "leases", "webhook_shares", "webhook_stats", "revoked_tokens"]);
+const passing = new Set([
+  "removals",
+  "leases",
+  "heartbeats",
+  "status_days",
+  "webhook_shares",
+  "webhook_stats",
+  "revoked_tokens",
+]);
 
 describe("operator: deletion in any order", function () {
   this.timeout(120_000);
