@@ -2,21 +2,24 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ResourceDefinition, resourceApiVersion } from "#core/schema/kubernetes/definition.ts";
 import { planResource } from "#core/schema/plans/resource.ts";
+import { incidentResource } from "#core/schema/status/resource.ts";
 import { allResources } from "../../operator/kinds/all.ts";
 import { rootDir } from "../files/paths.ts";
 import type { GeneratedFile } from "./generated-file.ts";
 
 const path = "deploy/flux/tenants.yaml";
 
-/** What tells Flux the health of every kind, within a file that is otherwise written by hand: first plans, then the rest. */
+/** What tells Flux the health of every kind, within a file that is otherwise written by hand: first the platform's, then tenants'. */
 export const fluxFiles = (): GeneratedFile[] => {
-  const others = allResources.filter(({ kind }) => kind !== planResource.kind);
-  const kinds = [[planResource], others].values();
+  const isPlatforms = ({ kind }: ResourceDefinition): boolean => ofPlatform.has(kind);
+  const kinds = [allResources.filter(isPlatforms), allResources.filter((kind) => !isPlatforms(kind))].values();
   const text = readFileSync(join(rootDir, path), "utf8").replaceAll(/(?<= {2}healthCheckExprs:\n)(?: {4}.*\n)+/g, () =>
     (kinds.next().value ?? []).map(check).join(""),
   );
   return [{ path, text }];
 };
+
+const ofPlatform: ReadonlySet<string> = new Set([planResource.kind, incidentResource.kind]);
 
 const ready = (status: string): string => `status.conditions.exists(c, c.type == 'Ready' && c.status == '${status}'`;
 

@@ -4,18 +4,13 @@ import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import { BSON } from "mongodb";
 import { allCollections } from "#core/storage/collections.ts";
-import type { TenantRow } from "#core/storage/tenants/tenants.ts";
 import { testDir } from "../../../dev/files/paths.ts";
-import { s3Settings } from "../../../dev/servers/s3.ts";
 import { exercise } from "../../support/api/exercise.ts";
+import { exerciseEnv } from "../../support/api/exercise-env.ts";
 import { faultsOf, fill, type QueryException } from "../../support/queries/plans.ts";
 import { queriesVariable, type RecordedQuery } from "../../support/queries/record-queries.ts";
 import { testServers } from "../../support/servers/servers.ts";
 import { type Sending, startSending } from "../../support/system/sending.ts";
-
-/** The name of the tenant that has all. */
-const operatorOf = async ({ system }: Sending): Promise<string> =>
-  (await system.db.collection<TenantRow>("tenants").findOne({ _id: system.tenantId }))?.name ?? "";
 
 describe("the queries of the running service", function () {
   this.timeout(300_000);
@@ -32,10 +27,7 @@ describe("the queries of the running service", function () {
     const env = {
       NODE_OPTIONS: `--import=${recorder}`,
       [queriesVariable]: file,
-      HERALD_ALLOWED_RANGES: "127.0.0.0/8",
-      HERALD_OPERATING_TENANT: await operatorOf(sending),
-      ...s3Settings((await testServers()).s3Url),
-      HERALD_S3_PREFIX: `${system.prefix}/`,
+      ...(await exerciseEnv(sending)),
     };
     const [api] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
     await exercise(sending, api);

@@ -12,7 +12,7 @@ type ExternalSecret = Manifest & {
   spec: { target: { name: string }; data: { secretKey: string; remoteRef: { key: string } }[] };
 };
 
-const folders = ["config/gitops/plans", "config/gitops/tenants/acme", "config/gitops/tenants/globex"];
+const folders = ["config/gitops/platform", "config/gitops/tenants/acme", "config/gitops/tenants/globex"];
 const documents = (text: string): Manifest[] => parseAllDocuments(text).map((one) => one.toJS() as Manifest);
 const read = (path: string): string => readFileSync(join(rootDir, path), "utf8");
 const samples = globSync("config/samples/*.yaml", { cwd: rootDir }).toSorted().map(read).flatMap(documents);

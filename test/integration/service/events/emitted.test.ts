@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { eventTypes } from "#core/schema/events/catalogue.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import { exercise } from "../../../support/api/exercise.ts";
+import { exerciseEnv } from "../../../support/api/exercise-env.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { type ReadEvents, readEvents } from "../../../support/system/events.ts";
 import { type Sending, startSending } from "../../../support/system/sending.ts";
@@ -18,7 +19,7 @@ describe("the events of the running service", function () {
     sending = await startSending(servers);
     const { system } = sending;
     stream = await readEvents(servers.natsUrl, system.prefix);
-    const env = { HERALD_ALLOWED_RANGES: "127.0.0.0/8" };
+    const env = await exerciseEnv(sending);
     const [api] = await Promise.all([system.start("apiserver", env), system.start("dispatcher", env)]);
     await exercise(sending, api);
     await changeSettings(sending, api);
