@@ -11,7 +11,6 @@ const path = "deploy/flux/tenants.yaml";
 
 /** What tells Flux the health of every kind, within a file that is otherwise written by hand: first the platform's, then tenants'. */
 export const fluxFiles = (): GeneratedFile[] => {
-  const isPlatforms = ({ kind }: ResourceDefinition): boolean => ofPlatform.has(kind);
   const kinds = [allResources.filter(isPlatforms), allResources.filter((kind) => !isPlatforms(kind))].values();
   const text = readFileSync(join(rootDir, path), "utf8").replaceAll(/(?<= {2}healthCheckExprs:\n)(?: {4}.*\n)+/g, () =>
     (kinds.next().value ?? []).map(check).join(""),
@@ -20,6 +19,8 @@ export const fluxFiles = (): GeneratedFile[] => {
 };
 
 const ofPlatform: ReadonlySet<string> = new Set([planResource.kind, incidentResource.kind]);
+
+const isPlatforms = ({ kind }: ResourceDefinition): boolean => ofPlatform.has(kind);
 
 const ready = (status: string): string => `status.conditions.exists(c, c.type == 'Ready' && c.status == '${status}'`;
 
