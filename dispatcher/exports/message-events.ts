@@ -1,12 +1,16 @@
+import type { Db } from "mongodb";
 import { dateOf } from "#core/domain/clock.ts";
 import { defined } from "#core/domain/defined.ts";
 import { eventIdOf, type Happened, happenedTo } from "#core/domain/exports/message-events.ts";
+import { derivedId } from "#core/domain/ids.ts";
 import type { ExportFilters, MessageEvent } from "#core/schema/exports/export.ts";
+import { type ConversionRow, conversions } from "#core/storage/events/conversions.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
+import type { OfApp } from "#core/storage/mongo/collection.ts";
 import { pagesOfCampaign } from "./deliveries.ts";
 import type { ExportSource } from "./type.ts";
 
-type EventRow = Happened & { delivery: DeliveryRow };
+type EventRow = Happened & { delivery: DeliveryRow; conversion?: ConversionRow };
 
 const isRefusal = (event: MessageEvent): boolean => event === "failed" || event === "errored" || event === "bounced";
 
@@ -25,7 +29,7 @@ const only =
 /** One row for each thing that happened to a delivery; `from` and `to` are of the instant at which it happened. */
 export const messageEvents: ExportSource<EventRow> = {
   columns: [
-    { name: "id", of: ({ delivery, ...happened }) => eventIdOf(delivery, happened) },
+    { name: "id", of: idOf },
     { name: "message_id", of: ({ delivery }) => delivery.message_id },
     { name: "campaign_id", of: () => null }, // no delivery has a campaign yet
     { name: "variant_id", of: () => null }, // nor a variant
@@ -45,14 +49,47 @@ export const messageEvents: ExportSource<EventRow> = {
     { name: "button_id", of: only("clicked", ({ clicked_button_id }) => clicked_button_id) },
     { name: "machine", of: () => false }, // opens and clicks of programs are told by webhooks, and not kept
     { name: "sms_segments", of: only("sent", ({ sms_segments }) => sms_segments) },
-    { name: "properties", of: () => ({}) },
+    { name: "properties", of: ({ conversion }) => (conversion === undefined ? {} : propertiesOf(conversion)) },
     { name: "created_at", of: ({ delivery }) => delivery.created_at },
   ],
   async *pages(db, of, filters) {
     const { message_id: messageId, channel } = filters;
     const reading = { messageId, times: {}, filter: defined({ channel }), members };
-    for await (const page of pagesOfCampaign(db, of, filters, reading)) yield eventsIn(page, filters);
+    for await (const page of pagesOfCampaign(db, of, filters, reading)) {
+      yield [...eventsIn(page, filters), ...(await conversionsIn(db, of, page, filters))];
+    }
   },
+};
+
+/** That of the webhook event that tells of the same, where there is one. */
+function idOf({ delivery, conversion, ...happened }: EventRow): string {
+  return conversion === undefined
+    ? eventIdOf(delivery, happened)
+    : derivedId("event", "conversion.created", conversion.event_id);
+}
+
+const propertiesOf = ({ event_name: name, value, attribution }: ConversionRow): object => ({
+  name,
+  value,
+  attribution,
+});
+
+/** Custom events that count for the deliveries of a page: of these there may be several each. */
+const conversionsIn = async (
+  db: Db,
+  of: OfApp,
+  page: readonly DeliveryRow[],
+  filters: ExportFilters,
+): Promise<EventRow[]> => {
+  const isAsked = isWantedBy(filters);
+  if (!isAsked.of("converted")) return [];
+  const deliveries = new Map(page.map((delivery) => [delivery._id, delivery]));
+  const found = await conversions(db).ofDeliveries(of, [...deliveries.keys()]);
+  return found.flatMap((conversion) => {
+    const delivery = deliveries.get(conversion.delivery_id ?? "");
+    const happened = { event: "converted" as const, at: conversion.occurred_at };
+    return delivery === undefined || !isAsked.happened(happened) ? [] : [{ ...happened, delivery, conversion }];
+  });
 };
 
 const members = [
@@ -81,16 +118,21 @@ const members = [
   "created_at",
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
-const eventsIn = (page: readonly DeliveryRow[], { status, events, from, to }: ExportFilters): EventRow[] => {
+/** What filters leave: of kinds, and of what happened. */
+const isWantedBy = ({ status, events, from, to }: ExportFilters) => {
   const [first, last] = [dateOf(from), dateOf(to)];
-  const isWanted = ({ event, at }: Happened): boolean =>
-    (status === undefined || event === status) &&
-    (events === undefined || events.includes(event)) &&
-    (first === undefined || at >= first) &&
-    (last === undefined || at <= last);
+  const of = (event: MessageEvent): boolean =>
+    (status === undefined || event === status) && (events === undefined || events.includes(event));
+  const happened = ({ event, at }: Happened): boolean =>
+    of(event) && (first === undefined || at >= first) && (last === undefined || at <= last);
+  return { of, happened };
+};
+
+const eventsIn = (page: readonly DeliveryRow[], filters: ExportFilters): EventRow[] => {
+  const isAsked = isWantedBy(filters);
   return page.flatMap((delivery) =>
     happenedTo(delivery)
-      .filter(isWanted)
+      .filter(isAsked.happened)
       .map((happened) => ({ ...happened, delivery })),
   );
 };

@@ -33,6 +33,7 @@ export const messageEvents = [
   "bounced",
   "complained",
   "unsubscribed",
+  "converted",
 ] as const;
 export type MessageEvent = (typeof messageEvents)[number];
 

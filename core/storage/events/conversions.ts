@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import type { Attribution } from "../../domain/events/attribution.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { type CollectionSpec, collectionOf, type Person } from "../mongo/collection.ts";
+import { type CollectionSpec, collectionOf, type OfApp, type Person } from "../mongo/collection.ts";
 import { insertMissing, retryConflicts } from "../mongo/duplicate.ts";
 import { inPages, type OnPage } from "../mongo/pages.ts";
 import { removePages } from "../work/removal-pages.ts";
@@ -41,6 +41,7 @@ export const conversionCollection: CollectionSpec = {
     { key: { app_id: 1, event_id: 1 }, name: "event", unique: true },
     { key: { app_id: 1, event_name: 1, occurred_at: 1 }, name: "list" },
     { key: { app_id: 1, person: 1 }, name: "person" },
+    { key: { app_id: 1, delivery_id: 1 }, name: "delivery" },
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: keptDays * 86_400 },
   ],
   owner: { kind: "app", member: "app_id" },
@@ -71,6 +72,13 @@ export const conversions = (db: Db) => {
   return {
     /** Those that these events have made. */
     ofEvents,
+
+    /** Those that count for some deliveries of an app. */
+    ofDeliveries: ({ tenantId, appId }: OfApp, deliveryIds: readonly string[]): Promise<ConversionRow[]> =>
+      inPages(deliveryIds, page, (some) => {
+        const filter = { app_id: appId, delivery_id: { $in: some }, tenant_id: tenantId };
+        return rows.find(filter, { hint: "delivery" }).toArray();
+      }),
 
     /** Stores conversions; gives those that stand for their event: not those that another event has made before. */
     keep: async (made: readonly ConversionRow[]): Promise<ConversionRow[]> => {

@@ -1,0 +1,91 @@
+import { expect } from "chai";
+import { derivedId, newId } from "#core/domain/ids.ts";
+import type { ExportFilters } from "#core/schema/exports/export.ts";
+import { type ConversionRow, conversionCollection } from "#core/storage/events/conversions.ts";
+import { type DeliveryRow, deliveryCollection } from "#core/storage/messages/deliveries.ts";
+import { messageCollection } from "#core/storage/messages/messages.ts";
+import { exportLines } from "../../../../dispatcher/exports/all.ts";
+import { aMessage } from "../../../support/rows/work.ts";
+import { testDatabase } from "../../../support/servers/database.ts";
+import { rowsOf } from "../../../support/system/exports.ts";
+
+const of = { tenant_id: "ten_1", app_id: "app_1" };
+const at = (minute: number): Date => new Date(Date.UTC(2026, 2, 1, 12, minute));
+
+const aConversion = (event_id: string, over: Partial<ConversionRow>): ConversionRow => ({
+  _id: `cnv_${event_id}`,
+  ...of,
+  event_id,
+  event_name: "order.paid",
+  person: null,
+  user_id: null,
+  external_id: null,
+  value: 1,
+  attribution: "direct",
+  message_id: null,
+  delivery_id: null,
+  subscription_id: null,
+  channel: null,
+  among: [],
+  occurred_at: at(9),
+  created_at: at(9),
+  ...over,
+});
+
+describe("conversions among the events of messages", () => {
+  const db = testDatabase("converted", [conversionCollection, deliveryCollection, messageCollection]);
+  const [deliveryId, position] = ["dlv_1", newId("delivery", at(5)).slice("dlv_".length)];
+
+  before(async () => {
+    const message = aMessage({ ...of, _id: newId("message", at(0)), due_at: null });
+    const delivery: DeliveryRow = {
+      _id: deliveryId,
+      ...of,
+      message_id: message._id,
+      subscription_id: "sub_1",
+      user_id: "usr_1",
+      channel: "ios_push",
+      address_masked: "•••",
+      position,
+      status: "sent",
+      sent_at: at(5),
+      attempts: 1,
+      created_at: at(5),
+      updated_at: at(5),
+    };
+    await db().collection<{ _id: string }>(messageCollection.name).insertOne(message);
+    await db().collection<DeliveryRow>(deliveryCollection.name).insertOne(delivery);
+    const all = [
+      aConversion("evt_1", { delivery_id: deliveryId }),
+      aConversion("evt_2", { delivery_id: deliveryId, value: 3, occurred_at: at(10) }),
+      aConversion("evt_3", { delivery_id: "dlv_other" }),
+      aConversion("evt_4", { delivery_id: deliveryId, tenant_id: "ten_2", app_id: "app_2" }),
+    ];
+    await db().collection<ConversionRow>(conversionCollection.name).insertMany(all);
+  });
+
+  const rows = async (filters: ExportFilters): Promise<Record<string, string>[]> => {
+    const found: Buffer[] = [];
+    const lines = exportLines.message_events(db(), { tenantId: of.tenant_id, appId: of.app_id }, filters);
+    for await (const { bytes } of lines) found.push(bytes);
+    return rowsOf(Buffer.concat(found).toString());
+  };
+  const kinds = async (filters: ExportFilters): Promise<string[]> =>
+    (await rows(filters)).map(({ event = "", occurred_at: when = "" }) => `${event} ${when.slice(11, 16)}`);
+
+  it("have a row each, with the id of the event that told of them and what counted", async () => {
+    const found = await rows({ status: "converted" });
+    const shown = found.map(({ id, delivery_id: of, properties }) => [id, of, properties]);
+    const told = (event: string): string => derivedId("event", "conversion.created", event);
+    expect(shown).to.have.deep.members([
+      [told("evt_1"), deliveryId, '{"name":"order.paid","value":1,"attribution":"direct"}'],
+      [told("evt_2"), deliveryId, '{"name":"order.paid","value":3,"attribution":"direct"}'],
+    ]);
+  });
+
+  it("stand beside what else happened, and heed kinds and time", async () => {
+    expect(await kinds({})).to.have.members(["sent 12:05", "converted 12:09", "converted 12:10"]);
+    expect(await kinds({ events: ["sent"] })).to.deep.equal(["sent 12:05"]);
+    expect(await kinds({ events: ["converted"], from: at(10).toISOString() })).to.deep.equal(["converted 12:10"]);
+  });
+});
