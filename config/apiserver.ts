@@ -102,7 +102,7 @@ export const ApiserverConfig = Group(
     prometheusSelector: Text({
       env: "HERALD_PROMETHEUS_SELECTOR",
       default: "",
-      pattern: '^([A-Za-z_][A-Za-z0-9_]*=~?"[^"{}\\\\]*"(,(?!$)|$))*$',
+      pattern: '^([A-Za-z_][A-Za-z0-9_]*=~?"[^"{}\\\\]*"(,[A-Za-z_][A-Za-z0-9_]*=~?"[^"{}\\\\]*")*)?$',
       maxLength: 1000,
       description: 'labels by which Prometheus knows this installation from others, as namespace="herald"',
     }),
