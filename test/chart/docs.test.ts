@@ -13,6 +13,7 @@ import { command } from "../../dev/processes/run-command.ts";
 import { type Kubernetes, startKubernetes } from "../../dev/servers/kubernetes.ts";
 import { makeCredentials } from "../../dev/simulators/kit/credentials.ts";
 import { startSmtp } from "../../dev/simulators/smtp.ts";
+import { allResources } from "../../operator/kinds/all.ts";
 import { blocksOf } from "../support/pages/blocks.ts";
 import { testKeyRing } from "../support/rows/fixtures.ts";
 import { type TestServers, testServers } from "../support/servers/servers.ts";
@@ -167,7 +168,7 @@ describe("the pages on running Herald in a cluster", function () {
     await follow("gitops.md");
     await run("kubectl wait plan/partner --for=condition=Ready --timeout=20s");
     const kinds = await run("kubectl --namespace argocd get configmap argocd-cm --output json | jq '.data | length'");
-    expect(Number(kinds)).to.equal(6);
+    expect(Number(kinds)).to.equal(allResources.length);
   });
 
   it("leave a second sync of the whole chart nothing to change", async () => {
