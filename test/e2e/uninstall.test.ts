@@ -23,12 +23,15 @@ describe("in the end", function () {
     at = await system();
   });
 
-  it("a namespace goes with all that is in it, and its tenant and the plans after it", async () => {
+  it("a namespace goes with all that is in it, and its tenant, the plans and incidents after it", async () => {
     const timeoutMs = 90_000;
     await at.cluster.kubectl(["delete", "namespace", samplesNamespace, "--timeout=80s"], { timeoutMs });
-    await at.cluster.kubectl(["delete", "tenants.herald.dev,plans.herald.dev", "--all", "--timeout=80s"], {
-      timeoutMs,
-    });
+    await at.cluster.kubectl(
+      ["delete", "incidents.herald.dev,tenants.herald.dev,plans.herald.dev", "--all", "--timeout=80s"],
+      {
+        timeoutMs,
+      },
+    );
   });
 
   it("helm uninstall leaves nothing but what is kept on purpose", async () => {
