@@ -7,6 +7,7 @@ export type LiveActivityPush = {
   activity_id: string;
   /** The name of the Swift struct. */
   type_name: string;
+  /** Of a start. */
   attributes?: ActivityValues;
   content_state: ActivityValues;
   stale_date?: number;

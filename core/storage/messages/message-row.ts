@@ -1,5 +1,5 @@
+import type { LiveActivityPush } from "../../channels/kit/live-activity.ts";
 import type { OutboxEvent } from "../../schema/events/envelope.ts";
-import type { ActivityValues, LiveActivityEvent } from "../../schema/live-activities/send.ts";
 import type { Counts, CreateNotificationResult, Message } from "../../schema/messages/message.ts";
 import type { Content, Options, Target } from "../../schema/messages/notification.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
@@ -22,22 +22,10 @@ export const messageIsDone = {
 /**
  * What a message does to a live activity; its alert is the message's content. Source: docs/reference/live-activities.md#sends.
  */
-export type MessageActivity = {
-  event: LiveActivityEvent;
+export type MessageActivity = Omit<LiveActivityPush, "at" | "channel"> & {
   /** The id of the activity's document. */
   activity: string;
-  /** As callers name it. */
-  activity_id: string;
   type_id: string;
-  /** The name of the Swift struct. */
-  type_name: string;
-  /** Of a start. */
-  attributes?: ActivityValues;
-  content_state: ActivityValues;
-  stale_date?: number;
-  dismissal_date?: number;
-  relevance_score?: number;
-  priority: 5 | 10;
   /** The broadcast channel that its devices are subscribed to; its updates are one request. */
   channel?: { id: string; apns_channel_id: string; stores_latest: boolean };
   /** A newer change had begun: no device is to get this one, or no further one. */
