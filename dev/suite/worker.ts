@@ -24,12 +24,11 @@ export const startWorker = (name: string, env: NodeJS.ProcessEnv): Worker => {
       if (child === null || hasEnded(child)) child = begin(outputPath, env);
       const from = statSync(outputPath).size;
       const report = await answerOf(child, { files });
-      if (report === null) child = null;
       const output = readFileSync(outputPath).subarray(from).toString();
-      return {
-        report: report ?? { passed: 0, failed: 1, failures: ["the process ended"], tests: [], cpuMs: 0 },
-        output,
-      };
+      if (report !== null) return { report, output };
+      const failures = [endingOf(child, output)];
+      child = null;
+      return { report: { passed: 0, failed: 1, failures, tests: [], cpuMs: 0 }, output };
     },
     end: async () => {
       if (child === null || hasEnded(child)) return;
@@ -52,6 +51,12 @@ const begin = (outputPath: string, env: NodeJS.ProcessEnv): ChildProcess => {
   });
   closeSync(output);
   return child;
+};
+
+/** With the last lines that it printed: they say why, and stand at the end of a run, where it is looked. */
+const endingOf = ({ exitCode, signalCode }: ChildProcess, output: string): string => {
+  const how = signalCode === null ? `with code ${exitCode}` : `by ${signalCode}`;
+  return [`the process ended ${how}`, ...output.trimEnd().split("\n").slice(-20)].join("\n    ");
 };
 
 /** Null when the process ends instead. */

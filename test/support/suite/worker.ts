@@ -23,6 +23,7 @@ const run = async ({ files }: Order): Promise<Report> => {
   await once(runner, "end");
   if (report.tests.length === 0 && report.failed === 0) return withFault(report, "There is no test");
   const open = await stillOpen(before);
+  runner.dispose(); // or its listener would end the process at the first error that a later set leaves uncaught
   return open.length === 0 ? report : withFault(report, leftOpen(open));
 };
 
@@ -50,6 +51,9 @@ const beyond = (now: readonly string[], before: readonly string[]): string[] => 
   });
 };
 
+process.on("unhandledRejection", (reason) => {
+  throw reason; // the test that runs fails of it, as with mocha's own command; mocha alone would drop it
+});
 process.on("disconnect", () => process.exit(1)); // whoever waits for the reports is gone
 process.on("message", (order: Order) => {
   run(order).then(

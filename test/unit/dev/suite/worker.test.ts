@@ -47,6 +47,18 @@ describe("a process of the suite", function () {
     expect((await run(`it("holds", () => undefined);`)).report).to.include({ passed: 1, failed: 0 });
   });
 
+  it("fails a test during which a promise is rejected that nobody waits for", async () => {
+    const { report } = await run(
+      `it("leaves it", () => new Promise(() => void Promise.reject(new Error("planted-4712"))));`,
+    );
+    expect(report.failures).to.deep.equal(["leaves it"]);
+  });
+
+  it("says how a process ended, with its last words", async () => {
+    const { report } = await run(`it("ends it", () => { console.error("planted-4713"); process.exit(3); });`);
+    expect(report.failures.join()).to.match(/^the process ended with code 3\n[^]*planted-4713/);
+  });
+
   it("fails a file that cannot be read, and runs the next", async () => {
     expect((await run("this is no JavaScript")).report.failed).to.equal(1);
     expect((await run(`it("holds", () => undefined);`)).report).to.include({ passed: 1, failed: 0 });
