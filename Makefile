@@ -17,7 +17,7 @@ down: bootstrap ## stop everything that was started here; data stays
 demo: install ## run the whole system on the real servers and send one message on each channel
 	@$(NODE) dev/demo.ts
 
-check: bootstrap ## format, lint, types, unit tests, generated files fresh; WITHOUT=name leaves one out
+check: bootstrap ## format, lint, types, unit tests, generated files fresh, promises kept; WITHOUT=name leaves one out
 	@$(NODE) dev/check.ts $(if $(WITHOUT),--without $(WITHOUT))
 
 generate: bootstrap ## write the generated files: CRDs, OpenAPI, docs

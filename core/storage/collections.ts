@@ -24,6 +24,7 @@ import { chunkCollection } from "./messages/chunks.ts";
 import { deliveryCollection } from "./messages/deliveries.ts";
 import { messageCollection } from "./messages/messages.ts";
 import { usageCollection } from "./messages/usage.ts";
+import { dataVersionCollection } from "./migrations/data-version.ts";
 import type { CollectionSpec } from "./mongo/collection.ts";
 import { indexesAsDeclared } from "./mongo/indexes.ts";
 import { subscriptionCollection } from "./people/subscription-row.ts";
@@ -55,6 +56,7 @@ export const allCollections: readonly CollectionSpec[] = [
   conversionCollection,
   countedBatchCollection,
   cursorSecretCollection,
+  dataVersionCollection,
   dayUserCollection,
   deliveryCollection,
   eventBatchCollection,
