@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { defaultPlatforms } from "#core/domain/live-activities/platforms.ts";
 import { AppError } from "#core/errors.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { OkReply } from "#core/schema/json/error.ts";
@@ -60,9 +61,10 @@ const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
 
     create: async (by: By, app: AppRow, id: string, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
       checkSchemas(body);
-      const { description = null, attributes_schema = anyAttributes, frequent_updates = false } = body;
+      const { description = null, attributes_schema = anyAttributes } = body;
+      const { platforms = defaultPlatforms, frequent_updates = false } = body;
       const row = newSetting(app, id, platform.clock.now());
-      return types.create(by, { ...row, ...body, description, attributes_schema, frequent_updates });
+      return types.create(by, { ...row, ...body, description, attributes_schema, platforms, frequent_updates });
     },
 
     update: async (by: By, found: LiveActivityTypeRow, body: UpdateLiveActivityType): Promise<LiveActivityTypeRow> => {

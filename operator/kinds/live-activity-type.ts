@@ -1,3 +1,4 @@
+import { defaultPlatforms } from "#core/domain/live-activities/platforms.ts";
 import { contradictions } from "#core/domain/live-activities/schema.ts";
 import { type LiveActivityTypeSpec, liveActivityTypeResource } from "#core/schema/live-activities/resource.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
@@ -81,5 +82,6 @@ const membersOf = ({ spec }: ActivityType, app: AppRow): Partial<LiveActivityTyp
   description: spec.description ?? null,
   content_state_schema: spec.contentStateSchema,
   attributes_schema: spec.attributesSchema ?? { type: "object", properties: {} },
+  platforms: spec.platforms ?? defaultPlatforms,
   frequent_updates: spec.frequentUpdates ?? false,
 });

@@ -1,5 +1,6 @@
 import type { Collection, Db } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
@@ -16,10 +17,14 @@ export type ActivityRecipientRow = {
   app_id: string;
   user_id: string;
   subscription_id: string;
+  channel: Channel;
   /** Of the activity's document. */
   activity: string;
   state: RecipientState;
-  /** Where its updates go; null until the device has reported it. */
+  /**
+   * Where its updates go on iOS; null until the device has reported it. On Android always null: they go to the
+   * subscription's own address.
+   */
   token: string | null;
   /** The message that started it here; null when the app did. */
   start_message_id: string | null;
@@ -34,7 +39,7 @@ export type ActivityRecipientRow = {
 export const activityRecipientCollection: CollectionSpec = {
   name: "live_activity_recipients",
   indexes: [
-    { key: { app_id: 1, activity: 1, subscription_id: 1 }, name: "audience" },
+    { key: { app_id: 1, activity: 1, channel: 1, subscription_id: 1 }, name: "devices" },
     { key: { app_id: 1, token: 1 }, name: "token", partialFilterExpression: { token: { $gt: "" } } },
     {
       key: { activity: 1, held_message_id: 1, token: 1 },
@@ -45,8 +50,9 @@ export const activityRecipientCollection: CollectionSpec = {
     // An activity lasts for half a day; what is sent of it later is refused.
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 30 * 86_400 },
   ],
+  former: ["audience"],
   owner: { kind: "user", member: "user_id" },
-  appRemoval: { index: "audience" },
+  appRemoval: { index: "devices" },
   erasure: { member: "user_id" },
   retention: { index: "retention" },
 };
@@ -70,23 +76,26 @@ export const activityRecipients = (db: Db) => {
     /** Those of some subscriptions, by subscription. */
     of: (activity: string, subscriptionIds: readonly string[]) => of(rows, activity, subscriptionIds),
 
-    /** Ids of the subscriptions that updates go to, in their order, behind one. */
+    /** Ids of the subscriptions of a channel that updates go to, in their order, behind one. */
     page: async (
-      { appId, activity }: { appId: string; activity: string },
+      { appId, activity, channel }: { appId: string; activity: string; channel: Channel },
       after: string,
       limit: number,
     ): Promise<string[]> => {
       const among = { subscription_id: { $gt: after, $lt: "sub`" }, state: reached };
       const found = rows.find(
-        { app_id: appId, activity, ...among },
+        { app_id: appId, activity, channel, ...among },
         { projection: { subscription_id: 1 }, batchSize: limit + 1 },
       );
       return (await found.sort({ subscription_id: 1 }).limit(limit).toArray()).map((row) => row.subscription_id);
     },
 
-    /** How many updates go to, at most `limit`. */
-    count: ({ appId, activity }: { appId: string; activity: string }, limit: number): Promise<number> =>
-      rows.countDocuments({ app_id: appId, activity, state: reached }, { limit }),
+    /** How many updates go to, of one channel or of all; at most `limit`. */
+    count: (
+      { appId, activity, channel }: { appId: string; activity: string; channel?: Channel },
+      limit: number,
+    ): Promise<number> =>
+      rows.countDocuments({ app_id: appId, activity, ...(channel && { channel }), state: reached }, { limit }),
 
     /** How many are in which state. */
     tally: async (appId: string, activity: string): Promise<Partial<Record<RecipientState, number>>> => {
@@ -118,7 +127,17 @@ export const recipientId = (activity: string, subscriptionId: string): string =>
   derivedId("liveActivityRecipient", activity, subscriptionId);
 
 type Device = Pick<SubscriptionRow, "_id" | "user_id">;
-type Starting = { tenantId: string; appId: string; activity: string; messageId: string; now: Date };
+type Starting = {
+  tenantId: string;
+  appId: string;
+  activity: string;
+  channel: Channel;
+  messageId: string;
+  now: Date;
+};
+
+/** Android has no token of an activity that a device would have to report first. */
+const stateAtStart = (channel: Channel): RecipientState => (channel === "ios_push" ? "starting" : "active");
 
 const starting = (rows: Rows) => ({
   /**
@@ -130,7 +149,7 @@ const starting = (rows: Rows) => ({
     const known = made.length === 0 ? new Set<string>() : await insertMissing(rows, made);
     if (known.size === 0) return new Set(devices.map(({ _id }) => _id));
     const { messageId, now } = start;
-    const anew = { state: "starting" as const, token: null, start_message_id: messageId, updated_at: now };
+    const anew = { state: stateAtStart(start.channel), token: null, start_message_id: messageId, updated_at: now };
     const mayRestart = { state: { $in: ["lost", "failed"] as RecipientState[] }, start_message_id: { $ne: messageId } };
     await rows.updateMany(
       { _id: { $in: [...known] }, ...mayRestart },
@@ -151,14 +170,14 @@ const starting = (rows: Rows) => ({
     if (subscriptionIds.length === 0) return;
     const ids = subscriptionIds.map((id) => recipientId(activity, id));
     await rows.updateMany(
-      { _id: { $in: ids }, start_message_id: messageId, state: "starting", token: null },
+      { _id: { $in: ids }, start_message_id: messageId, state: reached, token: null },
       { $set: { state: "failed", updated_at: now } },
     );
   },
 });
 
 const recipientOf = (
-  { tenantId, appId, activity, messageId, now }: Starting,
+  { tenantId, appId, activity, channel, messageId, now }: Starting,
   { _id, user_id }: Device,
 ): ActivityRecipientRow => ({
   _id: recipientId(activity, _id),
@@ -166,8 +185,9 @@ const recipientOf = (
   app_id: appId,
   user_id,
   subscription_id: _id,
+  channel,
   activity,
-  state: "starting",
+  state: stateAtStart(channel),
   token: null,
   start_message_id: messageId,
   hold_until: new Date(now.getTime() + holdMs),
@@ -230,6 +250,7 @@ const tokens = (rows: Rows) => ({
           tenant_id,
           app_id,
           subscription_id: subscriptionId,
+          channel: "ios_push",
           activity,
           start_message_id: null,
           hold_until: now,
@@ -259,6 +280,14 @@ const tokens = (rows: Rows) => ({
       },
     }));
     await rows.bulkWrite(writes, { ordered: false });
+  },
+
+  /** Notes that the addresses of these devices are gone, to which updates went for want of tokens of their own. */
+  loseAddresses: async (activity: string, subscriptionIds: readonly string[], now: Date): Promise<void> => {
+    if (subscriptionIds.length === 0) return;
+    const ids = subscriptionIds.map((id) => recipientId(activity, id));
+    const lost = { state: "lost" as const, updated_at: now };
+    await rows.updateMany({ _id: { $in: ids }, state: "active", token: null }, { $set: lost });
   },
 
   /** Notes that the activity was ended on these devices. */

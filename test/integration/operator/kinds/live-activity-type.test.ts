@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { until } from "../../../support/until.ts";
 import { type Installation, installation } from "../support/harness.ts";
 import { manifests } from "../support/manifests.ts";
 
@@ -26,5 +27,14 @@ describe("operator: a LiveActivityType", function () {
     expect(said).to.equal("spec.contentStateSchema.properties.state.enum[0]: is not of type string");
     await herald.patch(type, { spec: { contentStateSchema: schemaOf("packed") } });
     await herald.ready(type);
+  });
+
+  it("is for iOS alone until it names its platforms", async () => {
+    const type = make.activityType();
+    await herald.ready(type);
+    const row = () => herald.db.collection<{ _id: string; platforms: string[] }>("live_activity_types").findOne();
+    expect((await row())?.platforms).to.deep.equal(["ios"]);
+    await herald.patch(type, { spec: { platforms: ["ios", "android"] } });
+    await until(async () => (await row())?.platforms.includes("android") === true, 20_000);
   });
 });
