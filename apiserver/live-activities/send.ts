@@ -2,7 +2,7 @@ import { activityTtlSeconds } from "#core/channels/ios-push/live-activity.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { mayBeUrgent, spentWith } from "#core/domain/live-activities/budget.ts";
-import { channelsOfPlatforms } from "#core/domain/live-activities/platforms.ts";
+import { channelsOfPlatforms, startedOver } from "#core/domain/live-activities/platforms.ts";
 import { AppError, NotFound } from "#core/errors.ts";
 import type {
   EndLiveActivity,
@@ -127,7 +127,7 @@ const begin = async (
   const { activity } = await runningOf({ activities, sent }, { app, type }, activityId);
   if (isBroadcast && activity.channel === undefined)
     throw new AppError("HS_CONFLICT", "the live activity was started without a channel", { status: "running" });
-  await activities.prolong(row._id, over, endsAt);
+  await activities.prolong(row._id, [...startedOver(activity), ...over], endsAt);
   return activity;
 };
 
@@ -169,7 +169,8 @@ const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
   const before = await remembered(deps, asked, signal);
   if (before !== null) return answerOf(before);
   const { activity, newest } = await runningOf(deps, asked, body.activity_id);
-  const { channel, channels, attributes } = activity;
+  const { channel, attributes } = activity;
+  const channels = startedOver(activity);
   requireAccounts(app, channels);
   const decided = liveOf(type, body.activity_id, { ...decide(asked, activity, newest), body });
   const whole = channels.includes("android_push") && { attributes }; // Android's pushes: see core/channels/android-push

@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import { startedOver } from "#core/domain/live-activities/platforms.ts";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -93,10 +94,12 @@ export const sends = (platform: SendPlatform, findType: FindType) => {
 /** Counts whom an update goes to: for each broadcast channel Apple is asked once, whoever is subscribed. */
 const recipientCount =
   ({ count }: Pick<ActivityRecipients, "count">) =>
-  async ({ _id, app_id, channel, channels }: LiveActivityRow): Promise<number> => {
+  async ({ _id, app_id, channel, ...activity }: LiveActivityRow): Promise<number> => {
     const of = { appId: app_id, activity: _id };
     if (channel === undefined) return count(of, mostExact);
-    return channels.includes("android_push") ? 1 + (await count({ ...of, channel: "android_push" }, mostExact)) : 1;
+    return startedOver(activity).includes("android_push")
+      ? 1 + (await count({ ...of, channel: "android_push" }, mostExact))
+      : 1;
   };
 
 /** Counts whom a start reaches: of a target, on iOS those who have a push-to-start token for the type. */

@@ -1,4 +1,4 @@
-import type { ActivityRecipientRow } from "#core/storage/live-activities/recipients.ts";
+import type { ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";

@@ -6,6 +6,9 @@ export const defaultPlatforms: ActivityPlatform[] = ["ios"];
 
 const channelOf = { ios: "ios_push", android: "android_push" } as const satisfies Record<ActivityPlatform, Channel>;
 
+/** The channels that an activity was started over. */
+export const startedOver = ({ channels = ["ios_push"] }: { channels?: Channel[] }): Channel[] => channels;
+
 /** The channels that activities of these platforms are started over, in one order whatever theirs is. */
 export const channelsOfPlatforms = (platforms: readonly ActivityPlatform[] = defaultPlatforms): Channel[] =>
   activityPlatforms.filter((platform) => platforms.includes(platform)).map((platform) => channelOf[platform]);

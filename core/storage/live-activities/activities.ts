@@ -20,8 +20,8 @@ export type LiveActivityRow = JobRow & {
   activity_id: string;
   status: "running" | "ended";
   attributes: ActivityValues;
-  /** The channels that it was started over: updates and the end go over all of them. */
-  channels: Channel[];
+  /** The channels that it was started over: updates and the end go over all of them. Absent: iOS alone. */
+  channels?: Channel[];
   /** Then it is over on every device: see docs/reference/live-activities.md#end. */
   ends_at: Date;
   ended_at: Date | null;

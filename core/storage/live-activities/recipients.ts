@@ -1,61 +1,15 @@
-import type { Collection, Db } from "mongodb";
-import { derivedId } from "../../domain/ids.ts";
+import type { Collection, Db, Filter } from "mongodb";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { collectionOf } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
 import type { SubscriptionRow } from "../people/subscription-row.ts";
-
-/** `starting`: it has reported no token; `active`; `ended`; `lost`: its token is gone; `failed`: it was never started. */
-export const recipientStates = ["starting", "active", "ended", "lost", "failed"] as const;
-export type RecipientState = (typeof recipientStates)[number];
-
-/** An activity on one device. */
-export type ActivityRecipientRow = {
-  _id: string;
-  tenant_id: string;
-  app_id: string;
-  user_id: string;
-  subscription_id: string;
-  channel: Channel;
-  /** Of the activity's document. */
-  activity: string;
-  state: RecipientState;
-  /**
-   * Where its updates go on iOS; null until the device has reported it. On Android always null: they go to the
-   * subscription's own address.
-   */
-  token: string | null;
-  /** The message that started it here; null when the app did. */
-  start_message_id: string | null;
-  /** Until when an update waits for the token. */
-  hold_until: Date;
-  /** The latest update that waits for the token. */
-  held_message_id: string | null;
-  created_at: Date;
-  updated_at: Date;
-};
-
-export const activityRecipientCollection: CollectionSpec = {
-  name: "live_activity_recipients",
-  indexes: [
-    { key: { app_id: 1, activity: 1, channel: 1, subscription_id: 1 }, name: "devices" },
-    { key: { app_id: 1, token: 1 }, name: "token", partialFilterExpression: { token: { $gt: "" } } },
-    {
-      key: { activity: 1, held_message_id: 1, token: 1 },
-      name: "held",
-      partialFilterExpression: { held_message_id: { $gt: "" } },
-    },
-    { key: { app_id: 1, user_id: 1 }, name: "user" },
-    // An activity lasts for half a day; what is sent of it later is refused.
-    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 30 * 86_400 },
-  ],
-  former: ["audience"],
-  owner: { kind: "user", member: "user_id" },
-  appRemoval: { index: "devices" },
-  erasure: { member: "user_id" },
-  retention: { index: "retention" },
-};
+import {
+  type ActivityRecipientRow,
+  activityRecipientCollection,
+  type RecipientState,
+  recipientId,
+} from "./recipient-row.ts";
 
 /** How long an update waits for a device's token. Source: docs/reference/live-activities.md#held-updates. */
 export const holdMs = 600_000;
@@ -84,7 +38,7 @@ export const activityRecipients = (db: Db) => {
     ): Promise<string[]> => {
       const among = { subscription_id: { $gt: after, $lt: "sub`" }, state: reached };
       const found = rows.find(
-        { app_id: appId, activity, channel, ...among },
+        { app_id: appId, activity, ...onChannel(channel), ...among },
         { projection: { subscription_id: 1 }, batchSize: limit + 1 },
       );
       return (await found.sort({ subscription_id: 1 }).limit(limit).toArray()).map((row) => row.subscription_id);
@@ -95,7 +49,7 @@ export const activityRecipients = (db: Db) => {
       { appId, activity, channel }: { appId: string; activity: string; channel?: Channel },
       limit: number,
     ): Promise<number> =>
-      rows.countDocuments({ app_id: appId, activity, ...(channel && { channel }), state: reached }, { limit }),
+      rows.countDocuments({ app_id: appId, activity, ...(channel && onChannel(channel)), state: reached }, { limit }),
 
     /** How many are in which state. */
     tally: async (appId: string, activity: string): Promise<Partial<Record<RecipientState, number>>> => {
@@ -110,6 +64,12 @@ export const activityRecipients = (db: Db) => {
   };
 };
 
+/** Devices of one channel: those of iOS are found among all, the others in an index of their own. */
+const onChannel = (channel: Channel): Filter<ActivityRecipientRow> =>
+  channel === "ios_push" ? { channel: { $exists: false } } : { channel: { ...isOther, $eq: channel } };
+
+const isOther = { $gt: "" as Channel }; // a text like any: what makes the index of others apply
+
 const reached = { $in: ["starting", "active"] as RecipientState[] };
 
 type Rows = Collection<ActivityRecipientRow>;
@@ -121,10 +81,6 @@ const of = async (rows: Rows, activity: string, subscriptionIds: readonly string
   );
   return new Map(found.map((row) => [row.subscription_id, row]));
 };
-
-/** The id of the document of an activity on a device. */
-export const recipientId = (activity: string, subscriptionId: string): string =>
-  derivedId("liveActivityRecipient", activity, subscriptionId);
 
 type Device = Pick<SubscriptionRow, "_id" | "user_id">;
 type Starting = {
@@ -185,7 +141,7 @@ const recipientOf = (
   app_id: appId,
   user_id,
   subscription_id: _id,
-  channel,
+  ...(channel !== "ios_push" && { channel }),
   activity,
   state: stateAtStart(channel),
   token: null,
@@ -250,7 +206,6 @@ const tokens = (rows: Rows) => ({
           tenant_id,
           app_id,
           subscription_id: subscriptionId,
-          channel: "ios_push",
           activity,
           start_message_id: null,
           hold_until: now,

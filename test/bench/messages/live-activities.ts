@@ -1,10 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { activities, activityKey } from "#core/storage/live-activities/activities.ts";
-import {
-  type ActivityRecipientRow,
-  activityRecipients,
-  recipientId,
-} from "#core/storage/live-activities/recipients.ts";
+import { type ActivityRecipientRow, recipientId } from "#core/storage/live-activities/recipient-row.ts";
+import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
@@ -170,7 +167,6 @@ const activityOf = ({ app, tenantId }: System, name: string, typeId: string, now
   activity_id: name,
   status: "running" as const,
   attributes: {},
-  channels: ["ios_push" as const],
   ends_at: new Date(now.getTime() + 43_200_000),
   ended_at: null,
   ended_by: null,
@@ -193,7 +189,6 @@ const recipientOf = (
   app_id,
   user_id,
   subscription_id: _id,
-  channel: "ios_push",
   activity,
   state: "active",
   token: randomBytes(40).toString("hex"),

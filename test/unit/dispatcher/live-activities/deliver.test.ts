@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ActivityRecipientRow } from "#core/storage/live-activities/recipients.ts";
+import type { ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import { activityDeliver } from "../../../../dispatcher/live-activities/deliver.ts";
@@ -25,7 +25,6 @@ const aDevice = (change: Partial<ActivityRecipientRow>): ActivityRecipientRow =>
   app_id: "app_1",
   user_id: "usr_1",
   subscription_id: "sub_1",
-  channel: "ios_push",
   activity: "act_1",
   state: "starting",
   token: null,

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { channelsOfPlatforms } from "#core/domain/live-activities/platforms.ts";
+import { channelsOfPlatforms, startedOver } from "#core/domain/live-activities/platforms.ts";
 
 describe("the channels of a live activity type", () => {
   const cases = [
@@ -13,4 +13,11 @@ describe("the channels of a live activity type", () => {
   ] as const;
   for (const { it: name, platforms, channels } of cases)
     it(name, () => expect(channelsOfPlatforms(platforms)).to.deep.equal(channels));
+});
+
+describe("the channels of a live activity", () => {
+  it("are those that it was started over, and of one that does not say so those of iOS", () => {
+    expect(startedOver({ channels: ["android_push"] })).to.deep.equal(["android_push"]);
+    expect(startedOver({})).to.deep.equal(["ios_push"]);
+  });
 });
