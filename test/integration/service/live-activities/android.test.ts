@@ -192,11 +192,11 @@ describe("live activities on Android", function () {
   it("reach more phones than a chunk has, beside devices of iOS", async () => {
     await live.aType("Big", { platforms });
     const [phones, iphones] = [await seedPhones(sending.system, 510), [await anIphone("Big"), await anIphone("Big")]];
-    const target = { all: true };
-    const id = await live.send("start", { activity_id: "big", content_state: { step: 1 }, target }, "Big");
-    const started = await live.ended(id, 40_000);
-    const { counts } = started;
+    const begin = { activity_id: "big", content_state: { step: 1 }, target: { all: true } };
+    const { body } = await live.ask("POST", "/live-activities/Big/start", begin);
+    const { counts } = await live.ended(String(body["message_id"]), 40_000);
     expect(counts.targeted).to.be.at.least(512);
+    expect(body["recipients_estimate"]).to.equal(counts.targeted);
     expect(counts.sent).to.equal(counts.targeted);
     for (const { device } of iphones) await live.shows(device, "big");
     const update = { activity_id: "big", content_state: { step: 2 } };

@@ -61,6 +61,7 @@ describe("a live activity's push to Android", () => {
     for (const event of ["start", "update", "end"] as const) {
       const { herald: _, update, ...message } = rendered({ event }, alert);
       expect([fcmFault(message), liveUpdateFault(update)]).to.deep.equal([null, null]);
+      expect(liveUpdateFault({ ...update, timestamp: "now" })).to.match(/timestamp/);
     }
   });
 });
