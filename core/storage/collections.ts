@@ -17,7 +17,7 @@ import { importCollection } from "./imports/imports.ts";
 import { linkCollection } from "./links/links.ts";
 import { liveActivityCollection } from "./live-activities/activities.ts";
 import { activityChannelCollection } from "./live-activities/channels.ts";
-import { activityRecipientCollection } from "./live-activities/recipients.ts";
+import { activityRecipientCollection } from "./live-activities/recipient-row.ts";
 import { startTokenCollection } from "./live-activities/start-tokens.ts";
 import { liveActivityTypeCollection } from "./live-activities/types.ts";
 import { chunkCollection } from "./messages/chunks.ts";
