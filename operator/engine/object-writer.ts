@@ -60,7 +60,9 @@ export const objectWriter = <R extends Resource>({ api, onGuard, onWritten, repo
     const conditions = conditionsOf(conditionsIn(resource), findings, { generation, now: clock.now() });
     const handled = synced.status === "True" ? askedOf(resource) : handledIn(before);
     const after = {
-      ...{ ...(status ?? before), observedGeneration: generation, conditions },
+      ...(status ?? before),
+      observedGeneration: generation,
+      conditions,
       lastHandledReconcileAt: handled, // absent: nobody asked
     };
     const patch = statusPatch(before, after);

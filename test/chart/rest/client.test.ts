@@ -10,9 +10,15 @@ import { anApiKey, seed } from "../../support/rows/fixtures.ts";
 
 /** As strict as TypeScript can be: people have such projects. */
 const compilerOptions = {
-  ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
-  ...{ noEmit: true, allowImportingTsExtensions: true, module: "nodenext", target: "es2024" },
-  ...{ types: ["node"], typeRoots: [join(rootDir, "node_modules/@types")] },
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noEmit: true,
+  allowImportingTsExtensions: true,
+  module: "nodenext",
+  target: "es2024",
+  types: ["node"],
+  typeRoots: [join(rootDir, "node_modules/@types")],
 };
 
 describe("a client that is generated from the served document", function () {
