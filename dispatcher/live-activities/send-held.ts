@@ -61,7 +61,9 @@ const sendNow = async (deps: SendHeldDeps, { message, app, devices }: Held, leas
   const final = { ...delivered, again: [], invalid: [] };
   if (!(await deps.followUp(work, final, lease))) return "again";
   await deps.recount([message._id], now);
-  if (event === "end") await deps.activityRecipients.finish(activity, [...tokens.keys()], now);
+  const ended = event === "end" ? delivered.stored.filter(({ sent_at: at }) => at !== undefined) : [];
+  const endedOn = ended.map(({ subscription_id: id }) => id);
+  if (endedOn.length > 0) await deps.activityRecipients.finish(activity, endedOn, now);
   const isLeft = new Set(delivered.again.map(({ subscriptionId }) => subscriptionId));
   const done = devices.filter(({ subscription_id: id }) => !delivered.halted && !isLeft.has(id));
   await release(deps, message, done);

@@ -284,6 +284,23 @@ describe("live activities from the REST call to Apple", function () {
     expect(status).to.equal(409);
   });
 
+  it("ends it nowhere but where Apple took the end, also for a device that was waited for", async () => {
+    const [device, activity_id] = [await aDevice(), anId()];
+    await live.canStart(device);
+    await live.ended(await live.send("start", { activity_id, content_state: { step: 0 }, target: to(device) }));
+    const end = await live.send("end", { activity_id, content_state: { step: 1 } });
+    await until(async () => (await live.deliveries(end))[0]?.status === "scheduled", 10_000);
+    sending.apns.script({ answers: [{ address_prefix: "", status: 413, reason: "PayloadTooLarge" }] });
+    try {
+      await live.shows(device, activity_id);
+      await until(async () => (await live.deliveries(end))[0]?.status === "errored", 10_000);
+    } finally {
+      sending.apns.script({});
+    }
+    const { body } = await live.ask("GET", `/live-activities/Order/activities/${activity_id}`);
+    expect(body["recipients"]).to.include({ active: 1, ended: 0 });
+  });
+
   it("forgets the tokens of a subscription that is deleted", async () => {
     const { device } = await running();
     const { db } = sending.system;
