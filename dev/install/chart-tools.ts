@@ -4,14 +4,16 @@ import { findTool } from "../files/find-tool.ts";
 import { binDir } from "../files/paths.ts";
 import { pinned } from "../servers/versions.ts";
 import { areBuilt, build, type GoTools } from "./go-tools.ts";
+import { kindsOfOthers } from "./kinds-of-others.ts";
 import { command, say, step } from "./progress.ts";
 
-/** Gets the programs that judge the chart: those that HERALD_TOOLS, .dev/bin or PATH have not. */
+/** Gets what judges the chart: the programs that HERALD_TOOLS, .dev/bin or PATH have not, and the kinds of others. */
 export const installChartTools = async (): Promise<void> => {
   const missing = goTools.filter((tools) => !areBuilt(tools) && !isFound(tools));
   const isWithoutPrometheus = prometheus.some((name) => findTool(name) === null);
   for (const tools of missing) await step(`building ${Object.keys(tools.packages).join(", ")}`, () => build(tools));
   if (isWithoutPrometheus) await step("installing Prometheus", unpackPrometheus);
+  await kindsOfOthers();
   const isWithoutBrowser = findTool(browser) === null;
   if (isWithoutBrowser) await step("installing Chromium", installBrowser);
   if (missing.length === 0 && !isWithoutPrometheus && !isWithoutBrowser) say("the chart's tools are there");
