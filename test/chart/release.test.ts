@@ -26,6 +26,9 @@ describe("a release of the chart", function () {
   const wipe = async (): Promise<void> => {
     await helm("uninstall", "--ignore-not-found", "--no-hooks");
     await kubectl(["delete", "secrets,persistentvolumeclaims", "--all", "--wait=false"]);
+    const claims = (await kubectl(["get", "persistentvolumeclaims", "--output", "name"])).split("\n").filter(Boolean);
+    const released = ["--type", "merge", "--patch", '{"metadata": {"finalizers": null}}']; // no controller does it here
+    for (const claim of claims) await kubectl(["patch", claim, ...released]);
   };
   /** Nothing runs Jobs here, and the test's own CRDs are there already. */
   const chart = (...options: string[]): string[] => {
