@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { exportSubscriptions } from "../../dev/demo/export.ts";
 import { sendTo } from "../../dev/demo/send.ts";
 import { eventually } from "./support/cluster/cluster.ts";
 import { prepareVolumes, type Volumes } from "./support/cluster/volumes.ts";
@@ -47,12 +48,25 @@ describe("Herald with the stores of its chart", function () {
     expect(answers).to.deep.equal(["-ERR 'Authorization Violation'", "-NOAUTH Authentication required."]);
   });
 
+  it("makes a file on the claim that the apiserver and the dispatcher share, and serves it", async () => {
+    const { rest, appId } = await at.client();
+    const lines = await exportSubscriptions(rest, appId);
+    expect(lines).to.have.length.of.at.least(4); // the header, and one of each person
+  });
+
   it("has what was stored after the pods of all stores were killed, and goes on", async () => {
     const before = await podIds(at);
     expect(before).to.have.length(3);
     await at.cluster.kubectl(["delete", "pods", ...inRelease, "--selector", stores, "--force", "--grace-period=0"]);
     await storesReady(at, (ids) => ids.length === 3 && ids.every((id) => !before.includes(id)));
     await hasMessage(at, sent);
+    await sendOne(at);
+  });
+
+  it("keeps its password through an upgrade, which restarts no store", async () => {
+    const before = [await passwordOf(at), ...(await podIds(at))];
+    await at.release.upgrade("logLevel=debug");
+    expect([await passwordOf(at), ...(await podIds(at))]).to.deep.equal(before);
     await sendOne(at);
   });
 
