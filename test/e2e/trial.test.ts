@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { exportSubscriptions } from "../../dev/demo/export.ts";
 import { sendTo } from "../../dev/demo/send.ts";
 import { eventually } from "./support/cluster/cluster.ts";
+import { becomes, endProbe, startProbe } from "./support/cluster/probe.ts";
 import { prepareVolumes, type Volumes } from "./support/cluster/volumes.ts";
 import { releaseName } from "./support/release.ts";
 import { type System, samplesNamespace, system } from "./support/system.ts";
@@ -46,6 +47,16 @@ describe("Herald with the stores of its chart", function () {
   it("lets nobody into a store without the password", async () => {
     const answers = await Promise.all([ask(at, "nats", 4222), ask(at, "redis", 6379)]);
     expect(answers).to.deep.equal(["-ERR 'Authorization Violation'", "-NOAUTH Authentication required."]);
+  });
+
+  it("lets none but its programs reach a store", async () => {
+    const from = await startProbe(at.cluster, at.env, "elsewhere");
+    const ports = { apiserver: 80, mongodb: 27_017, nats: 4222, redis: 6379 };
+    for (const [what, port] of Object.entries(ports)) {
+      const host = `${releaseName}-${what}.${releaseName}.svc`;
+      await becomes(at.cluster, from, { host, port, what }, what === "apiserver");
+    }
+    await endProbe(at.cluster, from);
   });
 
   it("makes a file on the claim that the apiserver and the dispatcher share, and serves it", async () => {

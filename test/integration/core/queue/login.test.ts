@@ -27,6 +27,7 @@ describe("a NATS that asks for a login", function () {
   it("lets in who has it in the address, percent-encoded", async () => {
     const nats = await connectNats({ url: `nats://herald:p%40ss%3A1@127.0.0.1:${port}`, name: "login" });
     await nats.ping();
+    expect(nats.isConnected()).to.equal(true);
     await nats.close();
   });
 });
