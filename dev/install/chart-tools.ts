@@ -5,9 +5,13 @@ import { binDir } from "../files/paths.ts";
 import { pinned } from "../servers/versions.ts";
 import { areBuilt, build, type GoTools } from "./go-tools.ts";
 import { kindsOfOthers } from "./kinds-of-others.ts";
+import { installPackaged, isPackaged, openapiTypescript, schemathesis } from "./packaged-tools.ts";
 import { command, say, step } from "./progress.ts";
 
-/** Gets what judges the chart: the programs that HERALD_TOOLS, .dev/bin or PATH have not, and the kinds of others. */
+/**
+ * Gets what judges the chart and the document of the REST interface: the programs that are nowhere to be found, and the
+ * definitions of others' kinds.
+ */
 export const installChartTools = async (): Promise<void> => {
   const missing = goTools.filter((tools) => !areBuilt(tools) && !isFound(tools));
   const isWithoutPrometheus = prometheus.some((name) => findTool(name) === null);
@@ -16,14 +20,21 @@ export const installChartTools = async (): Promise<void> => {
   await kindsOfOthers();
   const isWithoutBrowser = findTool(browser) === null;
   if (isWithoutBrowser) await step("installing Chromium", installBrowser);
-  if (missing.length === 0 && !isWithoutPrometheus && !isWithoutBrowser) say("the chart's tools are there");
+  const unpackaged = packaged.filter((tool) => !isPackaged(tool));
+  for (const tool of unpackaged) await step(`installing ${tool.name}`, () => installPackaged(tool));
+  if (missing.length + unpackaged.length === 0 && !isWithoutPrometheus && !isWithoutBrowser)
+    say("the chart's tools are there");
 };
 
 /** Every chart tool that is nowhere to be found. */
-export const missingChartTools = (): string[] =>
-  [...goTools.flatMap(({ packages }) => Object.keys(packages)), ...prometheus, browser].filter(
+export const missingChartTools = (): string[] => [
+  ...[...goTools.flatMap(({ packages }) => Object.keys(packages)), ...prometheus, browser].filter(
     (name) => findTool(name) === null,
-  );
+  ),
+  ...packaged.filter((tool) => !isPackaged(tool)).map(({ name }) => name),
+];
+
+const packaged = [openapiTypescript, schemathesis] as const;
 
 /** Debian's own: to build them takes longer than everything else. */
 const prometheus = ["prometheus", "promtool"] as const;

@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { ActivityRecipientRow, ActivityRecipients } from "#core/storage/live-activities/recipients.ts";
+import type { ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
+import type { ActivityRecipients } from "#core/storage/live-activities/recipients.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { WaitingDeliveries } from "#core/storage/messages/waiting.ts";

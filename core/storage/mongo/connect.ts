@@ -29,6 +29,7 @@ export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptio
     maxIdleTimeMS: 300_000,
     heartbeatFrequencyMS: 5_000,
     ignoreUndefined: true,
+    fieldsAsRaw: noFields,
   });
   const db = client.db(database);
   return {
@@ -42,6 +43,9 @@ export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptio
     close: (): Promise<void> => client.close(),
   };
 };
+
+/** The driver's own `{}` has members: a list that somebody named "constructor" or "toString" would be read as bytes. */
+const noFields = Object.create(null) as Record<string, never>;
 
 export type MongoOptions = { url: string; database: string; appName: string; maxPoolSize: number };
 

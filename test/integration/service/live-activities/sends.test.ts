@@ -145,16 +145,21 @@ describe("live activities from the REST call to Apple", function () {
     expect(stepsOf(live.pushes(token))).to.deep.equal([4]);
   });
 
-  it("forgets a token that Apple says is gone, and keeps the device", async () => {
-    const { device, activity_id, token } = await running();
-    sending.apns.script({ answers: [{ address_prefix: token, status: 410, reason: "Unregistered" }] });
-    const lost = await live.ended(await live.send("update", { activity_id, content_state: { step: 1 } }));
-    expect((await live.deliveries(lost._id))[0]).to.include({ status: "failed", error_code: "TOKEN_UNREGISTERED" });
-    const next = await live.ended(await live.send("update", { activity_id, content_state: { step: 2 } }));
-    expect(next.counts).to.include({ targeted: 0 });
-    const row = await sending.system.db.collection<SubscriptionRow>("subscriptions").findOne({ _id: device._id });
-    expect(row).to.include({ status: "subscribed" });
-  });
+  for (const [what, status, reason, error_code] of [
+    ["is gone", 410, "Unregistered", "TOKEN_UNREGISTERED"],
+    ["is of its other environment", 400, "BadDeviceToken", "TOKEN_INVALID"],
+    ["is another app's", 400, "DeviceTokenNotForTopic", "TOKEN_INVALID"],
+  ] as const)
+    it(`forgets a token that Apple says ${what}, and keeps the device`, async () => {
+      const { device, activity_id, token } = await running();
+      sending.apns.script({ answers: [{ address_prefix: token, status, reason }] });
+      const lost = await live.ended(await live.send("update", { activity_id, content_state: { step: 1 } }));
+      expect((await live.deliveries(lost._id))[0]).to.include({ status: "failed", error_code });
+      const next = await live.ended(await live.send("update", { activity_id, content_state: { step: 2 } }));
+      expect(next.counts).to.include({ targeted: 0 });
+      const row = await sending.system.db.collection<SubscriptionRow>("subscriptions").findOne({ _id: device._id });
+      expect(row).to.include({ status: "subscribed" });
+    });
 
   it("tells the token of another activity from its own", async () => {
     const [one, other] = [await running(), await running()];
@@ -274,11 +279,8 @@ describe("live activities from the REST call to Apple", function () {
       10_000,
     );
     expect(body["recipients"]).to.include({ starting: 1 });
-    const { status } = await live.ask("PUT", live.tokensOf(device), {
-      kind: "update",
-      activity_id,
-      token: "ab".repeat(40),
-    });
+    const late = { kind: "update", activity_id, token: "ab".repeat(40) };
+    const { status } = await live.ask("PUT", live.tokensOf(device), late);
     expect(status).to.equal(409);
   });
 
