@@ -4,15 +4,20 @@ import { findTool } from "../files/find-tool.ts";
 import { binDir } from "../files/paths.ts";
 import { pinned } from "../servers/versions.ts";
 import { areBuilt, build, type GoTools } from "./go-tools.ts";
+import { kindsOfOthers } from "./kinds-of-others.ts";
 import { installPackaged, isPackaged, openapiTypescript, schemathesis } from "./packaged-tools.ts";
 import { command, say, step } from "./progress.ts";
 
-/** Gets the programs that judge the chart and the document of the REST interface: those that are nowhere to be found. */
+/**
+ * Gets what judges the chart and the document of the REST interface: the programs that are nowhere to be found, and the
+ * definitions of others' kinds.
+ */
 export const installChartTools = async (): Promise<void> => {
   const missing = goTools.filter((tools) => !areBuilt(tools) && !isFound(tools));
   const isWithoutPrometheus = prometheus.some((name) => findTool(name) === null);
   for (const tools of missing) await step(`building ${Object.keys(tools.packages).join(", ")}`, () => build(tools));
   if (isWithoutPrometheus) await step("installing Prometheus", unpackPrometheus);
+  await kindsOfOthers();
   const isWithoutBrowser = findTool(browser) === null;
   if (isWithoutBrowser) await step("installing Chromium", installBrowser);
   const unpackaged = packaged.filter((tool) => !isPackaged(tool));

@@ -75,7 +75,7 @@
 {{- end }}
 {{- end }}
 {{- end }}
-{{- if .Values.files.existingClaim }}
+{{- if include "herald.filesClaim" . }}
 - name: HERALD_FILES_DIR
   value: /var/lib/herald/files
 {{- end }}

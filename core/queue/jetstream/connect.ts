@@ -3,6 +3,7 @@ import { credsAuthenticator, type NatsConnection } from "@nats-io/nats-core";
 import { connect } from "@nats-io/transport-node";
 import { maskPasswords } from "../../runtime/process/config.ts";
 import type { Log } from "../../runtime/process/log.ts";
+import { readNatsAddress } from "./address.ts";
 
 /** The connection to NATS that a process shares. */
 export type Nats = {
@@ -25,7 +26,7 @@ const publishMs = 2_000;
 export const connectNats = async ({ url, name, credentials, log }: NatsOptions): Promise<Nats> => {
   const waiting = setTimeout(() => log?.warn({ url: maskPasswords(url) }, "nats.awaited"), 3_000);
   const nc = await connect({
-    servers: url.split(",").map((server) => server.trim()),
+    ...readNatsAddress(url),
     name,
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
