@@ -261,46 +261,6 @@ describe("live activities from the REST call to Apple", function () {
     expect(row).to.include({ status: "ended", ended_by: "type_deleted" });
   });
 
-  it("gives up what has waited too long for a device, and ends what is over", async () => {
-    const [device, activity_id] = [await aDevice(), anId()];
-    await live.canStart(device);
-    await live.ended(await live.send("start", { activity_id, content_state: { step: 0 }, target: to(device) }));
-    const held = await live.ended(await live.send("update", { activity_id, content_state: { step: 1 } }));
-    const { db } = sending.system;
-    const past = new Date(Date.now() - 1_000);
-    await db
-      .collection("live_activity_recipients")
-      .updateOne({ subscription_id: device._id }, { $set: { hold_until: past } });
-    await db.collection("live_activities").updateOne({ activity_id }, { $set: { ends_at: past, due_at: past } });
-    await until(async () => (await live.deliveries(held._id))[0]?.status === "expired", 10_000);
-    const { body } = await live.ask("GET", `/live-activities/Order/activities/${activity_id}`);
-    await until(
-      async () => (await db.collection("live_activities").findOne({ activity_id }))?.["status"] === "ended",
-      10_000,
-    );
-    expect(body["recipients"]).to.include({ starting: 1 });
-    const late = { kind: "update", activity_id, token: "ab".repeat(40) };
-    const { status } = await live.ask("PUT", live.tokensOf(device), late);
-    expect(status).to.equal(409);
-  });
-
-  it("ends it nowhere but where Apple took the end, also for a device that was waited for", async () => {
-    const [device, activity_id] = [await aDevice(), anId()];
-    await live.canStart(device);
-    await live.ended(await live.send("start", { activity_id, content_state: { step: 0 }, target: to(device) }));
-    const end = await live.send("end", { activity_id, content_state: { step: 1 } });
-    await until(async () => (await live.deliveries(end))[0]?.status === "scheduled", 10_000);
-    sending.apns.script({ answers: [{ address_prefix: "", status: 413, reason: "PayloadTooLarge" }] });
-    try {
-      await live.shows(device, activity_id);
-      await until(async () => (await live.deliveries(end))[0]?.status === "errored", 10_000);
-    } finally {
-      sending.apns.script({});
-    }
-    const { body } = await live.ask("GET", `/live-activities/Order/activities/${activity_id}`);
-    expect(body["recipients"]).to.include({ active: 1, ended: 0 });
-  });
-
   it("forgets the tokens of a subscription that is deleted", async () => {
     const { device } = await running();
     const { db } = sending.system;
