@@ -17,6 +17,7 @@ import { problem, refuse } from "../protocol/problem.ts";
 import { protocol } from "../protocol/protocol.ts";
 import { writeReply } from "../protocol/reply.ts";
 import { readBytes, requestBody } from "../protocol/request-body.ts";
+import type { RequestTraces } from "../request-traces.ts";
 import type { Route } from "../route.ts";
 import type { Check, Middleware, State } from "../state.ts";
 
@@ -28,6 +29,7 @@ export type AppDeps = OperationDeps & {
   authenticate: Authenticate;
   takeToken: TakeToken;
   edge: EdgeLimit;
+  traces: RequestTraces;
   /** Proxies in front whose `X-Forwarded-For` is believed; 0 = the peer's address counts. */
   trustedProxies: number;
   timeoutMs: number;
@@ -42,7 +44,7 @@ export const app = (deps: AppDeps): Koa<State> => {
   const koa = new Koa<State>({ proxy: deps.trustedProxies > 0, maxIpsCount: deps.trustedProxies });
   koa.on("error", (err: unknown) => deps.log.warn({ err }, "reply.broken")); // its socket failed; Koa would print it
   koa.use(writeReply(deps.isStopping));
-  koa.use(requestId(deps.clock));
+  koa.use(requestId(deps));
   koa.use(accessLog(deps.log, deps.metrics));
   koa.use(problem(deps.log));
   const inTime = deadline(deps.timeoutMs);
@@ -58,7 +60,7 @@ export const app = (deps: AppDeps): Koa<State> => {
   koa.use(inTime); // what comes before it never waits
   koa.use(
     checks(
-      authentication(deps.authenticate), //  3 authentication
+      authentication(deps), //               3 authentication
       rateLimit(deps.takeToken), //          4 the key's bucket
       requestBody, //                        5 body size and type
       locate(deps), //                       6 resource

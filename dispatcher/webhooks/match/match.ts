@@ -22,13 +22,13 @@ export const matchEvents = ({ directory, deliver }: MatchDeps) => {
   };
   return async (
     events: readonly EventEnvelope[],
-    { isRepeated }: Pick<HandlerContext, "isRepeated">,
+    { isRepeated, traceparent = null }: Pick<HandlerContext, "isRepeated"> & Partial<HandlerContext>,
   ): Promise<Settlement> => {
     const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
     await Promise.all(
       byApp.map(async ([appId, of]) => {
         const wanted = wantedOf(subscribersAmong(await directory.webhooksOf(appId)), of);
-        if (wanted.length > 0) await deliver({ appId, wanted, isRepeated });
+        if (wanted.length > 0) await deliver({ appId, wanted, isRepeated, traceparent });
       }),
     );
     return { kind: "done" };

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import { type GuardedClient, guardedClient } from "../../../../../dispatcher/net/guarded/client.ts";
 import { deliveryOf, written } from "../../../../../dispatcher/webhooks/accept/delivery.ts";
 import { prepare } from "../../../../../dispatcher/webhooks/send/prepare.ts";
@@ -43,7 +44,7 @@ describe("a request of a webhook", function () {
     const row = aWebhook({ url: `http://127.0.0.1:${port}/`, secret, timeout_ms });
     const clock = { now: () => new Date() };
     const delivery = deliveryOf(row, written(anEnvelope({ type })), clock.now());
-    return sendWebhook({ client, templates: bodyTemplates(), clock, random: () => 0 })(
+    return sendWebhook({ tracer: noTracer, client, templates: bodyTemplates(), clock, random: () => 0 })(
       prepare(row, ({ data }) => data),
       delivery,
     );
