@@ -5,7 +5,7 @@ export type QueueMetrics = ReturnType<typeof queueMetrics>;
 
 /** What every program measures of hints, timers and outboxes. */
 export const queueMetrics = (registry: Registry) => {
-  const { counter, counterFromZero, gauge, histogram, tracedHistogram } = metricsIn(registry);
+  const { counter, counterFromZero, gauge, tracedHistogram } = metricsIn(registry);
   return {
     messages: counter(
       "herald_queue_messages_total",
@@ -23,7 +23,7 @@ export const queueMetrics = (registry: Registry) => {
     timersHandled: counter("herald_timers_handled_total", "documents that were handled when their time had come", [
       "source",
     ]),
-    timerLagSeconds: histogram(
+    timerLagSeconds: tracedHistogram(
       "herald_timers_lag_seconds",
       "from a document's due time to its handling",
       [0.1, 0.25, 0.5, 0.75, 1, 1.5, 3, 10, 60], // the promise is p99 <= 1.5 s, the loop's step 0.5 s
