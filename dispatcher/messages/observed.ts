@@ -47,7 +47,7 @@ const isFirst = ({ chunk }: Work, { stored, halted }: Delivered): boolean =>
 const about =
   (chunk: Work["chunk"]) =>
   (span: Span, { stored, again, halted }: Delivered): void => {
-    const sent = stored.filter(({ sent_at: at }) => at !== null).length;
+    const sent = stored.filter(({ sent_at: at }) => at !== undefined).length;
     span.set({
       "herald.tenant": chunk.tenant_id,
       "herald.app": chunk.app_id,
