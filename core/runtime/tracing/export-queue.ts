@@ -28,23 +28,32 @@ export const exportQueue = (deps: ExportQueueDeps): SpanProcessor => {
   let exporting: Promise<void> | undefined;
   let isFailing = false;
 
-  const exportAll = async (): Promise<void> => {
-    while (waiting.length > 0) {
+  /** What is left when fewer wait than an export may hold waits for others. */
+  const exportFull = async (): Promise<void> => {
+    do {
       const spans = waiting.slice(0, batch.most);
       waiting = waiting.slice(batch.most);
       const error = await exported(deps, spans);
       deps.count(error === null ? "exported" : "failed", spans.length);
       if ((error !== null) !== isFailing) deps.onChange(error);
       isFailing = error !== null;
-    }
+    } while (waiting.length >= batch.most);
   };
   const begin = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    exporting ??= exportAll().finally(() => {
+    exporting ??= exportFull().finally(() => {
       exporting = undefined;
+      if (waiting.length > 0) linger();
     });
     return exporting;
+  };
+  const linger = (): void => {
+    timer ??= setTimeout(() => void begin(), batch.lingerMs);
+  };
+  const flush = async (): Promise<void> => {
+    if (exporting !== undefined) await exporting;
+    while (waiting.length > 0) await begin();
   };
   return {
     onStart: () => undefined,
@@ -53,10 +62,10 @@ export const exportQueue = (deps: ExportQueueDeps): SpanProcessor => {
       waiting.push(span);
       if (exporting !== undefined) return;
       if (waiting.length >= batch.most) void begin();
-      else timer ??= setTimeout(() => void begin(), batch.lingerMs);
+      else linger();
     },
-    forceFlush: begin,
-    shutdown: begin,
+    forceFlush: flush,
+    shutdown: flush,
   };
 };
 

@@ -12,7 +12,7 @@ import { resourceFromAttributes } from "@opentelemetry/resources";
 import { AlwaysOnSampler, TracerProvider } from "@opentelemetry/sdk-trace";
 import { type ExportQueueDeps, exportQueue } from "./export-queue.ts";
 import { isSampled, readTraceparent, writeTraceparent } from "./traceparent.ts";
-import { type Span, type SpanKind, type Tracer } from "./tracer.ts";
+import type { Span, SpanKind, Tracer } from "./tracer.ts";
 
 export type OtlpOptions = Omit<ExportQueueDeps, "exporter"> & {
   /** Where spans are posted to, with its path. */
