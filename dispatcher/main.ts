@@ -8,6 +8,7 @@ import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { openTracer } from "#core/runtime/tracing/open.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { parts } from "./parts.ts";
 import { health } from "./platform.ts";
@@ -24,11 +25,18 @@ const mongo = connectMongo({
 });
 const metrics = createMetrics("dispatcher");
 const started = startedCheck();
+const tracing = await openTracer({
+  settings: config,
+  resource: { "service.name": "herald-dispatcher", "service.instance.id": hostname() },
+  metrics: metrics.traces,
+  log,
+});
 
 /** The health server answers while NATS is awaited. */
 async function* all(): AsyncGenerator<Part> {
   const link = lateCheck();
   yield health({ config, mongo, metrics }, { jetstream: link.check, started: started.check });
+  yield* tracing.parts;
   const nats = await connectNats({
     url: config.natsUrl,
     name: "herald-dispatcher",
@@ -42,6 +50,7 @@ async function* all(): AsyncGenerator<Part> {
     nats,
     log,
     metrics,
+    tracer: tracing.tracer,
     clock: systemClock,
     random: Math.random,
     holder: `${hostname()}/${process.pid}/${randomUUID()}`,
