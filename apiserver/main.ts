@@ -115,6 +115,7 @@ const rest = httpServer({
       clock,
       log,
       metrics,
+      countUsage: shared.countUsage,
     }).callback(),
 });
 

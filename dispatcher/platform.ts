@@ -4,8 +4,8 @@ import type { Clock } from "#core/domain/clock.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
-import { publisher } from "#core/queue/jetstream/publish.ts";
-import { subjects } from "#core/queue/subjects.ts";
+import { type Publisher, publisher } from "#core/queue/jetstream/publish.ts";
+import { type Subjects, subjects } from "#core/queue/subjects.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
@@ -21,6 +21,8 @@ import { type FileSettings, openFiles } from "#core/storage/files/open.ts";
 import { type LinkRow, links } from "#core/storage/links/links.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { suspension } from "#core/storage/suspension.ts";
+import { usageCounter } from "#core/storage/usage/counter.ts";
+import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
 import { guardedClient } from "./net/guarded/client.ts";
 import { restTransports } from "./net/guarded/rest.ts";
 import { http2Pool } from "./net/http2/pool.ts";
@@ -93,7 +95,7 @@ export const platform = (made: Made) => {
       clock,
     }),
     publisher: hints,
-    events: eventPublisher({ publisher: hints, subjects: names }),
+    ...counting(made, hints, names),
     announcer: announcer({ nats, subjects: names }),
     open: http2Pool,
     client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }) }),
@@ -126,6 +128,13 @@ export const platform = (made: Made) => {
       graceIsOver.addEventListener("abort", () => cut.abort(), { once: true });
     },
   };
+};
+
+/** Counts what tenants do, and publishes events, which is counted, too. */
+const counting = ({ mongo, clock, log }: Made, hints: Publisher, names: Subjects) => {
+  const usage = usageCounter({ rows: tenantUsage(mongo.db), clock, log });
+  const published = (tenantId: string, events: number): void => usage.count(tenantId, { events });
+  return { usage, countUsage: usage.count, events: eventPublisher({ publisher: hints, subjects: names, published }) };
 };
 
 /** Links that come at once share a write. */

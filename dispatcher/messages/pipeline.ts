@@ -26,6 +26,7 @@ import { badges } from "#core/storage/people/badges.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
 import { languages } from "#core/storage/people/languages.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
+import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { Senders } from "../channels/registry.ts";
 import { activityDeliver, type Deliver } from "../live-activities/deliver.ts";
 import { type InOrder, inOrder } from "../live-activities/in-order.ts";
@@ -67,6 +68,7 @@ export type PipelineDeps = {
   /** Aborts when the grace is over. */
   cut: AbortSignal;
   metrics: DispatcherMetrics;
+  countUsage: CountUsage;
   log: Log;
   clock: Clock;
   random: Random;
@@ -214,7 +216,7 @@ const timed =
 
 /** One line and one measurement for each run of a chunk, or of a small message in its first turn. */
 const observed =
-  ({ log, metrics, clock }: PipelineDeps, run: Deliver): Deliver =>
+  ({ log, metrics, countUsage, clock }: PipelineDeps, run: Deliver): Deliver =>
   async (work, lease) => {
     const startedMs = clock.now().getTime();
     const delivered = await run(work, lease);
@@ -223,6 +225,7 @@ const observed =
     const { stored, fresh, again, invalid, doubted, halted } = delivered;
     metrics.chunkSeconds.observe({ channel: chunk.channel }, durationMs / 1000);
     metrics.invalidationsHeld.inc({ channel: chunk.channel }, doubted);
+    countUsage(chunk.tenant_id, { deliveries: fresh.filter(({ status }) => status !== "suppressed").length });
     log.info(
       {
         tenant: chunk.tenant_id,

@@ -96,6 +96,7 @@ describe("the REST interface", () => {
       },
       once: { isAnswered: async () => false, answer: () => expect.fail("nobody gave a key") },
       edge: { perSecond: 0, burst: 0 },
+      countUsage: () => undefined,
       trustedProxies: 0,
       timeoutMs: 1_000,
       isStopping: () => false,
