@@ -6,7 +6,7 @@ import { type QueueMetrics, queueMetrics } from "./queue.ts";
 
 export type ProgramName = keyof ProgramMetrics;
 
-/** Everything one program measures. Labels are few and bounded: never an id, a tenant or an address. */
+/** Everything one program measures. Labels are few and bounded: never an id or an address, and of tenants the ten loudest. */
 export type Metrics<P extends ProgramName> = { registry: Registry; queue: QueueMetrics } & ProgramMetrics[P];
 
 /** Declares the metrics of one program, those of its queues and those of the process, in a registry of their own. */
