@@ -16,8 +16,8 @@ import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { contentTemplates } from "#core/storage/content-templates/content-templates.ts";
 import { directory } from "#core/storage/directory.ts";
-import { filesPurpose } from "#core/storage/files/folder/address.ts";
-import { type FileSettings, openFiles } from "#core/storage/files/open.ts";
+import type { FileSettings } from "#core/storage/files/open.ts";
+import type { FileStore } from "#core/storage/files/store.ts";
 import { type LinkRow, links } from "#core/storage/links/links.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { suspension } from "#core/storage/suspension.ts";
@@ -61,6 +61,8 @@ export type Settings = FileSettings & {
 export type Made = {
   config: Settings;
   mongo: Mongo;
+  /** Where exports and imports keep their files. */
+  files: FileStore;
   nats: Nats;
   log: Log;
   metrics: Metrics<"dispatcher">;
@@ -81,8 +83,6 @@ export const platform = (made: Made) => {
   return {
     ...made,
     db: mongo.db,
-    /** Where exports and imports keep their files. */
-    files: openFiles(config, { signer: secrets.signer(filesPurpose), clock }),
     natsPrefix: config.natsPrefix,
     natsReplicas: config.natsReplicas,
     subjects: names,
@@ -152,11 +152,18 @@ const mailOf = ({ mailUrl: url, mailFrom: from }: Settings): { url: string; from
 
 /** Answers from the first moment on; `started` says whether the rest works. */
 export const health = (
-  { config, mongo, metrics }: Pick<Made, "config" | "mongo" | "metrics">,
+  { config, mongo, files, metrics }: Pick<Made, "config" | "mongo" | "files" | "metrics">,
   { jetstream, started }: Record<"jetstream" | "started", Check>,
 ): Part => {
   const stores = { mongodb: mongo.ping, jetstream };
-  watchDependencies(metrics.registry, stores);
+  const optional = files.kind === "none" ? {} : { files: files.check }; // exports and imports wait for them
+  watchDependencies(metrics.registry, { ...stores, ...optional });
   const checks = { ...stores, started };
-  return healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry });
+  return healthServer({
+    host: config.healthHost,
+    port: config.healthPort,
+    checks,
+    optional,
+    registry: metrics.registry,
+  });
 };

@@ -3,18 +3,23 @@ import { type ApiserverMetrics, apiserverMetrics } from "./apiserver.ts";
 import { type DispatcherMetrics, dispatcherMetrics } from "./dispatcher.ts";
 import { type OperatorMetrics, operatorMetrics } from "./operator.ts";
 import { type QueueMetrics, queueMetrics } from "./queue.ts";
+import { type StoreMetrics, storeMetrics } from "./stores.ts";
 
 export type ProgramName = keyof ProgramMetrics;
 
 /** Everything one program measures. Labels are few and bounded: never an id or an address, and of tenants the ten loudest. */
-export type Metrics<P extends ProgramName> = { registry: Registry; queue: QueueMetrics } & ProgramMetrics[P];
+export type Metrics<P extends ProgramName> = {
+  registry: Registry;
+  queue: QueueMetrics;
+  stores: StoreMetrics;
+} & ProgramMetrics[P];
 
-/** Declares the metrics of one program, those of its queues and those of the process, in a registry of their own. */
+/** Declares the metrics of one program, those of its queues and stores and those of the process, in a registry of their own. */
 export const createMetrics = <P extends ProgramName>(program: P): Metrics<P> => {
   const registry = new Registry();
   registry.setDefaultLabels({ program });
   collectDefaultMetrics({ register: registry });
-  return { registry, queue: queueMetrics(registry), ...ofProgram[program](registry) };
+  return { registry, queue: queueMetrics(registry), stores: storeMetrics(registry), ...ofProgram[program](registry) };
 };
 
 type ProgramMetrics = { apiserver: ApiserverMetrics; dispatcher: DispatcherMetrics; operator: OperatorMetrics };

@@ -29,30 +29,8 @@ const writeRows = 500;
 /** How much waits to be sent to the endpoints of tenants. */
 export const webhookBacklogs = (db: Db) => {
   const rows = collectionOf<WebhookBacklogRow>(db, webhookBacklogCollection);
-  const deliveries = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
-
-  const countedIn = async (share: number): Promise<{ _id: string; waiting: number }[]> => {
-    const waiting = { share, due_at: { $gt: longAgo, $lte: farAhead } };
-    const each = [
-      { $match: waiting },
-      { $limit: mostOfShare },
-      { $group: { _id: "$tenant_id", waiting: { $sum: 1 } } },
-    ];
-    return deliveries
-      .aggregate<{ _id: string; waiting: number }>(each, { hint: "waiting", batchSize: mostTenants })
-      .toArray();
-  };
-
-  /** Counts what waits, by tenant; of each share the first {@link mostOfShare}, so that a flood costs no more. */
-  const count = async (stop: AbortSignal): Promise<Map<string, number>> => {
-    const counts = new Map<string, number>();
-    for (let share = 0; share < shareCount && !stop.aborted; share++)
-      for (const { _id, waiting } of await countedIn(share)) counts.set(_id, (counts.get(_id) ?? 0) + waiting);
-    return counts;
-  };
-
   return {
-    count,
+    count: counting(db),
 
     /** Keeps what was counted; tenants that are not in it have nothing that waits. */
     keep: async (counts: ReadonlyMap<string, number>, at: Date): Promise<void> => {
@@ -80,5 +58,40 @@ export const webhookBacklogs = (db: Db) => {
         .toArray();
       return new Map(found.flatMap(({ _id, waiting }) => (_id === everyone ? [] : [[_id, waiting]])));
     },
+  };
+};
+
+/** Counts what waits, by tenant; of each share the first {@link mostOfShare}, so that a flood costs no more. */
+const counting = (db: Db) => {
+  const deliveries = collectionOf<WebhookDeliveryRow>(db, webhookDeliveryCollection);
+
+  /** The first share from one on in which something waits: mostly there is none. */
+  const nextShare = async (from: number): Promise<number | null> => {
+    const waiting = { share: { $gte: from, $lt: shareCount }, due_at: { $gt: longAgo, $lte: farAhead } };
+    const inOrder = { share: 1, endpoint_id: 1, status: 1, due_at: 1 } as const;
+    return (
+      (await deliveries.findOne(waiting, { projection: { share: 1 }, sort: inOrder, hint: "waiting" }))?.share ?? null
+    );
+  };
+  const countedIn = async (share: number): Promise<{ _id: string; waiting: number }[]> => {
+    const waiting = { share, due_at: { $gt: longAgo, $lte: farAhead } };
+    const each = [
+      { $match: waiting },
+      { $limit: mostOfShare },
+      { $group: { _id: "$tenant_id", waiting: { $sum: 1 } } },
+    ];
+    return deliveries
+      .aggregate<{ _id: string; waiting: number }>(each, { hint: "waiting", batchSize: mostTenants })
+      .toArray();
+  };
+
+  return async (stop: AbortSignal): Promise<Map<string, number>> => {
+    const counts = new Map<string, number>();
+    let share = await nextShare(0);
+    while (share !== null && !stop.aborted) {
+      for (const { _id, waiting } of await countedIn(share)) counts.set(_id, (counts.get(_id) ?? 0) + waiting);
+      share = await nextShare(share + 1);
+    }
+    return counts;
   };
 };
