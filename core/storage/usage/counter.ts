@@ -1,5 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import { addUsage, noUsage, type UsageCounts } from "../../domain/usage/figures.ts";
+import { turnsLeftOut } from "../../domain/usage/pace.ts";
 import type { Part } from "../../runtime/process/lifecycle.ts";
 import type { Log } from "../../runtime/process/log.ts";
 import { passes } from "../../runtime/process/passes.ts";
@@ -27,64 +28,81 @@ const writeRows = 500;
 const lastTries = 3;
 
 /**
- * Counts in memory by tenant, and adds the sums to what is stored every few seconds: one write for all tenants that did
- * something. A kill loses what is not stored yet; what is being written when the store goes away may count twice
+ * Counts in memory by tenant, and adds the sums to what is stored every few seconds, more rarely while many tenants are
+ * busy: one write for all that did something. A kill loses what is not stored yet; what is being written when the store goes away may count twice
  * (docs/decisions/0094).
  */
 export const usageCounter = ({ rows, clock, log, everyMs = 5_000 }: UsageCounterDeps): UsageCounter => {
+  const sums = sumsOf(clock);
+  let leftOut = 0;
+
+  const flush = async (): Promise<void> => {
+    const { changes, dropped } = sums.takeAll();
+    leftOut = turnsLeftOut(changes.length);
+    if (dropped > 0) log.warn({ dropped }, "usage.dropped");
+    for (let from = 0; from < changes.length; from += writeRows) {
+      try {
+        (await rows.add(changes.slice(from, from + writeRows))).forEach(sums.putBack);
+      } catch (err) {
+        log.warn({ err, waiting: changes.length - from }, "usage.not_stored");
+        return changes.slice(from).forEach(sums.putBack); // the store is away: later
+      }
+    }
+  };
+  const turn = async (): Promise<void> => {
+    if (leftOut > 0) leftOut--;
+    else await flush();
+  };
+  const flushing = passes({
+    name: "usage",
+    everyMs,
+    pass: turn,
+    onError: (err) => log.error({ err }, "usage.failed"),
+  });
+  return {
+    ...flushing,
+    count: sums.count,
+    flush,
+    stop: async (signal) => {
+      await flushing.stop(signal);
+      for (let tries = 1; sums.size() > 0 && tries <= lastTries; tries++) await flush();
+    },
+  };
+};
+
+/** What is counted and not stored: by tenant, and, once it was tried to store it, by tenant and period. */
+const sumsOf = (clock: Clock) => {
   const counted = new Map<string, UsageCounts>();
   const waiting = new Map<string, UsageChange>();
   let dropped = 0;
 
   const count: CountUsage = (tenantId, counts) => {
     const sum = counted.get(tenantId);
-    if (sum !== undefined) return addUsage(sum, counts);
-    if (counted.size >= mostTenants) return void dropped++;
-    counted.set(tenantId, { ...noUsage(), ...counts });
+    if (sum !== undefined) addUsage(sum, counts);
+    else if (counted.size >= mostTenants) dropped++;
+    else counted.set(tenantId, { ...noUsage(), ...counts });
   };
-  const wait = (change: UsageChange): void => {
+  const putBack = (change: UsageChange): void => {
     const key = `${change.period.id}/${change.tenantId}`;
     const known = waiting.get(key);
     if (known !== undefined) addUsage(known.counts, change.counts);
     else if (waiting.size >= mostWaiting) dropped++;
     else waiting.set(key, change);
   };
-  /** What was counted belongs to the periods of this moment. */
-  const takeAll = (): UsageChange[] => {
-    const periods = periodsAt(clock.now());
-    for (const [tenantId, counts] of counted)
-      for (const period of periods) wait({ tenantId, period, counts: { ...counts } });
-    counted.clear();
-    const all = [...waiting.values()];
-    waiting.clear();
-    return all;
-  };
-  const flush = async (): Promise<void> => {
-    const changes = takeAll();
-    if (dropped > 0) log.warn({ dropped }, "usage.dropped");
-    dropped = 0;
-    for (let from = 0; from < changes.length; from += writeRows) {
-      try {
-        (await rows.add(changes.slice(from, from + writeRows))).forEach(wait);
-      } catch (err) {
-        log.warn({ err, waiting: changes.length - from }, "usage.not_stored");
-        return changes.slice(from).forEach(wait); // the store is away: later
-      }
-    }
-  };
-  const flushing = passes({
-    name: "usage",
-    everyMs,
-    pass: flush,
-    onError: (err) => log.error({ err }, "usage.failed"),
-  });
   return {
-    ...flushing,
     count,
-    flush,
-    stop: async (signal) => {
-      await flushing.stop(signal);
-      for (let tries = 1; counted.size + waiting.size > 0 && tries <= lastTries; tries++) await flush();
+    putBack,
+    size: (): number => counted.size + waiting.size,
+    /** What was counted belongs to the periods of this moment; `dropped` is how often there was no room. */
+    takeAll: (): { changes: UsageChange[]; dropped: number } => {
+      const periods = periodsAt(clock.now());
+      for (const [tenantId, counts] of counted)
+        for (const period of periods) putBack({ tenantId, period, counts: { ...counts } });
+      const taken = { changes: [...waiting.values()], dropped };
+      counted.clear();
+      waiting.clear();
+      dropped = 0;
+      return taken;
     },
   };
 };
