@@ -17,7 +17,7 @@ down: bootstrap ## stop everything that was started here; data stays
 demo: install ## run the whole system on the real servers and send one message on each channel
 	@$(NODE) dev/demo.ts
 
-check: bootstrap ## format, lint, types, unit tests, generated files fresh; WITHOUT=name leaves one out
+check: bootstrap ## format, lint, types, unit tests, generated files fresh, promises kept; WITHOUT=name leaves one out
 	@$(NODE) dev/check.ts $(if $(WITHOUT),--without $(WITHOUT))
 
 generate: bootstrap ## write the generated files: CRDs, OpenAPI, docs
@@ -32,7 +32,7 @@ test: install ## run the whole suite on real servers; FILTER=words or FILES=path
 install-chart-tools: bootstrap ## get what is missing of the tools that judge the chart; HERALD_TOOLS names a folder of yours
 	@$(NODE) dev/install-chart-tools.ts
 
-chart: install install-chart-tools ## test the chart, its rules, dashboards and health checks; no node is needed
+chart: install install-chart-tools ## test the chart, its rules, dashboards and health checks, and the REST document; no node is needed
 	@$(NODE) dev/chart.ts $(if $(FILTER),--filter "$(FILTER)") $(FILES)
 
 e2e: install ## install the chart on a cluster with real nodes, given by KUBECONFIG and E2E_LOAD_IMAGE, and break it

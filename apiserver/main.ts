@@ -122,6 +122,7 @@ const rest = httpServer({
       edge: { perSecond: config.edgeRatePerSecond, burst: config.edgeBurst },
       trustedProxies: config.trustedProxies,
       timeoutMs: config.requestTimeoutSeconds * 1000,
+      publicUrl: config.publicUrl,
       isStopping,
       clock,
       log,

@@ -1,7 +1,10 @@
 import { type Static, Type } from "typebox";
 import { OutgoingConfig, poolSize, publicUrl, SharedConfig, StreamsConfig } from "./shared.ts";
 
-const { Integer, Optional, String: Text } = Type;
+const { Array: List, Integer, Optional, String: Text } = Type;
+
+/** How much an operator may be told to look at by itself, and nothing else. */
+export const watchLimits = { namespaces: 100, secrets: 500 };
 
 /** Settings of the operator. Where the Kubernetes API is, `KUBECONFIG` or the pod's service account say as usual. */
 export const OperatorConfig = Type.Object(
@@ -34,6 +37,26 @@ export const OperatorConfig = Type.Object(
           "label selector, e.g. herald.dev/installation=eu: only resources with these labels are looked at, so that " +
           "several installations can share a cluster; unset = all",
       }),
+    ),
+    watchNamespaces: List(Text({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", maxLength: 63 }), {
+      env: "HERALD_OPERATOR_WATCH_NAMESPACES",
+      default: [],
+      maxItems: watchLimits.namespaces,
+      uniqueItems: true,
+      description:
+        "namespaces whose resources and Secrets are looked at, each by watches of its own; none = all. Kinds without a " +
+        "namespace are looked at in any case",
+    }),
+    watchSecrets: List(
+      Text({ pattern: `^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`, maxLength: 317 }),
+      {
+        env: "HERALD_OPERATOR_WATCH_SECRETS",
+        default: [],
+        maxItems: watchLimits.secrets,
+        uniqueItems: true,
+        description:
+          "Secrets as NAMESPACE/NAME: of a namespace of HERALD_OPERATOR_WATCH_NAMESPACES that is named here, no others are looked at",
+      },
     ),
     workersPerKind: Integer({
       env: "HERALD_OPERATOR_WORKERS",

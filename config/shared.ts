@@ -20,7 +20,7 @@ export const SharedConfig = {
     env: "HERALD_NATS_URL",
     pattern: "^(nats|tls)://.+",
     maxLength: 2000,
-    description: "address of NATS (2.12 or later) with JetStream; several separated by commas",
+    description: "address of NATS (2.12 or later) with JetStream; several separated by commas; may hold a login",
   }),
   natsCredentials: Optional(
     Text({

@@ -19,6 +19,7 @@ const checks: Record<string, string[]> = {
   lint: tool("oxlint"),
   fresh: tool("node", "dev/generate.ts", "--check"),
   dead: tool("knip"),
+  promises: tool("node", "dev/compatible.ts"),
   format: tool("biome", "check", "."),
 };
 

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import type { Tally } from "../test/support/suite/reporter.ts";
 import { type Cluster, findCluster, needs } from "./e2e/clusters.ts";
 import { buildImage, containerEngine } from "./e2e/image.ts";
+import { buildStoreImages } from "./e2e/store-images.ts";
 import { findTool } from "./files/find-tool.ts";
 import { devDir, testPortBase } from "./files/paths.ts";
 import { command, say, step } from "./install/progress.ts";
@@ -12,13 +13,14 @@ import { startStack, stopStack } from "./servers/stack.ts";
 import { runMocha } from "./suite/mocha.ts";
 
 // `make e2e`: the chart, with the image of the Dockerfile, on a cluster with real nodes. The stores run beside it, on
-// this machine. The last line says `N passed, N failed`; the code is 3 when there is nothing to run it on.
+// this machine; in the last file they are those of the chart. The last line says `N passed, N failed`; the code is 3 when there is nothing to run it on.
 const dir = join(devDir, "e2e");
 const portBase = testPortBase() + 50;
 const nothingToRunOn = 3;
 
 const install = "test/e2e/install.test.ts"; // what it installs is used by the rest
-/** Those that wait most come first, since the chart's suite may run beside them; the last takes everything away. */
+const trial = "test/e2e/trial.test.ts"; // begins with an empty cluster
+/** Those that wait most come first, since the chart's suite may run beside them; `uninstall` takes everything away. */
 const files = [
   "nodes/partition",
   "nodes/power",
@@ -32,6 +34,7 @@ const files = [
   "scale",
   "delivery",
   "uninstall",
+  "trial",
 ].map((name) => `test/e2e/${name}.test.ts`);
 
 /** Two names of the image, so that an upgrade has something to change. */
@@ -55,10 +58,8 @@ const main = async (): Promise<number> => {
 
 const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
   const { positionals } = parseArgs({ allowPositionals: true });
-  const archive = join(dir, "image.tar");
-  const flags = process.env["E2E_BUILD_FLAGS"]?.split(" ") ?? [];
-  await step("image built from the Dockerfile", () => buildImage({ engine, names: images, archive, flags }));
-  await step("image loaded into the nodes", () => command([...cluster.loadImage, archive], { log: "e2e-load" }));
+  const chosen = positionals.length > 0 ? positionals : files;
+  await loadImages(cluster, engine, chosen.includes(trial));
   const stores = join(dir, "stores");
   await stopStack(stores); // of a run that was killed
   rmSync(stores, { recursive: true, force: true }); // each run begins with no data
@@ -66,7 +67,7 @@ const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
   const stack = await startStack({ dir: stores, portBase, which, env: {} });
   try {
     return await runMocha(
-      ["--require", "test/e2e/support/hooks.ts", install, ...(positionals.length > 0 ? positionals : files)],
+      ["--require", "test/e2e/support/hooks.ts", ...(chosen[0] === trial ? [] : [install]), ...chosen],
       {
         KUBECONFIG: cluster.kubeconfig,
         E2E_HOST: cluster.host,
@@ -79,6 +80,18 @@ const test = async (cluster: Cluster, engine: string): Promise<Tally> => {
   } finally {
     await stack.stop();
   }
+};
+
+const loadImages = async (cluster: Cluster, engine: string, withStores: boolean): Promise<void> => {
+  const flags = process.env["E2E_BUILD_FLAGS"]?.split(" ") ?? [];
+  const load = (archive: string) => () => command([...cluster.loadImage, archive], { log: "e2e-load" });
+  const archive = join(dir, "image.tar");
+  await step("image built from the Dockerfile", () => buildImage({ engine, names: images, archive, flags }));
+  await step("image loaded into the nodes", load(archive));
+  if (!withStores) return;
+  const stores = join(dir, "stores.tar");
+  await step("images of the bundled stores built", () => buildStoreImages({ engine, dir, archive: stores, flags }));
+  await step("images of the bundled stores loaded into the nodes", load(stores));
 };
 
 process.exit(

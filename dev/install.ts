@@ -4,7 +4,7 @@ import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { bin, binDir, devDir } from "./files/paths.ts";
 import { aptInstall, installPostgres, isPostgresInstalled } from "./install/debian.ts";
-import { areBuilt, build, ferretdb, type GoTools, kubernetes, nats, versitygw } from "./install/go-tools.ts";
+import { areBuilt, build, ferretdb, type GoTools, kubernetes, nats, oasdiff, versitygw } from "./install/go-tools.ts";
 import { apns2Go, http2Go, installHttp2Peer, missingHttp2Peers, sayWhatIsLeftOut } from "./install/http2-peers.ts";
 import { reportProgress, say, step } from "./install/progress.ts";
 import { withLock } from "./processes/lock.ts";
@@ -43,7 +43,7 @@ const findMissing = (): Missing => ({
     ...(isGiven("mongodb") ? [] : [ferretdb]),
     ...(isGiven("nats") ? [] : [nats]),
     ...(isGiven("s3") ? [] : [versitygw]),
-    ...(onPath("go") ? [http2Go, apns2Go] : []), // for a test and the bench: not worth a hint where Go is missing
+    ...(onPath("go") ? [http2Go, apns2Go, oasdiff] : []), // for tests, the bench and `make check`: not worth a hint where Go is missing
   ].filter((tools) => !areBuilt(tools)),
   postgres: !isGiven("mongodb") && !isPostgresInstalled(),
   redis: !isGiven("redis") && !existsSync(bin("redis-server")),

@@ -10,8 +10,9 @@ import { allKinds } from "./kinds/all.ts";
 import type { KubeClient } from "./kube/client.ts";
 import type { Report } from "./kube/events.ts";
 import type { KubeObject } from "./kube/objects.ts";
-import { type ReflectorTiming, reflector } from "./kube/reflector.ts";
-import { metadataOnly, secretsPath, trimSecret } from "./kube/secrets.ts";
+import { type ReflectorTiming, reflectors } from "./kube/reflector.ts";
+import { type Scope, secretPartsOf } from "./kube/scope.ts";
+import { metadataOnly, trimSecret } from "./kube/secrets.ts";
 import type { StoreEvent } from "./kube/store.ts";
 import type { Claimant } from "./policies/management.ts";
 import type { Kind } from "./records/kind.ts";
@@ -28,6 +29,8 @@ export type ControllersDeps = {
   /** What other programs announce. */
   changes: Changes;
   timing: ReflectorTiming;
+  /** Where the operator may look. */
+  scope: Scope;
   /** Only resources with these labels are looked at. */
   labelSelector?: string | undefined;
   workersPerKind: number;
@@ -81,22 +84,23 @@ const kindController = (
   });
 };
 
-/** Follows the metadata of every Secret. */
+/** Follows the metadata of every Secret that the operator may look at. */
 const watchSecrets = (
-  { client, platform: { stores }, timing, log, metrics }: ControllersDeps,
+  { client, platform: { stores }, scope, timing, log, metrics }: ControllersDeps,
   onNews: (events: readonly StoreEvent<KubeObject>[]) => void,
 ): Pick<Controller, "watch" | "synced"> => {
   restartsAtZero(metrics, "secret");
-  const { run: watch, synced } = reflector<KubeObject>({
-    client,
-    path: secretsPath,
-    accept: metadataOnly,
-    store: stores.secrets,
-    trim: trimSecret,
-    onEvents: (events) => onNews(events.filter(({ kind }) => kind !== "same")),
-    onRestart: (reason) => metrics.watchRestarts.inc({ kind: "secret", reason }),
-    timing,
-    log,
-  });
-  return { watch, synced };
+  return reflectors<KubeObject>(
+    {
+      client,
+      accept: metadataOnly,
+      store: stores.secrets,
+      trim: trimSecret,
+      onEvents: (events) => onNews(events.filter(({ kind }) => kind !== "same")),
+      onRestart: (reason) => metrics.watchRestarts.inc({ kind: "secret", reason }),
+      timing,
+      log,
+    },
+    secretPartsOf(scope),
+  );
 };

@@ -4,6 +4,7 @@ import type { Controller } from "./engine/controller.ts";
 import type { LeaderDeps } from "./engine/leadership/candidacy.ts";
 import type { TermFence } from "./engine/leadership/fence.ts";
 import { campaign, type Term } from "./engine/leadership/leader.ts";
+import { isLookedAt } from "./kube/scope.ts";
 import { pause } from "./kube/watch.ts";
 import type { Terms } from "./terms.ts";
 import type { Measure } from "./usage/measure.ts";
@@ -98,7 +99,7 @@ const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boole
  * later term still.
  */
 const sweepOften = async (deps: LeadDeps, { epoch, stop }: Term, onOutdated: () => void): Promise<void> => {
-  const { terms, platform, timing, log } = deps;
+  const { terms, platform, timing, scope, log } = deps;
   for (;;) {
     await pause(timing.relistMs, stop);
     if (stop.aborted) return;
@@ -106,7 +107,7 @@ const sweepOften = async (deps: LeadDeps, { epoch, stop }: Term, onOutdated: () 
       [...platform.stores.byKind.values()].flatMap((store) => [...store.all()].map(({ metadata }) => metadata.uid)),
     );
     try {
-      await terms.sweep(epoch, (uid) => uids.has(uid));
+      await terms.sweep(epoch, { isKnown: (uid) => uids.has(uid), isLookedAt: (of) => isLookedAt(scope, of) });
       if ((await terms.highestEpoch()) > epoch) return onOutdated();
     } catch (err) {
       log.warn({ err }, "sweep.failed");

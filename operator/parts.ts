@@ -27,6 +27,7 @@ import { allKinds } from "./kinds/all.ts";
 import { type KubeClient, kubeClient } from "./kube/client.ts";
 import { connection } from "./kube/connection.ts";
 import { eventRecorder } from "./kube/events.ts";
+import { scopeOf } from "./kube/scope.ts";
 import { secrets } from "./kube/secrets.ts";
 import { watchLevels } from "./levels.ts";
 import { type Operator, operator } from "./operator.ts";
@@ -47,6 +48,8 @@ export type Settings = {
   leaseNamespace: string;
   leaseName: string;
   labelSelector?: string;
+  watchNamespaces: string[];
+  watchSecrets: string[];
   workersPerKind: number;
   resyncSeconds: number;
   watchIdleSeconds: number;
@@ -130,6 +133,7 @@ export const makeParts = (deps: PartsDeps) => {
     },
     timing: { relistMs: config.resyncSeconds * 1000, idleMs: config.watchIdleSeconds * 1000 },
     labelSelector: config.labelSelector,
+    scope: scopeOf(config),
     workersPerKind: config.workersPerKind,
     clock,
     log,

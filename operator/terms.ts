@@ -17,10 +17,11 @@ export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: 
     return row?.managed?.epoch ?? 0;
   };
 
-  const sweepOne = async (spec: CollectionSpec, epoch: number, isKnown: (uid: string) => boolean): Promise<void> => {
+  const sweepOne = async (spec: CollectionSpec, epoch: number, { isKnown, isLookedAt }: Seen): Promise<void> => {
     const rows = rowsOf(spec);
     for (const { id, managed: by, appId } of await orphans(rows, isKnown)) {
       const { kind, namespace, name, uid } = by;
+      if (!isLookedAt(namespace)) continue;
       const isLate = by.epoch < epoch; // everything that was there when the term began bears its epoch
       const mine = { _id: id, "managed.uid": uid, "managed.epoch": by.epoch };
       const undone = isLate ? await undo(rows, mine, by) : null;
@@ -38,10 +39,12 @@ export const terms = ({ db, announce, log }: { db: Db; announce: Announce; log: 
      * Undoes what a deposed leader wrote for a resource that is gone: removes what it inserted, releases what it took
      * over. Logs other documents without a resource.
      */
-    sweep: async (epoch: number, isKnown: (uid: string) => boolean): Promise<void> =>
-      void (await each((spec) => sweepOne(spec, epoch, isKnown))),
+    sweep: async (epoch: number, seen: Seen): Promise<void> => void (await each((spec) => sweepOne(spec, epoch, seen))),
   };
 };
+
+/** Which resources there are, by their uid, in the namespaces that are looked at; null is that of those without one. */
+type Seen = { isKnown: (uid: string) => boolean; isLookedAt: (namespace: string | null) => boolean };
 
 const each = <T>(act: (spec: CollectionSpec) => Promise<T>): Promise<T[]> =>
   Promise.all(allKinds.map(({ collection }) => act(collection)));

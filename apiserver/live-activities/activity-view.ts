@@ -1,7 +1,7 @@
 import { showAs } from "#core/schema/json/show.ts";
 import { LiveActivity } from "#core/schema/live-activities/activity.ts";
 import type { LiveActivityRow } from "#core/storage/live-activities/activities.ts";
-import { type RecipientState, recipientStates } from "#core/storage/live-activities/recipients.ts";
+import { type RecipientState, recipientStates } from "#core/storage/live-activities/recipient-row.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 
 /** What an activity is shown from: its document, its latest messages (the newest first) and its devices by state. */

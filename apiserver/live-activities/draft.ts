@@ -1,12 +1,13 @@
-import { activityIdAttribute, renderLiveActivity } from "#core/channels/ios-push/live-activity.ts";
-import { apnsBody, maxApnsBytes } from "#core/channels/ios-push/render.ts";
+import { activityIdAttribute } from "#core/channels/ios-push/live-activity.ts";
+import { liveActivitySize } from "#core/channels/live-activity-size.ts";
 import { defined } from "#core/domain/defined.ts";
+import { channelsOfPlatforms } from "#core/domain/live-activities/platforms.ts";
 import { nonconforming } from "#core/domain/live-activities/values.ts";
-import { languagesOf } from "#core/domain/messages/languages.ts";
 import { type FieldError, invalid, refuse } from "#core/errors.ts";
 import type { ActivityValues, LiveActivitySend, StartLiveActivity } from "#core/schema/live-activities/send.ts";
 import type { ActivitySchema } from "#core/schema/live-activities/type.ts";
 import type { Content } from "#core/schema/messages/notification.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import type { MessageActivity } from "#core/storage/messages/message-row.ts";
 import { selectors } from "../accepting/audience.ts";
@@ -24,12 +25,13 @@ export const checkState = (type: LiveActivityTypeRow, state: ActivityValues): vo
   refuse(nonconforming(schemaOf(type.content_state_schema), state, "content_state"));
 
 /** Refuses what a schema cannot say of a start. @throws ValidationError */
-export const checkStart = (type: LiveActivityTypeRow, { attributes = {}, content_state, target }: StartLiveActivity) =>
+export const checkStart = (type: LiveActivityTypeRow, { attributes = {}, content_state, ...body }: StartLiveActivity) =>
   refuse([
     ...nonconforming(schemaOf(type.content_state_schema), content_state, "content_state"),
     ...nonconforming(schemaOf(type.attributes_schema), attributes, "attributes"),
     ...reserved(attributes),
-    ...targetErrors(target),
+    ...targetErrors(body.target),
+    ...broadcastErrors(type, body),
   ]);
 
 const schemaOf = (stored: LiveActivityTypeRow["attributes_schema"]): ActivitySchema => stored as ActivitySchema; // sound: only what passed its schema is stored
@@ -46,13 +48,22 @@ const targetErrors = (target: StartLiveActivity["target"]): FieldError[] => {
   return isSelecting ? [] : [{ field: "target", message: "must name whom to start it for" }];
 };
 
-/** Refuses what would be larger than Apple takes, in any of its languages. @throws ValidationError with the bytes */
-export const checkSize = (live: MessageActivity, content: Content, at: Date): void => {
-  for (const language of languagesOf(content)) {
-    const push = renderLiveActivity({ ...live, at }, { content, language, ttlSeconds: 0 });
-    const bytes = Buffer.byteLength(apnsBody(push, ""));
-    if (bytes <= maxApnsBytes) continue;
-    const message = `with it the payload has ${bytes} bytes; Apple takes at most ${maxApnsBytes}`;
-    throw invalid("content_state", message, { limit_bytes: maxApnsBytes, actual_bytes: bytes });
+const broadcastErrors = (
+  { platforms }: LiveActivityTypeRow,
+  { channel }: Pick<StartLiveActivity, "channel">,
+): FieldError[] =>
+  channel === true && !channelsOfPlatforms(platforms).includes("ios_push")
+    ? [{ field: "channel", message: "is only for types with the platform ios" }]
+    : [];
+
+/** Refuses what would be larger than a provider takes, in any of its languages. @throws ValidationError with the bytes */
+export const checkSize = (live: MessageActivity, { content, channels, at }: Sized): void => {
+  for (const channel of channels) {
+    const { bytes, maxBytes } = liveActivitySize(channel, { ...live, at }, content);
+    if (bytes <= maxBytes) continue;
+    const message = `with it the payload for ${channel} has ${bytes} bytes; at most ${maxBytes} can be sent`;
+    throw invalid("content_state", message, { channel, limit_bytes: maxBytes, actual_bytes: bytes });
   }
 };
+
+type Sized = { content: Content; channels: readonly Channel[]; at: Date };

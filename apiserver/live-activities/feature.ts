@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { defaultPlatforms } from "#core/domain/live-activities/platforms.ts";
 import { AppError } from "#core/errors.ts";
 import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { OkReply } from "#core/schema/json/error.ts";
@@ -13,7 +14,7 @@ import {
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { activities as activityStore } from "#core/storage/live-activities/activities.ts";
 import { appActivityTypes } from "#core/storage/live-activities/app-types.ts";
-import { activityChannels } from "#core/storage/live-activities/channels.ts";
+import { endOfType } from "#core/storage/live-activities/end-of-type.ts";
 import { startTokens } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import { feature } from "../http/feature.ts";
@@ -31,7 +32,7 @@ import { activityTypeView } from "./views.ts";
 const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
   const { db } = platform;
   const [store, activities, tokens] = [appActivityTypes(db), activityStore(db), startTokens(db)];
-  const channels = activityChannels(db);
+  const endAll = endOfType(db);
   const types = settings(platform, {
     what: "live activity type",
     store,
@@ -60,9 +61,10 @@ const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
 
     create: async (by: By, app: AppRow, id: string, body: CreateLiveActivityType): Promise<LiveActivityTypeRow> => {
       checkSchemas(body);
-      const { description = null, attributes_schema = anyAttributes, frequent_updates = false } = body;
+      const { description = null, attributes_schema = anyAttributes } = body;
+      const { platforms = defaultPlatforms, frequent_updates = false } = body;
       const row = newSetting(app, id, platform.clock.now());
-      return types.create(by, { ...row, ...body, description, attributes_schema, frequent_updates });
+      return types.create(by, { ...row, ...body, description, attributes_schema, platforms, frequent_updates });
     },
 
     update: async (by: By, found: LiveActivityTypeRow, body: UpdateLiveActivityType): Promise<LiveActivityTypeRow> => {
@@ -78,9 +80,7 @@ const make = (platform: SettingsPlatform & SendPlatform & { db: Db }) => {
         throw new AppError("HS_CONFLICT", "activities of this type are running", details);
       }
       await types.remove(by, found);
-      const now = platform.clock.now();
-      await activities.endOfType(found.app_id, found._id, now);
-      await channels.removeOfType(found.app_id, found._id, now);
+      await endAll(found.app_id, found._id, platform.clock.now());
     },
   };
 };

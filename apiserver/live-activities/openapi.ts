@@ -29,6 +29,7 @@ const activityType: LiveActivityType = {
   description: "An order on its way",
   content_state_schema: { type: "object", properties: { status: activityProperty }, required: ["status"] },
   attributes_schema: { type: "object", properties: { order: { type: "string" } } },
+  platforms: ["ios", "android"],
   frequent_updates: false,
   push_to_start_tokens: 0,
   created_at: exampleTime,
@@ -36,7 +37,9 @@ const activityType: LiveActivityType = {
 };
 
 const { name, content_state_schema } = activityType;
-const activityTypes: CreateLiveActivityType[] = [{ name, description: "An order", content_state_schema }];
+const activityTypes: CreateLiveActivityType[] = [
+  { name, description: "An order", content_state_schema, platforms: ["ios", "android"] },
+];
 
 const no = (...members: string[]) => Object.fromEntries(members.map((member) => [member, false]));
 const values = (type: string) => ({ enum: { items: { type } } });

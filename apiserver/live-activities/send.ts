@@ -2,6 +2,7 @@ import { activityTtlSeconds } from "#core/channels/ios-push/live-activity.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { newId } from "#core/domain/ids.ts";
 import { mayBeUrgent, spentWith } from "#core/domain/live-activities/budget.ts";
+import { channelsOfPlatforms, startedOver } from "#core/domain/live-activities/platforms.ts";
 import { AppError, NotFound } from "#core/errors.ts";
 import type {
   EndLiveActivity,
@@ -11,6 +12,7 @@ import type {
   UpdateLiveActivity,
 } from "#core/schema/live-activities/send.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { type Activities, activityKey, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
 import type { ActivityChannelRow, ActivityChannels } from "#core/storage/live-activities/channels.ts";
@@ -18,7 +20,7 @@ import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts
 import type { LiveActivityMessages } from "#core/storage/messages/live-activities.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import { noWork } from "#core/storage/work/due.ts";
-import { requireChannels } from "../accepting/audience.ts";
+import { configuredOf, requireChannels } from "../accepting/audience.ts";
 import { type Estimate, missingOf } from "../accepting/estimate.ts";
 import {
   type AskedMessage,
@@ -36,11 +38,13 @@ export type SendDeps = StoringDeps & {
   channels: Pick<ActivityChannels, "take">;
   sent: Pick<LiveActivityMessages, "newest">;
   /** Whom a start would reach. */
-  estimate: (app: AppRow, type: LiveActivityTypeRow, target: Target) => Promise<Estimate>;
-  /** How many devices an activity is on; exact up to 100,000. */
+  estimate: (place: Place, channels: readonly Channel[], target: Target) => Promise<Estimate>;
+  /** How many an update goes to, of which a broadcast channel is one; exact up to 100,000. */
   countRecipients: (activity: LiveActivityRow) => Promise<number>;
   clock: Clock;
 };
+
+export type Place = { app: AppRow; type: LiveActivityTypeRow };
 
 type Asked<Body> = Omit<AskedMessage, "operation" | "fingerprint"> & {
   type: LiveActivityTypeRow;
@@ -54,8 +58,8 @@ export type Answered = Omit<Stored, "row"> & { result: LiveActivitySendResult };
 const lastsMs = 12 * 3_600_000;
 
 /**
- * Starts an activity on the devices of a target that have a push-to-start token for its type; one that is running gets
- * them in addition. @throws AppError HS_CONFLICT for one that has ended, or is of another type
+ * Starts an activity on the devices of a target: on iOS on those that have a push-to-start token for its type. One that is
+ * running gets them in addition. @throws AppError HS_CONFLICT for one that has ended, or is of another type
  */
 export const start =
   (deps: SendDeps) =>
@@ -67,13 +71,16 @@ export const start =
     const activityId = body.activity_id ?? newId("liveActivity", deps.clock.now());
     const change = { event: "start" as const, body, content_state, priority: body.priority ?? (10 as const) };
     const live = { ...liveOf(type, activityId, change), attributes };
-    checkSize(body.channel === true ? { ...live, channel: anyChannel } : live, alertContent(body), deps.clock.now());
-    const [before, estimate] = await Promise.all([remembered(deps, asked, signal), deps.estimate(app, type, target)]);
+    const channels = channelsOfPlatforms(type.platforms);
+    const sized = { content: alertContent(body), channels, at: deps.clock.now() };
+    checkSize(body.channel === true ? { ...live, channel: anyChannel } : live, sized);
+    const counted = deps.estimate(given, channels, target);
+    const [before, estimate] = await Promise.all([remembered(deps, asked, signal), counted]);
     if (before !== null) return answerOf(before);
-    requireAccount(app);
+    requireAccounts(app, channels);
     const { channel } = await begin(deps, given, activityId);
     const make = (begun: Begun): MessageRow => ({
-      ...rowOf(asked, begun, { ...live, ...(channel && { channel }) }),
+      ...rowOf(asked, begun, { ...live, ...(channel && { channel }) }, channels),
       accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
       target,
     });
@@ -95,6 +102,7 @@ const begin = async (
   if (isBroadcast && channel === null)
     throw new AppError("HS_CONFLICT", "the type has no broadcast channel that is ready", { status: "no_channel" });
   const endsAt = new Date(now.getTime() + lastsMs);
+  const over = channelsOfPlatforms(type.platforms);
   const row: LiveActivityRow = {
     ...noWork,
     _id: activityKey(app._id, activityId),
@@ -104,6 +112,7 @@ const begin = async (
     activity_id: activityId,
     status: "running",
     attributes,
+    channels: over,
     ends_at: endsAt,
     ended_at: null,
     ended_by: null,
@@ -118,7 +127,7 @@ const begin = async (
   const { activity } = await runningOf({ activities, sent }, { app, type }, activityId);
   if (isBroadcast && activity.channel === undefined)
     throw new AppError("HS_CONFLICT", "the live activity was started without a channel", { status: "running" });
-  await activities.prolong(row._id, endsAt);
+  await activities.prolong(row._id, [...startedOver(activity), ...over], endsAt);
   return activity;
 };
 
@@ -159,15 +168,17 @@ const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
   if (body.content_state !== undefined) checkState(type, body.content_state);
   const before = await remembered(deps, asked, signal);
   if (before !== null) return answerOf(before);
-  requireAccount(app);
   const { activity, newest } = await runningOf(deps, asked, body.activity_id);
-  const { channel } = activity;
+  const { channel, attributes } = activity;
+  const channels = startedOver(activity);
+  requireAccounts(app, channels);
   const decided = liveOf(type, body.activity_id, { ...decide(asked, activity, newest), body });
-  const live = { ...decided, ...(channel && { channel }) };
-  checkSize(live, alertContent(body), deps.clock.now());
-  const count = channel === undefined ? await deps.countRecipients(activity) : 1; // one request
+  const whole = channels.includes("android_push") && { attributes }; // Android's pushes: see core/channels/android-push
+  const live = { ...decided, ...whole, ...(channel && { channel }) };
+  checkSize(live, { content: alertContent(body), channels, at: deps.clock.now() });
+  const count = await deps.countRecipients(activity);
   const make = (begun: Begun): MessageRow => ({
-    ...rowOf(asked, begun, live),
+    ...rowOf(asked, begun, live, channels),
     accepted: { recipients_estimate: count, external_id_missing: [] },
   });
   const stored = await storeNew(deps, asked, { count, make }, signal);
@@ -181,7 +192,7 @@ type Running = { activity: LiveActivityRow; newest: MessageRow | null };
 /** An activity that is running, and its newest message. @throws NotFound, AppError HS_CONFLICT */
 const runningOf = async (
   { activities, sent }: Pick<SendDeps, "sent" | "activities">,
-  { app, type }: { app: AppRow; type: LiveActivityTypeRow },
+  { app, type }: Place,
   activityId: string,
 ): Promise<Running> => {
   const activity = await activities.find(app.tenant_id, app._id, activityId);
@@ -195,10 +206,8 @@ const runningOf = async (
   throw new AppError("HS_CONFLICT", "the live activity has ended", { status: "ended" });
 };
 
-const requireAccount = (app: AppRow): void => {
-  const configured = app.channels.ios_push === undefined ? [] : (["ios_push"] as const);
-  requireChannels({ channels: ["ios_push"], channelsAsked: ["ios_push"] }, configured);
-};
+const requireAccounts = (app: AppRow, channels: readonly Channel[]): void =>
+  requireChannels({ channels, channelsAsked: channels }, configuredOf(app, { channels }));
 
 const liveOf = (
   { _id: type_id, name: type_name, app_id }: LiveActivityTypeRow,
@@ -213,13 +222,18 @@ const liveOf = (
   ...plainMembers(body),
 });
 
-const rowOf = (asked: AskedMessage & { body: LiveActivitySend }, begun: Begun, live: MessageActivity) => ({
+const rowOf = (
+  asked: AskedMessage & { body: LiveActivitySend },
+  begun: Begun,
+  live: MessageActivity,
+  channels: readonly Channel[],
+) => ({
   ...messageOf(asked, begun),
   name: asked.body.name ?? null,
   category: "live_activity",
   content: alertContent(asked.body),
   target: {},
-  channels: ["ios_push" as const],
+  channels: [...channels],
   options: { ttl: activityTtlSeconds[live.event] },
   live_activity: live,
 });

@@ -1,5 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
+import { startedOver } from "#core/domain/live-activities/platforms.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { OkReply } from "#core/schema/json/error.ts";
@@ -12,10 +13,10 @@ import {
   UpdateLiveActivity,
 } from "#core/schema/live-activities/send.ts";
 import type { Target } from "#core/schema/messages/notification.ts";
-import type { AppRow } from "#core/storage/apps/apps.ts";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { activities as activityStore, type LiveActivityRow } from "#core/storage/live-activities/activities.ts";
 import { activityChannels } from "#core/storage/live-activities/channels.ts";
-import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
+import { type ActivityRecipients, activityRecipients } from "#core/storage/live-activities/recipients.ts";
 import { startTokens as tokenStore } from "#core/storage/live-activities/start-tokens.ts";
 import type { LiveActivityTypeRow } from "#core/storage/live-activities/types.ts";
 import { liveActivityMessages } from "#core/storage/messages/live-activities.ts";
@@ -35,7 +36,7 @@ import { done, type Located, type Request, routeOf } from "../http/route.ts";
 import { quota } from "../limits/quota.ts";
 import type { MessageHints } from "../publishing/message-hints.ts";
 import { activityView, type Shown } from "./activity-view.ts";
-import { type Answered, end, start, update } from "./send.ts";
+import { type Answered, end, type Place, start, update } from "./send.ts";
 import { putToken, removeToken } from "./tokens.ts";
 import { swiftView } from "./views.ts";
 
@@ -67,8 +68,7 @@ export const sends = (platform: SendPlatform, findType: FindType) => {
     channels: activityChannels(db),
     sent: liveActivityMessages(db),
     estimate: startEstimate(platform),
-    countRecipients: ({ _id, app_id }: { _id: string; app_id: string }) =>
-      recipients.count({ appId: app_id, activity: _id }, mostExact),
+    countRecipients: recipientCount(recipients),
     quota: quota({ usage: usage(db), stored: messages.stored, ...settings }),
     publish: hints.message,
     count: platform.countAccepted,
@@ -91,18 +91,27 @@ export const sends = (platform: SendPlatform, findType: FindType) => {
   };
 };
 
-/** Counts whom a start reaches: of a target those who have a push-to-start token for the type. */
+/** Counts whom an update goes to: for each broadcast channel Apple is asked once, whoever is subscribed. */
+const recipientCount =
+  ({ count }: Pick<ActivityRecipients, "count">) =>
+  async ({ _id, app_id, channel, ...activity }: LiveActivityRow): Promise<number> => {
+    const of = { appId: app_id, activity: _id };
+    if (channel === undefined) return count(of, mostExact);
+    return startedOver(activity).includes("android_push")
+      ? 1 + (await count({ ...of, channel: "android_push" }, mostExact))
+      : 1;
+  };
+
+/** Counts whom a start reaches: of a target, on iOS those who have a push-to-start token for the type. */
 const startEstimate = ({ db, secrets, clock, log }: SendPlatform) => {
   const [targets, tokens] = [targetStore(db), tokenStore(db)];
   const counted = counting({ db, secrets, clock, log });
-  return (app: AppRow, { _id: typeId }: LiveActivityTypeRow, target: Target): Promise<Estimate> => {
+  return ({ app, type: { _id: typeId } }: Place, channels: readonly Channel[], target: Target): Promise<Estimate> => {
     const withToken = async (found: Promise<Probed[]>): Promise<Probed[]> => {
       const rows = await found;
-      const known = await tokens.of(
-        typeId,
-        rows.map(({ _id }) => _id),
-      );
-      return rows.filter(({ _id }) => known.has(_id));
+      const devices = rows.filter(({ channel }) => channel === "ios_push").map(({ _id }) => _id);
+      const known = await tokens.of(typeId, devices);
+      return rows.filter(({ _id, channel }) => channel !== "ios_push" || known.has(_id));
     };
     const count = estimate({
       targets: {
@@ -110,10 +119,13 @@ const startEstimate = ({ db, secrets, clock, log }: SendPlatform) => {
         probe: (of, ids) => withToken(targets.probe(of, ids)),
         probeUsers: (of, ids) => withToken(targets.probeUsers(of, ids)),
       },
-      countAll: ({ appId }) => tokens.count({ appId, typeId }, mostExact),
+      countAll: (of) =>
+        of.reach.some(({ channel }) => channel === "ios_push")
+          ? tokens.count({ appId: of.appId, typeId }, mostExact)
+          : counted.countAll(of),
       heldBack: counted.heldBack,
     });
-    return count(audienceOf(app, { target, category: "live_activity", options: {} }, ["ios_push"]), target);
+    return count(audienceOf(app, { target, category: "live_activity", options: {} }, channels), target);
   };
 };
 
@@ -132,8 +144,6 @@ export const typeOfPath = async (located: Located<Pick<Use, "find">>): Promise<L
   const { tenant_id: tenantId, _id: appId } = await appOfPath(located);
   return existing(await located.use.find(tenantId, appId, located.params["activityType"] ?? ""), "live activity type");
 };
-
-type Place = { app: AppRow; type: LiveActivityTypeRow };
 
 const placeOfPath = async (located: Located<Use>): Promise<Place> => ({
   type: await typeOfPath(located),

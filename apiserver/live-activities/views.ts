@@ -1,3 +1,4 @@
+import { defaultPlatforms } from "#core/domain/live-activities/platforms.ts";
 import { swiftOf } from "#core/domain/live-activities/swift.ts";
 import { showAs } from "#core/schema/json/show.ts";
 import type { LiveActivitySwift } from "#core/schema/live-activities/activity.ts";
@@ -11,6 +12,7 @@ export const activityTypeView = (row: LiveActivityTypeRow): LiveActivityType =>
     id: row._id,
     content_state_schema: row.content_state_schema as ActivitySchema, // sound: only what passed its schema is stored
     attributes_schema: row.attributes_schema as ActivitySchema, // sound: as above
+    platforms: row.platforms ?? defaultPlatforms,
     frequent_updates: row.frequent_updates ?? false,
     push_to_start_tokens: row.push_to_start_tokens ?? 0,
     ...warningsOf(row),
@@ -27,7 +29,9 @@ export const swiftView = (row: LiveActivityTypeRow): LiveActivitySwift => ({
 });
 
 /** By the name Apple finds the app's struct. Source: docs/reference/live-activities.md#names. */
-const warningsOf = ({ name }: LiveActivityTypeRow): Pick<LiveActivityType, "warnings"> =>
-  swiftIdentifier.test(name) ? {} : { warnings: ["the name is not a Swift identifier: no ActivityAttributes has it"] };
+const warningsOf = ({ name, platforms = defaultPlatforms }: LiveActivityTypeRow): Pick<LiveActivityType, "warnings"> =>
+  !platforms.includes("ios") || swiftIdentifier.test(name)
+    ? {}
+    : { warnings: ["the name is not a Swift identifier: no ActivityAttributes has it"] };
 
 const swiftIdentifier = /^[\p{L}_][\p{L}\p{M}\p{N}_]*$/u;

@@ -71,8 +71,6 @@ const answer = async (
 const headers = {
   "Cache-Control": "public, max-age=300",
   Vary: "Accept-Encoding",
-  "X-Content-Type-Options": "nosniff",
-  "Referrer-Policy": "no-referrer",
   // Redoc writes its own styles, and searches in a worker that it makes
   "Content-Security-Policy":
     "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +

@@ -31,7 +31,7 @@ const answer = ({ method, parts }: OutsideRequest, { status, publicUrl }: Deps):
   }
 };
 
-const common = { "Cache-Control": "public, max-age=5", "X-Content-Type-Options": "nosniff" };
+const common = { "Cache-Control": "public, max-age=5" };
 
 const feedHeaders = { ...common, "Content-Type": "application/atom+xml; charset=utf-8" };
 
@@ -40,5 +40,4 @@ const pageHeaders = {
   "Content-Type": "text/html; charset=utf-8",
   "Content-Security-Policy":
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "Referrer-Policy": "no-referrer",
 };

@@ -17,13 +17,14 @@ import { importCollection } from "./imports/imports.ts";
 import { linkCollection } from "./links/links.ts";
 import { liveActivityCollection } from "./live-activities/activities.ts";
 import { activityChannelCollection } from "./live-activities/channels.ts";
-import { activityRecipientCollection } from "./live-activities/recipients.ts";
+import { activityRecipientCollection } from "./live-activities/recipient-row.ts";
 import { startTokenCollection } from "./live-activities/start-tokens.ts";
 import { liveActivityTypeCollection } from "./live-activities/types.ts";
 import { chunkCollection } from "./messages/chunks.ts";
 import { deliveryCollection } from "./messages/deliveries.ts";
 import { messageCollection } from "./messages/messages.ts";
 import { usageCollection } from "./messages/usage.ts";
+import { dataVersionCollection } from "./migrations/data-version.ts";
 import type { CollectionSpec } from "./mongo/collection.ts";
 import { indexesAsDeclared } from "./mongo/indexes.ts";
 import { subscriptionCollection } from "./people/subscription-row.ts";
@@ -57,6 +58,7 @@ export const allCollections: readonly CollectionSpec[] = [
   conversionCollection,
   countedBatchCollection,
   cursorSecretCollection,
+  dataVersionCollection,
   dayUserCollection,
   deliveryCollection,
   eventBatchCollection,

@@ -4,24 +4,37 @@ import { findTool } from "../files/find-tool.ts";
 import { binDir } from "../files/paths.ts";
 import { pinned } from "../servers/versions.ts";
 import { areBuilt, build, type GoTools } from "./go-tools.ts";
+import { kindsOfOthers } from "./kinds-of-others.ts";
+import { installPackaged, isPackaged, openapiTypescript, schemathesis } from "./packaged-tools.ts";
 import { command, say, step } from "./progress.ts";
 
-/** Gets the programs that judge the chart: those that HERALD_TOOLS, .dev/bin or PATH have not. */
+/**
+ * Gets what judges the chart and the document of the REST interface: the programs that are nowhere to be found, and the
+ * definitions of others' kinds.
+ */
 export const installChartTools = async (): Promise<void> => {
   const missing = goTools.filter((tools) => !areBuilt(tools) && !isFound(tools));
   const isWithoutPrometheus = prometheus.some((name) => findTool(name) === null);
   for (const tools of missing) await step(`building ${Object.keys(tools.packages).join(", ")}`, () => build(tools));
   if (isWithoutPrometheus) await step("installing Prometheus", unpackPrometheus);
+  await kindsOfOthers();
   const isWithoutBrowser = findTool(browser) === null;
   if (isWithoutBrowser) await step("installing Chromium", installBrowser);
-  if (missing.length === 0 && !isWithoutPrometheus && !isWithoutBrowser) say("the chart's tools are there");
+  const unpackaged = packaged.filter((tool) => !isPackaged(tool));
+  for (const tool of unpackaged) await step(`installing ${tool.name}`, () => installPackaged(tool));
+  if (missing.length + unpackaged.length === 0 && !isWithoutPrometheus && !isWithoutBrowser)
+    say("the chart's tools are there");
 };
 
 /** Every chart tool that is nowhere to be found. */
-export const missingChartTools = (): string[] =>
-  [...goTools.flatMap(({ packages }) => Object.keys(packages)), ...prometheus, browser].filter(
+export const missingChartTools = (): string[] => [
+  ...[...goTools.flatMap(({ packages }) => Object.keys(packages)), ...prometheus, browser].filter(
     (name) => findTool(name) === null,
-  );
+  ),
+  ...packaged.filter((tool) => !isPackaged(tool)).map(({ name }) => name),
+];
+
+const packaged = [openapiTypescript, schemathesis] as const;
 
 /** Debian's own: to build them takes longer than everything else. */
 const prometheus = ["prometheus", "promtool"] as const;

@@ -43,6 +43,12 @@ export const versitygw: GoTools = {
   ldflags: "-s -w",
 };
 
+export const oasdiff: GoTools = {
+  module: "oasdiff",
+  packages: { oasdiff: "github.com/oasdiff/oasdiff" },
+  ldflags: "-s -w",
+};
+
 export const kubernetes: GoTools = {
   module: "kubernetes",
   packages: {

@@ -5,21 +5,33 @@ import { answersHttp, launch, type Server, type ServerOptions } from "../process
 /** Makes a server one of several: where the others reach it, and where it reaches them (not itself: it would count as one more). */
 export type NatsCluster = { port: number; routes: readonly number[] };
 
+/** Who may come in. */
+export type NatsLogin = { user: string; password: string };
+
 /**
  * Starts nats-server with JetStream, on loopback; in a cluster it is ready once most of the others are. Throws below
  * 2.15: 2.9 and 2.10 ignore what they do not know.
  */
 export const startNats = async (
-  options: ServerOptions & { port: number; monitorPort: number; cluster?: NatsCluster },
+  options: ServerOptions & { port: number; monitorPort: number; cluster?: NatsCluster; login?: NatsLogin },
 ): Promise<Server> => {
-  const { dir, port, monitorPort, cluster, name = "nats", detached = false } = options;
+  const { dir, port, monitorPort, cluster, login, name = "nats", detached = false } = options;
   const store = join(dir, name);
   const listen = ["-a", "127.0.0.1", "-p", `${port}`, "-m", `${monitorPort}`];
+  const closed = login === undefined ? [] : ["--user", login.user, "--pass", login.password];
   const { pid, ...controls } = await launch({
     name,
     dir,
     detached,
-    command: [bin("nats-server"), ...listen, "-js", "-sd", store, ...(cluster ? clustered(name, cluster) : [])],
+    command: [
+      bin("nats-server"),
+      ...listen,
+      "-js",
+      "-sd",
+      store,
+      ...closed,
+      ...(cluster ? clustered(name, cluster) : []),
+    ],
     ports: [port, monitorPort, ...(cluster ? [cluster.port] : [])],
     marker: `-p ${port} -m ${monitorPort}`,
     isReady: () => answersHttp(`http://127.0.0.1:${monitorPort}/healthz`), // ready only with JetStream recovered

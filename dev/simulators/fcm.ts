@@ -3,7 +3,7 @@ import type { Simulator } from "./kit/control.ts";
 import type { Credentials } from "./kit/credentials.ts";
 import { type SimulatedAnswer, type SimulatedRequest, startHttp2Server } from "./kit/http2-server.ts";
 import { checkJwt, publicKey } from "./kit/jwt-check.ts";
-import { fcmFault } from "./kit/payloads.ts";
+import { fcmFault, liveUpdateFault } from "./kit/payloads.ts";
 import { receivedLog } from "./kit/received.ts";
 import { type Scripted, scripted } from "./kit/script.ts";
 
@@ -158,7 +158,13 @@ const issuerOf = (assertion: string): string => {
 };
 
 type Checked = { token?: string; key?: string; isOnlyChecked?: boolean; refused: FcmError | null };
-type Message = { token?: unknown; topic?: unknown; data?: Record<string, unknown>; notification?: object };
+type Message = {
+  token?: unknown;
+  topic?: unknown;
+  data?: Record<string, unknown>;
+  notification?: object;
+  android?: { ttl?: string };
+};
 
 const check = ({ method, path, headers, body }: SimulatedRequest, issued: AccessTokens): Checked => {
   const project = /^\/v1\/projects\/([^/]+)\/messages:send$/.exec(path)?.[1];
@@ -181,15 +187,36 @@ const invalidArgument = (field: string, message: string): FcmError => ({
 });
 
 const messageRefusal = (message: Message, token: string): FcmError | null => {
-  const { data = {}, notification = {} } = message;
+  const { data = {}, notification = {}, android = {} } = message;
   const fault = fcmFault(message);
   if (fault !== null) return invalidArgument("message", `Invalid JSON payload received. ${fault}`);
   const badKey = Object.keys(data).find((key) => /^(?:from|message_type|google.*|gcm.*)$/.test(key));
   if (badKey !== undefined) return invalidArgument("message.data", `Invalid data payload key: ${badKey}`);
+  if (Number.parseFloat(android.ttl ?? "0") > mostTtlSeconds)
+    return invalidArgument("message.android.ttl", "Invalid time to live");
+  const badUpdate = updateFault(message);
+  if (badUpdate !== null) return invalidArgument("message.data", badUpdate);
   if (Buffer.byteLength(JSON.stringify({ data, notification })) > 4096 + 24)
     return { status: 400, code: "INVALID_ARGUMENT", message: "Android message is too big" };
   if (token === "" && typeof message.topic === "string" && /^[\w.~%-]+$/.test(message.topic)) return null;
   return /^[\w:-]{20,4096}$/.test(token) ? null : invalidArgument("message.token", "Invalid registration token");
+};
+
+/** Four weeks. Source: Firebase, REST resource projects.messages, AndroidConfig. */
+const mostTtlSeconds = 2_419_200;
+
+/**
+ * FCM would take these; the app would not learn of them. A message with `notification` is shown by the system, and an app
+ * in the background does not get it. Source: Firebase, "Receive messages in an Android app".
+ */
+const updateFault = ({ data: { live_update: text } = {}, notification }: Message): string | null => {
+  if (typeof text !== "string") return null;
+  if (notification !== undefined) return "a live update with a notification does not reach the app";
+  try {
+    return liveUpdateFault(JSON.parse(text));
+  } catch {
+    return "the live update is no JSON";
+  }
 };
 
 type SendRequest = { message?: Message; validate_only?: boolean };

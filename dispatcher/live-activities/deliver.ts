@@ -1,8 +1,7 @@
-import type { ActivityValues } from "#core/schema/live-activities/send.ts";
-import type { ActivityRecipientRow } from "#core/storage/live-activities/recipients.ts";
+import type { ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
-import type { MessageActivity } from "#core/storage/messages/message-row.ts";
+import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Delivered, Work } from "../messages/delivery/deliver.ts";
 import { suppress } from "../messages/delivery/delivery-row.ts";
 import type { Lease } from "../work/lease.ts";
@@ -12,7 +11,7 @@ import { type ActivityDeliverDeps, attemptOf, type Sorted, type Sorting, subscri
 export type Deliver = (work: Work, lease: Pick<Lease, "isOver">) => Promise<Delivered>;
 
 /**
- * Delivers as `deliver` does, but for live activities: to the tokens of the activity instead of the device's own. A
+ * Delivers as `deliver` does, but for live activities: on iOS to the tokens of the activity instead of the device's own. A
  * device that has not reported one yet is waited for, and one that has lost its own says nothing of the subscription.
  */
 export const activityDeliver =
@@ -20,25 +19,29 @@ export const activityDeliver =
   async (work, lease) => {
     const { live_activity: live } = work.message;
     if (live === undefined) return deliver(work, lease);
-    const { channel } = live.event === "start" ? { ...live, channel: undefined } : live;
-    if (channel !== undefined && live.is_superseded !== true) {
-      const delivered = await deliver({ ...work, rows: [subscriber(channel.id, channel.apns_channel_id)] }, lease);
+    const broadcast = isOnIos(work) && live.event !== "start" ? live.channel : undefined;
+    if (broadcast !== undefined && live.is_superseded !== true) {
+      const delivered = await deliver({ ...work, rows: [subscriber(broadcast)] }, lease);
       return { ...delivered, invalid: [] };
     }
-    const rows = work.rows ?? (await deps.recipients.load(work.chunk.recipients));
+    const rows = broadcast
+      ? [subscriber(broadcast)]
+      : (work.rows ?? (await deps.recipients.load(work.chunk.recipients)));
     const sorted = await sort(deps, { work, live, rows, now: deps.clock.now() });
     const known = sorted.others.length === 0 ? new Set<string>() : await deps.record(sorted.others);
-    const message = { ...work.message, live_activity: sorted.live ?? live };
-    const delivered = await deliver({ ...work, message, rows: sorted.ready }, lease);
+    const delivered = await deliver({ ...work, message: sorted.message ?? work.message, rows: sorted.ready }, lease);
     const stored = [...delivered.stored, ...sorted.others];
     await follow(deps, live, work, { stored, invalid: delivered.invalid });
     return {
       ...delivered,
-      invalid: [],
+      invalid: isOnIos(work) ? [] : delivered.invalid,
       stored,
       fresh: [...delivered.fresh, ...sorted.others.filter(({ _id }) => !known.has(_id))],
     };
   };
+
+/** There an activity has tokens of its own; on Android it goes to the address of the subscription. */
+const isOnIos = ({ chunk }: Work): boolean => chunk.channel === "ios_push";
 
 const sort = (deps: ActivityDeliverDeps, sorting: Sorting): Promise<Sorted> | Sorted => {
   const { live, rows } = sorting;
@@ -55,13 +58,10 @@ const sortStart = async (deps: ActivityDeliverDeps, sorting: Sorting): Promise<S
   const { work, live, now } = sorting;
   const { message } = work;
   const rows = sorting.rows.filter(({ status }) => status === "subscribed");
-  const tokens = await deps.startTokens.of(
-    live.type_id,
-    rows.map(({ _id }) => _id),
-  );
-  const able = rows.flatMap((row) => tokenOf(row, tokens.get(row._id)));
+  const able = isOnIos(work) ? await withStartTokens(deps, live, rows) : rows;
   const start = { tenantId: message.tenant_id, appId: message.app_id, activity: live.activity };
-  const ours = await deps.activityRecipients.claim({ ...start, messageId: message._id, now }, able);
+  const { channel } = work.chunk;
+  const ours = await deps.activityRecipients.claim({ ...start, channel, messageId: message._id, now }, able);
   const ready = able.filter(({ _id }) => ours.has(_id));
   const started = able.filter(({ _id }) => !ours.has(_id));
   const others = started.map((row) => suppress(attemptOf(sorting, row), "already_started"));
@@ -71,19 +71,38 @@ const sortStart = async (deps: ActivityDeliverDeps, sorting: Sorting): Promise<S
     const late = ready.map((row) => suppress(attemptOf(sorting, row), "superseded"));
     return { ready: [], others: [...others, ...late] };
   }
-  return { ready, others, live: await withState(deps, sorting, ready, { ...newer, live: newer.live_activity }) };
+  return { ready, others, message: await withState(deps, sorting, ready, { ...newer, live: newer.live_activity }) };
 };
 
-/** The start with a newer state; where that does not fit beside the attributes, the state waits for the devices' tokens. */
+const withStartTokens = async (
+  { startTokens }: ActivityDeliverDeps,
+  { type_id: typeId }: MessageActivity,
+  rows: readonly Reached[],
+): Promise<Reached[]> => {
+  const tokens = await startTokens.of(
+    typeId,
+    rows.map(({ _id }) => _id),
+  );
+  return rows.flatMap((row) => tokenOf(row, tokens.get(row._id)));
+};
+
+type Newer = MessageRow & { live: MessageActivity };
+
+/**
+ * The start with a newer state. Where that does not fit beside the attributes and the alert, the state waits for the
+ * devices' tokens; on Android the newer push takes the place of the start's, as it is whole.
+ */
 const withState = async (
   deps: ActivityDeliverDeps,
   { work, live, now }: Sorting,
   ready: readonly Reached[],
-  newer: { _id: string; live: { content_state: ActivityValues } },
-): Promise<MessageActivity> => {
+  newer: Newer,
+): Promise<MessageRow> => {
+  const { message } = work;
   const changed = { ...live, content_state: newer.live.content_state };
-  if (deps.fits(changed, work)) return changed;
-  if (live.channel !== undefined) return live; // Apple gives them what the channel keeps
+  if (deps.fits(changed, work)) return { ...message, live_activity: changed };
+  if (!isOnIos(work)) return { ...message, content: newer.content, live_activity: { ...newer.live, event: "start" } };
+  if (live.channel !== undefined) return message; // Apple gives them what the channel keeps
   const found = await deps.activityRecipients.of(
     live.activity,
     ready.map(({ _id }) => _id),
@@ -95,15 +114,16 @@ const withState = async (
     now,
   );
   for (const { hold_until: until } of devices.slice(0, 1)) await deps.activities.dueBy(live.activity, until);
-  return live;
+  return message;
 };
 
 const sortChange = async (deps: ActivityDeliverDeps, sorting: Sorting): Promise<Sorted> => {
-  const { live, rows, now } = sorting;
+  const { work, live, rows, now } = sorting;
   const found = await deps.activityRecipients.of(
     live.activity,
     rows.map(({ _id }) => _id),
   );
+  if (!isOnIos(work)) return { ready: rows.filter(({ _id }) => found.get(_id)?.state === "active"), others: [] };
   const ready = rows.flatMap((row) => tokenOf(row, found.get(row._id)?.token));
   const silent = rows.filter(({ _id }) => found.get(_id)?.token === null);
   if (silent.length === 0) return { ready, others: [] };
@@ -118,21 +138,27 @@ const sortChange = async (deps: ActivityDeliverDeps, sorting: Sorting): Promise<
 const isAwaited = (device: ActivityRecipientRow | undefined, now: Date): boolean =>
   device?.state === "starting" && device.hold_until > now;
 
-/** Notes where the activity was not started, was ended, or is gone: Apple knows the token no more. */
+/** Notes where the activity was not started, was ended, or is gone: the provider knows the token no more. */
 const follow = async (
   deps: ActivityDeliverDeps,
   { event, activity, type_id: typeId }: MessageActivity,
-  { message }: Work,
+  work: Work,
   { stored, invalid }: Pick<Delivered, "stored" | "invalid">,
 ): Promise<void> => {
   const now = deps.clock.now();
   const lost = invalid.map(({ _id, token }) => ({ subscriptionId: _id, token }));
   if (event === "start") {
-    await deps.startTokens.removeLost(typeId, lost);
+    if (isOnIos(work)) await deps.startTokens.removeLost(typeId, lost);
     const unsent = stored.filter(({ sent_at: at }) => at === undefined);
-    return deps.activityRecipients.fail(activity, message._id, idsOf(unsent), now);
+    return deps.activityRecipients.fail(activity, work.message._id, idsOf(unsent), now);
   }
-  await deps.activityRecipients.lose(activity, lost, now);
+  if (isOnIos(work)) await deps.activityRecipients.lose(activity, lost, now);
+  else
+    await deps.activityRecipients.loseAddresses(
+      activity,
+      invalid.map(({ _id }) => _id),
+      now,
+    );
   const ended = event === "end" ? idsOf(stored.filter(({ sent_at: at }) => at !== undefined)) : [];
   if (ended.length > 0) await deps.activityRecipients.finish(activity, ended, now);
 };

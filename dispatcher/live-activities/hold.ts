@@ -1,4 +1,4 @@
-import { type ActivityRecipientRow } from "#core/storage/live-activities/recipients.ts";
+import { type ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import { deliveryIdOf, schedule, suppress } from "../messages/delivery/delivery-row.ts";
 import { type ActivityDeliverDeps, attemptOf, type Sorted, type Sorting, tokenOf } from "./sorting.ts";

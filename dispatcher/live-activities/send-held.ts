@@ -1,6 +1,7 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
-import type { ActivityRecipientRow, ActivityRecipients } from "#core/storage/live-activities/recipients.ts";
+import type { ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
+import type { ActivityRecipients } from "#core/storage/live-activities/recipients.ts";
 import type { Reached } from "#core/storage/messages/audience.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { WaitingDeliveries } from "#core/storage/messages/waiting.ts";
@@ -60,7 +61,9 @@ const sendNow = async (deps: SendHeldDeps, { message, app, devices }: Held, leas
   const final = { ...delivered, again: [], invalid: [] };
   if (!(await deps.followUp(work, final, lease))) return "again";
   await deps.recount([message._id], now);
-  if (event === "end") await deps.activityRecipients.finish(activity, [...tokens.keys()], now);
+  const ended = event === "end" ? delivered.stored.filter(({ sent_at: at }) => at !== undefined) : [];
+  const endedOn = ended.map(({ subscription_id: id }) => id);
+  if (endedOn.length > 0) await deps.activityRecipients.finish(activity, endedOn, now);
   const isLeft = new Set(delivered.again.map(({ subscriptionId }) => subscriptionId));
   const done = devices.filter(({ subscription_id: id }) => !delivered.halted && !isLeft.has(id));
   await release(deps, message, done);

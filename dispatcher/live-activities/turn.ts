@@ -1,12 +1,11 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Activities } from "#core/storage/live-activities/activities.ts";
 import { chunkSize } from "#core/storage/messages/chunks.ts";
-import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
+import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import { type AudienceDeps, nextPiece, type Piece } from "../messages/audience.ts";
 import type { Send, Sent } from "../messages/send.ts";
 import { chunkOf, type First, sendNow, type Turn, type TurnResult } from "../messages/turn.ts";
 import type { InOrder } from "./in-order.ts";
-import { subscriber } from "./sorting.ts";
 
 export type ActivityTurnDeps = {
   activities: Pick<Activities, "end">;
@@ -38,24 +37,29 @@ export const activityTurn =
   };
 
 const sendAll = async (deps: ActivityTurnDeps, first: First): Promise<TurnResult> => {
-  const { message } = first;
-  const { channel } = message.live_activity ?? {};
-  if (channel !== undefined) return sendNow(deps, first, [toChannel(channel)]);
-  const begin = await nextPiece(deps.audience, message, null);
-  if (begin === null) return { kind: "complete" };
-  if (begin.recipients.length < chunkSize) return sendNow(deps, first, [begin]);
+  const begin = await firstPieces(deps.audience, first.message);
+  if (begin.length === 0) return { kind: "complete" };
+  if (begin.every(({ recipients }) => recipients.length < chunkSize)) return sendNow(deps, first, begin);
   let hasRetries = false;
   let position = 0;
   for (
-    let piece: Piece | null = begin;
+    let piece: Piece | null = begin[0] ?? null;
     piece !== null;
-    piece = await nextPiece(deps.audience, message, piece.scanned)
+    piece = await nextPiece(deps.audience, first.message, piece.scanned)
   ) {
     const sent = await sendPiece(deps, first, piece, position++);
     if (sent.kind !== "sent") return { kind: "halted" };
     hasRetries ||= sent.hasRetries;
   }
   return hasRetries ? { kind: "under_way", planned: true } : { kind: "complete" };
+};
+
+/** The first page of each channel: where none is full, they are everybody. */
+const firstPieces = async (audience: AudienceDeps, message: MessageRow): Promise<Piece[]> => {
+  const found = await Promise.all(
+    message.channels.map((channel) => nextPiece(audience, { ...message, channels: [channel] }, null)),
+  );
+  return found.filter((piece) => piece !== null);
 };
 
 const sendPiece = (
@@ -85,11 +89,3 @@ const superseding = (message: MessageRow): MessageRow =>
   message.live_activity === undefined
     ? message
     : { ...message, live_activity: { ...message.live_activity, is_superseded: true } };
-
-/** One request for all devices that are subscribed: Apple knows them. */
-const toChannel = ({ id, apns_channel_id: token }: NonNullable<MessageActivity["channel"]>): Piece => ({
-  channel: "ios_push",
-  recipients: [id],
-  scanned: null,
-  rows: [subscriber(id, token)],
-});

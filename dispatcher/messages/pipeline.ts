@@ -1,6 +1,5 @@
 import type { Db } from "mongodb";
-import { renderLiveActivity } from "#core/channels/ios-push/live-activity.ts";
-import { apnsBody, maxApnsBytes } from "#core/channels/ios-push/render.ts";
+import { liveActivitySize } from "#core/channels/live-activity-size.ts";
 import type { Random } from "#core/domain/backoff.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { falseWhenAway } from "#core/errors.ts";
@@ -195,9 +194,9 @@ const ofActivities = ({ db, audience: people }: Joined) => ({
   activityRecipients: activityRecipients(db),
   waiting: waitingDeliveries(db),
   recount: receiptStore(db).recount,
-  fits: (live: MessageActivity, { message: { content, created_at: at } }: Work): boolean => {
-    const push = renderLiveActivity({ ...live, at }, { content, language: null, ttlSeconds: 0 });
-    return Buffer.byteLength(apnsBody(push, "")) <= maxApnsBytes;
+  fits: (live: MessageActivity, { chunk, message: { content, created_at: at } }: Work): boolean => {
+    const { bytes, maxBytes } = liveActivitySize(chunk.channel, { ...live, at }, content);
+    return bytes <= maxBytes;
   },
 });
 

@@ -8,14 +8,17 @@ export type RecountDeps = {
   deliveries: { tally: (messageId: string) => Promise<StatusCount[]> };
   messages: {
     /** Stores counters unless some moved since the message was read. */
-    recounted: (message: Recounted, counted: { counts: Counts; at: Date; again: Date }) => Promise<void>;
+    recounted: (message: Recounted, counted: Counted) => Promise<void>;
     /** Leaves the message alone until then. */
     recountAt: (id: string, at: Date) => Promise<void>;
   };
   clock: Clock;
 };
 
-export type Recounted = Pick<MessageRow, "_id" | "updated_at" | "counted_at" | "completed_at">;
+export type Recounted = Pick<MessageRow, "_id" | "updated_at" | "counted_at" | "completed_at" | "counts" | "reserved">;
+
+type Counted = { counts: Counts; at: Date; again: Date } & Unsettled;
+type Unsettled = Pick<MessageRow, "unsettled">;
 
 const quietMs = 10_000; // since a counter moved last: receipts mostly come together
 const firstMs = 60_000; // after the counters were made
@@ -31,8 +34,13 @@ export const recount =
     const dueMs = dueOf(message, nowMs);
     if (dueMs > nowMs) return messages.recountAt(message._id, new Date(dueMs));
     const counts = countsOf(await deliveries.tally(message._id));
-    await messages.recounted(message, { counts, at: clock.now(), again: new Date(nowMs + firstMs) });
+    const again = new Date(nowMs + firstMs);
+    await messages.recounted(message, { counts, at: clock.now(), again, ...sentLate(message, counts) });
   };
+
+/** What was sent after the end, to devices that an update had waited for, is charged beyond what was reserved. */
+const sentLate = ({ reserved, counts: { sent: before = 0 } }: Recounted, { sent = 0 }: Counts): Unsettled =>
+  reserved === null || sent <= before ? {} : { unsettled: before - sent };
 
 const dueOf = ({ updated_at: movedAt, counted_at: countedAt, completed_at: endedAt }: Recounted, nowMs: number) => {
   const ageMs = nowMs - (endedAt ?? movedAt).getTime();

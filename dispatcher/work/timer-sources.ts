@@ -6,15 +6,16 @@ import { type MessageRow } from "#core/storage/messages/message-row.ts";
 import { messageCollection } from "#core/storage/messages/messages.ts";
 import type { Settling } from "#core/storage/messages/settlement.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
+import type { Recounted } from "../messages/recount.ts";
 import type { Hints } from "./hints.ts";
 
 export type TimerSourcesDeps = {
   db: Db;
   hints: Hints;
-  /** Gives back what a message that has ended did not use. */
+  /** Gives back what a message that has ended did not use, and charges what it used beyond that. */
   settle: (message: Settling, now: Date) => Promise<void>;
   /** Makes the counters of a message that has ended anew. */
-  recount: (message: Pick<MessageRow, "_id" | "updated_at" | "counted_at" | "completed_at">) => Promise<void>;
+  recount: (message: Recounted) => Promise<void>;
   flush: (message: Pick<MessageRow, "_id" | "tenant_id" | "outbox" | "traceparent">) => Promise<unknown>;
   clock: Clock;
 };
@@ -34,6 +35,7 @@ export const timerSources = ({ db, hints, ...deps }: TimerSourcesDeps): AnyTimer
       "unsettled",
       "recount",
       "updated_at",
+      "counts",
       "counted_at",
       "completed_at",
     ],

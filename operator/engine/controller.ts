@@ -1,11 +1,12 @@
 import type { Clock } from "#core/domain/clock.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import type { ResourceDefinition } from "#core/schema/kubernetes/definition.ts";
-import { collectionPath, resourceApi } from "../kube/api.ts";
+import { resourceApi } from "../kube/api.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Note, Report } from "../kube/events.ts";
 import { keyOf, type Resource } from "../kube/objects.ts";
-import { type ReflectorTiming, reflector } from "../kube/reflector.ts";
+import { type ReflectorTiming, reflectors } from "../kube/reflector.ts";
+import { partsOf, type Scope } from "../kube/scope.ts";
 import type { Store, StoreEvent } from "../kube/store.ts";
 import { pause } from "../kube/watch.ts";
 import type { Handler } from "./handler.ts";
@@ -29,6 +30,8 @@ export type ControllerDeps<R extends Resource> = {
   /** Reports to people, by Kubernetes Events. */
   report: Report;
   concurrency: number;
+  /** Where it looks. */
+  scope: Scope;
   /** Only objects with these labels. */
   labelSelector?: string | undefined;
   timing: ReflectorTiming;
@@ -68,13 +71,10 @@ export const controller = <R extends Resource>(deps: ControllerDeps<R>) => {
     store.put(resource).filter(isNews).forEach(deps.onEvent);
     return true;
   };
-  const { run: watch, synced } = reflector<R>({
-    ...deps,
-    path: collectionPath(definition),
-    onEvents,
-    onRestart: metrics.restarted,
-    log,
-  });
+  const { watch, synced } = reflectors<R>(
+    { ...deps, onEvents, onRestart: metrics.restarted, log },
+    partsOf(deps.scope, definition),
+  );
   const passes = reconcileOnce<R>({
     definition,
     handler: deps.handler,

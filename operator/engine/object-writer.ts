@@ -1,6 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { AppError } from "#core/errors.ts";
-import type { Condition } from "#core/schema/kubernetes/common.ts";
+import { type Condition, reconcileRequestCharacters } from "#core/schema/kubernetes/common.ts";
 import { unavailable } from "#core/storage/mongo/connect.ts";
 import type { ResourceApi } from "../kube/api.ts";
 import { KubeError } from "../kube/errors.ts";
@@ -27,6 +27,9 @@ export type ObjectWriterDeps<R extends Resource> = {
   report: (resource: R, note: Note) => void;
   clock: Clock;
 };
+
+/** The annotation by which a person asks for a reconciliation now: any new value, as the time of day. */
+export const reconcileAnnotation = "herald.dev/reconcile";
 
 export const finalizer = "herald.dev/finalizer";
 
@@ -55,12 +58,23 @@ export const objectWriter = <R extends Resource>({ api, onGuard, onWritten, repo
     const generation = resource.metadata.generation ?? 0;
     const findings = { ...own, Synced: synced, ...(ready === undefined ? {} : { Ready: ready }) };
     const conditions = conditionsOf(conditionsIn(resource), findings, { generation, now: clock.now() });
-    const after = { ...(status ?? before), observedGeneration: generation, conditions };
+    const handled = synced.status === "True" ? askedOf(resource) : handledIn(before);
+    const after = {
+      ...(status ?? before),
+      observedGeneration: generation,
+      conditions,
+      lastHandledReconcileAt: handled, // absent: nobody asked
+    };
     const patch = statusPatch(before, after);
     if (patch !== null) onWritten(await api.patchStatus(resource, patch, signal));
     if (ready !== undefined && isNews(readyIn(resource), ready)) report(resource, noteOf(ready));
   },
 });
+
+const handledIn = (status: { lastHandledReconcileAt?: string }): string | undefined => status.lastHandledReconcileAt;
+
+const askedOf = ({ metadata }: Resource): string | undefined =>
+  metadata.annotations?.[reconcileAnnotation]?.slice(0, reconcileRequestCharacters);
 
 const isNews = (before: Condition | undefined, { status, reason }: Finding): boolean =>
   before?.status !== status || before.reason !== reason;

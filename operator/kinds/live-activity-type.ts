@@ -1,7 +1,9 @@
+import { defaultPlatforms } from "#core/domain/live-activities/platforms.ts";
 import { contradictions } from "#core/domain/live-activities/schema.ts";
 import { type LiveActivityTypeSpec, liveActivityTypeResource } from "#core/schema/live-activities/resource.ts";
 import { activityLimits } from "#core/schema/live-activities/type.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
+import { endOfType } from "#core/storage/live-activities/end-of-type.ts";
 import {
   type LiveActivityTypeRow,
   liveActivityTypeCollection,
@@ -58,8 +60,16 @@ const handler = (deps: Deps): Handler<ActivityType> => {
       const result = await deps.inRoom(at, () => record.keep(type, stand, wanted));
       return "verdict" in result ? result.verdict : record.kept(type, result, status);
     },
-    remove: (type, signal) => record.drop(type, {}, signal),
+    remove: (type, signal) => record.drop(type, { before: (id) => endWhatRuns(deps, id) }, signal),
   };
+};
+
+/** As a removal over REST does by `force`: whoever deletes a resource is not asked again. */
+const endWhatRuns = async ({ rows, db, fence, clock }: Deps, id: string): Promise<null> => {
+  const row = await rows.find(id);
+  fence.check();
+  if (row !== null) await endOfType(db)(row.app_id, id, clock.now());
+  return null;
 };
 
 /** Checks what no rule of the CRD can: CEL does not see the values of an enum. */
@@ -81,5 +91,6 @@ const membersOf = ({ spec }: ActivityType, app: AppRow): Partial<LiveActivityTyp
   description: spec.description ?? null,
   content_state_schema: spec.contentStateSchema,
   attributes_schema: spec.attributesSchema ?? { type: "object", properties: {} },
+  platforms: spec.platforms ?? defaultPlatforms,
   frequent_updates: spec.frequentUpdates ?? false,
 });

@@ -2,10 +2,6 @@ import { type ResourceDefinition, resourceGroup, resourceVersion } from "#core/s
 import type { KubeClient } from "./client.ts";
 import { type KubeObject, type Resource, trimmed } from "./objects.ts";
 
-/** Collection of a kind over all namespaces. */
-export const collectionPath = ({ plural }: ResourceDefinition): string =>
-  `/apis/${resourceGroup}/${resourceVersion}/${plural}`;
-
 /**
  * Calls about a resource of ours. Each write names the uid, so that none reaches another object of the same name, and
  * the version that it was made from: it fails with 409 when the object has changed since, whoever changed it.
@@ -20,7 +16,7 @@ export const resourceApi = <R extends Resource>(client: KubeClient, definition: 
   return {
     /** Whether there is still this object, and not only another of its name. */
     isThere: async ({ metadata }: R, signal: AbortSignal): Promise<boolean> => {
-      const path = `${collectionPath(definition)}?fieldSelector=metadata.name%3D${metadata.name}`;
+      const path = `${collectionPath(definition, metadata)}?fieldSelector=metadata.name%3D${metadata.name}`;
       const { items } = await client.call<{ items: R[] }>({ method: "GET", path }, signal);
       return items.some((one) => one.metadata.uid === metadata.uid);
     },
@@ -35,7 +31,9 @@ type Change = { metadata?: object; status?: object };
 
 export type ResourceApi<R extends Resource> = ReturnType<typeof resourceApi<R>>;
 
-const objectPath = (definition: ResourceDefinition, { metadata }: KubeObject): string => {
-  const namespace = metadata.namespace === undefined ? "" : `/namespaces/${metadata.namespace}`;
-  return `/apis/${resourceGroup}/${resourceVersion}${namespace}/${definition.plural}/${metadata.name}`;
-};
+/** Collection of a kind, of a namespace or over all of them. */
+export const collectionPath = ({ plural }: ResourceDefinition, { namespace }: { namespace?: string } = {}): string =>
+  `/apis/${resourceGroup}/${resourceVersion}${namespace === undefined ? "" : `/namespaces/${namespace}`}/${plural}`;
+
+const objectPath = (definition: ResourceDefinition, { metadata }: KubeObject): string =>
+  `${collectionPath(definition, metadata)}/${metadata.name}`;

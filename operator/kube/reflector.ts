@@ -2,6 +2,7 @@ import type { Log } from "#core/runtime/process/log.ts";
 import type { KubeClient } from "./client.ts";
 import { isGone, KubeError } from "./errors.ts";
 import { type KubeObject, trimmed } from "./objects.ts";
+import type { Part } from "./scope.ts";
 import type { Store, StoreEvent } from "./store.ts";
 import { jittered, pause, watch } from "./watch.ts";
 
@@ -19,6 +20,9 @@ export type ReflectorDeps<T extends KubeObject> = {
   client: KubeClient;
   /** Collection, e.g. `/apis/herald.dev/v1alpha1/apps`. */
   path: string;
+  /** Only these objects of the collection; `isWithin` says the same of an object that the store has. */
+  fieldSelector?: string;
+  isWithin?: Part["isWithin"];
   /** Asks for another form than whole objects. */
   accept?: Accept;
   labelSelector?: string | undefined;
@@ -40,7 +44,7 @@ export type ReflectorDeps<T extends KubeObject> = {
  */
 export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>) => {
   const { client, path, store, timing, log, trim = trimmed, accept = wholeObjects, pageSize = fewPages } = deps;
-  const source: Source = { client, path, accept, pageSize, filter: filterOf(deps.labelSelector) };
+  const source: Source = { client, path, accept, pageSize, filter: filterOf(deps) };
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
   let position: string | null = null; // null: nothing to resume from
   let relistAt = 0; // by `performance.now()`, as every time here
@@ -48,7 +52,7 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>) => {
 
   const list = async (signal: AbortSignal): Promise<void> => {
     const { version, items } = await listAll(source, trim, signal);
-    deps.onEvents(store.replace(items));
+    deps.onEvents(store.replace(items, deps.isWithin));
     position = version;
     relistAt = performance.now() + jittered(timing.relistMs, 1 / 2);
     failures = 0;
@@ -93,10 +97,21 @@ export const reflector = <T extends KubeObject>(deps: ReflectorDeps<T>) => {
   return { run, synced };
 };
 
+/** A reflector for each part of a collection; `synced` resolves when all have been listed. */
+export const reflectors = <T extends KubeObject>(deps: Omit<ReflectorDeps<T>, keyof Part>, parts: readonly Part[]) => {
+  const all = parts.map((part) => reflector({ ...deps, ...part }));
+  return {
+    watch: (signal: AbortSignal): Promise<unknown> => Promise.all(all.map(({ run }) => run(signal))),
+    synced: Promise.all(all.map(({ synced }) => synced)),
+  };
+};
+
 type Source = { client: KubeClient; path: string; accept: Accept; pageSize: number; filter: string };
 
-const filterOf = (labelSelector: string | undefined): string =>
-  labelSelector === undefined ? "" : `labelSelector=${encodeURIComponent(labelSelector)}&`;
+const filterOf = ({ labelSelector, fieldSelector }: Pick<ReflectorDeps<never>, "labelSelector" | "fieldSelector">) =>
+  Object.entries({ labelSelector, fieldSelector })
+    .map(([name, value]) => (value === undefined ? "" : `${name}=${encodeURIComponent(value)}&`))
+    .join("");
 
 const wholeObjects: Accept = { list: "application/json", watch: "application/json" };
 

@@ -5,7 +5,6 @@ import type { Note, Report } from "./events.ts";
 import type { KubeObject, Resource, Secret } from "./objects.ts";
 
 /** Only metadata is watched: values are read when they are needed, and kept nowhere. */
-export const secretsPath = "/api/v1/secrets";
 export const metadataOnly = {
   list: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
   // with the list's form the API server would send no event, and no error

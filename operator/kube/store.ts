@@ -34,10 +34,10 @@ export const objectStore = <T extends KubeObject>(indexes: Indexes<T> = {}) => {
     index.remove(key, before);
     return [{ kind: "deleted", object }];
   };
-  /** Stores the result of a whole list; objects that are no longer in it count as deleted. */
-  const replace = (listed: readonly T[]): StoreEvent<T>[] => {
+  /** Stores the result of a whole list; objects of what was listed that are no longer in it count as deleted. */
+  const replace = (listed: readonly T[], isWithin: (object: T) => boolean = () => true): StoreEvent<T>[] => {
     const present = new Set(listed.map(keyOf));
-    const gone = [...objects.values()].filter((object) => !present.has(keyOf(object)));
+    const gone = [...objects.values()].filter((object) => isWithin(object) && !present.has(keyOf(object)));
     return [...gone.flatMap(remove), ...listed.flatMap((object) => seen(put(object), refreshed(object)))];
   };
   /** The same version has other members when a CRD of another release has other defaults. */

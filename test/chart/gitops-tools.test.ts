@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { stringify } from "yaml";
 import { rootDir } from "../../dev/files/paths.ts";
-import { objectsIn, type Rendered, render } from "./support/helm.ts";
+import { chartDir, objectsIn, type Rendered, render, runTool } from "./support/helm.ts";
 
 type Application = {
   source: { helm: { valuesObject: object } };
@@ -58,6 +58,15 @@ describe("the examples for Argo CD and Flux", function () {
       jsonPointers: ["/spec/replicas"],
     });
     expect(application.syncPolicy.syncOptions).to.include("RespectIgnoreDifferences=true");
+  });
+
+  it("can try Herald with the chart's stores: with a password and a key ring of theirs nothing differs at the next sync", async () => {
+    const own = ["--set", "bundledStores.password=aT7tryOut", "--set", "keyRing.existingSecret=herald-key-ring"];
+    const files = ["--values", join(chartDir, "values-trial.yaml")];
+    const sync = () => runTool("helm", ["template", "herald", chartDir, "--namespace", "herald", ...files, ...own]);
+    const first = await sync();
+    expect(objectsIn(first).filter(({ kind }) => kind === "StatefulSet")).to.have.length(3);
+    expect(await sync()).to.equal(first);
   });
 
   it("have Flux try again soon what waited for something", () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { rootDir } from "../../dev/files/paths.ts";
+import { kindsOfOthers } from "../../dev/install/kinds-of-others.ts";
 import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
 import { connection } from "../../operator/kube/connection.ts";
 import { testServers } from "../support/servers/servers.ts";
@@ -12,6 +13,24 @@ import { objectsIn, type Rendered, render, runTool, valuesFiles } from "./suppor
 import { isDescribed, writeSchemas } from "./support/schemas.ts";
 
 const namespace = "herald-chart-test";
+
+/** A rendered object of each kind of others that has rules, and what makes it wrong. */
+const ofOthers = [
+  {
+    name: "keda",
+    kind: "ScaledObject",
+    right: '"failureThreshold":3',
+    wrong: '"failureThreshold":"often"',
+    why: "spec.fallback.failureThreshold",
+  },
+  {
+    name: "gateway",
+    kind: "HTTPRoute",
+    right: '"value":"/v1"',
+    wrong: '"value":"v1"',
+    why: "value must be an absolute path",
+  },
+];
 
 describe("the rendered chart", function () {
   this.timeout(300_000); // every wait inside has a bound of its own
@@ -67,6 +86,21 @@ describe("the rendered chart", function () {
     });
   }
 
+  for (const { name, kind, right, wrong, why } of ofOthers) {
+    it(`has its ${kind} taken by the kind that its project ships, and a wrong one refused`, async () => {
+      const objects = objectsIn(await render(valuesFiles[name] ?? "", namespace));
+      const made = objects.find((object) => object.kind === kind) ?? expect.fail(`no ${kind}`);
+      const text = JSON.stringify(made);
+      const write = ["--server-side", "--validate=strict", "--filename", "-"];
+      await kubectl(["apply", ...write], text);
+      expect(await kubectl(["get", "--output", "name", "--filename", "-"], text)).to.include(made.metadata.name);
+      expect(text).to.include(right);
+      const failure = await kubectl(["apply", ...write], text.replace(right, wrong)).catch(String);
+      expect(failure).to.include(why);
+      await kubectl(["delete", "--filename", "-"], text);
+    });
+  }
+
   it("is refused by these schemas when it holds a member that nobody knows", async () => {
     const text = (await render(valuesFiles["trial"] ?? "", namespace)).replace(
       "enableServiceLinks:",
@@ -91,16 +125,16 @@ const establishKinds = async (
   kubectl: (args: string[], input?: string) => Promise<string>,
 ): Promise<void> => {
   const folder = join(rootDir, "test/chart/crds");
+  const paths = [...(await kindsOfOthers()), ...(await readdir(folder)).map((file) => join(folder, file))];
   await kubectl([
     "apply",
     "--server-side",
     "--force-conflicts",
     "--filename",
     join(rootDir, "crds"),
-    "--filename",
-    folder,
+    ...paths.flatMap((path) => ["--filename", path]),
   ]);
-  const files = await Promise.all((await readdir(folder)).map((file) => readFile(join(folder, file), "utf8")));
+  const files = await Promise.all(paths.map((path) => readFile(path, "utf8")));
   const kinds = files.flatMap((text) => parseAllDocuments(text).map((one) => one.toJS() as Definition));
   const names = kinds.map(({ metadata }) => `crd/${metadata.name}`);
   await kubectl(["wait", "--for=condition=Established", "--timeout=30s", ...names]);

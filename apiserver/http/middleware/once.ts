@@ -42,7 +42,7 @@ type Keyed = { app: AppRow; operation: string; key: string };
 const keyedOf = async (ctx: Context, { findApp }: OnceDeps): Promise<Keyed | null> => {
   const { route, params, resource, caller } = ctx.state;
   if (route.repeatable === undefined || caller === undefined) return null;
-  const key = idempotencyKey(ctx.get("Idempotency-Key") || undefined, undefined);
+  const key = idempotencyKey(ctx.headers["idempotency-key"]?.toString(), undefined);
   if (key === undefined) return null;
   const app = await findApp(caller, params["appId"] ?? ownerOf(resource));
   return { app, operation: `${route.id} ${JSON.stringify(params)}`, key };

@@ -45,6 +45,7 @@ export const formReader =
       files.push(taken);
     };
     const onField = (name: string, value: string, { valueTruncated }: { valueTruncated: boolean }): void => {
+      if (name === form.file) return reject(invalid(name, "must be sent as a file, with a file name"));
       if (!form.fields.includes(name) || name in fields) return reject(notInForm(name));
       if (valueTruncated) return reject(invalid(name, `is longer than ${longestField} bytes`));
       fields[name] = value;

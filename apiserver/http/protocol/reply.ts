@@ -2,15 +2,22 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Context, LongBody, Middleware } from "../state.ts";
 
+export type ReplyDeps = {
+  /** True when the program stops. */
+  isStopping: () => boolean;
+  /** What every reply has, where nothing else is said. */
+  usualHeaders: Readonly<Record<string, string>>;
+};
+
 /**
  * Writes the reply that was made below, its head and body at once. While the program stops, each connection is closed with
  * the reply that is under way.
  */
 export const writeReply =
-  (isStopping: () => boolean): Middleware =>
+  ({ isStopping, usualHeaders }: ReplyDeps): Middleware =>
   async (ctx, next) => {
     ctx.respond = false; // Koa's own writer sets each header by itself
-    ctx.state.headers = { "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff" };
+    ctx.state.headers = { "Content-Type": "application/json; charset=utf-8", ...usualHeaders };
     await next();
     const { headers, reply } = ctx.state;
     if (isStopping()) headers["Connection"] = "close";

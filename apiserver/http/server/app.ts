@@ -18,6 +18,7 @@ import { problem, refuse } from "../protocol/problem.ts";
 import { protocol } from "../protocol/protocol.ts";
 import { writeReply } from "../protocol/reply.ts";
 import { readBytes, requestBody } from "../protocol/request-body.ts";
+import { securityHeaders } from "../protocol/security-headers.ts";
 import type { Route } from "../route.ts";
 import type { Check, Middleware, State } from "../state.ts";
 
@@ -32,6 +33,8 @@ export type AppDeps = OperationDeps & {
   /** Proxies in front whose `X-Forwarded-For` is believed; 0 = the peer's address counts. */
   trustedProxies: number;
   timeoutMs: number;
+  /** Where callers reach the service. */
+  publicUrl: string;
   /** True when the program stops: connections are closed with their replies. */
   isStopping: () => boolean;
   log: Log;
@@ -43,7 +46,7 @@ export type AppDeps = OperationDeps & {
 export const app = (deps: AppDeps): Koa<State> => {
   const koa = new Koa<State>({ proxy: deps.trustedProxies > 0, maxIpsCount: deps.trustedProxies });
   koa.on("error", (err: unknown) => deps.log.warn({ err }, "reply.broken")); // its socket failed; Koa would print it
-  koa.use(writeReply(deps.isStopping));
+  koa.use(writeReply({ isStopping: deps.isStopping, usualHeaders: securityHeaders(deps.publicUrl) }));
   koa.use(requestId(deps.clock));
   koa.use(accessLog(deps));
   koa.use(problem(deps.log));

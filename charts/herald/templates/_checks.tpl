@@ -13,7 +13,7 @@
 {{- $settings := index $.Values $store }}
 {{- $given := list $settings.url $settings.existingSecret $settings.bundled.enabled | compact | len }}
 {{- if ne $given 1 }}
-{{- fail (printf "\n\n%s: give exactly one of %s.existingSecret (a Secret that holds its address), %s.url, or %s.bundled.enabled=true (a throwaway server for trials)\n" $store $store $store $store) }}
+{{- fail (printf "\n\n%s: give exactly one of %s.existingSecret (a Secret that holds its address), %s.url, or %s.bundled.enabled=true (a server for a try-out, not for messages that matter)\n" $store $store $store $store) }}
 {{- end }}
 {{- end }}
 {{- if and .Values.nats.bundled.enabled (gt (int .Values.nats.replicas) 1) }}
@@ -44,8 +44,8 @@
 {{/* Files are in one place; a policy that leaves out the port of its address shuts the programs off from it. */}}
 {{- define "herald.checkFiles" -}}
 {{- with .Values.files }}
-{{- if and .s3.bucket .existingClaim }}
-{{- fail "\n\nfiles: give files.s3.bucket or files.existingClaim, not both\n" }}
+{{- if gt (list .s3.bucket .existingClaim .bundled.enabled | compact | len) 1 }}
+{{- fail "\n\nfiles: give one of files.s3.bucket, files.existingClaim and files.bundled.enabled\n" }}
 {{- end }}
 {{- if and (or .s3.endpoint .s3.existingSecret) (not .s3.bucket) }}
 {{- fail "\n\nfiles.s3.bucket: is needed with files.s3.endpoint and files.s3.existingSecret\n" }}

@@ -39,7 +39,7 @@ spec:
         {{- end }}
       annotations:
         kubectl.kubernetes.io/default-container: {{ .program }}
-        checksum/stores: {{ include (print $root.Template.BasePath "/stores/secret.yaml") $root | sha256sum }}
+        checksum/stores: {{ include "herald.storeUrls" (dict "root" $root "password" "") | sha256sum }}
         {{- with $own.podAnnotations }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
@@ -94,7 +94,7 @@ containers:
         readOnly: true
       - name: cache
         mountPath: /var/cache/herald
-      {{- if and $root.Values.files.existingClaim (ne .program "operator") }}
+      {{- if and (include "herald.filesClaim" $root) (ne .program "operator") }}
       - name: files
         mountPath: /var/lib/herald/files
       {{- end }}
@@ -156,6 +156,13 @@ affinity:
           labelSelector:
             matchLabels:
               {{- $selector | nindent 14 }}
+{{- if and .root.Values.files.bundled.enabled (ne .program "operator") }}
+  podAffinity: # one node at a time can write the claim of files.bundled
+    requiredDuringSchedulingIgnoredDuringExecution:
+      - topologyKey: kubernetes.io/hostname
+        labelSelector:
+          {{- include "herald.podsOf" (dict "root" .root "components" (list "apiserver" "dispatcher")) | nindent 10 }}
+{{- end }}
 {{- end }}
 topologySpreadConstraints:
 {{- if $own.topologySpreadConstraints }}
@@ -217,10 +224,10 @@ topologySpreadConstraints:
 - name: cache
   emptyDir:
     sizeLimit: 64Mi
-{{- if and $values.files.existingClaim (ne .program "operator") }}
+{{- if and (include "herald.filesClaim" $root) (ne .program "operator") }}
 - name: files
   persistentVolumeClaim:
-    claimName: {{ $values.files.existingClaim }}
+    claimName: {{ include "herald.filesClaim" $root }}
 {{- end }}
 {{- with $values.trustedCertificates }}
 {{- if .configMap }}

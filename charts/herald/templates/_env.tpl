@@ -75,7 +75,7 @@
 {{- end }}
 {{- end }}
 {{- end }}
-{{- if .Values.files.existingClaim }}
+{{- if include "herald.filesClaim" . }}
 - name: HERALD_FILES_DIR
   value: /var/lib/herald/files
 {{- end }}
@@ -87,6 +87,22 @@
   value: {{ .Release.Namespace | quote }}
 - name: HERALD_OPERATOR_LEASE
   value: {{ include "herald.fullname" . }}-operator
+{{- with .Values.operator.rbac.namespaces }}
+{{- $names := list }}
+{{- $secrets := list }}
+{{- range $namespace := . }}
+{{- $names = append $names $namespace.name }}
+{{- range $namespace.secrets }}
+{{- $secrets = append $secrets (printf "%s/%s" $namespace.name .) }}
+{{- end }}
+{{- end }}
+- name: HERALD_OPERATOR_WATCH_NAMESPACES
+  value: {{ join "," $names | quote }}
+{{- with $secrets }}
+- name: HERALD_OPERATOR_WATCH_SECRETS
+  value: {{ join "," . | quote }}
+{{- end }}
+{{- end }}
 {{- with .Values.operator.labelSelector }}
 - name: HERALD_OPERATOR_SELECTOR
   value: {{ . | quote }}

@@ -1,6 +1,7 @@
 import { localised } from "../../domain/messages/languages.ts";
 import type { Content, Options } from "../../schema/messages/notification.ts";
 import { type Rendering } from "../kit/rendering.ts";
+import { liveUpdate } from "./live-update.ts";
 
 /** One push to Android devices, shared by the recipients of a language; `fcmBody` adds token and delivery id. */
 export type FcmPush = {
@@ -17,7 +18,12 @@ export const maxFcmBytes = 4096;
  * Without text it is a data message: it starts the app in the background and shows nothing.
  * Source: Firebase, REST resource projects.messages; docs/reference/channels.md#priority.
  */
-export const renderFcm = ({ messageId, content, options, language, ttlSeconds }: Rendering): FcmPush => {
+export const renderFcm = (rendering: Rendering): FcmPush => {
+  const { messageId, content, options, language, ttlSeconds, live } = rendering;
+  if (live !== undefined) {
+    const { message, data } = liveUpdate(live, rendering);
+    return { json: jsonOf(message, { message_id: messageId }, data) };
+  }
   const texts = { title: textOf(content.headings, language), body: textOf(content.contents, language) };
   const isVisible = texts.title !== undefined || texts.body !== undefined;
   const message = {

@@ -1,7 +1,5 @@
 import { defined } from "../../domain/defined.ts";
-import { localised } from "../../domain/messages/languages.ts";
-import type { Content } from "../../schema/messages/notification.ts";
-import type { LiveActivityPush } from "../kit/live-activity.ts";
+import { alertOf, type LiveActivityPush } from "../kit/live-activity.ts";
 import type { Rendering } from "../kit/rendering.ts";
 import type { ApnsPush } from "./render.ts";
 
@@ -46,12 +44,3 @@ const startOf = ({ type_name, attributes, activity_id, channel }: LiveActivityPu
   attributes: { ...attributes, [activityIdAttribute]: activity_id },
   ...(channel === undefined ? { "input-push-token": 1 } : { "input-push-channel": channel.apns_channel_id }),
 });
-
-const alertOf = (content: Content, language: string | null): Record<string, string> | undefined => {
-  const alert = defined({
-    title: localised(content.headings, language) || undefined,
-    body: localised(content.contents, language) || undefined,
-    sound: content.ios_sound || undefined,
-  });
-  return Object.keys(alert).length === 0 ? undefined : alert;
-};

@@ -4,6 +4,7 @@ import { connect } from "@nats-io/transport-node";
 import type { OnCall } from "../../runtime/metrics/stores.ts";
 import { maskPasswords } from "../../runtime/process/config.ts";
 import type { Log } from "../../runtime/process/log.ts";
+import { readNatsAddress } from "./address.ts";
 
 /** The connection to NATS that a process shares. */
 export type Nats = {
@@ -26,7 +27,7 @@ const publishMs = 2_000;
 export const connectNats = async ({ url, name, credentials, log, onCall }: NatsOptions): Promise<Nats> => {
   const waiting = setTimeout(() => log?.warn({ url: maskPasswords(url) }, "nats.awaited"), 3_000);
   const nc = await connect({
-    servers: url.split(",").map((server) => server.trim()),
+    ...readNatsAddress(url),
     name,
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,

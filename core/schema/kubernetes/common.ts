@@ -141,9 +141,18 @@ export const conditions = (own: Record<string, string> = {}) => {
   );
 };
 
+/** So much of a request for a reconciliation is repeated in the status. */
+export const reconcileRequestCharacters = 128;
+
 /** Members that the status of every kind has. */
 export const commonStatus = {
   conditions: conditions(),
   observedGeneration: Optional(Integer({ minimum: 0, description: "the metadata.generation last reconciled" })),
+  lastHandledReconcileAt: Optional(
+    Text({
+      maxLength: reconcileRequestCharacters,
+      description: "the value of the annotation herald.dev/reconcile that was last followed",
+    }),
+  ),
   id: Optional(Text({ maxLength: 128, description: "the service's own id, as the REST interface uses it" })),
 };

@@ -19,7 +19,7 @@ export const LiveActivity = Type.Object({
     starting: Count("devices that were sent the start and have reported no token"),
     active: Count("devices that updates go to"),
     ended: Count("devices that were sent the end"),
-    lost: Count("devices whose token Apple says is gone"),
+    lost: Count("devices whose token the provider says is gone"),
     failed: Count("devices that the start could not be sent to"),
   }),
   last_update_at: Nullable(DateTime),

@@ -2,9 +2,9 @@ import { type Static, Type } from "typebox";
 import { Closed, MapOf } from "../json/common.ts";
 import { cel, commonStatus, externalId, immutable, objectName, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
-import { activityLimits, LiveActivityProperty } from "./type.ts";
+import { activityLimits, activityPlatforms, LiveActivityProperty } from "./type.ts";
 
-const { Array: List, Boolean: Flag, Literal, Number: Num, Optional, String: Text } = Type;
+const { Array: List, Boolean: Flag, Enum, Literal, Number: Num, Optional, String: Text } = Type;
 
 /** A CRD has no unions: the operator checks that it is one of these. */
 const Value = Type.Union([Text({ maxLength: activityLimits.textCharacters }), Num(), Flag()], {
@@ -84,6 +84,14 @@ export const LiveActivityTypeSpec = resourceSpec(externalId("liveActivityType"),
   description: Optional(Text({ maxLength: activityLimits.descriptionCharacters, description: "a note for people" })),
   contentStateSchema: activitySchema("schema of the content state that updates carry"),
   attributesSchema: Optional(activitySchema("schema of the attributes that a start carries; absent = any attributes")),
+  platforms: Optional(
+    List(Enum([...activityPlatforms]), {
+      minItems: 1,
+      maxItems: activityPlatforms.length,
+      "x-kubernetes-list-type": "set",
+      description: "whose devices a start reaches; absent = ios",
+    }),
+  ),
   frequentUpdates: Optional(
     Flag({ description: "whether the app has NSSupportsLiveActivitiesFrequentUpdates; absent = no" }),
   ),
@@ -101,7 +109,7 @@ export const liveActivityTypeResource = defineResource({
   idKind: "liveActivityType",
   shortNames: ["hlat"],
   scope: "Namespaced",
-  description: "A type of iOS Live Activity of an app, with the schemas that its payloads are checked against.",
+  description: "A type of live activity of an app, with the schemas that its payloads are checked against.",
   spec: LiveActivityTypeSpec,
   status: LiveActivityTypeStatus,
   columns: [

@@ -54,7 +54,7 @@ const StartTarget = Closed(
     include_aliases,
     included_segments: Optional(List(Text({ minLength: 1, maxLength: 128 }), { maxItems: 20 })),
   },
-  { minProperties: 1, description: "whom to start it for, of those who have a push-to-start token for this type" },
+  { minProperties: 1, description: "whom to start it for: on iOS those who have a push-to-start token for this type" },
 );
 
 /** Body of `POST …/live-activities/{activityType}/start`. Source: docs/reference/live-activities.md#sends. */
@@ -64,7 +64,10 @@ export const StartLiveActivity = Closed({
   content_state: ActivityValues,
   target: StartTarget,
   channel: Optional(
-    Flag({ description: "subscribes the devices to a broadcast channel of the type: each update is one request then" }),
+    Flag({
+      description:
+        "subscribes iOS devices to a broadcast channel of the type: each update is one request to Apple then",
+    }),
   ),
   ...shared,
 });

@@ -85,12 +85,24 @@ const FrequentUpdates = Flag({
   description: "whether the app has NSSupportsLiveActivitiesFrequentUpdates: more updates go with priority 10",
 });
 
+/** Where activities are shown: as Live Activities of iOS, or as notifications that an Android app makes. */
+export const activityPlatforms = ["ios", "android"] as const;
+export type ActivityPlatform = (typeof activityPlatforms)[number];
+
+const Platforms = List(Enum([...activityPlatforms]), {
+  minItems: 1,
+  maxItems: activityPlatforms.length,
+  uniqueItems: true,
+  description: "whose devices a start reaches",
+});
+
 /** Body of `POST …/live-activities/types`. */
 export const CreateLiveActivityType = Closed({
   name: Name,
   description: Optional(Description),
   content_state_schema: ContentState,
   attributes_schema: Optional(Attributes),
+  platforms: Optional(Platforms),
   frequent_updates: Optional(FrequentUpdates),
 });
 export type CreateLiveActivityType = Static<typeof CreateLiveActivityType>;
@@ -102,6 +114,7 @@ export const UpdateLiveActivityType = Closed(
       description: Nullable(Description),
       content_state_schema: ContentState,
       attributes_schema: Attributes,
+      platforms: Platforms,
       frequent_updates: FrequentUpdates,
     }),
   ).properties, // Partial alone admits members that it does not name
@@ -115,6 +128,7 @@ export const LiveActivityType = Type.Object({
   description: Nullable(Text()),
   content_state_schema: ContentState,
   attributes_schema: Attributes,
+  platforms: Platforms,
   frequent_updates: FrequentUpdates,
   push_to_start_tokens: Integer({ minimum: 0, description: "registered push-to-start tokens" }),
   created_at: DateTime,

@@ -2,6 +2,7 @@ import type { Collection, Db } from "mongodb";
 import { derivedId } from "../../domain/ids.ts";
 import type { Spent } from "../../domain/live-activities/budget.ts";
 import type { ActivityValues } from "../../schema/live-activities/send.ts";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { dueIndex } from "../work/due.ts";
@@ -19,6 +20,8 @@ export type LiveActivityRow = JobRow & {
   activity_id: string;
   status: "running" | "ended";
   attributes: ActivityValues;
+  /** The channels that it was started over: updates and the end go over all of them. Absent: iOS alone. */
+  channels?: Channel[];
   /** Then it is over on every device: see docs/reference/live-activities.md#end. */
   ends_at: Date;
   ended_at: Date | null;
@@ -71,9 +74,10 @@ export const activities = (db: Db) => {
 
     byKey: (id: string): Promise<LiveActivityRow | null> => rows.findOne({ _id: id }),
 
-    /** Puts the instant off at which it is over by itself. */
-    prolong: async (id: string, endsAt: Date): Promise<void> => {
-      await rows.updateOne({ _id: id, status: "running" }, { $max: { ends_at: endsAt } });
+    /** Notes that it is started over these channels, too, and puts the instant off at which it is over by itself. */
+    prolong: async (id: string, channels: readonly Channel[], endsAt: Date): Promise<void> => {
+      const change = { $max: { ends_at: endsAt }, $addToSet: { channels: { $each: [...channels] } } };
+      await rows.updateOne({ _id: id, status: "running" }, change);
     },
 
     /** Ends it, unless it has ended. */

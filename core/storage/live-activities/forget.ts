@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { collectionOf } from "../mongo/collection.ts";
 import type { SubscriptionRow } from "../people/subscription-row.ts";
-import { activityRecipientCollection } from "./recipients.ts";
+import { activityRecipientCollection } from "./recipient-row.ts";
 import { startTokenCollection } from "./start-tokens.ts";
 
 type OfSubscription = { _id: string; app_id: string; user_id: string; subscription_id: string };

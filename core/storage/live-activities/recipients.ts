@@ -1,55 +1,15 @@
-import type { Collection, Db } from "mongodb";
-import { derivedId } from "../../domain/ids.ts";
-import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import type { Collection, Db, Filter } from "mongodb";
+import type { Channel } from "../../schema/vocabulary/channels.ts";
+import { collectionOf } from "../mongo/collection.ts";
 import { insertMissing } from "../mongo/duplicate.ts";
 import { inPages } from "../mongo/pages.ts";
 import type { SubscriptionRow } from "../people/subscription-row.ts";
-
-/** `starting`: it has reported no token; `active`; `ended`; `lost`: its token is gone; `failed`: it was never started. */
-export const recipientStates = ["starting", "active", "ended", "lost", "failed"] as const;
-export type RecipientState = (typeof recipientStates)[number];
-
-/** An activity on one device. */
-export type ActivityRecipientRow = {
-  _id: string;
-  tenant_id: string;
-  app_id: string;
-  user_id: string;
-  subscription_id: string;
-  /** Of the activity's document. */
-  activity: string;
-  state: RecipientState;
-  /** Where its updates go; null until the device has reported it. */
-  token: string | null;
-  /** The message that started it here; null when the app did. */
-  start_message_id: string | null;
-  /** Until when an update waits for the token. */
-  hold_until: Date;
-  /** The latest update that waits for the token. */
-  held_message_id: string | null;
-  created_at: Date;
-  updated_at: Date;
-};
-
-export const activityRecipientCollection: CollectionSpec = {
-  name: "live_activity_recipients",
-  indexes: [
-    { key: { app_id: 1, activity: 1, subscription_id: 1 }, name: "audience" },
-    { key: { app_id: 1, token: 1 }, name: "token", partialFilterExpression: { token: { $gt: "" } } },
-    {
-      key: { activity: 1, held_message_id: 1, token: 1 },
-      name: "held",
-      partialFilterExpression: { held_message_id: { $gt: "" } },
-    },
-    { key: { app_id: 1, user_id: 1 }, name: "user" },
-    // An activity lasts for half a day; what is sent of it later is refused.
-    { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 30 * 86_400 },
-  ],
-  owner: { kind: "user", member: "user_id" },
-  appRemoval: { index: "audience" },
-  erasure: { member: "user_id" },
-  retention: { index: "retention" },
-};
+import {
+  type ActivityRecipientRow,
+  activityRecipientCollection,
+  type RecipientState,
+  recipientId,
+} from "./recipient-row.ts";
 
 /** How long an update waits for a device's token. Source: docs/reference/live-activities.md#held-updates. */
 export const holdMs = 600_000;
@@ -70,23 +30,26 @@ export const activityRecipients = (db: Db) => {
     /** Those of some subscriptions, by subscription. */
     of: (activity: string, subscriptionIds: readonly string[]) => of(rows, activity, subscriptionIds),
 
-    /** Ids of the subscriptions that updates go to, in their order, behind one. */
+    /** Ids of the subscriptions of a channel that updates go to, in their order, behind one. */
     page: async (
-      { appId, activity }: { appId: string; activity: string },
+      { appId, activity, channel }: { appId: string; activity: string; channel: Channel },
       after: string,
       limit: number,
     ): Promise<string[]> => {
       const among = { subscription_id: { $gt: after, $lt: "sub`" }, state: reached };
       const found = rows.find(
-        { app_id: appId, activity, ...among },
+        { app_id: appId, activity, ...onChannel(channel), ...among },
         { projection: { subscription_id: 1 }, batchSize: limit + 1 },
       );
       return (await found.sort({ subscription_id: 1 }).limit(limit).toArray()).map((row) => row.subscription_id);
     },
 
-    /** How many updates go to, at most `limit`. */
-    count: ({ appId, activity }: { appId: string; activity: string }, limit: number): Promise<number> =>
-      rows.countDocuments({ app_id: appId, activity, state: reached }, { limit }),
+    /** How many updates go to, of one channel or of all; at most `limit`. */
+    count: (
+      { appId, activity, channel }: { appId: string; activity: string; channel?: Channel },
+      limit: number,
+    ): Promise<number> =>
+      rows.countDocuments({ app_id: appId, activity, ...(channel && onChannel(channel)), state: reached }, { limit }),
 
     /** How many are in which state. */
     tally: async (appId: string, activity: string): Promise<Partial<Record<RecipientState, number>>> => {
@@ -101,6 +64,12 @@ export const activityRecipients = (db: Db) => {
   };
 };
 
+/** Devices of one channel: those of iOS are found among all, the others in an index of their own. */
+const onChannel = (channel: Channel): Filter<ActivityRecipientRow> =>
+  channel === "ios_push" ? { channel: { $exists: false } } : { channel: { ...isOther, $eq: channel } };
+
+const isOther = { $gt: "" as Channel }; // a text like any: what makes the index of others apply
+
 const reached = { $in: ["starting", "active"] as RecipientState[] };
 
 type Rows = Collection<ActivityRecipientRow>;
@@ -113,12 +82,18 @@ const of = async (rows: Rows, activity: string, subscriptionIds: readonly string
   return new Map(found.map((row) => [row.subscription_id, row]));
 };
 
-/** The id of the document of an activity on a device. */
-export const recipientId = (activity: string, subscriptionId: string): string =>
-  derivedId("liveActivityRecipient", activity, subscriptionId);
-
 type Device = Pick<SubscriptionRow, "_id" | "user_id">;
-type Starting = { tenantId: string; appId: string; activity: string; messageId: string; now: Date };
+type Starting = {
+  tenantId: string;
+  appId: string;
+  activity: string;
+  channel: Channel;
+  messageId: string;
+  now: Date;
+};
+
+/** Android has no token of an activity that a device would have to report first. */
+const stateAtStart = (channel: Channel): RecipientState => (channel === "ios_push" ? "starting" : "active");
 
 const starting = (rows: Rows) => ({
   /**
@@ -130,7 +105,7 @@ const starting = (rows: Rows) => ({
     const known = made.length === 0 ? new Set<string>() : await insertMissing(rows, made);
     if (known.size === 0) return new Set(devices.map(({ _id }) => _id));
     const { messageId, now } = start;
-    const anew = { state: "starting" as const, token: null, start_message_id: messageId, updated_at: now };
+    const anew = { state: stateAtStart(start.channel), token: null, start_message_id: messageId, updated_at: now };
     const mayRestart = { state: { $in: ["lost", "failed"] as RecipientState[] }, start_message_id: { $ne: messageId } };
     await rows.updateMany(
       { _id: { $in: [...known] }, ...mayRestart },
@@ -151,14 +126,14 @@ const starting = (rows: Rows) => ({
     if (subscriptionIds.length === 0) return;
     const ids = subscriptionIds.map((id) => recipientId(activity, id));
     await rows.updateMany(
-      { _id: { $in: ids }, start_message_id: messageId, state: "starting", token: null },
+      { _id: { $in: ids }, start_message_id: messageId, state: reached, token: null },
       { $set: { state: "failed", updated_at: now } },
     );
   },
 });
 
 const recipientOf = (
-  { tenantId, appId, activity, messageId, now }: Starting,
+  { tenantId, appId, activity, channel, messageId, now }: Starting,
   { _id, user_id }: Device,
 ): ActivityRecipientRow => ({
   _id: recipientId(activity, _id),
@@ -166,8 +141,9 @@ const recipientOf = (
   app_id: appId,
   user_id,
   subscription_id: _id,
+  ...(channel !== "ios_push" && { channel }),
   activity,
-  state: "starting",
+  state: stateAtStart(channel),
   token: null,
   start_message_id: messageId,
   hold_until: new Date(now.getTime() + holdMs),
@@ -259,6 +235,14 @@ const tokens = (rows: Rows) => ({
       },
     }));
     await rows.bulkWrite(writes, { ordered: false });
+  },
+
+  /** Notes that the addresses of these devices are gone, to which updates went for want of tokens of their own. */
+  loseAddresses: async (activity: string, subscriptionIds: readonly string[], now: Date): Promise<void> => {
+    if (subscriptionIds.length === 0) return;
+    const ids = subscriptionIds.map((id) => recipientId(activity, id));
+    const lost = { state: "lost" as const, updated_at: now };
+    await rows.updateMany({ _id: { $in: ids }, state: "active", token: null }, { $set: lost });
   },
 
   /** Notes that the activity was ended on these devices. */

@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import type { ActivityPlatform } from "../../schema/live-activities/type.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { findIds } from "../mongo/pages.ts";
 import type { Managed } from "../settings/managed.ts";
@@ -14,6 +15,8 @@ export type LiveActivityTypeRow = Changeable & {
   description: string | null;
   content_state_schema: ObjectSchema;
   attributes_schema: ObjectSchema;
+  /** Absent in what an earlier release stored: iOS alone. */
+  platforms?: ActivityPlatform[];
   /** Absent in what an earlier release stored: no. */
   frequent_updates?: boolean;
   /** Registered push-to-start tokens; absent until there is one. */

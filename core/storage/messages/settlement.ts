@@ -15,7 +15,7 @@ export const settleReserved =
     if (reserved === null || unsettled === undefined) return;
     await usage.giveBack(tenant_id, { id: _id, periods: reserved.periods, count: unsettled }, now);
     await rows.updateOne({ _id }, [{ $set: { due_at: whenDone } }, { $unset: "unsettled" }]);
-    usage.noteSettled(tenant_id, _id, reserved).catch(() => undefined); // then it stays known, which harms nothing
+    usage.noteSettled(tenant_id, _id, reserved).catch(() => undefined); // then it stays known: what is sent late of it is free
   };
 
 /** One write settles and ends it, so that no kill leaves a message due that has nothing left to do (messageIsDone). */

@@ -81,14 +81,16 @@ const ending = (rows: Rows) => ({
 
   /**
    * Stores counters that were made anew from all deliveries, unless some moved meanwhile: then they are made once more, at
-   * `again`.
+   * `again`. `unsettled` is what is to be settled now, as at the end of a message.
    */
   recounted: async (
     { _id, updated_at }: Pick<MessageRow, "_id" | "updated_at">,
-    { counts, at, again }: { counts: Counts; at: Date; again: Date },
+    { counts, at, again, unsettled }: { counts: Counts; at: Date; again: Date; unsettled?: number },
   ): Promise<void> => {
-    const stored = { $set: { counts, counted_at: at, updated_at: at, due_at: null }, $unset: { recount: "" as const } };
-    const { matchedCount } = await rows.updateOne({ _id, recount: true, updated_at, outbox: [] }, stored);
+    const left = unsettled === undefined ? { due_at: null } : { unsettled, due_at: at };
+    const stored = { $set: { counts, counted_at: at, updated_at: at, ...left }, $unset: { recount: "" as const } };
+    const isSettled = unsettled === undefined ? {} : { unsettled: { $exists: false } };
+    const { matchedCount } = await rows.updateOne({ _id, recount: true, updated_at, outbox: [], ...isSettled }, stored);
     if (matchedCount === 0) await recountAt(rows, _id, again);
   },
 

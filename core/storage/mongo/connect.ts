@@ -31,6 +31,7 @@ export const connectMongo = ({ url, database, appName, maxPoolSize, onCall }: Mo
     maxIdleTimeMS: 300_000,
     heartbeatFrequencyMS: 5_000,
     ignoreUndefined: true,
+    fieldsAsRaw: noFields,
   });
   if (onCall !== undefined) timeCommands(client, onCall);
   const db = client.db(database);
@@ -45,6 +46,9 @@ export const connectMongo = ({ url, database, appName, maxPoolSize, onCall }: Mo
     close: (): Promise<void> => client.close(),
   };
 };
+
+/** The driver's own `{}` has members: a list that somebody named "constructor" or "toString" would be read as bytes. */
+const noFields = Object.create(null) as Record<string, never>;
 
 export type MongoOptions = {
   url: string;

@@ -133,6 +133,23 @@ export const fcmFault = checker(
   }),
 );
 
+const Values = Type.Record(Text(), Union([Text(), Num(), Flag()]));
+
+/** What an app is given of a live activity, as text in `data`. Source: docs/live-activities.md#android. */
+export const liveUpdateFault = checker(
+  Closed({
+    event: Enum(["start", "update", "end"]),
+    activity_id: Text({ minLength: 1 }),
+    activity_type: Text({ minLength: 1 }),
+    attributes: Values,
+    content_state: Values,
+    timestamp: Instant,
+    stale_at: Optional(Instant),
+    dismiss_at: Optional(Instant),
+    alert: Optional(some({ title: Text(), body: Text(), sound: Text() })),
+  }),
+);
+
 /** What a service worker is given. Source: docs/payloads.md; https://notifications.spec.whatwg.org/#dictdef-notificationoptions. */
 export const webPushFault = checker(
   Closed({

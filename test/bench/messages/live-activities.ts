@@ -1,10 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { activities, activityKey } from "#core/storage/live-activities/activities.ts";
-import {
-  type ActivityRecipientRow,
-  activityRecipients,
-  recipientId,
-} from "#core/storage/live-activities/recipients.ts";
+import { type ActivityRecipientRow, recipientId } from "#core/storage/live-activities/recipient-row.ts";
+import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import { type LiveActivities, liveActivities, stepsOf } from "../../support/live-activities/activities.ts";
+import type { Simulator } from "../../../dev/simulators/kit/control.ts";
+import { type LiveActivities, liveActivities, stepsOf, updatesOf } from "../../support/live-activities/activities.ts";
 import { testServers } from "../../support/servers/servers.ts";
-import { type Sending, seedDevices, startSending } from "../../support/system/sending.ts";
+import { type Sending, seedDevices, seedPhones, startSending } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
@@ -15,36 +16,40 @@ describe("programs that are killed while they send live activities", function ()
   let api: SystemProgram;
   let dispatchers: [SystemProgram, SystemProgram];
   let devices: SubscriptionRow[];
+  let phones: SubscriptionRow[];
+  let fcm: Simulator;
 
   before(async () => {
     sending = await startSending(await testServers());
+    fcm = await sending.android();
     const { system } = sending;
     const starting = [system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")] as const;
     const [first, ...others] = await Promise.all(starting);
     [api, dispatchers] = [first, others];
     live = liveActivities(sending, api);
-    await live.aType();
+    await live.aType("Order", { platforms: ["ios", "android"] });
     devices = await seedDevices(system, 40);
+    phones = await seedPhones(system, 10);
     for (const device of devices) await live.canStart(device);
   });
   after(() => sending?.close());
 
-  const target = () => ({ include_subscription_ids: devices.map(({ _id }) => _id) });
-  const accepted = (): number => sending.apns.log.counts().accepted;
+  const target = () => ({ include_subscription_ids: [...devices, ...phones].map(({ _id }) => _id) });
+  const accepted = (): number => sending.apns.log.counts().accepted + fcm.log.counts().accepted;
   const moreAccepted = (count: number): Promise<void> => {
     const wanted = accepted() + count;
     return until(() => accepted() >= wanted, takenOverMs);
   };
 
   it("start it everywhere, show each device the last state, and none an older one after a newer one", async () => {
-    sending.apns.script({ delay_ms: 150 }); // so slow that kills find pushes under way
+    for (const provider of [sending.apns, fcm]) provider.script({ delay_ms: 150 }); // so slow that kills find pushes under way
     const activity_id = "match";
     const start = await live.send("start", { activity_id, content_state: { step: 0 }, target: target() });
     await moreAccepted(1);
     await killAndRestart(dispatchers[0]);
     await killAndRestart(dispatchers[1]);
     const started = await live.ended(start, takenOverMs);
-    expect(started.counts).to.include({ targeted: 40, sent: 40 });
+    expect(started.counts).to.include({ targeted: 50, sent: 50 });
 
     const held = devices.slice(0, 10);
     const shown = await tokensOf(devices.slice(10), activity_id);
@@ -60,9 +65,12 @@ describe("programs that are killed while they send live activities", function ()
     await killAndRestart(dispatchers[0]);
     const tokens = [...shown, ...(await late)];
     for (const id of ids) await live.ended(id, takenOverMs);
-    await until(() => tokens.every((token) => stepsOf(live.pushes(token)).at(-1) === 3), takenOverMs);
-    for (const token of tokens) {
-      const steps = stepsOf(live.pushes(token)) as number[];
+    const shows = (): number[][] => [
+      ...tokens.map((token) => stepsOf(live.pushes(token)) as number[]),
+      ...phones.map((phone) => updatesOf(fcm, [phone]).map(({ update }) => update.content_state["step"] as number)),
+    ];
+    await until(() => shows().every((steps) => steps.at(-1) === 3), takenOverMs);
+    for (const steps of shows()) {
       expect(steps).to.deep.equal(steps.toSorted((a, b) => a - b));
     }
 
@@ -71,6 +79,7 @@ describe("programs that are killed while they send live activities", function ()
     await killAndRestart(dispatchers[1]);
     await live.ended(end, takenOverMs);
     expect(tokens.filter((token) => live.pushes(token).at(-1)?.aps.event !== "end")).to.deep.equal([]);
+    expect(phones.filter((phone) => updatesOf(fcm, [phone]).at(-1)?.update.event !== "end")).to.deep.equal([]);
     const waiting = await sending.system.db.collection("deliveries").countDocuments({ status: "scheduled" });
     expect(waiting).to.equal(0);
   });

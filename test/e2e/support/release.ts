@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { addresses } from "../../../dev/demo/settings.ts";
+import { storeImages } from "../../../dev/e2e/store-images.ts";
 import { portOffsets } from "../../../dev/files/paths.ts";
 import { command } from "../../../dev/processes/run-command.ts";
 import { type Cluster, eventually, isReady, type KubeObject } from "./cluster/cluster.ts";
@@ -41,11 +42,22 @@ export const releaseOf = (env: Environment, cluster: Cluster) => {
       return all.every((some) => some.length === 2 && some.every(isReady)) ? true : null;
     });
   };
+  /** Installs the chart with these values, which go before those of the files. */
+  const install = async (own: object, ...files: string[]): Promise<void> => {
+    writeFileSync(values, JSON.stringify(own), { mode: 0o600 });
+    await helm([
+      "install",
+      ...named,
+      "charts/herald",
+      ...[...files, values].flatMap((file) => ["--values", file]),
+      ...wait,
+    ]);
+  };
   return {
-    install: async (publicUrl: string) => {
-      writeFileSync(values, JSON.stringify(valuesOf(env, publicUrl)), { mode: 0o600 });
-      await helm(["install", ...named, "charts/herald", "--values", values, ...wait]);
-    },
+    install: (publicUrl: string) => install({ ...programValues(env, publicUrl), ...storesBeside(env) }),
+    /** With the chart's own values and stores for trials, on volumes of a class. */
+    installTrial: (publicUrl: string, storageClass: string) =>
+      install({ ...programValues(env, publicUrl), ...bundledStores(storageClass) }, "charts/herald/values-trial.yaml"),
     upgrade: (...changes: string[]) =>
       helm(["upgrade", ...named, "charts/herald", "--reuse-values", ...set(changes), ...wait]),
     rollback: () => helm(["rollback", ...named, ...wait]),
@@ -73,13 +85,37 @@ const instance = `app.kubernetes.io/instance=${releaseName}`;
 const component = "app.kubernetes.io/component";
 export const selector = (program: ProgramName): string => `${instance},${component}=${program}`;
 
-/** The stores and the providers' simulators are on this machine, and the programs may go to nothing else on it. */
-const valuesOf = ({ host, portBase, images }: Environment, publicUrl: string): object => {
-  const store = (port: number, url: string) => ({
-    url,
-    networkPolicy: { ports: [port], to: [{ ipBlock: { cidr: `${host}/32` } }] },
-  });
+/** The stores are on this machine, and the programs may go to nothing else on it for them. */
+const storesBeside = ({ host, portBase }: Environment): object => {
   const port = (name: keyof typeof portOffsets) => portBase + portOffsets[name];
+  const store = (name: keyof typeof portOffsets, scheme: string, path = "") => ({
+    url: `${scheme}://${host}:${port(name)}${path}`,
+    networkPolicy: { ports: [port(name)], to: [{ ipBlock: { cidr: `${host}/32` } }] },
+  });
+  return {
+    mongodb: store("ferretdb", "mongodb", "/?directConnection=true"),
+    nats: store("nats", "nats"),
+    redis: store("redis", "redis"),
+  };
+};
+
+/** The stores are the chart's, in images of the servers that are beside it otherwise. */
+const bundledStores = (storageClass: string): object => {
+  const image = (store: keyof typeof storeImages) => {
+    const [repository, tag] = storeImages[store].split(":");
+    return { registry: "", repository, tag };
+  };
+  const persistence = { storageClass };
+  return {
+    mongodb: { bundled: { image: image("mongodb"), postgres: { image: image("postgres") }, persistence } },
+    nats: { bundled: { image: image("nats"), persistence } },
+    redis: { bundled: { image: image("redis"), persistence } },
+    files: { bundled: { storageClass } },
+  };
+};
+
+/** The providers' simulators are on this machine. */
+const programValues = ({ host, portBase, images }: Environment, publicUrl: string): object => {
   const at = addresses(portBase);
   const outside = (url: string) => url.replace("127.0.0.1", host);
   return {
@@ -87,9 +123,6 @@ const valuesOf = ({ host, portBase, images }: Environment, publicUrl: string): o
     publicUrl,
     outgoing: { allowedRanges: [`${host}/32`] },
     trustedCertificates: { configMap: certificates.name, key: certificates.key },
-    mongodb: store(port("ferretdb"), `mongodb://${host}:${port("ferretdb")}/?directConnection=true`),
-    nats: store(port("nats"), `nats://${host}:${port("nats")}`),
-    redis: store(port("redis"), `redis://${host}:${port("redis")}`),
     apiserver: {
       service: { type: "NodePort", nodePort },
       extraEnv: [{ name: "HERALD_FIRST_DAY_MESSAGES", value: "0" }], // the organisation is younger than a day

@@ -8,6 +8,7 @@ import { type Usage, type UsageRow, usage } from "#core/storage/messages/usage.t
 import { messageWork } from "#core/storage/messages/work.ts";
 import { cancel } from "../../../apiserver/messages/cancel.ts";
 import { finish } from "../../../dispatcher/messages/finish.ts";
+import { recount } from "../../../dispatcher/messages/recount.ts";
 import { messageDue } from "../../../dispatcher/work/timer-sources.ts";
 import { aMessage, handClock } from "../../support/rows/work.ts";
 import { testDatabase } from "../../support/servers/database.ts";
@@ -98,6 +99,26 @@ describe("what a message reserved and did not use", () => {
     await messages(db()).cancel(message.tenant_id, message._id, clock.now());
     expect(await find(message))
       .to.include({ status: "cancelled", due_at: null })
+      .and.not.have.property("unsettled");
+  });
+
+  it("is charged once it was sent after the end", async () => {
+    const message = await stored();
+    await end(message, {});
+    await until(async () => (await usedBy(message)).settled?.length === 0);
+    await rows().updateOne({ _id: message._id }, { $set: { outbox: [], recount: true } });
+    const sent = { status: "sent" as const, error_code: null, uncertain: 0, segments: 0 };
+    const later = { ...clock, now: () => new Date(clock.now().getTime() + 3_600_000) };
+    const deps = { messages: messageWork(db()), clock: later };
+    const counting = recount({
+      deliveries: { tally: async () => [{ ...sent, reported: { sent: 6 }, count: 6 }] },
+      ...deps,
+    });
+    await counting(await find(message));
+    for (let times = 0; times < 2; times++) await comeDue(message);
+    expect((await usedBy(message)).messages).to.equal(96);
+    expect(await find(message))
+      .to.include({ due_at: null })
       .and.not.have.property("unsettled");
   });
 

@@ -1,4 +1,5 @@
-import { aToken, type Sending, seedDevices } from "../system/sending.ts";
+import type { Simulator } from "../../../dev/simulators/kit/control.ts";
+import { aToken, type Sending, seedDevices, seedPhones } from "../system/sending.ts";
 import { until } from "../until.ts";
 
 type Ask = (method: string, path: string, body?: object, key?: string) => Promise<Record<string, unknown>>;
@@ -13,13 +14,17 @@ export const useActivityTypes = async (ask: Ask, types: string): Promise<void> =
   await ask("DELETE", `${types}/${String(id)}`);
 };
 
-/** An activity on two devices, of which one reports its token only after an update, and on everybody who can show it. */
-export const useActivities = async (ask: Ask, { system }: Sending): Promise<void> => {
+/**
+ * An activity on two devices, of which one reports its token only after an update, on everybody who can show it, and on
+ * two phones, of which one's address is gone.
+ */
+export const useActivities = async (ask: Ask, { system }: Sending, fcm: Simulator): Promise<void> => {
   const app = `/v1/apps/${system.app._id}`;
   const schema = { type: "object", properties: { step: { type: "integer" } } };
-  await ask("POST", `${app}/live-activities/types`, { name: "MatchAttributes", content_state_schema: schema });
+  const type = { name: "MatchAttributes", content_state_schema: schema, platforms: ["ios", "android"] };
+  await ask("POST", `${app}/live-activities/types`, type);
   await useChannel(ask, `${app}/live-activities`);
-  const devices = await seedDevices(system, 2);
+  const [devices, [phone]] = [await seedDevices(system, 2), await seedPhones(system, 2)];
   const tokens = (id?: string) => `${app}/subscriptions/${id}/live-activity-tokens`;
   const start = { kind: "start", activity_type: "MatchAttributes" };
   for (const { _id } of devices) await ask("PUT", tokens(_id), { ...start, token: aToken() });
@@ -29,7 +34,7 @@ export const useActivities = async (ask: Ask, { system }: Sending): Promise<void
   };
   const activity = { activity_id: "match-1", content_state: { step: 1 } };
   const [one, other] = devices.map(({ _id }) => _id);
-  await send("start", { ...activity, target: { include_subscription_ids: [one] } });
+  await send("start", { ...activity, target: { include_subscription_ids: [one, phone?._id] } });
   await send("start", { ...activity, target: { all: true } });
   for (let n = 0; n < 2; n++) await send("update", activity, "match-1-1");
   await send("update", activity);
@@ -37,6 +42,7 @@ export const useActivities = async (ask: Ask, { system }: Sending): Promise<void
   const isFlushed = async () =>
     (await system.db.collection("live_activity_recipients").countDocuments({ held_message_id: null })) > 0;
   await until(isFlushed, 15_000);
+  fcm.script({ answers: [{ address_prefix: phone?.token ?? "", status: 404, reason: "UNREGISTERED" }] });
   await send("update", activity);
   await ask("GET", `${app}/live-activities/MatchAttributes/activities/match-1`);
   await ask("GET", `${app}/live-activities/types/MatchAttributes/swift`);

@@ -44,6 +44,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   };
   const keys = sendgridKeys();
   const twilio = await sending.texts(); // first: apps are remembered
+  const fcm = await sending.android();
   await addMailAccount(system, keys.publicKey); // first, too
   await addWebhooks(sending); // first: who has endpoints is remembered from an app's first event on
   await fetch(`${api.url}/v1/notifications`, { headers: { authorization: "Bearer nobody's" } });
@@ -58,7 +59,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useImports(ask, `/v1/apps/${system.app._id}/imports`);
   await useChannels(ask, `/v1/apps/${system.app._id}/channels`);
   await useActivityTypes(ask, `/v1/apps/${system.app._id}/live-activities/types`);
-  await useActivities(ask, sending);
+  await useActivities(ask, sending, fcm);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
   await useIncidents(ask);
   await ask("GET", "/v1/usage");

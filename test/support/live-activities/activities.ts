@@ -2,6 +2,7 @@ import { type StartTokenRow, startTokenId } from "#core/storage/live-activities/
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
+import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { aToken, deliveriesOf, type Sending } from "../system/sending.ts";
 import type { SystemProgram } from "../system/system.ts";
 
@@ -16,6 +17,17 @@ export type Aps = {
 
 /** What APNs accepted for a live activity. */
 export type ActivityPush = { token: string; topic: string; priority: string; aps: Aps };
+
+/** What FCM accepted for a live activity: docs/live-activities.md#android. */
+export type LiveUpdate = {
+  event: string;
+  activity_id: string;
+  attributes: Record<string, unknown>;
+  content_state: Record<string, unknown>;
+  timestamp: number;
+};
+
+export type UpdatePush = { token: string; android: Record<string, unknown>; update: LiveUpdate };
 
 export type Answer = { status: number; headers: Headers; body: Record<string, unknown> };
 
@@ -80,6 +92,21 @@ export const liveActivities = ({ system, apns }: Sending, api: SystemProgram) =>
 };
 
 export type LiveActivities = ReturnType<typeof liveActivities>;
+
+/** What FCM accepted for the phones of some subscriptions, oldest first. */
+export const updatesOf = (fcm: Simulator, phones: readonly Pick<SubscriptionRow, "token">[]): UpdatePush[] => {
+  const tokens = new Set(phones.map(({ token }) => token));
+  return fcm.log
+    .page()
+    .filter(({ accepted, address }) => accepted && tokens.has(address))
+    .map(({ address, body }) => {
+      const { message } = JSON.parse(body) as SentMessage; // checked by the simulator
+      const update = JSON.parse(message.data.live_update) as LiveUpdate; // as above
+      return { token: address, android: message.android, update };
+    });
+};
+
+type SentMessage = { message: { android: Record<string, unknown>; data: { live_update: string } } };
 
 /** The steps that a device was shown, in the order in which APNs got them. */
 export const stepsOf = (pushes: readonly ActivityPush[]): unknown[] =>

@@ -9,6 +9,7 @@ import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { PlanRow } from "#core/storage/plans/plans.ts";
 import { startApns } from "../../../dev/simulators/apns.ts";
+import { startFcm } from "../../../dev/simulators/fcm.ts";
 import { selfSigned } from "../../../dev/simulators/kit/certificate.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
 import { type Credentials, makeCredentials } from "../../../dev/simulators/kit/credentials.ts";
@@ -22,12 +23,13 @@ import { type System, startSystem } from "./system.ts";
 
 /**
  * An installation and the APNs that its app sends to, in the process of the test. `texts` gives the app accounts of `sms`
- * and `rcs` at the Twilio that its programs know.
+ * and `rcs` at the Twilio that its programs know, `android` one of `android_push` at their FCM.
  */
 export type Sending = {
   system: System;
   apns: Simulator;
   texts: () => Promise<TwilioSimulator>;
+  android: () => Promise<Simulator>;
   close: () => Promise<void>;
 };
 
@@ -39,7 +41,8 @@ export const startSending = async (
   const credentials = makeCredentials();
   const apns = await startApns({ port: 0, tls: credentials.tls, keys: [credentials.apns] });
   const twilio = await startTwilio({ port: 0, tls: credentials.tls, accounts: credentials.twilio });
-  const env = { HERALD_TWILIO_URL: twilio.url, HERALD_TWILIO_CONTENT_URL: twilio.url };
+  const fcm = await startFcm({ port: 0, tls: credentials.tls, accounts: [credentials.fcm] });
+  const env = { HERALD_TWILIO_URL: twilio.url, HERALD_TWILIO_CONTENT_URL: twilio.url, HERALD_FCM_URL: fcm.url };
   const system = await startSystem({ ...servers, plan, apns: { url: apns.url, credentials }, env });
   return {
     system,
@@ -48,12 +51,28 @@ export const startSending = async (
       await giveTexts(system, credentials);
       return twilio;
     },
+    android: async () => {
+      await giveAndroid(system, credentials, fcm);
+      return fcm;
+    },
     close: async () => {
       await system.stop();
       await apns.stop();
       await twilio.stop();
+      await fcm.stop();
     },
   };
+};
+
+const giveAndroid = async ({ db, app }: System, { fcm }: Credentials, { url }: Simulator): Promise<void> => {
+  const account: AppRow["channels"]["android_push"] = {
+    project_id: fcm.projectId,
+    client_email: fcm.clientEmail,
+    token_uri: `${url}/token`,
+    private_key: keyRing(testKeyRing).seal(fcm.privateKeyPem, `apps/${app._id}/android_push.private_key`),
+  };
+  const change = { $set: { "channels.android_push": account }, $inc: { channels_revision: 1 } };
+  await db.collection<AppRow>("apps").updateOne({ _id: app._id }, change);
 };
 
 const giveTexts = async ({ db, app }: System, { twilio: { sms, rcs } }: Credentials): Promise<void> => {
@@ -119,6 +138,16 @@ export const seedDevices = async (
   await seed(db, { subscriptions });
   return subscriptions;
 };
+
+/** Stores Android subscriptions of the installation's app, each of a user of its own. */
+export const seedPhones = (system: System, count: number): Promise<SubscriptionRow[]> =>
+  Promise.all(
+    Array.from({ length: count }, async () => {
+      const token = `phone:APA91b${randomBytes(60).toString("base64url")}`;
+      const [phone] = await seedDevices(system, 1, { channel: "android_push", token });
+      return phone as SubscriptionRow; // one was made
+    }),
+  );
 
 /** An APNs device token; `prefix`, in hex digits, lets a script mean it. */
 export const aToken = (prefix = ""): string => prefix + randomBytes(32).toString("hex").slice(prefix.length);

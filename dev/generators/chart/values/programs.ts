@@ -1,6 +1,7 @@
 import { type TSchema, Type } from "typebox";
 import { ApiserverConfig } from "#config/apiserver.ts";
 import { DispatcherConfig, dispatcherGraceSeconds } from "#config/dispatcher.ts";
+import { OperatorConfig, watchLimits } from "#config/operator.ts";
 import { SharedConfig } from "#config/shared.ts";
 import {
   closed,
@@ -116,10 +117,33 @@ const status = closed("what the status page and /status.json are judged by, and 
   prometheusSelector: setting(api.prometheusSelector),
 });
 
+const { watchNamespaces } = OperatorConfig.properties;
+const secretNames = { pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", maxLength: 253 };
+
+const watchedNamespace = Type.Object(
+  {
+    name: Type.String({ ...watchNamespaces.items, description: "its name" }),
+    secrets: Type.Optional(
+      Type.Array(Type.String(secretNames), {
+        maxItems: watchLimits.secrets,
+        uniqueItems: true,
+        description: "the only Secrets of it that the operator may read and write; none = all",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
 /** Values of the three programs. */
 export const programValues = {
   operator: program("makes true what resources say", {
-    rbac: closed("its permissions", { create: flag("makes ClusterRole and Role") }),
+    rbac: closed("its permissions", {
+      create: flag("makes ClusterRole and Roles"),
+      namespaces: Type.Array(watchedNamespace, {
+        maxItems: watchLimits.namespaces,
+        description: "where it may look; none = everywhere",
+      }),
+    }),
     labelSelector: text("only resources with these labels are looked at; empty = all", { maxLength: 500 }),
   }),
   apiserver: program("the REST interface", {

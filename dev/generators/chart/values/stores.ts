@@ -2,21 +2,34 @@ import { type TSchema, Type } from "typebox";
 import { exportHours, FilesConfig, RedisConfig, SharedConfig, StreamsConfig } from "#config/shared.ts";
 import { closed, existingSecret, flag, image, kubernetesList, ports, resources, setting, text } from "./shapes.ts";
 
-const bundled = closed("a throwaway server for trials: one replica, no password, no backup", {
-  enabled: flag("runs it"),
-  image: image("its image"),
-  args: Type.Array(Type.String(), { description: "arguments of its program; data belongs below /data", maxItems: 50 }),
-  persistence: closed("its disk", {
-    enabled: flag("a PersistentVolumeClaim, of a class that heeds fsGroup; false = data is lost with the pod"),
-    size: text("e.g. 8Gi", { minLength: 1 }),
-    storageClass: text("empty = the cluster's default"),
-  }),
+const args = Type.Array(Type.String(), {
+  description: "arguments of its program; data belongs below /data, $(PASSWORD) is that of bundledStores",
+  maxItems: 50,
+});
+const disk = { size: text("e.g. 8Gi", { minLength: 1 }), storageClass: text("empty = the cluster's default") };
+
+const bundled = (more: Record<string, TSchema> = {}) =>
+  closed("a server for a try-out: one replica, no backup", {
+    enabled: flag("runs it"),
+    image: image("its image"),
+    args,
+    persistence: closed("its disk", {
+      enabled: flag("a PersistentVolumeClaim, of a class that heeds fsGroup; false = data is lost with the pod"),
+      ...disk,
+    }),
+    resources: resources("of its container"),
+    ...more,
+  });
+
+const postgres = closed("the PostgreSQL with DocumentDB that keeps its data", {
+  image: image("its image; its entry point is that of the official image postgres"),
+  args,
   resources: resources("of its container"),
 });
 
 const patternOf = (schema: TSchema): string => ("pattern" in schema ? String(schema.pattern) : "");
 
-const store = (description: string, address: TSchema, more: Record<string, TSchema> = {}) =>
+const store = (description: string, address: TSchema, more: Record<string, TSchema> = {}, server = bundled()) =>
   closed(description, {
     ...existingSecret("its address"),
     url: text("its address; the chart keeps it in a Secret", { pattern: `^$|${patternOf(address)}` }),
@@ -24,7 +37,7 @@ const store = (description: string, address: TSchema, more: Record<string, TSche
       ports: ports("its ports"),
       to: kubernetesList("peers as in a NetworkPolicy; empty = anywhere on these ports"),
     }),
-    bundled,
+    bundled: server,
     ...more,
   });
 
@@ -35,9 +48,15 @@ const secretKey = (description: string): TSchema => text(description, { minLengt
 
 /** Values of the servers behind Herald. */
 export const storeValues = {
-  mongodb: store("MongoDB 7 or later, or FerretDB 2.7 or later", SharedConfig.mongodbUrl, {
-    database: setting(SharedConfig.mongodbDatabase),
+  bundledStores: closed("servers that come with the chart, to try Herald", {
+    password: text("of all of them; empty = made at the first install", { pattern: "^$|^[A-Za-z0-9]{8,128}$" }),
   }),
+  mongodb: store(
+    "MongoDB 7 or later, or FerretDB 2.7 or later",
+    SharedConfig.mongodbUrl,
+    { database: setting(SharedConfig.mongodbDatabase) },
+    bundled({ postgres }),
+  ),
   nats: store("NATS 2.12 or later with JetStream", SharedConfig.natsUrl, {
     prefix: setting(SharedConfig.natsPrefix),
     replicas: setting(StreamsConfig.natsReplicas),
@@ -62,6 +81,10 @@ export const storeValues = {
       }),
     }),
     existingClaim: text("a PersistentVolumeClaim that the apiserver and all dispatchers share", { maxLength: 253 }),
+    bundled: closed("a claim for a try-out, on whose node the apiserver and all dispatchers are", {
+      enabled: flag("makes it"),
+      ...disk,
+    }),
     exportHours: setting(exportHours),
   }),
 };

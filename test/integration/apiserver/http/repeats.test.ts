@@ -232,8 +232,10 @@ describe("a POST that is made again with its idempotency key", () => {
     await post({ path, body });
     expect((await post({ path, body }, key)).body.error.code).to.equal("HS_ALREADY_EXISTS");
     expect((await post({ path, body: { ...body, name: "Accepted" } }, key)).status).to.equal(201);
-    const malformed = await post({ path, body }, "a key");
-    expect(malformed.body.error.details["field"]).to.equal("header.Idempotency-Key");
+    for (const malformed of ["a key", ""]) {
+      const refused = await post({ path, body }, malformed);
+      expect(refused.body.error.details["field"], malformed).to.equal("header.Idempotency-Key");
+    }
   });
 
   it("is another request after 24 hours", async () => {

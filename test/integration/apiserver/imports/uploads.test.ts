@@ -80,6 +80,7 @@ describe("an upload of an import", function () {
     expect(refusal(await form({ file }))).to.deep.equal([400, "HS_VALIDATION_ERROR", "type"]);
     expect(refusal(await form({ type: "csv", file }))).to.deep.equal([400, "HS_VALIDATION_ERROR", "type"]);
     expect(refusal(await form({ type: "csv_users" }))).to.deep.equal(badFile);
+    expect(refusal(await form({ type: "csv_users", file: users.content }))).to.deep.equal(badFile); // it is no file
     expect(refusal(await form({ type: "csv_users", file, name: "x" }))).to.deep.equal([
       400,
       "HS_VALIDATION_ERROR",

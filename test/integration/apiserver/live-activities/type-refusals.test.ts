@@ -110,6 +110,9 @@ describe("a live activity type that is refused", () => {
       body: { attributes_schema: { ...schema, required: ["status", "toString"] } },
       field: "attributes_schema.required[1]",
     },
+    { it: "no platform", body: { platforms: [] }, field: "platforms" },
+    { it: "a platform twice", body: { platforms: ["ios", "ios"] }, field: "platforms" },
+    { it: "a platform that is not known", body: { platforms: ["tvos"] }, field: "platforms[0]" },
     { it: "a member that is not known", body: { push_to_start_tokens: 4 }, field: "push_to_start_tokens" },
   ];
   for (const { it: name, body, field } of cases) {

@@ -62,6 +62,7 @@ describe("live activity types", () => {
       description: null,
       content_state_schema: schema,
       attributes_schema: anything,
+      platforms: ["ios"],
       frequent_updates: false,
       push_to_start_tokens: 0,
       updated_at: createdAt,
@@ -86,8 +87,11 @@ describe("live activity types", () => {
       description: "a ride",
       content_state_schema: { type: "object", properties, required: ["eta", "left"] },
       attributes_schema: { type: "object", properties: { plate: { type: "string" } } },
+      platforms: ["android", "ios"],
     };
-    expect(await made(wanted)).to.deep.include(wanted);
+    const { id, ...type } = await made(wanted);
+    expect(type).to.deep.include(wanted);
+    expect((await call("PATCH", `/${id}`, { platforms: ["android"] })).body["platforms"]).to.deep.equal(["android"]);
   });
 
   it("lists the app's types in the order of creation, without a cursor", async () => {
@@ -100,6 +104,7 @@ describe("live activity types", () => {
   it("warns of a name that no Swift struct can have", async () => {
     expect((await made({ name: "9 lives" }))["warnings"]).to.have.lengthOf(1);
     expect((await made({ name: "Größe_2" }))["warnings"]).to.equal(undefined);
+    expect((await made({ name: "8 lives", platforms: ["android"] }))["warnings"]).to.equal(undefined);
   });
 
   it("changes only what is given, and takes a description away by null", async () => {

@@ -27,7 +27,7 @@ describe("operator: the sweep, after a deposed leader's write arrived late", fun
     return terms({ db: db(), announce, log: createLog({ program: "test", level: "fatal" }) });
   };
   const stamp = (epoch: number) => doings().stamp(epoch);
-  const sweep = (epoch: number) => doings().sweep(epoch, () => false);
+  const sweep = (epoch: number) => doings().sweep(epoch, { isKnown: () => false, isLookedAt: () => true });
   const by: Omit<Managed, "epoch"> = {
     kind: "Plan",
     namespace: null,

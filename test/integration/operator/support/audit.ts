@@ -66,6 +66,7 @@ const wantedOf = (herald: Installation): Record<string, Wanted> => {
     LiveActivityType: async (seen) => ({
       name: spec(seen)["name"],
       content_state_schema: spec(seen)["contentStateSchema"],
+      platforms: spec(seen)["platforms"] ?? ["ios"],
       frequent_updates: spec(seen)["frequentUpdates"] ?? false,
     }),
   };

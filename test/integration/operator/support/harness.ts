@@ -117,6 +117,8 @@ const settingsOf = (id: string): Settings & { labelSelector: string } => ({
   leaseNamespace: "default",
   leaseName: id,
   labelSelector: `${label}=${id}`,
+  watchNamespaces: [],
+  watchSecrets: [],
   workersPerKind: 10,
   resyncSeconds: 600,
   watchIdleSeconds: 20,

@@ -145,16 +145,21 @@ describe("live activities from the REST call to Apple", function () {
     expect(stepsOf(live.pushes(token))).to.deep.equal([4]);
   });
 
-  it("forgets a token that Apple says is gone, and keeps the device", async () => {
-    const { device, activity_id, token } = await running();
-    sending.apns.script({ answers: [{ address_prefix: token, status: 410, reason: "Unregistered" }] });
-    const lost = await live.ended(await live.send("update", { activity_id, content_state: { step: 1 } }));
-    expect((await live.deliveries(lost._id))[0]).to.include({ status: "failed", error_code: "TOKEN_UNREGISTERED" });
-    const next = await live.ended(await live.send("update", { activity_id, content_state: { step: 2 } }));
-    expect(next.counts).to.include({ targeted: 0 });
-    const row = await sending.system.db.collection<SubscriptionRow>("subscriptions").findOne({ _id: device._id });
-    expect(row).to.include({ status: "subscribed" });
-  });
+  for (const [what, status, reason, error_code] of [
+    ["is gone", 410, "Unregistered", "TOKEN_UNREGISTERED"],
+    ["is of its other environment", 400, "BadDeviceToken", "TOKEN_INVALID"],
+    ["is another app's", 400, "DeviceTokenNotForTopic", "TOKEN_INVALID"],
+  ] as const)
+    it(`forgets a token that Apple says ${what}, and keeps the device`, async () => {
+      const { device, activity_id, token } = await running();
+      sending.apns.script({ answers: [{ address_prefix: token, status, reason }] });
+      const lost = await live.ended(await live.send("update", { activity_id, content_state: { step: 1 } }));
+      expect((await live.deliveries(lost._id))[0]).to.include({ status: "failed", error_code });
+      const next = await live.ended(await live.send("update", { activity_id, content_state: { step: 2 } }));
+      expect(next.counts).to.include({ targeted: 0 });
+      const row = await sending.system.db.collection<SubscriptionRow>("subscriptions").findOne({ _id: device._id });
+      expect(row).to.include({ status: "subscribed" });
+    });
 
   it("tells the token of another activity from its own", async () => {
     const [one, other] = [await running(), await running()];
@@ -254,32 +259,6 @@ describe("live activities from the REST call to Apple", function () {
     expect((await live.ask("DELETE", "/live-activities/types/Ride?force=true")).status).to.equal(200);
     const row = await sending.system.db.collection("live_activities").findOne({ activity_id: "ride-1" });
     expect(row).to.include({ status: "ended", ended_by: "type_deleted" });
-  });
-
-  it("gives up what has waited too long for a device, and ends what is over", async () => {
-    const [device, activity_id] = [await aDevice(), anId()];
-    await live.canStart(device);
-    await live.ended(await live.send("start", { activity_id, content_state: { step: 0 }, target: to(device) }));
-    const held = await live.ended(await live.send("update", { activity_id, content_state: { step: 1 } }));
-    const { db } = sending.system;
-    const past = new Date(Date.now() - 1_000);
-    await db
-      .collection("live_activity_recipients")
-      .updateOne({ subscription_id: device._id }, { $set: { hold_until: past } });
-    await db.collection("live_activities").updateOne({ activity_id }, { $set: { ends_at: past, due_at: past } });
-    await until(async () => (await live.deliveries(held._id))[0]?.status === "expired", 10_000);
-    const { body } = await live.ask("GET", `/live-activities/Order/activities/${activity_id}`);
-    await until(
-      async () => (await db.collection("live_activities").findOne({ activity_id }))?.["status"] === "ended",
-      10_000,
-    );
-    expect(body["recipients"]).to.include({ starting: 1 });
-    const { status } = await live.ask("PUT", live.tokensOf(device), {
-      kind: "update",
-      activity_id,
-      token: "ab".repeat(40),
-    });
-    expect(status).to.equal(409);
   });
 
   it("forgets the tokens of a subscription that is deleted", async () => {

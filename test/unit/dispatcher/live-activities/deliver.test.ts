@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ActivityRecipientRow } from "#core/storage/live-activities/recipients.ts";
+import type { ActivityRecipientRow } from "#core/storage/live-activities/recipient-row.ts";
 import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageActivity, MessageRow } from "#core/storage/messages/message-row.ts";
 import { activityDeliver } from "../../../../dispatcher/live-activities/deliver.ts";
@@ -37,6 +37,9 @@ const aDevice = (change: Partial<ActivityRecipientRow>): ActivityRecipientRow =>
 });
 
 type Given = {
+  channel?: "android_push";
+  /** The device's address is gone. */
+  isGone?: boolean;
   message?: Partial<MessageActivity>;
   begun?: MessageRow;
   /** Whom the start is to start. */
@@ -48,9 +51,11 @@ type Given = {
 };
 
 /** Delivers to one device; what was sent to whom, what was stored beside it, and what was done. */
-const run = async ({ message = {}, begun, ours = ["sub_1"], fits = true, device, meanwhile }: Given) => {
+const run = async (given: Given) => {
+  const { message = {}, begun, ours = ["sub_1"], fits = true, device, meanwhile, channel = "ios_push" } = given;
   const log: string[] = [];
   const sent: { token: string; state: unknown }[] = [];
+  const sentAs: MessageRow[] = [];
   let current = device;
   const deps: ActivityDeliverDeps = {
     recipients: { load: async () => [aSubscription()] },
@@ -67,6 +72,7 @@ const run = async ({ message = {}, begun, ours = ["sub_1"], fits = true, device,
         if (current !== undefined) current = { ...current, held_message_id: id, ...meanwhile };
       },
       lose: async () => undefined,
+      loseAddresses: async (_activity, ids) => void (ids.length > 0 && log.push(`lost ${ids.join()}`)),
       finish: async (_activity, ids) => void log.push(`ended ${ids.join()}`),
     },
     activities: { dueBy: async (_id, at) => void log.push(`due in ${(at.getTime() - noon.getTime()) / 1000} s`) },
@@ -83,21 +89,27 @@ const run = async ({ message = {}, begun, ours = ["sub_1"], fits = true, device,
     clock: handClock(),
   };
   const deliver = async ({ message: of, rows = [] }: Work): Promise<Delivered> => {
+    sentAs.push(of);
     for (const { token } of rows) sent.push({ token, state: of.live_activity?.content_state["step"] });
     const stored = rows.map((row) => ({ subscription_id: row._id, sent_at: noon }) as DeliveryRow); // what is looked at
-    return { stored, fresh: stored, again: [], invalid: [], doubted: 0, halted: false };
+    return { stored, fresh: stored, again: [], invalid, doubted: 0, halted: false };
   };
-  const work = { chunk: aChunk(), message: aMessage({ live_activity: { ...live, ...message } }), app: anApp() };
-  const { fresh } = await activityDeliver(deps, deliver)(work, aLease());
+  const invalid = given.isGone === true ? [{ _id: "sub_1", token: "token", since: noon }] : [];
+  const work = {
+    chunk: aChunk({ channel }),
+    message: aMessage({ live_activity: { ...live, ...message } }),
+    app: anApp(),
+  };
+  const { fresh, invalid: gone } = await activityDeliver(deps, deliver)(work, aLease());
   const others = fresh.flatMap(({ status, suppression_reason: reason }) =>
     status === undefined ? [] : [reason ?? status],
   );
-  return { sent, others, log };
+  return { sent, others, log, sentAs, gone: gone.map(({ _id }) => _id) };
 };
 
 describe("delivering a start of a live activity", () => {
   it("goes to the token for starts, once that was written down and no newer state was found", async () => {
-    expect(await run({})).to.deep.equal({
+    expect(await run({})).to.deep.include({
       sent: [{ token: "start", state: 0 }],
       others: [],
       log: ["claimed", "looked for newer"],
@@ -134,7 +146,7 @@ describe("delivering an update of a live activity", () => {
   });
 
   it("waits for the token of a device that was just started, until its ten minutes are over", async () => {
-    expect(await run({ message, device: aDevice({}) })).to.deep.equal({
+    expect(await run({ message, device: aDevice({}) })).to.deep.include({
       sent: [],
       others: ["scheduled"],
       log: ["held msg_1", "due in 600 s"],
@@ -179,5 +191,43 @@ describe("delivering an update of a live activity", () => {
   it("notes where the end was sent", async () => {
     const device = aDevice({ state: "active", token: "own" });
     expect((await run({ message: { event: "end" }, device })).log).to.deep.equal(["ended sub_1"]);
+  });
+});
+
+describe("delivering a live activity to Android", () => {
+  const channel = "android_push" as const;
+  const ownAddress = aSubscription().token;
+  const device = aDevice({ channel, state: "active" });
+  const update = { event: "update" as const, content_state: { step: 1 } };
+
+  it("goes to the subscription's own address, without waiting for a token", async () => {
+    const { sent, log } = await run({ channel });
+    expect([sent, log]).to.deep.equal([[{ token: ownAddress, state: 0 }], ["claimed", "looked for newer"]]);
+    expect((await run({ channel, message: update, device })).sent).to.deep.equal([{ token: ownAddress, state: 1 }]);
+  });
+
+  it("goes to nobody where the activity is over", async () => {
+    const ended = aDevice({ channel, state: "ended" });
+    expect(await run({ channel, message: update, device: ended })).to.deep.include({ sent: [], others: [] });
+  });
+
+  it("starts with the newer push as it is where its state does not fit into the start", async () => {
+    const begun = { ...newer("update"), content: { headings: { en: "newer" } } };
+    const { sent, log, sentAs } = await run({ channel, begun, fits: false, device });
+    expect(sent).to.deep.equal([{ token: ownAddress, state: 2 }]);
+    expect(sentAs[0]).to.deep.include({ content: begun.content });
+    expect(sentAs[0]?.live_activity).to.include({ event: "start" });
+    expect(log).to.not.include("held msg_2");
+  });
+
+  it("says that the subscription's address is gone, and the activity with it", async () => {
+    const { gone, log } = await run({ channel, message: update, device, isGone: true });
+    expect([gone, log]).to.deep.equal([["sub_1"], ["lost sub_1"]]);
+  });
+
+  it("goes to each device beside the broadcast channel of iOS", async () => {
+    const apple = { id: "lac_1", apns_channel_id: "apple", stores_latest: true };
+    const { sent } = await run({ channel, message: { ...update, channel: apple }, device });
+    expect(sent).to.deep.equal([{ token: ownAddress, state: 1 }]);
   });
 });

@@ -8,8 +8,29 @@ const anEnded = (over: Partial<Recounted> = {}): Recounted => ({
   completed_at: minutesAgo(3),
   counted_at: minutesAgo(3),
   updated_at: minutesAgo(2),
+  counts: { sent: 1 },
+  reserved: { periods: ["2026-03"], count: 3 },
   ...over,
 });
+
+const tallyOf = (sent: number) => async () =>
+  sent === 0 ? [] : [{ ...none, status: "sent" as const, reported: { sent }, count: sent }];
+const none = { error_code: null, uncertain: 0, segments: 0 };
+
+/** What is to be settled once they are counted. */
+const unsettledOf = async (message: Recounted, sent: number): Promise<number | undefined> => {
+  let unsettled: number | undefined;
+  const run = recount({
+    deliveries: { tally: tallyOf(sent) },
+    messages: {
+      recounted: async (_message, counted) => void (unsettled = counted.unsettled),
+      recountAt: () => expect.fail("it is due"),
+    },
+    clock: handClock(),
+  });
+  await run(message);
+  return unsettled;
+};
 
 /** Minutes from noon until when the message is left alone; null: it was counted. */
 const recounted = async (message: Recounted): Promise<number | null> => {
@@ -41,4 +62,11 @@ describe("counters that may be wrong", () => {
   ];
   for (const { it: name, message, expect: wanted } of cases)
     it(name, async () => expect(await recounted(anEnded(message))).to.equal(wanted));
+
+  it("charge what was sent since, where something limits it", async () => {
+    expect(await unsettledOf(anEnded(), 3)).to.equal(-2);
+    expect(await unsettledOf(anEnded(), 1)).to.equal(undefined);
+    expect(await unsettledOf(anEnded({ counts: { sent: 3 } }), 1)).to.equal(undefined);
+    expect(await unsettledOf(anEnded({ reserved: null }), 3)).to.equal(undefined);
+  });
 });

@@ -11,6 +11,7 @@ import { controllerMetrics } from "../../../../operator/engine/metrics.ts";
 import { finalizer } from "../../../../operator/engine/object-writer.ts";
 import type { KubeClient, KubeRequest } from "../../../../operator/kube/client.ts";
 import type { ObjectMeta, Resource } from "../../../../operator/kube/objects.ts";
+import { scopeOf } from "../../../../operator/kube/scope.ts";
 import { objectStore, type Store } from "../../../../operator/kube/store.ts";
 import { until } from "../../../support/until.ts";
 
@@ -86,6 +87,7 @@ describe("a controller whose object goes although it had our finalizer", () => {
       writes: client,
       report: () => undefined,
       concurrency: 1,
+      scope: scopeOf({ watchNamespaces: [], watchSecrets: [] }),
       timing: { relistMs: 600_000, idleMs: 20_000 },
       clock: systemClock,
       log: createLog({ program: "operator", level: "fatal" }),

@@ -43,7 +43,7 @@ const ask = async (answer: RequestListener, { method = "GET", path, token, body 
   answer(request, response);
   await finished;
   const reply = JSON.parse(sent.slice(sent.indexOf("\r\n\r\n") + 4)) as Record<string, unknown>; // as Koa wrote it
-  return { status: response.statusCode, reply };
+  return { status: response.statusCode, reply, head: sent.slice(0, sent.indexOf("\r\n\r\n")) };
 };
 
 const codeOf = ({ reply }: { reply: Record<string, unknown> }) =>
@@ -99,6 +99,7 @@ describe("the REST interface", () => {
       countUsage: () => undefined,
       trustedProxies: 0,
       timeoutMs: 1_000,
+      publicUrl: "https://api.example.com",
       isStopping: () => false,
       clock,
       log: pino({ level: "silent" }),
@@ -110,6 +111,20 @@ describe("the REST interface", () => {
   it("answers by the use cases that the feature made of the platform", async () => {
     const { status, reply } = await ask(rest(), { method: "POST", path, token: "good", body: { color: "red" } });
     expect([status, reply]).to.deep.equal([200, { done: `much red for ${ours._id}` }]);
+  });
+
+  it("lets nobody keep, guess or frame a reply, whatever it says", async () => {
+    for (const asked of [{ method: "POST", path, token: "good", body: { color: "red" } }, { path: "/v1/nothing" }]) {
+      const { head } = await ask(rest(), asked);
+      for (const header of [
+        "Cache-Control: no-store",
+        "X-Content-Type-Options: nosniff",
+        "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
+        "Referrer-Policy: no-referrer",
+        "Strict-Transport-Security: max-age=31536000",
+      ])
+        expect(head).to.include(`\r\n${header}`);
+    }
   });
 
   // Each request is wrong in all that is checked from there on, and the first of it is what the reply says.

@@ -1,0 +1,175 @@
+import { expect } from "chai";
+import type { CreateNotificationResult } from "#core/schema/messages/message.ts";
+import { exportSubscriptions } from "../../dev/demo/export.ts";
+import { sendTo } from "../../dev/demo/send.ts";
+import { eventually } from "./support/cluster/cluster.ts";
+import { becomes, endProbe, startProbe } from "./support/cluster/probe.ts";
+import { prepareVolumes, type Volumes } from "./support/cluster/volumes.ts";
+import { releaseName } from "./support/release.ts";
+import { type System, samplesNamespace, system } from "./support/system.ts";
+
+const firstMessageWithinMs = 300_000;
+/** What an owner of endpoints did not see while stores were away it finds by its next walk, each 60 s (decision 0047). */
+const afterOutageWithinMs = 120_000;
+const stores = "app.kubernetes.io/component in (mongodb,nats,redis)";
+const inRelease = ["--namespace", releaseName];
+
+describe("Herald with the stores of its chart", function () {
+  this.timeout(600_000); // every wait inside has a bound of its own
+  let at: System;
+  let volumes: Volumes;
+
+  before(async () => {
+    at = await system();
+    await removeWhatIsKept(at);
+    volumes = await prepareVolumes(at.cluster, at.env, 4);
+  });
+  after(async () => {
+    await removeResources(at);
+    await at.release.uninstall();
+    await removeWhatIsKept(at);
+    await volumes.remove();
+  });
+
+  it("delivers its first message within five minutes of helm install", async () => {
+    const beganMs = performance.now();
+    await at.release.installTrial(at.at.rest, volumes.storageClass);
+    const installedMs = performance.now();
+    await at.applySamples();
+    const [person] = await at.people();
+    const { rest } = await at.client();
+    const { received, ...evidence } = await sendTo(person ?? expect.fail("nobody to write to"), rest, at.at);
+    const endedMs = performance.now();
+    const seconds = (ms: number) => (ms / 1000).toFixed(0);
+    console.log(
+      `      helm install: ${seconds(installedMs - beganMs)} s, to the first message delivered: ` +
+        `${seconds(endedMs - beganMs)} s, with the images in the nodes`,
+    );
+    expect(evidence).to.include({ delivery: "sent", event: "delivery.sent", isVerified: true });
+    expect(received).to.be.a("string");
+    expect(endedMs - beganMs).to.be.below(firstMessageWithinMs);
+  });
+
+  it("lets nobody into a store without the password", async () => {
+    const answers = await Promise.all([ask(at, "nats", 4222), ask(at, "redis", 6379)]);
+    expect(answers).to.deep.equal(["-ERR 'Authorization Violation'", "-NOAUTH Authentication required."]);
+  });
+
+  it("lets none but its programs reach a store", async () => {
+    const from = await startProbe(at.cluster, at.env, "elsewhere");
+    const ports = { apiserver: 80, mongodb: 27_017, nats: 4222, redis: 6379 };
+    for (const [what, port] of Object.entries(ports)) {
+      const host = `${releaseName}-${what}.${releaseName}.svc`;
+      await becomes(at.cluster, from, { host, port, what }, what === "apiserver");
+    }
+    await endProbe(at.cluster, from);
+  });
+
+  it("makes a file on the claim that the apiserver and the dispatcher share, and serves it", async () => {
+    const { rest, appId } = await at.client();
+    const lines = await exportSubscriptions(rest, appId);
+    expect(lines).to.have.length.of.at.least(4); // the header, and one of each person
+  });
+
+  it("has what was stored after the pods of all stores were killed, and goes on", async () => {
+    const sent = await sendOne(at);
+    const before = await podIds(at);
+    expect(before).to.have.length(3);
+    // Not by force: Kubernetes would start the next before the last has ended, both on one volume.
+    await at.cluster.kubectl(["delete", "pods", ...inRelease, "--selector", stores, "--grace-period=1"]);
+    await storesReady(at, (ids) => ids.length === 3 && ids.every((id) => !before.includes(id)));
+    await hasMessage(at, sent);
+    await sendOne(at, afterOutageWithinMs);
+  });
+
+  it("keeps its password through an upgrade, which restarts no store", async () => {
+    const before = [await passwordOf(at), ...(await podIds(at))];
+    await at.release.upgrade("logLevel=debug");
+    expect([await passwordOf(at), ...(await podIds(at))]).to.deep.equal(before);
+    await sendOne(at);
+  });
+
+  it("leaves its data when it goes, and finds it when it is installed again, with the same password", async () => {
+    const password = await passwordOf(at);
+    const sent = await sendOne(at);
+    await at.release.uninstall();
+    const claims = await at.cluster.list(["persistentvolumeclaims", ...inRelease]);
+    expect(claims.map(({ metadata, status }) => `${metadata.name} ${status.phase}`).toSorted()).to.deep.equal(
+      ["data-herald-mongodb-0", "data-herald-nats-0", "data-herald-redis-0", "herald-files"].map(
+        (name) => `${name} Bound`,
+      ),
+    );
+    await at.release.installTrial(at.at.rest, volumes.storageClass);
+    expect(await passwordOf(at)).to.equal(password);
+    await hasMessage(at, sent);
+    await sendOne(at);
+  });
+});
+
+/** Sends a message by the simulated APNs, and waits until an event has said that it was sent; the message's id. */
+const sendOne = async ({ client, people, inbox }: System, eventWithinMs = 60_000): Promise<string> => {
+  const { rest } = await client();
+  await people();
+  const target = { include_external_ids: ["ada"], channels: ["ios_push"] };
+  const { id } = await rest.post<CreateNotificationResult>("/v1/notifications", { target, contents: { en: "Hello" } });
+  await inbox.delivered([id], eventWithinMs);
+  return id ?? expect.fail("the message was not accepted");
+};
+
+const hasMessage = async ({ client }: System, id: string): Promise<void> => {
+  const { rest } = await client();
+  await eventually("the message in the database", 60_000, async () => {
+    const found = await rest.get<{ status: string }>(`/v1/notifications/${id}`).catch(() => null); // not back yet
+    return found?.status === "completed" ? true : null;
+  });
+};
+
+/** What a store says to somebody in one of its clients' pods who shows no password. */
+const ask = async ({ cluster, release }: System, store: string, port: number): Promise<string> => {
+  const [pod] = await release.pods("apiserver");
+  const script = `const s = require("node:net").connect(${port}, "${releaseName}-${store}");
+    let said = ""; s.on("data", (d) => { said += d; if (/^-.*\\r\\n/m.test(said)) { console.log(/^-.*/m.exec(said)[0]); process.exit(); } });
+    s.write("PING\\r\\n");
+    setTimeout(() => process.exit(1), 10_000);`;
+  return (
+    await cluster.kubectl(["exec", ...inRelease, pod?.metadata.name ?? "", "--", "node", "--eval", script])
+  ).trim();
+};
+
+const passwordOf = async ({ cluster }: System): Promise<string> =>
+  (await cluster.get(["secret", "herald-bundled-stores", ...inRelease])).data?.["password"] ?? "";
+
+const podIds = async ({ cluster }: System): Promise<string[]> =>
+  (await cluster.list(["pods", ...inRelease, "--selector", stores])).map(({ metadata }) => metadata.uid);
+
+const storesReady = async (at: System, areNew: (ids: string[]) => boolean): Promise<void> => {
+  await eventually("new pods of the stores", 60_000, async () => (areNew(await podIds(at)) ? true : null));
+  await at.cluster.kubectl(
+    ["wait", "pods", ...inRelease, "--selector", stores, "--for=condition=Ready", "--timeout=120s"],
+    {
+      timeoutMs: 130_000,
+    },
+  );
+};
+
+/** While the operator is there to clean up after them. */
+const removeResources = async ({ cluster }: System): Promise<void> => {
+  const timeoutMs = 90_000;
+  await cluster.kubectl(["delete", "namespace", samplesNamespace, "--ignore-not-found", "--timeout=80s"], {
+    timeoutMs,
+  });
+  const kinds = "incidents.herald.dev,tenants.herald.dev,plans.herald.dev";
+  await cluster.kubectl(["delete", kinds, "--all", "--timeout=80s"], { timeoutMs });
+};
+
+/** What the chart keeps on purpose: its kinds, the Secrets that data opens with, the claims. */
+const removeWhatIsKept = async ({ cluster }: System): Promise<void> => {
+  const kinds = (await cluster.list(["customresourcedefinitions"]))
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => name.endsWith(".herald.dev"));
+  if (kinds.length > 0) await cluster.kubectl(["delete", "customresourcedefinitions", ...kinds]);
+  const ofRelease = ["--selector", `app.kubernetes.io/instance=${releaseName}`];
+  await cluster.kubectl(["delete", "secrets,persistentvolumeclaims", ...inRelease, ...ofRelease], {
+    timeoutMs: 90_000,
+  });
+};
