@@ -18,6 +18,7 @@ import { service } from "./service/feature.ts";
 import { status } from "./status/feature.ts";
 import { statusPage } from "./status/outside.ts";
 import { suppressions } from "./suppressions/feature.ts";
+import { usage } from "./usage/feature.ts";
 import { webhooks } from "./webhooks/feature.ts";
 
 /** Everything that the REST interface can do. */
@@ -31,6 +32,7 @@ export const features: readonly Feature<Platform>[] = [
   liveActivities,
   webhooks,
   events,
+  usage,
   status,
   service(() => document),
 ];

@@ -61,12 +61,19 @@ const mongo = connectMongo({
   database: config.mongodbDatabase,
   appName: "herald-apiserver",
   maxPoolSize: config.mongodbPoolSize,
+  onCall: metrics.stores.timer("mongodb"),
 });
 const secrets = keyRing(config.keyRing);
-const redis = connectRedis({ url: config.redisUrl });
+const redis = connectRedis({ url: config.redisUrl, onCall: metrics.stores.timer("redis") });
 const subjectsOf = subjects(config.natsPrefix);
 const nats = lateNats({
-  connect: () => connectNats({ url: config.natsUrl, name: "herald-apiserver", credentials: config.natsCredentials }),
+  connect: () =>
+    connectNats({
+      url: config.natsUrl,
+      name: "herald-apiserver",
+      credentials: config.natsCredentials,
+      onCall: metrics.stores.timer("jetstream"),
+    }),
   subjects: subjectsOf,
   tracer: tracing.tracer,
   log,
@@ -74,7 +81,11 @@ const nats = lateNats({
 const known = directory({ db: mongo.db, changes: nats, clock });
 const keyOf = keyLookup({ keys: apiKeys(mongo.db), revoked: revokedTokens(mongo.db), changes: nats, clock });
 
-const files = openFiles(config, { signer: secrets.signer(filesPurpose), clock });
+const files = openFiles(config, {
+  signer: secrets.signer(filesPurpose),
+  clock,
+  onCall: metrics.stores.timer("files"),
+});
 const take = takeFrom({
   takeShared: sharedBuckets(redis),
   replicas: config.replicas,
@@ -137,6 +148,7 @@ const rest = httpServer({
       clock,
       log,
       metrics,
+      countUsage: shared.countUsage,
     }).callback(),
 });
 

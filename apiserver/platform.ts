@@ -21,6 +21,8 @@ import { messageIsDone } from "#core/storage/messages/message-row.ts";
 import { messages } from "#core/storage/messages/messages.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
 import { type PlanRow, planCollection } from "#core/storage/plans/plans.ts";
+import { usageCounter } from "#core/storage/usage/counter.ts";
+import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
 import { cursors } from "./http/pages.ts";
 import { narrowLimit } from "./limits/narrow-limit.ts";
 import type { TakeFrom } from "./limits/take-token.ts";
@@ -64,7 +66,9 @@ export type Platform = ReturnType<typeof platform>;
 /** What features may use. Each says by a type of its own what it uses of it. */
 export const platform = (foundation: Foundation) => {
   const { db, nats, subjects, settings, take, clock, log, metrics } = foundation;
-  const publishing = { events: eventPublisher({ publisher: nats, subjects }), log, metrics: metrics.queue };
+  const usage = usageCounter({ rows: tenantUsage(db), clock, log });
+  const published = (tenantId: string, events: number): void => usage.count(tenantId, { events });
+  const publishing = { events: eventPublisher({ publisher: nats, subjects, published }), log, metrics: metrics.queue };
   const messageEvents = outbox({
     rows: messages(db).rows,
     done: messageIsDone,
@@ -83,7 +87,7 @@ export const platform = (foundation: Foundation) => {
   const templates = bodyTemplates();
   const mjml = mjmlCompiler();
   const status = openBoard(foundation);
-  const parts: Part[] = [messageEvents, people, batchEvents, hints, events, templates, mjml, status.part];
+  const parts: Part[] = [usage, messageEvents, people, batchEvents, hints, events, templates, mjml, status.part];
   return {
     ...foundation,
     limit: narrowLimit(take),
@@ -100,6 +104,11 @@ export const platform = (foundation: Foundation) => {
     callbacks: callbackQueue({ publisher: nats, subjects }),
     hints,
     outboxes: { people },
+    countUsage: usage.count,
+    countAccepted: (outcome: "created" | "replayed", tenantId: string): void => {
+      metrics.accepted.inc({ outcome });
+      if (outcome === "created") usage.count(tenantId, { messages: 1 });
+    },
     templates,
     mjml,
     /** How the service was when it was looked at last. */

@@ -5,10 +5,13 @@ import { systemClock } from "#core/domain/clock.ts";
 import { connectNats } from "#core/queue/jetstream/connect.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
 import { openTracer } from "#core/runtime/tracing/open.ts";
+import { filesPurpose } from "#core/storage/files/folder/address.ts";
+import { openFiles } from "#core/storage/files/open.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
 import { parts } from "./parts.ts";
 import { health } from "./platform.ts";
@@ -17,13 +20,19 @@ const config = loadConfig(DispatcherConfig, process.env);
 const log = createLog({ program: "dispatcher", level: config.logLevel });
 log.info({ config: describeConfig(DispatcherConfig, config) }, "config.loaded");
 
+const metrics = createMetrics("dispatcher");
 const mongo = connectMongo({
   url: config.mongodbUrl,
   database: config.mongodbDatabase,
   appName: "herald-dispatcher",
   maxPoolSize: config.mongodbPoolSize,
+  onCall: metrics.stores.timer("mongodb"),
 });
-const metrics = createMetrics("dispatcher");
+const files = openFiles(config, {
+  signer: keyRing(config.keyRing).signer(filesPurpose),
+  clock: systemClock,
+  onCall: metrics.stores.timer("files"),
+});
 const started = startedCheck();
 const tracing = await openTracer({
   settings: config,
@@ -35,18 +44,20 @@ const tracing = await openTracer({
 /** The health server answers while NATS is awaited. */
 async function* all(): AsyncGenerator<Part> {
   const link = lateCheck();
-  yield health({ config, mongo, metrics }, { jetstream: link.check, started: started.check });
+  yield health({ config, mongo, files, metrics }, { jetstream: link.check, started: started.check });
   yield* tracing.parts;
   const nats = await connectNats({
     url: config.natsUrl,
     name: "herald-dispatcher",
     credentials: config.natsCredentials,
     log,
+    onCall: metrics.stores.timer("jetstream"),
   });
   link.is(nats.ping);
   yield* parts({
     config,
     mongo,
+    files,
     nats,
     log,
     metrics,

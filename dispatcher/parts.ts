@@ -41,6 +41,7 @@ export const parts = (made: Made): Part[] => {
       registry: shared.metrics.registry,
       onError: (err) => shared.log.warn({ err }, "heartbeat.failed"),
     }),
+    shared.usage,
     shared.changes,
     shared.suspensions,
     ...rooms.flatMap((room) => room.parts),

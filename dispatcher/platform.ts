@@ -4,8 +4,8 @@ import type { Clock } from "#core/domain/clock.ts";
 import { announcer, changes } from "#core/queue/announce.ts";
 import { eventPublisher } from "#core/queue/events.ts";
 import type { Nats } from "#core/queue/jetstream/connect.ts";
-import { publisher } from "#core/queue/jetstream/publish.ts";
-import { subjects } from "#core/queue/subjects.ts";
+import { type Publisher, publisher } from "#core/queue/jetstream/publish.ts";
+import { type Subjects, subjects } from "#core/queue/subjects.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
@@ -17,11 +17,13 @@ import type { Log } from "#core/runtime/process/log.ts";
 import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import { contentTemplates } from "#core/storage/content-templates/content-templates.ts";
 import { directory } from "#core/storage/directory.ts";
-import { filesPurpose } from "#core/storage/files/folder/address.ts";
-import { type FileSettings, openFiles } from "#core/storage/files/open.ts";
+import type { FileSettings } from "#core/storage/files/open.ts";
+import type { FileStore } from "#core/storage/files/store.ts";
 import { type LinkRow, links } from "#core/storage/links/links.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { suspension } from "#core/storage/suspension.ts";
+import { usageCounter } from "#core/storage/usage/counter.ts";
+import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
 import { guardedClient } from "./net/guarded/client.ts";
 import { restTransports } from "./net/guarded/rest.ts";
 import { http2Pool } from "./net/http2/pool.ts";
@@ -60,6 +62,8 @@ export type Settings = FileSettings & {
 export type Made = {
   config: Settings;
   mongo: Mongo;
+  /** Where exports and imports keep their files. */
+  files: FileStore;
   nats: Nats;
   log: Log;
   metrics: Metrics<"dispatcher">;
@@ -81,8 +85,6 @@ export const platform = (made: Made) => {
   return {
     ...made,
     db: mongo.db,
-    /** Where exports and imports keep their files. */
-    files: openFiles(config, { signer: secrets.signer(filesPurpose), clock }),
     natsPrefix: config.natsPrefix,
     natsReplicas: config.natsReplicas,
     subjects: names,
@@ -95,7 +97,7 @@ export const platform = (made: Made) => {
       clock,
     }),
     publisher: hints,
-    events: eventPublisher({ publisher: hints, subjects: names }),
+    ...counting(made, hints, names),
     announcer: announcer({ nats, subjects: names }),
     open: http2Pool,
     client: guardedClient({ guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }) }),
@@ -130,6 +132,13 @@ export const platform = (made: Made) => {
   };
 };
 
+/** Counts what tenants do, and publishes events, which is counted, too. */
+const counting = ({ mongo, clock, log }: Made, hints: Publisher, names: Subjects) => {
+  const usage = usageCounter({ rows: tenantUsage(mongo.db), clock, log });
+  const published = (tenantId: string, events: number): void => usage.count(tenantId, { events });
+  return { usage, countUsage: usage.count, events: eventPublisher({ publisher: hints, subjects: names, published }) };
+};
+
 /** Links that come at once share a write. */
 const linkKeeper = (db: Mongo["db"]) => {
   const { keep } = links(db);
@@ -145,11 +154,18 @@ const mailOf = ({ mailUrl: url, mailFrom: from }: Settings): { url: string; from
 
 /** Answers from the first moment on; `started` says whether the rest works. */
 export const health = (
-  { config, mongo, metrics }: Pick<Made, "config" | "mongo" | "metrics">,
+  { config, mongo, files, metrics }: Pick<Made, "config" | "mongo" | "files" | "metrics">,
   { jetstream, started }: Record<"jetstream" | "started", Check>,
 ): Part => {
   const stores = { mongodb: mongo.ping, jetstream };
-  watchDependencies(metrics.registry, stores);
+  const optional = files.kind === "none" ? {} : { files: files.check }; // exports and imports wait for them
+  watchDependencies(metrics.registry, { ...stores, ...optional });
   const checks = { ...stores, started };
-  return healthServer({ host: config.healthHost, port: config.healthPort, checks, registry: metrics.registry });
+  return healthServer({
+    host: config.healthHost,
+    port: config.healthPort,
+    checks,
+    optional,
+    registry: metrics.registry,
+  });
 };

@@ -45,7 +45,12 @@ export type ControllersDeps = {
  */
 export const makeControllers = (
   deps: ControllersDeps,
-): { controllers: readonly Controller[]; secrets: Pick<Controller, "watch" | "synced"> } => {
+): {
+  controllers: readonly Controller[];
+  secrets: Pick<Controller, "watch" | "synced">;
+  /** Has an object of a kind looked at again, when nothing else is to be done. */
+  requeue: (kind: string, key: string) => void;
+} => {
   const dependantsOf = dependants(allKinds, deps.platform.stores);
   const requeue = (found: readonly Dependant[], priority: Priority = "changed"): void => {
     for (const { kind, key } of found) controllers.get(kind)?.requeue(key, priority);
@@ -58,7 +63,8 @@ export const makeControllers = (
   // as a resync: what another program wrote into a record is drift, or to be reported in the status
   deps.changes.on((collection, id) => requeue(dependantsOf.ofRecord(collection, id), "resync"));
   const secrets = watchSecrets(deps, (events) => requeue(events.flatMap(dependantsOf.ofSecret)));
-  return { controllers: [...controllers.values()], secrets };
+  const requeueOne = (kind: string, key: string): void => requeue([{ kind, key }], "resync");
+  return { controllers: [...controllers.values()], secrets, requeue: requeueOne };
 };
 
 const kindController = (

@@ -18,18 +18,25 @@ const config = loadConfig(OperatorConfig, process.env);
 const log = createLog({ program: "operator", level: config.logLevel, ...(isOnce && { destination: process.stderr }) });
 log.info({ config: describeConfig(OperatorConfig, config) }, "config.loaded");
 
+const metrics = createMetrics("operator");
 const mongo = connectMongo({
   url: config.mongodbUrl,
   database: config.mongodbDatabase,
   appName: "herald-operator",
   maxPoolSize: config.mongodbPoolSize,
+  onCall: metrics.stores.timer("mongodb"),
 });
 const program = { log, graceMs: config.graceSeconds * 1000 };
-const metrics = createMetrics("operator");
 
 const make = async () => {
   const { natsUrl: url, natsCredentials: credentials } = config;
-  const nats = await connectNats({ url, name: "herald-operator", credentials, log });
+  const nats = await connectNats({
+    url,
+    name: "herald-operator",
+    credentials,
+    log,
+    onCall: metrics.stores.timer("jetstream"),
+  });
   const env = process.env;
   return makeParts({ config, env, mongo, nats, log, metrics, clock: systemClock, resolve: dns(), leaseTiming });
 };

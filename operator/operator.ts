@@ -7,10 +7,13 @@ import { campaign, type Term } from "./engine/leadership/leader.ts";
 import { isLookedAt } from "./kube/scope.ts";
 import { pause } from "./kube/watch.ts";
 import type { Terms } from "./terms.ts";
+import type { Measure } from "./usage/measure.ts";
 
 export type OperatorDeps = ControllersDeps & {
   lease: Pick<LeaderDeps, "namespace" | "name" | "holder" | "timing">;
   fence: TermFence;
+  /** Reads what tenants use, for as long as this process leads. */
+  measure: Measure;
   terms: Terms;
 };
 
@@ -18,7 +21,7 @@ export type Operator = ReturnType<typeof operator>;
 
 /** The operator. It always watches, so that it can take over at once, and writes only while it has the Lease. */
 export const operator = (deps: OperatorDeps) => {
-  const { controllers, secrets } = makeControllers(deps);
+  const { controllers, secrets, requeue } = makeControllers(deps);
   const sources = [...controllers, secrets];
   const watching = new AbortController();
   const leading = new AbortController();
@@ -45,7 +48,7 @@ export const operator = (deps: OperatorDeps) => {
     isSettled: (): boolean => controllers.every((one) => one.isSettled()),
     start: async () => {
       watches = Promise.all(sources.map(({ watch }) => watch(watching.signal)));
-      led = leadWhen(sync(), { ...deps, controllers, onChange }, leading.signal);
+      led = leadWhen(sync(), { ...deps, controllers, requeue, onChange }, leading.signal);
     },
     stop: async () => {
       leading.abort(new Error("the operator is stopping"));
@@ -57,7 +60,11 @@ export const operator = (deps: OperatorDeps) => {
   };
 };
 
-type LeadDeps = OperatorDeps & { controllers: readonly Controller[]; onChange: LeaderDeps["onChange"] };
+type LeadDeps = OperatorDeps & {
+  controllers: readonly Controller[];
+  requeue: (kind: string, key: string) => void;
+  onChange: LeaderDeps["onChange"];
+};
 
 /** Begins to lead after everything has been listed once: what is not listed yet would look deleted. */
 const leadWhen = async (synced: Promise<void>, deps: LeadDeps, signal: AbortSignal): Promise<void> => {
@@ -73,7 +80,8 @@ const lead = async (deps: LeadDeps, term: Term): Promise<void> => {
   const outdated = new AbortController();
   const rest = { ...term, stop: AbortSignal.any([term.stop, outdated.signal]) };
   const sweeping = sweepOften(deps, rest, () => outdated.abort());
-  await Promise.all([...deps.controllers.map((one) => one.lead(rest)), sweeping]);
+  const measuring = deps.measure((key) => deps.requeue("Tenant", key), rest.stop);
+  await Promise.all([...deps.controllers.map((one) => one.lead(rest)), sweeping, measuring]);
 };
 
 const stamped = async ({ terms, log }: LeadDeps, { epoch }: Term): Promise<boolean> => {

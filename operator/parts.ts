@@ -14,8 +14,11 @@ import { type Check, healthServer } from "#core/runtime/process/health-server.ts
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { tenantResource } from "#core/schema/tenants/resource.ts";
 import type { Mongo } from "#core/storage/mongo/connect.ts";
 import { storesPart } from "#core/storage/open.ts";
+import { webhookBacklogs } from "#core/storage/usage/backlogs.ts";
+import { tenantUsage } from "#core/storage/usage/tenant-usage.ts";
 import { fencedClient, termFence } from "./engine/leadership/fence.ts";
 import { holderName } from "./engine/leadership/leader.ts";
 import type { LeaseTiming } from "./engine/leadership/lease.ts";
@@ -29,7 +32,10 @@ import { secrets } from "./kube/secrets.ts";
 import { watchLevels } from "./levels.ts";
 import { type Operator, operator } from "./operator.ts";
 import { makePlatform } from "./platform.ts";
+import type { Platform } from "./records/platform.ts";
 import { terms } from "./terms.ts";
+import { usageBoard } from "./usage/board.ts";
+import { measure } from "./usage/measure.ts";
 
 /** The settings that the parts use; config/operator.ts describes each. */
 export type Settings = {
@@ -91,6 +97,7 @@ export const makeParts = (deps: PartsDeps) => {
   const report = eventRecorder({ client: writes, holder, clock, log });
   const link = { nats, subjects: subjects(config.natsPrefix) };
   const announced = changes(link);
+  const board = usageBoard({ usage: tenantUsage(mongo.db), backlogs: webhookBacklogs(mongo.db), clock });
   const platform = makePlatform({
     clock,
     db: mongo.db,
@@ -105,14 +112,17 @@ export const makeParts = (deps: PartsDeps) => {
       guard: addressGuard({ allow: config.allowedRanges, ports: config.allowedPorts }),
       resolve: deps.resolve,
     },
+    usage: board,
     publicUrl: config.publicUrl,
   });
+  const tenants = platform.stores.of(tenantResource);
   const engine = operator({
     client,
     writes,
     report,
     fence,
     terms: terms({ ...platform, log }),
+    measure: measure({ board, tenants, names: namesOf(platform), metrics, clock, log }),
     platform,
     changes: announced,
     lease: {
@@ -138,6 +148,14 @@ export const makeParts = (deps: PartsDeps) => {
     checks: { jetstream: nats.ping, kubernetes: listed(engine) },
   };
 };
+
+/** Names of tenants by their ids. */
+const namesOf =
+  ({ owners }: Pick<Platform, "owners">) =>
+  async (ids: readonly string[]): Promise<Map<string, string>> => {
+    const rows = await Promise.all(ids.map((id) => owners.tenants.find(id))); // read at once
+    return new Map(rows.flatMap((row) => (row === null ? [] : [[row._id, row.name]])));
+  };
 
 const clientOf = ({ env, metrics }: PartsDeps): KubeClient => {
   const kubernetes = connection(env);

@@ -16,9 +16,12 @@ export type StoringDeps = {
   quota: Quota;
   /** Publishes a hint to the dispatchers and the events, without being waited for: else the timers do within 10 s. */
   publish: (row: MessageRow) => void;
-  count: (outcome: "created" | "replayed") => void;
+  count: CountAccepted;
   clock: Clock;
 };
+
+/** Counts a message of a tenant by how it was accepted. */
+export type CountAccepted = (outcome: "created" | "replayed", tenantId: string) => void;
 
 /** Who asks for a message, and the key that makes repeats of the request one message. */
 export type AskedMessage = {
@@ -61,12 +64,16 @@ const byKey = async (
     ? null
     : messages.findByKey({ tenantId: caller.tenant._id, appId: app._id }, { key, operation }, signal);
 
-const replay = (before: MessageRow, { app, fingerprint }: AskedMessage, count: StoringDeps["count"]): Stored => {
+const replay = (
+  before: MessageRow,
+  { caller, app, fingerprint }: AskedMessage,
+  count: StoringDeps["count"],
+): Stored => {
   const mismatch = before.fingerprint !== fingerprint;
   if (mismatch && app.idempotency_mismatch === "reject") {
     throw keyReused("message", { key: before.idempotency_key, message_id: before._id });
   }
-  count("replayed");
+  count("replayed", caller.tenant._id);
   return { row: before, replayed: true, mismatch };
 };
 
@@ -88,7 +95,7 @@ export const storeNew = async (
   if (await deps.messages.insert(row)) {
     deps.quota.confirm(row);
     deps.publish(row);
-    deps.count("created");
+    deps.count("created", row.tenant_id);
     return { row, replayed: false, mismatch: false };
   }
   await deps.quota.withdraw(row);

@@ -30,6 +30,8 @@ export type State = {
   /** Set for all but public routes. */
   caller?: Caller;
   body: unknown;
+  /** Of the body, inflated, as far as it was read; of a form as large as its head says. */
+  bodyBytes?: number;
   /** What is wrong with the form of the body, which is then undefined. */
   bodyFault?: ValidationError;
   /** Reads the form of a route that takes one. */

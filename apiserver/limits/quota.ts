@@ -82,7 +82,18 @@ export const quota = (deps: QuotaDeps) => {
   };
 };
 
-const limitsOf = ({ tenant, plan }: Caller, firstDayMessages: number, now: Date): Limit[] => {
+/** What is used of each quota that limits a tenant now. */
+export const quotaUses =
+  ({ usage, firstDayMessages }: { usage: Pick<Usage, "find">; firstDayMessages: number }) =>
+  (caller: Pick<Caller, "tenant" | "plan">, now: Date): Promise<(Limit & { used: number })[]> =>
+    Promise.all(
+      limitsOf(caller, firstDayMessages, now).map(async (limit) => {
+        const { messages: used } = await usage.find(caller.tenant._id, limit.period);
+        return { ...limit, used };
+      }),
+    );
+
+const limitsOf = ({ tenant, plan }: Pick<Caller, "tenant" | "plan">, firstDayMessages: number, now: Date): Limit[] => {
   const { messages_per_month: ofMonth } = plan;
   const firstDayEnds = new Date(tenant.created_at.getTime() + dayMs);
   const month: Limit[] =

@@ -1,7 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import { startedOver } from "#core/domain/live-activities/platforms.ts";
-import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { OkReply } from "#core/schema/json/error.ts";
@@ -29,6 +28,7 @@ import { subscriptions as subscriptionStore } from "#core/storage/people/subscri
 import { audienceOf } from "../accepting/audience.ts";
 import { counting } from "../accepting/counting.ts";
 import { type Estimate, estimate } from "../accepting/estimate.ts";
+import type { CountAccepted } from "../accepting/storing.ts";
 import type { Caller } from "../access/caller.ts";
 import { fingerprintOf, idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
 import { appOfPath, existing } from "../http/locate.ts";
@@ -45,7 +45,7 @@ export type SendPlatform = {
   secrets: Pick<KeyRing, "seal" | "open">;
   clock: Clock;
   log: Log;
-  metrics: Pick<ApiserverMetrics, "accepted">;
+  countAccepted: CountAccepted;
   hints: MessageHints;
   settings: { firstDayMessages: number };
 };
@@ -59,7 +59,7 @@ const mostExact = 100_000;
 
 /** What is sent of live activities, and the tokens that it is sent to. */
 export const sends = (platform: SendPlatform, findType: FindType) => {
-  const { db, clock, metrics, hints, settings } = platform;
+  const { db, clock, hints, settings } = platform;
   const [messages, startTokens] = [messageStore(db), tokenStore(db)];
   const [activities, recipients] = [activityStore(db), activityRecipients(db)];
   const deps = {
@@ -71,7 +71,7 @@ export const sends = (platform: SendPlatform, findType: FindType) => {
     countRecipients: recipientCount(recipients),
     quota: quota({ usage: usage(db), stored: messages.stored, ...settings }),
     publish: hints.message,
-    count: (outcome: "created" | "replayed") => metrics.accepted.inc({ outcome }),
+    count: platform.countAccepted,
     clock,
   };
   const show = async ({ app_id: appId, _id }: LiveActivityRow): Promise<Omit<Shown, "activity">> => {

@@ -1,7 +1,6 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import { NotFound } from "#core/errors.ts";
-import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { MjmlCompiler } from "#core/runtime/mjml/compiler.ts";
 import type { KeyRing } from "#core/runtime/process/key-ring.ts";
 import type { Log } from "#core/runtime/process/log.ts";
@@ -24,6 +23,7 @@ import { usage } from "#core/storage/messages/usage.ts";
 import { messageView } from "#core/storage/messages/view.ts";
 import { counting } from "../accepting/counting.ts";
 import { estimate } from "../accepting/estimate.ts";
+import type { CountAccepted } from "../accepting/storing.ts";
 import { feature } from "../http/feature.ts";
 import { idempotencyKey, repeatHeaders } from "../http/idempotency-key.ts";
 import { appOfBody, appOfQuery, requireApp } from "../http/locate.ts";
@@ -43,7 +43,7 @@ type MessagePlatform = {
   secrets: Pick<KeyRing, "seal" | "open">;
   clock: Clock;
   log: Log;
-  metrics: Pick<ApiserverMetrics, "accepted">;
+  countAccepted: CountAccepted;
   cursors: Cursors;
   limit: NarrowLimit;
   hints: MessageHints;
@@ -51,7 +51,7 @@ type MessagePlatform = {
   settings: { firstDayMessages: number };
 };
 
-const make = ({ db, secrets, clock, log, metrics, cursors, limit, hints, mjml, settings }: MessagePlatform) => {
+const make = ({ db, secrets, clock, log, cursors, limit, hints, mjml, settings, countAccepted }: MessagePlatform) => {
   const messages = messageStore(db);
   const counters = usage(db);
   const reservations = quota({ usage: counters, stored: messages.stored, ...settings });
@@ -67,7 +67,7 @@ const make = ({ db, secrets, clock, log, metrics, cursors, limit, hints, mjml, s
       compile: mjml.compile,
       quota: reservations,
       publish: hints.message,
-      count: (outcome) => metrics.accepted.inc({ outcome }),
+      count: countAccepted,
       clock,
     }),
     estimateAudience: estimateAudience({ estimate: counted, limit }),

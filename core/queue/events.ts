@@ -37,7 +37,11 @@ export type EventTextPublisher = {
 const maxEvents = 100; // what one consumer turn handles well
 const inFlight = 16;
 
-export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): EventPublisher & EventTextPublisher => {
+export const eventPublisher = ({
+  publisher,
+  subjects,
+  published,
+}: EventPublisherDeps): EventPublisher & EventTextPublisher => {
   const publishTexts: EventTextPublisher["publishTexts"] = async (tenantId, events, traceparent) => {
     const { custom = [], others = [] } = Object.groupBy(events, ({ type }) =>
       type === "event.received" ? "custom" : "others",
@@ -46,10 +50,14 @@ export const eventPublisher = ({ publisher, subjects }: EventPublisherDeps): Eve
       ...split(custom.map(fitted)).map((batch) => ({ batch, subject: subjects.customEvents(tenantId) })),
       ...split(others.map(fitted)).map((batch) => ({ batch, subject: subjects.events(tenantId) })),
     ];
-    const results = await mapBounded(batches, inFlight, ({ batch, subject }) =>
-      publisher.publishText(subject, `[${batch.texts.join(",")}]`, { id: idOf(batch), traceparent }),
-    );
-    return results.every((result) => result === "published");
+    const results = await mapBounded(batches, inFlight, async ({ batch, subject }) => {
+      const text = `[${batch.texts.join(",")}]`;
+      const isPublished =
+        (await publisher.publishText(subject, text, { id: idOf(batch), traceparent })) === "published";
+      if (isPublished) published?.(tenantId, batch.ids.length);
+      return isPublished;
+    });
+    return results.every(Boolean);
   };
   return {
     publish: (tenantId, events, traceparent) => publishTexts(tenantId, events.map(eventText), traceparent),
@@ -80,6 +88,8 @@ export const gatheredEvents = (events: EventPublisher): EventPublisher => {
 export type EventPublisherDeps = {
   publisher: Pick<Publisher, "publishText">;
   subjects: Pick<Subjects, "events" | "customEvents">;
+  /** Counts events of a tenant that the stream has taken. */
+  published?: (tenantId: string, events: number) => void;
 };
 
 type Batch = { ids: string[]; texts: string[]; bytes: number };

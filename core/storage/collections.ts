@@ -39,6 +39,8 @@ import { suppressionKeyCollection } from "./suppressions/keys.ts";
 import { suppressionCollection } from "./suppressions/suppressions.ts";
 import { followedWordCollection } from "./suppressions/words.ts";
 import { tenantCollection } from "./tenants/tenants.ts";
+import { webhookBacklogCollection } from "./usage/backlogs.ts";
+import { tenantUsageCollection } from "./usage/tenant-usage.ts";
 import { webhookDeliveryCollection } from "./webhooks/deliveries.ts";
 import { webhookShareCollection } from "./webhooks/shares.ts";
 import { webhookStatsCollection } from "./webhooks/stats.ts";
@@ -86,8 +88,10 @@ export const allCollections: readonly CollectionSpec[] = [
   suppressionCollection,
   suppressionKeyCollection,
   tenantCollection,
+  tenantUsageCollection,
   usageCollection,
   userCollection,
+  webhookBacklogCollection,
   webhookCollection,
   webhookDeliveryCollection,
   webhookShareCollection,

@@ -27,6 +27,7 @@ import { badges } from "#core/storage/people/badges.ts";
 import { invalidated } from "#core/storage/people/ended.ts";
 import { languages } from "#core/storage/people/languages.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
+import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { Senders } from "../channels/registry.ts";
 import { activityDeliver } from "../live-activities/deliver.ts";
 import { type InOrder, inOrder } from "../live-activities/in-order.ts";
@@ -69,6 +70,7 @@ export type PipelineDeps = {
   cut: AbortSignal;
   metrics: DispatcherMetrics;
   tracer: Tracer;
+  countUsage: CountUsage;
   log: Log;
   clock: Clock;
   random: Random;

@@ -7,10 +7,13 @@ import { watchWebhookLevels } from "#core/runtime/metrics/webhooks.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
 import type { Changes, Directory } from "#core/storage/directory.ts";
+import { webhookBacklogs } from "#core/storage/usage/backlogs.ts";
+import type { CountUsage } from "#core/storage/usage/counter.ts";
 import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
 import { webhookShares } from "#core/storage/webhooks/shares.ts";
 import { webhookStats } from "#core/storage/webhooks/stats.ts";
 import { type WebhookRow, webhookCollection } from "#core/storage/webhooks/webhooks.ts";
+import { backlogCount } from "../usage/backlog-count.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { accepting } from "./accept/accept.ts";
 import { healthNotes } from "./health/notes.ts";
@@ -43,6 +46,7 @@ export type WebhookPartsDeps = Omit<EndpointsDeps & SendDeps & HealthPartDeps, "
   suspensions: Suspensions;
   changes: Changes;
   unseal: Unseal;
+  countUsage: CountUsage;
 };
 
 /** What a dispatcher runs for webhooks, in the order in which it starts. docs/decisions/0047 names the steps of an event. */
@@ -85,6 +89,7 @@ export const webhookParts = (deps: WebhookPartsDeps): Part[] => {
       deliveries: webhookDeliveries(db),
     }),
     healthPart({ ...deps, endpoints, isOurs: () => shares.isOwned(0) }),
+    backlogCount({ ...deps, backlogs: webhookBacklogs(db), isOurs: () => shares.isOwned(0) }),
     eventWorker(deps, deliverByOwner({ ...deps, shares, accept, handOver: handOver.give, fallBack })),
   ];
 };

@@ -25,8 +25,11 @@ export const firstPriority = ({ metadata, status }: Resource<unknown, { observed
 export const isNews = <R extends Resource>(event: StoreEvent<R>): boolean =>
   event.kind !== "same" && (event.kind !== "changed" || visible(event.object) !== visible(event.before));
 
-const visible = ({ metadata, status }: Resource): string =>
-  JSON.stringify([metadata.generation, metadata.deletionTimestamp, metadata.annotations, status]);
+/** Nobody depends on what a resource uses. */
+const visible = ({ metadata, status = {} }: Resource<unknown, { usage?: unknown }>): string => {
+  const { usage: _, ...rest } = status;
+  return JSON.stringify([metadata.generation, metadata.deletionTimestamp, metadata.annotations, rest]);
+};
 
 /** The parts of an object whose change needs a pass. */
 const concern = ({ metadata }: Resource): string =>

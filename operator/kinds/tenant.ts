@@ -1,6 +1,6 @@
 import { appResource } from "#core/channels/app-resource.ts";
 import { planResource } from "#core/schema/plans/resource.ts";
-import { type TenantSpec, tenantResource } from "#core/schema/tenants/resource.ts";
+import { type TenantSpec, type TenantStatus, tenantResource } from "#core/schema/tenants/resource.ts";
 import { type TenantRow, tenantCollection } from "#core/storage/tenants/tenants.ts";
 import { type Handler, refusal } from "../engine/handler.ts";
 import { link, namespaceOf } from "../engine/links.ts";
@@ -8,9 +8,10 @@ import type { Resource } from "../kube/objects.ts";
 import { type Finding, refused } from "../policies/conditions.ts";
 import { idOf, isClaiming } from "../policies/management.ts";
 import { type Claimant, namespaceTaken, sharesOf } from "../policies/tenants/namespaces.ts";
+import { usageStatus } from "../policies/tenants/usage.ts";
 import { defineKind, type Tools } from "../records/kind.ts";
 
-type Tenant = Resource<TenantSpec, { id?: string }>;
+type Tenant = Resource<TenantSpec, TenantStatus>;
 type Deps = Tools<Tenant, TenantRow>;
 
 /** Tenant: a document with the namespaces that it owns. None is made for a Tenant that asks for another's namespace. */
@@ -40,7 +41,7 @@ const handler = (deps: Deps): Handler<Tenant> => {
       const members = membersOf(resource);
       const stand = await record.look(resource);
       if (stand.kind !== "write") {
-        const describe = ({ namespaces }: TenantRow) => ({ status: { namespaces }, members });
+        const describe = (row: TenantRow) => ({ status: statusOf(deps, resource, row.namespaces), members });
         return record.report(resource, stand, describe, signal);
       }
       const { plan } = resource.spec;
@@ -52,12 +53,17 @@ const handler = (deps: Deps): Handler<Tenant> => {
       const wanted = { set, begin: { created_at: clock.now() }, names: [set.name] };
       const result = await record.keep(resource, stand, wanted);
       if ("verdict" in result) return result.verdict;
-      const verdict = record.kept(resource, result, { namespaces: granted });
+      const verdict = record.kept(resource, result, statusOf(deps, resource, granted));
       return taken === null ? verdict : { ...verdict, ready: taken, requeueAfterMs: retryMs };
     },
     remove: (resource, signal) =>
       record.drop(resource, { before: (id) => empty(deps, id), after: (id) => removeLate(deps, id) }, signal),
   };
+};
+
+const statusOf = ({ usage, record, clock }: Deps, resource: Tenant, namespaces: string[]): Partial<TenantStatus> => {
+  const figures = usageStatus(usage.of(record.idOf(resource)), resource.status?.usage, clock.now());
+  return { namespaces, ...(figures && { usage: figures }) };
 };
 
 const retryMs = 5_000; // no event says that a record released a namespace

@@ -10,6 +10,7 @@ import type { Fence } from "#core/storage/settings/managed.ts";
 import type { Tenants } from "#core/storage/tenants/tenants.ts";
 import type { Stores } from "../engine/stores.ts";
 import type { Secrets } from "../kube/secrets.ts";
+import type { UsageBoard } from "../usage/board.ts";
 
 /** Announces to the other programs that a document changed, and of which app it is or was: they drop their copies. */
 export type Announce = (collection: string, id: string, appId?: string) => void;
@@ -31,6 +32,8 @@ export type Base = {
   randomBytes: (size: number) => Buffer;
   jetstream: JetStream;
   network: Network;
+  /** What tenants use, as it was read last. */
+  usage: Pick<UsageBoard, "of">;
   /** Address of the REST interface, as its users reach it. */
   publicUrl: string;
 };

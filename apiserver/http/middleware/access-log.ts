@@ -1,11 +1,18 @@
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
+import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { Context, Middleware } from "../state.ts";
+
+export type AccessLogDeps = {
+  log: Log;
+  metrics: Pick<ApiserverMetrics, "requests" | "requestSeconds" | "requestsInFlight">;
+  countUsage: CountUsage;
+};
 
 /** One line and one observation for each request, when its reply is made. Never bodies, tokens or addresses. */
 export const accessLog =
-  (log: Log, metrics: Pick<ApiserverMetrics, "requests" | "requestSeconds" | "requestsInFlight">): Middleware =>
+  ({ log, metrics, countUsage }: AccessLogDeps): Middleware =>
   async (ctx, next) => {
     metrics.requestsInFlight.inc();
     await next(); // problem.ts stands below: nothing is thrown here
@@ -15,6 +22,8 @@ export const accessLog =
     const status = ctx.res.destroyed ? "gone" : ctx.state.reply.status; // nobody reads the reply of a client that left
     metrics.requests.inc({ route, method, status });
     metrics.requestSeconds.observe({ route, method }, seconds, ctx.state.traceparent);
+    const { caller, bodyBytes: bytes = 0 } = ctx.state;
+    if (caller !== undefined) countUsage(caller.tenant._id, { requests: 1, bytes });
     log.info({ ...facts(ctx), status, method, route, durationMs: Math.round(seconds * 1e5) / 100 }, "request.handled");
     endSpan(ctx, status);
   };

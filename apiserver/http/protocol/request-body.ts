@@ -17,6 +17,7 @@ export const requestBody: Check = async (ctx) => {
   const { form } = ctx.state.route;
   if (form !== undefined) {
     requireForm(ctx, form);
+    ctx.state.bodyBytes = ctx.request.length ?? 0;
     ctx.state.form = formReader(ctx.req, form, ctx.state.signal);
   } else if (hasBody(ctx)) {
     requireJson(ctx);
@@ -39,6 +40,7 @@ const read = async (ctx: Context): Promise<void> => {
 /** Undefined for an empty body. */
 const parse = async (ctx: Context): Promise<unknown> => {
   const bytes = await readBytes(ctx, maxBodyBytes);
+  ctx.state.bodyBytes = bytes.length;
   return bytes.length === 0 ? undefined : jsonOf(textOf(bytes));
 };
 

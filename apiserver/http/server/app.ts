@@ -1,6 +1,7 @@
 import Koa from "koa";
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { Authenticate } from "../../access/authenticate.ts";
 import type { TakeToken } from "../../limits/take-token.ts";
 import { accessLog } from "../middleware/access-log.ts";
@@ -40,6 +41,7 @@ export type AppDeps = OperationDeps & {
   isStopping: () => boolean;
   log: Log;
   metrics: ApiserverMetrics;
+  countUsage: CountUsage;
 };
 
 /** The REST interface. The order of checks: docs/reference/requests.md#order-of-checks. */
@@ -48,7 +50,7 @@ export const app = (deps: AppDeps): Koa<State> => {
   koa.on("error", (err: unknown) => deps.log.warn({ err }, "reply.broken")); // its socket failed; Koa would print it
   koa.use(writeReply({ isStopping: deps.isStopping, usualHeaders: securityHeaders(deps.publicUrl) }));
   koa.use(requestId(deps));
-  koa.use(accessLog(deps.log, deps.metrics));
+  koa.use(accessLog(deps));
   koa.use(problem(deps.log));
   const inTime = deadline(deps.timeoutMs);
   koa.use(outside({ all: deps.outside, inTime, readBytes }));

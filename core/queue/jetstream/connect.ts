@@ -1,6 +1,7 @@
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { credsAuthenticator, type NatsConnection } from "@nats-io/nats-core";
 import { connect } from "@nats-io/transport-node";
+import type { OnCall } from "../../runtime/metrics/stores.ts";
 import { maskPasswords } from "../../runtime/process/config.ts";
 import type { Log } from "../../runtime/process/log.ts";
 import { readNatsAddress } from "./address.ts";
@@ -23,7 +24,7 @@ export type Nats = {
 const publishMs = 2_000;
 
 /** Connects to NATS, waiting for as long as it is away, and reconnects without end. `url` may name several servers. */
-export const connectNats = async ({ url, name, credentials, log }: NatsOptions): Promise<Nats> => {
+export const connectNats = async ({ url, name, credentials, log, onCall }: NatsOptions): Promise<Nats> => {
   const waiting = setTimeout(() => log?.warn({ url: maskPasswords(url) }, "nats.awaited"), 3_000);
   const nc = await connect({
     ...readNatsAddress(url),
@@ -43,7 +44,7 @@ export const connectNats = async ({ url, name, credentials, log }: NatsOptions):
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 });
   return {
     nc,
-    js: jetstream(nc, { timeout: publishMs }),
+    js: timed(jetstream(nc, { timeout: publishMs }), onCall),
     jsm,
     ...watchLink(nc, log),
     ping: async () => void (await jsm.getAccountInfo()),
@@ -58,6 +59,20 @@ export type NatsOptions = {
   credentials?: string | undefined;
   /** Gets a line when NATS is waited for, lost and back. */
   log?: Log;
+  /** Gets the duration of each publication that JetStream acknowledged. */
+  onCall?: OnCall | undefined;
+};
+
+const timed = (js: JetStreamClient, onCall: OnCall | undefined): JetStreamClient => {
+  if (onCall === undefined) return js;
+  const publish = js.publish.bind(js);
+  js.publish = async (...given) => {
+    const beganMs = performance.now();
+    const ack = await publish(...given);
+    onCall((performance.now() - beganMs) / 1_000);
+    return ack;
+  };
+  return js;
 };
 
 const watchLink = (nc: NatsConnection, log?: Log): Pick<Nats, "isConnected" | "onReconnect"> => {

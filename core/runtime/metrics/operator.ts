@@ -8,6 +8,7 @@ export const operatorMetrics = (registry: Registry) => ({
   ...reconcileMetrics(registry),
   ...workQueueMetrics(registry),
   ...apiMetrics(registry),
+  ...usageMetrics(registry),
 });
 
 // controller-runtime v0.21 pkg/internal/controller/metrics: those of its 35 buckets among which our reconciles differ
@@ -72,6 +73,32 @@ const workQueueMetrics = (registry: Registry) => {
       "workqueue_longest_running_processor_seconds",
       "seconds that the longest work under way has been running",
       labels,
+    ),
+  };
+};
+
+/** The only metrics that name tenants: the loudest ten, so that labels stay bounded (docs/decisions/0094). */
+const usageMetrics = (registry: Registry) => {
+  const { gauge } = metricsIn(registry);
+  return {
+    usage: gauge(
+      "herald_usage_last_hour",
+      "what all tenants did in the last 60 to 65 minutes, by figure (requests, messages, deliveries, events, webhook_requests, bytes); told by the leader",
+      ["figure"],
+    ),
+    tenantUsage: gauge(
+      "herald_tenant_usage_last_hour",
+      "the same of each of the ten loudest tenants: those with the largest share of any figure",
+      ["tenant", "name", "figure"],
+    ),
+    webhookBacklog: gauge(
+      "herald_webhook_backlog",
+      "deliveries to endpoints that wait, of all tenants; told by the leader",
+    ),
+    tenantWebhookBacklog: gauge(
+      "herald_tenant_webhook_backlog",
+      "deliveries to endpoints that wait, of each of the ten loudest tenants",
+      ["tenant", "name"],
     ),
   };
 };

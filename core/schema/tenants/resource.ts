@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Closed } from "../json/common.ts";
-import { commonStatus, displayName, dnsLabel, externalId, resourceSpec } from "../kubernetes/common.ts";
+import { commonStatus, displayName, dnsLabel, externalId, instant, resourceSpec } from "../kubernetes/common.ts";
 import { defineResource } from "../kubernetes/definition.ts";
 
 const { Array: List, Boolean: Flag, Optional, String: Text } = Type;
@@ -39,6 +39,20 @@ export const TenantSpec = resourceSpec(externalId("tenant"), {
 });
 export type TenantSpec = Static<typeof TenantSpec>;
 
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const figures = Closed(
+  {
+    requests: Count("REST requests"),
+    messages: Count("notifications accepted"),
+    deliveries: Count("recipients whose outcome is stored, suppressed ones left out"),
+    events: Count("events of the tenant's apps"),
+    webhookRequests: Count("requests to webhook endpoints"),
+    bytes: Count("bytes of REST requests and of events sent to webhook endpoints"),
+  },
+  { description: "what was counted; docs/reference/usage.md says how" },
+);
+
 const TenantStatus = Closed({
   ...commonStatus,
   namespaces: Optional(
@@ -48,7 +62,24 @@ const TenantStatus = Closed({
       description: "the namespaces that the tenant really has",
     }),
   ),
+  usage: Optional(
+    Closed(
+      {
+        lastHour: figures,
+        thisMonth: figures,
+        webhookBacklog: Count("deliveries to webhook endpoints that wait"),
+        updatedAt: instant("when the figures were written"),
+      },
+      {
+        description:
+          "what the tenant uses, to two digits; written when they change, at most once a minute; absent before it used " +
+          "something. GET /v1/usage has the figures themselves",
+      },
+    ),
+  ),
 });
+
+export type TenantStatus = Static<typeof TenantStatus>;
 
 export const tenantResource = defineResource({
   kind: "Tenant",
@@ -69,5 +100,7 @@ export const tenantResource = defineResource({
   columns: [
     { name: "Plan", type: "string", jsonPath: ".spec.plan" },
     { name: "Suspended", type: "boolean", jsonPath: ".spec.suspended" },
+    { name: "Deliveries/h", type: "integer", jsonPath: ".status.usage.lastHour.deliveries" },
+    { name: "Backlog", type: "integer", jsonPath: ".status.usage.webhookBacklog" },
   ],
 });

@@ -1,8 +1,10 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Signer } from "../../domain/signer.ts";
+import type { OnCall } from "../../runtime/metrics/stores.ts";
 import { folderStore } from "./folder/store.ts";
 import { s3Store } from "./s3/store.ts";
 import { type FileStore, noFiles } from "./store.ts";
+import { timedFiles } from "./timed.ts";
 
 /** The settings by which an installation says where its files are: `FilesConfig` of config/shared.ts. */
 export type FileSettings = {
@@ -18,11 +20,14 @@ export type FileSettings = {
 };
 
 /** The installation's store of files: S3 when a bucket is named, else a folder when one is, else none. */
-export const openFiles = (settings: FileSettings, { signer, clock }: { signer: Signer; clock: Clock }): FileStore => {
+export const openFiles = (settings: FileSettings, { signer, clock, onCall }: FilesDeps): FileStore => {
   const { filesDir, s3Bucket: bucket, publicUrl } = settings;
-  if (bucket !== undefined) return s3Store({ ...s3Of(settings), bucket }, clock);
-  return filesDir === undefined ? noFiles : folderStore({ dir: filesDir, publicUrl }, signer);
+  if (bucket !== undefined) return timedFiles(s3Store({ ...s3Of(settings), bucket }, clock), onCall);
+  return filesDir === undefined ? noFiles : timedFiles(folderStore({ dir: filesDir, publicUrl }, signer), onCall);
 };
+
+/** `onCall` gets the duration of each call that the store answered. */
+type FilesDeps = { signer: Signer; clock: Clock; onCall?: OnCall };
 
 const s3Of = (settings: FileSettings) => {
   const { s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey } = settings;

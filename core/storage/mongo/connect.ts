@@ -8,8 +8,10 @@ import {
   MongoTopologyClosedError,
 } from "mongodb";
 import { Unavailable } from "../../errors.ts";
+import type { OnCall } from "../../runtime/metrics/stores.ts";
 import { endWaitsForDrain } from "./driver-drain.ts";
 import { isWriteConflict } from "./duplicate.ts";
+import { timeCommands } from "./timed.ts";
 
 export type Mongo = ReturnType<typeof connectMongo>;
 
@@ -17,7 +19,7 @@ export type Mongo = ReturnType<typeof connectMongo>;
  * Opens MongoDB (or what speaks its protocol). Once connected it connects again whenever it was away; a call made
  * meanwhile fails within about 3 s with an error that {@link unavailable} recognises.
  */
-export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptions) => {
+export const connectMongo = ({ url, database, appName, maxPoolSize, onCall }: MongoOptions) => {
   endWaitsForDrain();
   const client = new MongoClient(url, {
     appName,
@@ -31,6 +33,7 @@ export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptio
     ignoreUndefined: true,
     fieldsAsRaw: noFields,
   });
+  if (onCall !== undefined) timeCommands(client, onCall);
   const db = client.db(database);
   return {
     db,
@@ -47,7 +50,14 @@ export const connectMongo = ({ url, database, appName, maxPoolSize }: MongoOptio
 /** The driver's own `{}` has members: a list that somebody named "constructor" or "toString" would be read as bytes. */
 const noFields = Object.create(null) as Record<string, never>;
 
-export type MongoOptions = { url: string; database: string; appName: string; maxPoolSize: number };
+export type MongoOptions = {
+  url: string;
+  database: string;
+  appName: string;
+  maxPoolSize: number;
+  /** Gets the duration of each command. */
+  onCall?: OnCall;
+};
 
 /**
  * What to throw for a driver's error: {@link Unavailable} when the server could not be reached, or gave a write up again

@@ -57,6 +57,17 @@ export const insertMissing = async <Row extends Document & { _id: string }>(
   }
 };
 
+/**
+ * Those of a bulk's changes, one of each operation, that the store refused one by one (another made the same document at
+ * the same moment): they may be written again.
+ * @throws the error, when it concerns all of them
+ */
+export const refusedOf = <T>(changes: readonly T[], error: unknown): T[] => {
+  const refused = error instanceof MongoBulkWriteError ? [error.writeErrors].flat() : [];
+  if (refused.length === 0) throw error;
+  return refused.flatMap(({ index }) => changes[index] ?? []);
+};
+
 const attempts = 5;
 const pauseMs = 50;
 

@@ -1,10 +1,11 @@
 import { Redis } from "ioredis";
+import type { OnCall } from "../../runtime/metrics/stores.ts";
 
 /**
  * Opens Redis, for what may be lost. Commands fail within 250 ms while it is away and nothing queues up;
  * it reconnects by itself without end. Connection errors are given to `onError`, at most one for each attempt.
  */
-export const connectRedis = ({ url, onError }: RedisOptions): Redis => {
+export const connectRedis = ({ url, onError, onCall }: RedisOptions): Redis => {
   const redis = new Redis(url, {
     enableOfflineQueue: false, // a command while disconnected fails at once
     commandTimeout: 250,
@@ -16,7 +17,26 @@ export const connectRedis = ({ url, onError }: RedisOptions): Redis => {
     reconnectOnError: (error) => error.message.startsWith("READONLY"), // a replica after a failover
   });
   redis.on("error", onError ?? (() => undefined)); // without a listener the process would end
+  if (onCall !== undefined) timeCommands(redis, onCall);
   return redis;
 };
 
-export type RedisOptions = { url: string; onError?: (error: Error) => void };
+export type RedisOptions = {
+  url: string;
+  onError?: (error: Error) => void;
+  /** Gets the duration of each command that was answered. */
+  onCall?: OnCall;
+};
+
+const timeCommands = (redis: Redis, onCall: OnCall): void => {
+  const send = redis.sendCommand.bind(redis);
+  const time = async (answer: Promise<unknown>): Promise<void> => {
+    const beganMs = performance.now();
+    await answer;
+    onCall((performance.now() - beganMs) / 1_000);
+  };
+  redis.sendCommand = (command, stream) => {
+    time(command.promise).catch(() => undefined); // who sent it hears of the failure
+    return send(command, stream);
+  };
+};

@@ -1,8 +1,9 @@
-import { type AnyBulkWriteOperation, type Db, MongoBulkWriteError } from "mongodb";
+import type { AnyBulkWriteOperation, Db } from "mongodb";
 import { dayMs } from "../../domain/durations.ts";
 import type { WebhookErrorClass } from "../../schema/vocabulary/webhook-errors.ts";
 import type { HealthWindow } from "../../schema/webhooks/webhook.ts";
 import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
+import { refusedOf } from "../mongo/duplicate.ts";
 import { byId } from "../mongo/loader.ts";
 
 /** What one endpoint's requests of five minutes were like. `_id` is `<endpoint>/<start in ms>`, so that it sorts by time. */
@@ -61,7 +62,7 @@ export const webhookStats = (db: Db) => {
         await rows.bulkWrite(changes.map(added), { ordered: false });
         return [];
       } catch (error) {
-        return unwritten(changes, error);
+        return refusedOf(changes, error);
       }
     },
 
@@ -113,16 +114,6 @@ const added = (change: WebhookStatsChange): AnyBulkWriteOperation<WebhookStatsRo
 
 const under = (member: "errors" | "latency", counts: Partial<Record<string, number>>) =>
   Object.fromEntries(Object.entries(counts).map(([name, count]) => [`${member}.${name}`, count]));
-
-/**
- * Those that the store refused one by one (another made the same row at the same moment).
- * @throws the error, when it concerns all of them
- */
-const unwritten = (changes: readonly WebhookStatsChange[], error: unknown): WebhookStatsChange[] => {
-  const refused = error instanceof MongoBulkWriteError ? [error.writeErrors].flat() : [];
-  if (refused.length === 0) throw error;
-  return refused.flatMap(({ index }) => changes[index] ?? []);
-};
 
 /** Buckets, oldest first, as one window. */
 const windowOf = (buckets: readonly WebhookStatsRow[]): HealthWindow => {

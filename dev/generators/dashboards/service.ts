@@ -4,6 +4,9 @@ import { objectives } from "./objectives.ts";
 const accept = `${here}, route="/v1/notifications", method="POST"`;
 const ours = `${here}, program=~"apiserver|dispatcher|operator"`;
 
+/** How long the calls of a store took that it answered. */
+const ofStore = (store: string) => quantiles(`herald_store_call_duration_seconds_bucket{${here}, store="${store}"}`);
+
 export const service: Dashboard = {
   name: "service",
   title: "Service",
@@ -104,6 +107,21 @@ export const service: Dashboard = {
         ]),
         graph("Open files", "short", "File descriptors of the busiest replica, connections among them", [
           { expr: `max by (program) (process_open_fds{${ours}})`, legend: "{{program}}" },
+        ]),
+      ],
+    },
+    {
+      title: "Stores",
+      panels: [
+        graph("MongoDB", "s", "A command, from getting a connection to giving it back", ofStore("mongodb")),
+        graph("JetStream", "s", "A publication, until it is acknowledged", ofStore("jetstream")),
+        graph("Redis", "s", "A command of an apiserver; given up after 0.25 s", ofStore("redis")),
+        graph("Files", "s", "One operation; a write is the whole file", ofStore("files")),
+        graph("Calls", "reqps", "What each program asks of each store, as far as it was answered", [
+          {
+            expr: rateBy("program, store", `herald_store_call_duration_seconds_count{${here}}`),
+            legend: "{{program}}: {{store}}",
+          },
         ]),
       ],
     },

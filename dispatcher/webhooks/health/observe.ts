@@ -1,4 +1,5 @@
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
+import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Sent } from "../send/send.ts";
@@ -9,6 +10,7 @@ export type ObserveDeps = {
   stats: Pick<EndpointStats, "add">;
   requestLog: Pick<RequestLog, "note">;
   metrics: Pick<DispatcherMetrics, "webhookAttempts" | "webhookSeconds" | "webhookQueueSeconds">;
+  countUsage: CountUsage;
 };
 
 /** Takes note of a request that was made. */
@@ -16,13 +18,14 @@ export type Observe = (endpoint: WebhookRow, delivery: WebhookDeliveryRow, sent:
 
 /** For each request: a note for the log, a measurement and, but for tests, a sample of the endpoint's health. */
 export const observe =
-  ({ stats, metrics, requestLog }: ObserveDeps): Observe =>
+  ({ stats, metrics, requestLog, countUsage }: ObserveDeps): Observe =>
   (endpoint, delivery, { result }) => {
     const { made, status: outcome, attempt } = result;
     const { error_class: errorClass, duration_ms: durationMs, at } = made;
     metrics.webhookAttempts.inc({ outcome, error_class: errorClass ?? "none" });
     const traceparent = delivery.traces?.[0];
     metrics.webhookSeconds.observe({}, durationMs / 1000, traceparent);
+    countUsage(endpoint.tenant_id, { webhook_requests: 1, bytes: Buffer.byteLength(delivery.payload) });
     const queuedMs = at.getTime() - delivery.created_at.getTime();
     if (attempt === 1) metrics.webhookQueueSeconds.observe({}, queuedMs / 1000, traceparent);
     const sample = { succeeded: errorClass === null, errorClass, durationMs, at };

@@ -215,11 +215,28 @@ const webhooks: Record<string, AlertCase> = {
   },
 };
 
+/** A tenant with a share of 100,000 deliveries of an hour; what waits for its endpoints, and for all, minute by minute. */
+const loud = (deliveries: number, own: string, ofAll: string): History => ({
+  [all("herald_tenant_usage_last_hour", 'tenant="ten_a",name="A",figure="deliveries",pod="a"')]: `${deliveries}x60`,
+  [all("herald_usage_last_hour", 'figure="deliveries",pod="a"')]: "100000x60",
+  [all("herald_tenant_webhook_backlog", 'tenant="ten_a",name="A",pod="a"')]: own,
+  [all("herald_webhook_backlog", 'pod="a"')]: ofAll,
+});
+
+const tenants: Record<string, AlertCase> = {
+  HeraldTenantLoud: {
+    at: "40m",
+    fires: loud(60_000, "0x60", "0+100x60"),
+    rests: loud(60_000, "0+100x60", "500+100x60"), // its own grows alone
+  },
+};
+
 /** For every alert of the chart. */
 export const alertCases: Readonly<Record<string, AlertCase>> = {
   ...service,
   ...delivery,
   ...webhooks,
   ...objectiveCases,
+  ...tenants,
   ...operatorCases,
 };

@@ -62,6 +62,7 @@ export const exercise = async (sending: Sending, api: SystemProgram): Promise<vo
   await useActivities(ask, sending, fcm);
   await useWebhooks(ask, `/v1/apps/${system.app._id}/webhooks`, system.db);
   await useIncidents(ask);
+  await ask("GET", "/v1/usage");
   await removeApp(system);
   const missed = operations.filter(
     ({ method, path, scopes }) => scopes !== "public" && !asked.has(`${method} ${path}`),

@@ -53,7 +53,7 @@ export type Selector = { metric: string; labels: string[]; text: string };
 export const selectorsOf = (expr: string): Selector[] =>
   [
     ...expr
-      .replaceAll(/\bby \([^)]*\)/g, "")
+      .replaceAll(/\b(?:by|on|group_left) *\([^)]*\)/g, "")
       .matchAll(/\b([a-z][a-z0-9]*(?:[_:][a-z0-9_]+)+)(?![\w(])(?: *\{([^}]*)\})?/g),
   ].map(([text, metric = "", matchers = ""]) => ({
     text,

@@ -85,6 +85,7 @@ export const webhookTests = (name: string) => {
       changes: news,
       suspensions: suspensionsOf(),
       mail: null,
+      countUsage: () => undefined,
       directory: directory({ db: db(), changes: news, clock }),
       announcer: announcer({ nats: link, subjects: names }),
       client: guardedClient({ guard: addressGuard({ allow: ["127.0.0.1"] }) }),

@@ -99,6 +99,7 @@ describe("the REST interface", () => {
       once: { isAnswered: async () => false, answer: () => expect.fail("nobody gave a key") },
       traces: requestTraces({ tracer: noTracer, isOn: false, ratio: 0, callersPerSecond: 0, random: () => 0, clock }),
       edge: { perSecond: 0, burst: 0 },
+      countUsage: () => undefined,
       trustedProxies: 0,
       timeoutMs: 1_000,
       publicUrl: "https://api.example.com",
