@@ -12,6 +12,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { openTracer } from "#core/runtime/tracing/open.ts";
 import { apiKeys } from "#core/storage/api-keys/api-keys.ts";
 import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
 import { directory } from "#core/storage/directory.ts";
@@ -27,8 +28,10 @@ import { authenticate } from "./access/authenticate.ts";
 import { findApp } from "./access/find-app.ts";
 import { keyLookup } from "./access/key-lookup.ts";
 import { features, outsides } from "./features.ts";
+import { serviceVersion } from "./http/middleware/request-id.ts";
 import { bodyMsOf } from "./http/middleware/routing.ts";
 import { once } from "./http/once.ts";
+import { requestTraces } from "./http/request-traces.ts";
 import { app } from "./http/server/app.ts";
 import { httpServer } from "./http/server/server.ts";
 import { sharedBuckets, takeFrom, takeToken } from "./limits/take-token.ts";
@@ -43,6 +46,16 @@ const log = createLog({ program: "apiserver", level: config.logLevel });
 const metrics = createMetrics("apiserver");
 log.info({ config: describeConfig(ApiserverConfig, config) }, "config.loaded");
 
+const tracing = await openTracer({
+  settings: config,
+  resource: {
+    "service.name": "herald-apiserver",
+    "service.instance.id": hostname(),
+    "service.version": serviceVersion,
+  },
+  metrics: metrics.traces,
+  log,
+});
 const mongo = connectMongo({
   url: config.mongodbUrl,
   database: config.mongodbDatabase,
@@ -62,6 +75,7 @@ const nats = lateNats({
       onCall: metrics.stores.timer("jetstream"),
     }),
   subjects: subjectsOf,
+  tracer: tracing.tracer,
   log,
 });
 const known = directory({ db: mongo.db, changes: nats, clock });
@@ -119,6 +133,13 @@ const rest = httpServer({
         leaseMs: config.requestTimeoutSeconds * 1000 + handOverMs,
         clock,
       }),
+      traces: requestTraces({
+        ...tracing,
+        ratio: config.traceRatio,
+        callersPerSecond: config.callerTracesPerSecond,
+        random: Math.random,
+        clock,
+      }),
       edge: { perSecond: config.edgeRatePerSecond, burst: config.edgeBurst },
       trustedProxies: config.trustedProxies,
       timeoutMs: config.requestTimeoutSeconds * 1000,
@@ -167,6 +188,6 @@ process.exit(
   await runProgram({
     log,
     graceMs: config.graceSeconds * 1000,
-    parts: [health, stores, nats, beating, ...shared.parts, rest, started.part],
+    parts: [health, ...tracing.parts, stores, nats, beating, ...shared.parts, rest, started.part],
   }),
 );

@@ -1,7 +1,17 @@
 import { type Static, Type } from "typebox";
-import { FilesConfig, filesNeeds, OutgoingConfig, poolSize, publicUrl, RedisConfig, SharedConfig } from "./shared.ts";
+import {
+  FilesConfig,
+  filesNeeds,
+  OutgoingConfig,
+  poolSize,
+  publicUrl,
+  RedisConfig,
+  SharedConfig,
+  TracingConfig,
+  tracingNeeds,
+} from "./shared.ts";
 
-const { Integer, Object: Group, Optional, String: Text } = Type;
+const { Integer, Number: Real, Object: Group, Optional, String: Text } = Type;
 
 /** Settings of the apiserver. */
 export const ApiserverConfig = Group(
@@ -10,6 +20,23 @@ export const ApiserverConfig = Group(
     ...RedisConfig,
     ...FilesConfig,
     ...OutgoingConfig,
+    ...TracingConfig,
+    traceRatio: Real({
+      env: "HERALD_TRACE_RATIO",
+      default: 0.01,
+      minimum: 0,
+      maximum: 1,
+      description: "share of the requests that are traced, of those without a traceparent of their caller",
+    }),
+    callerTracesPerSecond: Integer({
+      env: "HERALD_CALLER_TRACES_PER_SECOND",
+      default: 5,
+      minimum: 0,
+      maximum: 10_000,
+      description:
+        "requests a second of one tenant and replica that are traced because their caller traces them (a sampled " +
+        "traceparent, of an authenticated request); 0 = none",
+    }),
     publicUrl,
     mongodbPoolSize: poolSize(50),
     httpHost: Text({
@@ -107,6 +134,6 @@ export const ApiserverConfig = Group(
       description: 'labels by which Prometheus knows this installation from others, as namespace="herald"',
     }),
   },
-  { additionalProperties: false, dependentRequired: filesNeeds },
+  { additionalProperties: false, dependentRequired: { ...filesNeeds, ...tracingNeeds } },
 );
 export type ApiserverConfig = Static<typeof ApiserverConfig>;

@@ -8,6 +8,8 @@ import {
   publicUrl,
   SharedConfig,
   StreamsConfig,
+  TracingConfig,
+  tracingNeeds,
 } from "./shared.ts";
 
 const { Integer, Object: Group, Optional, String: Text } = Type;
@@ -22,6 +24,7 @@ export const DispatcherConfig = Group(
     ...StreamsConfig,
     ...FilesConfig,
     ...OutgoingConfig,
+    ...TracingConfig,
     publicUrl,
     mongodbPoolSize: poolSize(30),
     graceSeconds: Integer({
@@ -144,7 +147,7 @@ export const DispatcherConfig = Group(
   },
   {
     additionalProperties: false,
-    dependentRequired: { mailUrl: ["mailFrom"], mailFrom: ["mailUrl"], ...filesNeeds },
+    dependentRequired: { mailUrl: ["mailFrom"], mailFrom: ["mailUrl"], ...filesNeeds, ...tracingNeeds },
   },
 );
 export type DispatcherConfig = Static<typeof DispatcherConfig>;

@@ -9,6 +9,7 @@ import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
 import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { openTracer } from "#core/runtime/tracing/open.ts";
 import { filesPurpose } from "#core/storage/files/folder/address.ts";
 import { openFiles } from "#core/storage/files/open.ts";
 import { connectMongo } from "#core/storage/mongo/connect.ts";
@@ -33,11 +34,18 @@ const files = openFiles(config, {
   onCall: metrics.stores.timer("files"),
 });
 const started = startedCheck();
+const tracing = await openTracer({
+  settings: config,
+  resource: { "service.name": "herald-dispatcher", "service.instance.id": hostname() },
+  metrics: metrics.traces,
+  log,
+});
 
 /** The health server answers while NATS is awaited. */
 async function* all(): AsyncGenerator<Part> {
   const link = lateCheck();
   yield health({ config, mongo, files, metrics }, { jetstream: link.check, started: started.check });
+  yield* tracing.parts;
   const nats = await connectNats({
     url: config.natsUrl,
     name: "herald-dispatcher",
@@ -53,6 +61,7 @@ async function* all(): AsyncGenerator<Part> {
     nats,
     log,
     metrics,
+    tracer: tracing.tracer,
     clock: systemClock,
     random: Math.random,
     holder: `${hostname()}/${process.pid}/${randomUUID()}`,

@@ -14,6 +14,7 @@ import { type Check, healthServer } from "#core/runtime/process/health-server.ts
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import { contentTemplates } from "#core/storage/content-templates/content-templates.ts";
 import { directory } from "#core/storage/directory.ts";
 import type { FileSettings } from "#core/storage/files/open.ts";
@@ -66,6 +67,7 @@ export type Made = {
   nats: Nats;
   log: Log;
   metrics: Metrics<"dispatcher">;
+  tracer: Tracer;
   clock: Clock;
   random: Random;
   /** Unique to this process: it names the leases it holds. */
@@ -74,11 +76,11 @@ export type Made = {
 
 /** What the rooms of a dispatcher may use, beside what is made for the whole program. */
 export const platform = (made: Made) => {
-  const { config, mongo, nats, clock, log } = made;
+  const { config, mongo, nats, tracer, clock, log } = made;
   const [stopping, cut] = [new AbortController(), new AbortController()];
   const names = subjects(config.natsPrefix);
   const news = changes({ nats, subjects: names });
-  const hints = publisher(nats);
+  const hints = publisher(nats, tracer);
   const secrets = keyRing(config.keyRing);
   return {
     ...made,

@@ -1,5 +1,6 @@
 import type { Middleware as KoaMiddleware, ParameterizedContext } from "koa";
 import type { AppError, ValidationError } from "#core/errors.ts";
+import type { Span } from "#core/runtime/tracing/tracer.ts";
 import type { Caller } from "../access/caller.ts";
 import type { ReadForm } from "./protocol/form.ts";
 import type { Route } from "./route.ts";
@@ -12,6 +13,8 @@ export type State = {
   requestId: string;
   /** W3C trace context: the caller's, with a span of ours, or a new one. */
   traceparent: string;
+  /** The request's span when it is recorded. */
+  span: Span | null;
   startedAt: number;
   /** Of the reply; what comes later replaces what was there. */
   headers: Record<string, string>;

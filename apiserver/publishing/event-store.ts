@@ -4,6 +4,7 @@ import { Unavailable } from "#core/errors.ts";
 import type { BatchOutbox } from "#core/queue/batch-outbox.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { isSampled } from "#core/runtime/tracing/traceparent.ts";
 import type { EventBatchRow, StoredEvent } from "#core/storage/events/batch-row.ts";
 import type { EventBatches } from "#core/storage/events/batches.ts";
 import { unavailable } from "#core/storage/mongo/connect.ts";
@@ -100,7 +101,7 @@ const countOwn = (events: readonly StoredEvent[], others: ReadonlySet<string>): 
 /** One document for an app, more when it would become too large. */
 const rowsOf = (all: readonly GivenEvents[], now: Date): EventBatchRow[] =>
   [...Map.groupBy(all, ({ appId }) => appId).values()].flatMap((ofApp) => {
-    const [first] = ofApp;
+    const first = ofApp.find(({ traceparent }) => isSampled(traceparent)) ?? ofApp[0];
     return first === undefined
       ? []
       : parts(ofApp.flatMap(({ events }) => events)).map((part) => rowOf(first, part, now));

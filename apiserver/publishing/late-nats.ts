@@ -6,12 +6,14 @@ import { isAway, type Publisher, publisher } from "#core/queue/jetstream/publish
 import type { Subjects } from "#core/queue/subjects.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import type { Changes } from "#core/storage/directory.ts";
 
 export type LateNatsDeps = {
   /** Resolves when NATS is there, however long that takes. */
   connect: () => Promise<Nats>;
   subjects: Pick<Subjects, "allConfig" | "config">;
+  tracer?: Pick<Tracer, "child">;
   log: Log;
 };
 
@@ -76,7 +78,7 @@ export const lateNats = (deps: LateNatsDeps): LateNats => {
 type Link = { nats: Nats; publisher: Publisher; announced: Part };
 
 /** A link that is made anew, for as long as the program runs, when it cannot be made or has ended for good. */
-const keptLink = ({ connect, subjects, log }: LateNatsDeps, notify: Announcer["changed"]) => {
+const keptLink = ({ connect, subjects, tracer, log }: LateNatsDeps, notify: Announcer["changed"]) => {
   const stopping = new AbortController();
   let current: Link | null = null;
 
@@ -87,7 +89,7 @@ const keptLink = ({ connect, subjects, log }: LateNatsDeps, notify: Announcer["c
       announced.on(notify);
       await announced.start(stopping.signal);
       stopping.signal.throwIfAborted();
-      return { nats, publisher: publisher(nats), announced };
+      return { nats, publisher: publisher(nats, tracer), announced };
     } catch (error) {
       await nats.close();
       throw error;

@@ -79,6 +79,7 @@ const watch = async <Row extends Leasable>(
   const { db, holder, clock, log, metrics } = deps;
   const setAside = countAside(metrics, source.name);
   metrics.timersHandled.inc({ source: source.name }, 0); // as counterFromZero has it
+  metrics.timerLagSeconds.zero({ source: source.name });
   const lease = kept(namedLease(db, { name: `timers/${source.name}`, holder, leaseMs, clock }), clock);
   let failures = 0;
   while (!stop.aborted) {

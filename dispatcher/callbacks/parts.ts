@@ -15,6 +15,7 @@ import { gather } from "#core/runtime/batching/gather.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import { receiptStore } from "#core/storage/messages/receipts.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
 import { followedWords } from "#core/storage/suppressions/words.ts";
@@ -35,6 +36,7 @@ export type CallbackPartsDeps = {
   client: Pick<GuardedClient, "request">;
   config: { natsPrefix: string; natsReplicas: number };
   metrics: Metrics<"dispatcher">;
+  tracer: Tracer;
   clock: Clock;
   log: Log;
 };
@@ -78,6 +80,7 @@ export const callbackParts = (deps: CallbackPartsDeps): Part[] => {
       parse: callbackBatch,
       handle,
       log,
+      tracer: deps.tracer,
       metrics: metrics.queue,
     }),
   ];

@@ -1,9 +1,10 @@
 import { LRUCache } from "lru-cache";
 import { fitted } from "#core/channels/fitted.ts";
 import type { Clock } from "#core/domain/clock.ts";
-import { unusable } from "#core/domain/messages/outcome.ts";
+import { type Outcome, unusable } from "#core/domain/messages/outcome.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { inSpan, type Span, type Tracer } from "#core/runtime/tracing/tracer.ts";
 import { type Channel, channels } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
@@ -18,6 +19,7 @@ export type SendersDeps = {
   open: OpenAccount;
   clock: Clock;
   metrics: DispatcherMetrics;
+  tracer: Pick<Tracer, "child">;
   log: Log;
 };
 
@@ -117,18 +119,32 @@ const guarded = (one: Opened, deps: SendersDeps) => {
       const send = account.prepare(
         fitted(channel, { messageId, content, options, category, language, ttlSeconds, ...(live && { live }) }),
       );
+      let spans = 0;
       return async (...given) => {
         one.usedAtMs = deps.clock.now().getTime();
         const startedMs = performance.now();
-        const outcome = await breakers.run(given[0], () => send(...given));
+        const span = spans++ < mostSpans ? deps.tracer.child(`send ${name}`, "client", message.traceparent) : null;
+        const call = () => breakers.run(given[0], () => send(...given));
+        const outcome = await inSpan(span, call, about(channel, name));
         guard.observe(outcome);
         deps.metrics.deliveries.inc({ channel, provider: name, outcome: outcome.kind });
-        deps.metrics.providerSeconds.observe({ channel, provider: name }, (performance.now() - startedMs) / 1000);
+        const seconds = (performance.now() - startedMs) / 1000;
+        deps.metrics.providerSeconds.observe({ channel, provider: name }, seconds, span?.traceparent);
         return outcome;
       };
     },
   };
 };
+
+/** Calls of one chunk that have a span each: those of a small message; the first ones stand for a large one's. */
+const mostSpans = 8;
+
+const about =
+  (channel: Channel, provider: string) =>
+  (span: Span, { kind }: Outcome): void => {
+    span.set({ "herald.channel": channel, "herald.provider": provider, "herald.outcome": kind });
+    if (kind !== "sent") span.fail(kind);
+  };
 
 /** Opens an account; one that cannot be opened refuses everything. */
 export const openOr = ({ open, log }: Pick<SendersDeps, "open" | "log">, app: AppRow, channel: Channel): Account => {

@@ -9,6 +9,7 @@ import { countAside } from "#core/runtime/metrics/queue.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import { eventDefinitions } from "#core/storage/events/definitions.ts";
 import { events as eventStore } from "#core/storage/events/events.ts";
 import { keptApps } from "#core/storage/events/retention.ts";
@@ -24,6 +25,7 @@ export type EventPartsDeps = Omit<RecordDeps, "callbacks" | "metrics"> & {
   config: { natsPrefix: string; natsReplicas: number };
   holder: string;
   metrics: Metrics<"dispatcher">;
+  tracer: Tracer;
   log: Log;
 };
 
@@ -47,6 +49,7 @@ const eventWorker = (deps: EventPartsDeps): Part => {
     parse: eventBatch,
     handle: recordEvents({ ...deps, callbacks: callbackQueue(deps) }),
     log,
+    tracer: deps.tracer,
     metrics: metrics.queue,
   });
 };

@@ -8,6 +8,7 @@ import type { Subjects } from "#core/queue/subjects.ts";
 import type { AnyTimerSource } from "#core/queue/timers.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
+import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import { jobHint } from "../work/hints.ts";
 import type { Job, RunDeps } from "./job.ts";
 import { jobResults } from "./run.ts";
@@ -17,6 +18,7 @@ export type JobPartsDeps = Omit<RunDeps, "metrics"> & {
   jobs: readonly Job[];
   config: { natsPrefix: string; natsReplicas: number; openJobs: number };
   nats: Nats;
+  tracer: Tracer;
   publisher: Pick<Publisher, "publish">;
   subjects: Pick<Subjects, "job" | "shortJob">;
 };
@@ -72,6 +74,7 @@ const jobWorker = (deps: JobPartsDeps, { consumer, ...places }: Places): Part =>
     },
     name: consumer,
     log,
+    tracer: deps.tracer,
     metrics: metrics.queue,
   });
 };

@@ -4,6 +4,7 @@ import type { Directory } from "#core/storage/directory.ts";
 import type { ChunkRow } from "#core/storage/messages/chunks.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { Hints } from "../work/hints.ts";
+import { inTrace } from "../work/in-trace.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import { whileAllowed } from "./lease.ts";
 import type { Send } from "./send.ts";
@@ -34,11 +35,11 @@ const soonMs = 5_000; // then a chunk is run again that failed, or whose events 
 /** Runs one chunk of the queue: sends it, ends it, and gives its message a turn. Safe to run twice, and to be killed. */
 export const runChunk =
   (deps: ChunkDeps) =>
-  async (chunkId: string): Promise<Settlement> => {
+  async (chunkId: string, traceparent: string | null = null): Promise<Settlement> => {
     const taken = await deps.chunks.take(chunkId, deps.clock.now());
     if (taken === null) return done; // ended, or another has its lease: should that one die, the timer publishes its hint
     try {
-      await run(deps, taken);
+      await run(deps, taken, traceparent);
     } catch (error) {
       await giveBack(deps, taken, soonMs).catch(() => undefined); // else it waits for the lease's end
       throw error;
@@ -46,12 +47,13 @@ export const runChunk =
     return done;
   };
 
-const run = async (deps: ChunkDeps, chunk: ChunkRow): Promise<void> => {
+const run = async (deps: ChunkDeps, chunk: ChunkRow, traceparent: string | null): Promise<void> => {
   const isSuspended = (): boolean => deps.suspensions.has(chunk.tenant_id);
   if (isSuspended()) return defer(deps, chunk);
-  const message = await deps.messages.content(chunk.message_id);
+  const found = await deps.messages.content(chunk.message_id);
   const app = await deps.directory.app(chunk.app_id);
-  if (message === null || app === null) return end(deps, chunk, null);
+  if (found === null || app === null) return end(deps, chunk, null);
+  const message = inTrace(found, traceparent);
 
   const extend = (now: Date) => deps.chunks.extend(chunk, now);
   const { kind } = await whileAllowed(deps, { taken: chunk, extend }, (lease) =>

@@ -108,7 +108,7 @@ const turnsAtOnce = 32;
 /** Longer than the slowest chunk that keeps its lease: 500 mails at one a second. */
 const workTimeoutMs = 900_000;
 
-const workers = ({ config, db, nats, log, metrics, changes }: MessagePartsDeps, steps: Pipeline): Part => {
+const workers = ({ config, db, nats, log, metrics, tracer, changes }: MessagePartsDeps, steps: Pipeline): Part => {
   const plans = collectionOf<PlanRow>(db, planCollection);
   const streamOf = (plan: string, backlogPerTenant: number) =>
     planStream(config.natsPrefix, { name: plan, backlogPerTenant });
@@ -119,7 +119,7 @@ const workers = ({ config, db, nats, log, metrics, changes }: MessagePartsDeps, 
   };
   const open = (plan: string): Part[] => {
     const { stream } = streamOf(plan, 1);
-    const common = { nats, timeoutMs: workTimeoutMs, repair: () => repair(plan), log, metrics: metrics.queue };
+    const common = { nats, timeoutMs: workTimeoutMs, repair: () => repair(plan), log, metrics: metrics.queue, tracer };
     return [
       worker({
         ...common,
@@ -128,7 +128,7 @@ const workers = ({ config, db, nats, log, metrics, changes }: MessagePartsDeps, 
         consumer: "plan",
         concurrency: turnsAtOnce,
         parse: messageHint,
-        handle: ({ message_id }, { attempt }) => steps.plan(message_id, attempt),
+        handle: ({ message_id }, { attempt, traceparent }) => steps.plan(message_id, attempt, traceparent),
       }),
       worker({
         ...common,
@@ -137,7 +137,7 @@ const workers = ({ config, db, nats, log, metrics, changes }: MessagePartsDeps, 
         consumer: "deliver",
         concurrency: config.openChunks,
         parse: chunkHint,
-        handle: ({ chunk_id }) => steps.deliver(chunk_id),
+        handle: ({ chunk_id }, { traceparent }) => steps.deliver(chunk_id, traceparent),
       }),
     ];
   };

@@ -7,6 +7,8 @@ import type { EventPublisher } from "#core/queue/events.ts";
 import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { DispatcherMetrics } from "#core/runtime/metrics/dispatcher.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
+import type { Tracer } from "#core/runtime/tracing/tracer.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import { activities } from "#core/storage/live-activities/activities.ts";
 import { activityAudience } from "#core/storage/live-activities/audience.ts";
@@ -27,7 +29,7 @@ import { languages } from "#core/storage/people/languages.ts";
 import { sessions } from "#core/storage/people/sessions.ts";
 import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { Senders } from "../channels/registry.ts";
-import { activityDeliver, type Deliver } from "../live-activities/deliver.ts";
+import { activityDeliver } from "../live-activities/deliver.ts";
 import { type InOrder, inOrder } from "../live-activities/in-order.ts";
 import { type SendHeld, sendHeld } from "../live-activities/send-held.ts";
 import { activityTurn, sendInOrder } from "../live-activities/turn.ts";
@@ -38,13 +40,13 @@ import { repeatWrite } from "../work/repeat-write.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { AudienceDeps } from "./audience.ts";
 import { runChunk } from "./chunk.ts";
-import { changesOf } from "./counts.ts";
 import { deliver, type Work } from "./delivery/deliver.ts";
 import { recorder } from "./delivery/record.ts";
 import type { Window } from "./delivery/window.ts";
 import { type Finish, type FinishDeps, finish } from "./finish.ts";
 import { followUp } from "./follow-up.ts";
 import { gates } from "./gates/all.ts";
+import { observed } from "./observed.ts";
 import { planMessage } from "./plan.ts";
 import { type Send, send } from "./send.ts";
 import { turn } from "./turn.ts";
@@ -67,6 +69,7 @@ export type PipelineDeps = {
   /** Aborts when the grace is over. */
   cut: AbortSignal;
   metrics: DispatcherMetrics;
+  tracer: Tracer;
   countUsage: CountUsage;
   log: Log;
   clock: Clock;
@@ -75,8 +78,8 @@ export type PipelineDeps = {
 
 /** The two steps of a notification, joined to their stores: what the workers of `plan` and `deliver` call. */
 export type Pipeline = {
-  plan: (messageId: string, attempt: number) => Promise<Settlement>;
-  deliver: (chunkId: string) => Promise<Settlement>;
+  plan: (messageId: string, attempt: number, traceparent?: string | null) => Promise<Settlement>;
+  deliver: (chunkId: string, traceparent?: string | null) => Promise<Settlement>;
   /** Sends an update of a live activity to devices that it waited for. */
   sendHeld: SendHeld;
 };
@@ -206,46 +209,11 @@ const storeForMs = 600_000;
 
 const timed =
   ({ metrics, clock }: PipelineDeps, planOne: Pipeline["plan"]): Pipeline["plan"] =>
-  async (messageId, attempt) => {
+  async (messageId, attempt, traceparent) => {
     const startedMs = clock.now().getTime();
-    const settlement = await planOne(messageId, attempt);
-    metrics.planSeconds.observe((clock.now().getTime() - startedMs) / 1000);
+    const settlement = await planOne(messageId, attempt, traceparent);
+    metrics.planSeconds.observe({}, (clock.now().getTime() - startedMs) / 1000, traceparent);
     return settlement;
-  };
-
-/** One line and one measurement for each run of a chunk, or of a small message in its first turn. */
-const observed =
-  ({ log, metrics, countUsage, clock }: PipelineDeps, run: Deliver): Deliver =>
-  async (work, lease) => {
-    const startedMs = clock.now().getTime();
-    const delivered = await run(work, lease);
-    const durationMs = clock.now().getTime() - startedMs;
-    const { chunk } = work;
-    const { stored, fresh, again, invalid, doubted, halted } = delivered;
-    metrics.chunkSeconds.observe({ channel: chunk.channel }, durationMs / 1000);
-    metrics.invalidationsHeld.inc({ channel: chunk.channel }, doubted);
-    countUsage(chunk.tenant_id, { deliveries: fresh.filter(({ status }) => status !== "suppressed").length });
-    log.info(
-      {
-        tenant: chunk.tenant_id,
-        app: chunk.app_id,
-        message: chunk.message_id,
-        chunk: chunk._id,
-        trace: work.message.traceparent,
-        channel: chunk.channel,
-        attempt: chunk.attempt,
-        recipients: chunk.recipients.length,
-        stored: stored.length,
-        counts: changesOf(fresh),
-        again: again.length,
-        invalid: invalid.length,
-        doubted,
-        halted,
-        durationMs,
-      },
-      "chunk.delivered",
-    );
-    return delivered;
   };
 
 const finishing = (deps: Joined): Finish =>
@@ -270,7 +238,7 @@ const endOf = (
   tenant: message.tenant_id,
   app: message.app_id,
   message: message._id,
-  trace: message.traceparent,
+  ...traceFacts(message.traceparent),
   status,
   error,
   counts,

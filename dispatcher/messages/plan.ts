@@ -4,6 +4,7 @@ import type { Settlement } from "#core/queue/jetstream/worker.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { Directory } from "#core/storage/directory.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import { inTrace } from "../work/in-trace.ts";
 import type { Suspensions } from "../work/suspensions.ts";
 import type { Finish } from "./finish.ts";
 import { whileAllowed } from "./lease.ts";
@@ -35,10 +36,11 @@ const done: Settlement = { kind: "done" };
 /** Plans a message: gives it one turn, which sends it, lets its next chunks into the queue, or finds it complete. */
 export const planMessage =
   (deps: PlanDeps) =>
-  async (messageId: string, attempt = 1): Promise<Settlement> => {
+  async (messageId: string, attempt = 1, traceparent: string | null = null): Promise<Settlement> => {
     const now = deps.clock.now();
-    const message = await deps.messages.take(messageId, now);
-    if (message === null) return (await deps.messages.needsTurn(messageId, now)) ? turnTaken(attempt) : done;
+    const taken = await deps.messages.take(messageId, now);
+    if (taken === null) return (await deps.messages.needsTurn(messageId, now)) ? turnTaken(attempt) : done;
+    const message = inTrace(taken, traceparent);
     try {
       await plan(deps, message, now);
     } catch (error) {

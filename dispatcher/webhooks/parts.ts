@@ -140,6 +140,7 @@ const eventWorker = (deps: WebhookPartsDeps, deliver: ReturnType<typeof deliverB
     nats,
     timeoutMs: handleTimeoutMs,
     log,
+    tracer: deps.tracer,
     metrics: metrics.queue,
     stream: spec.stream.name,
     repair: () => ensureStream(nats.jsm, spec, natsReplicas),

@@ -1,5 +1,6 @@
 import { seedTenant } from "../support/rows/fixtures.ts";
 import type { SystemProgram } from "../support/system/system.ts";
+import { startOtlpReceiver } from "../support/tracing/receiver.ts";
 import { anEvent, eventsUrl } from "../support/webhooks/traffic.ts";
 import { atMost, type Figure } from "./figures/figure.ts";
 import type { Measurement, Measurements } from "./measure-all.ts";
@@ -33,6 +34,36 @@ const measureEvents: Measurement = ({ isShort, withInstallation }, tell) =>
     tell(await cpuFigure("one event accepted", 300, apiserver, { ...load, ...(isShort ? short : whole) }));
   });
 
+/**
+ * What traces cost, of the same requests: apiservers in turns, so that what else the machine does falls on each alike. All have
+ * loaded the SDK: the larger heap is collected more rarely, which saves more than a hundredth of traces costs.
+ */
+const measureTraces: Measurement = ({ isShort, withInstallation }, tell) =>
+  withInstallation(async ({ system }) => {
+    const receiver = await startOtlpReceiver();
+    const traced = (ratio: string) => ({ HERALD_OTLP_ENDPOINT: receiver.url, HERALD_TRACE_RATIO: ratio });
+    const variants = [
+      { apiserver: await system.start("apiserver", traced("0")), us: 0 },
+      { apiserver: await system.start("apiserver", traced("0.01")), us: 0, what: "1 % of them traced", most: 105 },
+      { apiserver: await system.start("apiserver", traced("1")), us: 0, what: "all of them traced", most: 130 },
+    ];
+    const size = isShort ? { warmUp: 20, requests: 50 } : { warmUp: 2_000, requests: 10_000 };
+    const body = eventBody();
+    for (let turn = 0; turn < (isShort ? 1 : variants.length * 2); turn++) {
+      const inOrder = variants.map((_, i) => variants[(i + turn) % variants.length]); // each is first as often
+      for (const one of inOrder.filter((known) => known !== undefined)) {
+        const load = { url: eventsUrl(system, one.apiserver), status: 202, headers: bearer(system.token), body };
+        one.us += (await cpuFigure("event", 0, one.apiserver, { ...load, ...size })).value;
+      }
+    }
+    await receiver.stop();
+    const how =
+      "CPU of the apiserver for one event accepted, of that with none of them traced, in turns in the same run";
+    const [none, ...others] = variants;
+    for (const { us, what = "", most = 0 } of others)
+      tell({ name: `events, ${what}`, reach: atMost(most), value: (100 * us) / (none?.us ?? 1), unit: "%", how });
+  });
+
 const bearer = (token: string): Load["headers"] => ({ authorization: `Bearer ${token}` });
 
 /** Each call gives another event, whatever its number: those of the warm-up are no repeats. */
@@ -60,4 +91,8 @@ const cpuFigure = async (
 };
 
 /** What single requests cost the apiserver. */
-export const requests: Measurements = { refused: measureRefused, events: measureEvents };
+export const requests: Measurements = {
+  refused: measureRefused,
+  events: measureEvents,
+  traces: measureTraces,
+};

@@ -128,6 +128,7 @@ const contents: Record<string, string> = {
   HERALD_KEY_RING_FILE: `k1:${Buffer.alloc(32).toString("base64")}`,
   HERALD_MAIL_URL_FILE: "smtps://mail",
   HERALD_S3_ACCESS_KEY_ID_FILE: "AKIA",
+  HERALD_OTLP_HEADERS_FILE: "authorization=Bearer%20x",
   HERALD_S3_SECRET_ACCESS_KEY_FILE: "secret",
 };
 

@@ -1,5 +1,6 @@
 import type { ApiserverMetrics } from "#core/runtime/metrics/apiserver.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
 import type { CountUsage } from "#core/storage/usage/counter.ts";
 import type { Context, Middleware } from "../state.ts";
 
@@ -20,17 +21,31 @@ export const accessLog =
     const { method, path: route } = ctx.state.matched ?? unmatched;
     const status = ctx.res.destroyed ? "gone" : ctx.state.reply.status; // nobody reads the reply of a client that left
     metrics.requests.inc({ route, method, status });
-    metrics.requestSeconds.observe({ route, method }, seconds);
+    metrics.requestSeconds.observe({ route, method }, seconds, ctx.state.traceparent);
     const { caller, bodyBytes: bytes = 0 } = ctx.state;
     if (caller !== undefined) countUsage(caller.tenant._id, { requests: 1, bytes });
     log.info({ ...facts(ctx), status, method, route, durationMs: Math.round(seconds * 1e5) / 100 }, "request.handled");
+    endSpan(ctx, status);
   };
+
+/** Source of the names: OpenTelemetry's semantic conventions for HTTP, "HTTP server span". */
+const endSpan = ({ state: { span, matched, caller } }: Context, status: number | "gone"): void => {
+  if (span === null) return;
+  const { method = "_OTHER", path: route } = matched ?? {};
+  span.rename(route === undefined ? "HTTP" : `${method} ${route}`);
+  span.set({ "http.request.method": method, ...(route !== undefined && { "http.route": route }) });
+  if (caller !== undefined) span.set({ "herald.tenant": caller.tenant._id });
+  if (status === "gone") span.fail("client_gone");
+  else span.set({ "http.response.status_code": status });
+  if (status !== "gone" && status >= 500) span.fail(String(status));
+  span.end();
+};
 
 const unmatched = { method: "other", path: "none" };
 
 const facts = ({ state }: Context): Record<string, unknown> => ({
   requestId: state.requestId,
-  traceId: state.traceparent.slice(3, 35),
+  ...traceFacts(state.traceparent),
   tenant: state.caller?.tenant._id,
   key: state.caller?.key._id,
   app: state.params?.["appId"] ?? appOf(state.resource),

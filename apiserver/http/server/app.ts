@@ -19,6 +19,7 @@ import { protocol } from "../protocol/protocol.ts";
 import { writeReply } from "../protocol/reply.ts";
 import { readBytes, requestBody } from "../protocol/request-body.ts";
 import { securityHeaders } from "../protocol/security-headers.ts";
+import type { RequestTraces } from "../request-traces.ts";
 import type { Route } from "../route.ts";
 import type { Check, Middleware, State } from "../state.ts";
 
@@ -30,6 +31,7 @@ export type AppDeps = OperationDeps & {
   authenticate: Authenticate;
   takeToken: TakeToken;
   edge: EdgeLimit;
+  traces: RequestTraces;
   /** Proxies in front whose `X-Forwarded-For` is believed; 0 = the peer's address counts. */
   trustedProxies: number;
   timeoutMs: number;
@@ -47,7 +49,7 @@ export const app = (deps: AppDeps): Koa<State> => {
   const koa = new Koa<State>({ proxy: deps.trustedProxies > 0, maxIpsCount: deps.trustedProxies });
   koa.on("error", (err: unknown) => deps.log.warn({ err }, "reply.broken")); // its socket failed; Koa would print it
   koa.use(writeReply({ isStopping: deps.isStopping, usualHeaders: securityHeaders(deps.publicUrl) }));
-  koa.use(requestId(deps.clock));
+  koa.use(requestId(deps));
   koa.use(accessLog(deps));
   koa.use(problem(deps.log));
   const inTime = deadline(deps.timeoutMs);
@@ -63,7 +65,7 @@ export const app = (deps: AppDeps): Koa<State> => {
   koa.use(inTime); // what comes before it never waits
   koa.use(
     checks(
-      authentication(deps.authenticate), //  3 authentication
+      authentication(deps), //               3 authentication
       rateLimit(deps.takeToken), //          4 the key's bucket
       requestBody, //                        5 body size and type
       locate(deps), //                       6 resource

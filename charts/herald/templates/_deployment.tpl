@@ -210,6 +210,15 @@ topologySpreadConstraints:
             - key: {{ $values.dispatcher.mail.existingSecretKey }}
               path: mail-url
       {{- end }}
+      {{- with $values.tracing }}
+      {{- if and .endpoint .existingSecret (ne $.program "operator") }}
+      - secret:
+          name: {{ .existingSecret }}
+          items:
+            - key: {{ .existingSecretKey }}
+              path: otlp-headers
+      {{- end }}
+      {{- end }}
       {{- with $values.files.s3 }}
       {{- if and .bucket .existingSecret (ne $.program "operator") }}
       - secret:

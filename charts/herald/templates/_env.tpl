@@ -49,6 +49,20 @@
   value: {{ .Values.nats.replicas | quote }}
 {{- end }}
 
+{{/* Where traces go, for the programs that make them. */}}
+{{- define "herald.env.tracing" }}
+{{- with .Values.tracing }}
+{{- if .endpoint }}
+- name: HERALD_OTLP_ENDPOINT
+  value: {{ .endpoint | quote }}
+{{- if .existingSecret }}
+- name: HERALD_OTLP_HEADERS_FILE
+  value: /etc/herald/otlp-headers
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Where files are, for the programs that write and serve them. */}}
 {{- define "herald.env.files" }}
 {{- with .Values.files.s3 }}
@@ -112,6 +126,15 @@
 {{/* While Redis is away each replica lets its share of a key's rate through. With autoscaling: what runs at least. */}}
 {{- define "herald.env.apiserver" }}
 {{- include "herald.env.files" . }}
+{{- include "herald.env.tracing" . }}
+{{- with .Values.tracing }}
+{{- if .endpoint }}
+- name: HERALD_TRACE_RATIO
+  value: {{ .ratio | quote }}
+- name: HERALD_CALLER_TRACES_PER_SECOND
+  value: {{ .callerTracesPerSecond | quote }}
+{{- end }}
+{{- end }}
 {{- $own := .Values.apiserver }}
 - name: HERALD_REPLICAS
   value: {{ $own.autoscaling.enabled | ternary $own.autoscaling.minReplicas $own.replicas | quote }}
@@ -140,6 +163,7 @@
 {{- define "herald.env.dispatcher" }}
 {{- include "herald.env.streams" . }}
 {{- include "herald.env.files" . }}
+{{- include "herald.env.tracing" . }}
 - name: HERALD_EXPORT_HOURS
   value: {{ .Values.files.exportHours | quote }}
 {{- with .Values.dispatcher.mail }}

@@ -1,6 +1,8 @@
 import { JetStreamApiError } from "@nats-io/jetstream";
 import { errors, headers, type MsgHdrs } from "@nats-io/nats-core";
 import { Unavailable } from "../../errors.ts";
+import { isSampled } from "../../runtime/tracing/traceparent.ts";
+import { inSpan, noTracer, type Span, type Tracer } from "../../runtime/tracing/tracer.ts";
 import type { Nats } from "./connect.ts";
 
 export type Publisher = {
@@ -21,8 +23,12 @@ export type PublishOptions = {
   traceparent?: string | null | undefined;
 };
 
-export const publisher = ({ js, isConnected }: Pick<Nats, "js" | "isConnected">): Publisher => {
-  const publishText: Publisher["publishText"] = async (subject, json, { id, traceparent } = {}) => {
+/** What is sampled has a span of its own, whose context the message carries. */
+export const publisher = (
+  { js, isConnected }: Pick<Nats, "js" | "isConnected">,
+  tracer: Pick<Tracer, "child"> = noTracer,
+): Publisher => {
+  const put = async (subject: string, json: string, { id, traceparent }: PublishOptions): Promise<Published> => {
     if (!isConnected()) throw new Unavailable("JetStream");
     try {
       await js.publish(subject, json, { ...traced(traceparent), ...(id !== undefined && { msgID: id }) });
@@ -32,8 +38,34 @@ export const publisher = ({ js, isConnected }: Pick<Nats, "js" | "isConnected">)
       throw isAway(error) ? new Unavailable("JetStream", { cause: error }) : error;
     }
   };
+  const publishText: Publisher["publishText"] = async (subject, json, options = {}) => {
+    if (!isSampled(options.traceparent)) return put(subject, json, options);
+    const span = tracer.child(`publish ${kindOf(subject)}`, "producer", options.traceparent);
+    const traceparent = span?.traceparent ?? options.traceparent;
+    return inSpan(span, () => put(subject, json, { ...options, traceparent }), about(subject, json));
+  };
   return { publishText, publish: (subject, data, options) => publishText(subject, JSON.stringify(data), options) };
 };
+
+type Published = "published" | "refused";
+
+/** What a subject is for, which is its second part; the others are the installation, a plan and a tenant. */
+const kindOf = (subject: string): string => subject.split(".")[1] ?? subject;
+
+/** Source of the names: OpenTelemetry's semantic conventions for messaging, "Producer spans". */
+const about =
+  (subject: string, json: string) =>
+  (span: Span, result: Published): void => {
+    span.set({
+      "messaging.system": "nats",
+      "messaging.operation.type": "send",
+      "messaging.operation.name": "publish",
+      "messaging.destination.template": kindOf(subject),
+      "messaging.message.body.size": Buffer.byteLength(json),
+      "herald.outcome": result,
+    });
+    if (result === "refused") span.fail(result);
+  };
 
 const traced = (traceparent: string | null | undefined): { headers?: MsgHdrs } => {
   if (!traceparent) return {};

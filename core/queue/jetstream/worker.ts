@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { countAside, type QueueMetrics } from "../../runtime/metrics/queue.ts";
 import { lateMs, type Part } from "../../runtime/process/lifecycle.ts";
 import type { Log } from "../../runtime/process/log.ts";
+import { traceFacts } from "../../runtime/tracing/traceparent.ts";
+import type { Span, Tracer } from "../../runtime/tracing/tracer.ts";
 import type { Nats } from "./connect.ts";
 import type { Hint } from "./hint.ts";
 import { isPassing } from "./passing.ts";
@@ -24,6 +26,7 @@ export type HandlerContext = {
    * a JetStream that is killed forgets what it handed out last, and the acknowledgements.
    */
   isRepeated: boolean;
+  /** The message's, or that of the span that handling it is. */
   traceparent: string | null;
 };
 
@@ -45,13 +48,22 @@ export type WorkerOptions<T> = {
   name: string;
   log: Log;
   metrics: QueueMetrics;
+  tracer: Pick<Tracer, "child">;
 };
 
 const retryMs = { first: 1_000, most: 60_000 };
 const setAsideFrom = 5; // deliveries in which a hint failed: by then it has been tried for a quarter of a minute
 const forgottenMs = ackWaitMs; // JetStream hands out again, first of all, what it has forgotten
 
-type Job = { hint: Hint; startedMs: number; isRepeated: boolean; abort: AbortController; end: Promise<void> };
+type Job = {
+  hint: Hint;
+  startedMs: number;
+  isRepeated: boolean;
+  /** Of the message while nothing of it is recorded, else of its span. */
+  traceparent: string | null;
+  abort: AbortController;
+  end: Promise<void>;
+};
 
 /**
  * Hands a consumer's hints to a handler and settles them; nothing else acknowledges anything. A handler that throws
@@ -59,10 +71,9 @@ type Job = { hint: Hint; startedMs: number; isRepeated: boolean; abort: AbortCon
  * Outlives restarts of JetStream and the deletion of its stream or consumer.
  */
 export const worker = <T>(options: WorkerOptions<T>): Part => {
-  const { nats, stream, consumer, concurrency, metrics, log, heartbeatMs = 10_000 } = options;
+  const { nats, stream, consumer, concurrency, log, heartbeatMs = 10_000 } = options;
   const { bytesOfPlace = Number.POSITIVE_INFINITY } = options;
-  for (const settlement of settlements) metrics.messages.inc({ stream, consumer, settlement }, 0); // as counterFromZero has it
-  metrics.redeliveries.inc({ consumer }, 0);
+  declareSeries(options);
   const jobs = new Set<Job>();
   let places = 0;
   let isStopping = false;
@@ -76,7 +87,7 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
     if (jobs.size >= concurrency) return hint.nak(retryMs.first); // an answer to a request that was thought lost
     const startedMs = Date.now();
     const isRepeated = hint.attempt > 1 || startedMs - reconnectedMs < forgottenMs;
-    const job: Job = { hint, startedMs, isRepeated, abort: new AbortController(), end: Promise.resolve() };
+    const job = begun(hint, { startedMs, isRepeated });
     jobs.add(job);
     places += placesOf(hint);
     job.end = run(job, options).finally(() => {
@@ -119,19 +130,56 @@ export const worker = <T>(options: WorkerOptions<T>): Part => {
   };
 };
 
+/** As counterFromZero has it: rate, errors and duration of a consumer are there before its first message. */
+const declareSeries = <T>({ stream, consumer, metrics }: WorkerOptions<T>): void => {
+  for (const settlement of settlements) metrics.messages.inc({ stream, consumer, settlement }, 0);
+  metrics.redeliveries.inc({ consumer }, 0);
+  metrics.handleSeconds.zero({ consumer });
+};
+
+const begun = (hint: Hint, since: Pick<Job, "startedMs" | "isRepeated">): Job => ({
+  hint,
+  ...since,
+  traceparent: hint.traceparent,
+  abort: new AbortController(),
+  end: Promise.resolve(),
+});
+
 /** Handles and settles one hint; never rejects. */
 const run = async <T>(job: Job, options: WorkerOptions<T>): Promise<void> => {
   const { stream, consumer, metrics, timeoutMs } = options;
   const { hint, abort, startedMs } = job;
   if (hint.attempt > 1) metrics.redeliveries.inc({ consumer });
   metrics.inFlight.inc({ consumer });
+  const span = options.tracer.child(`process ${consumer}`, "consumer", hint.traceparent);
+  job.traceparent = span?.traceparent ?? hint.traceparent;
   const timer = setTimeout(() => abort.abort(new Error(`not handled within ${timeoutMs} ms`)), timeoutMs);
   const settlement = await attempt(job, options);
   clearTimeout(timer);
   metrics.inFlight.dec({ consumer });
-  metrics.handleSeconds.observe({ consumer }, (Date.now() - startedMs) / 1_000);
+  metrics.handleSeconds.observe({ consumer }, (Date.now() - startedMs) / 1_000, job.traceparent);
   metrics.messages.inc({ stream, consumer, settlement: settlement.failed ? "failed" : settlement.kind });
   settle(hint, settlement);
+  if (span !== null) endSpan(span, job, { consumer, settlement });
+};
+
+/** Source of the names: OpenTelemetry's semantic conventions for messaging, "Consumer spans". */
+const endSpan = (
+  span: Span,
+  { hint }: Job,
+  { consumer, settlement }: { consumer: string; settlement: Attempted },
+): void => {
+  span.set({
+    "messaging.system": "nats",
+    "messaging.operation.type": "process",
+    "messaging.operation.name": "process",
+    "messaging.consumer.group.name": consumer,
+    "messaging.message.body.size": hint.bytes,
+    "herald.attempt": hint.attempt,
+    "herald.outcome": settlement.kind,
+  });
+  if (settlement.failed || settlement.kind === "drop") span.fail(settlement.failed ? "failed" : "drop");
+  span.end();
 };
 
 type Attempted = Settlement & { failed?: true };
@@ -150,7 +198,7 @@ const attempt = async <T>(job: Job, options: WorkerOptions<T>): Promise<Attempte
       signal: abort.signal,
       attempt: hint.attempt,
       isRepeated,
-      traceparent: hint.traceparent,
+      traceparent: job.traceparent,
     });
     if (settlement.kind === "drop") options.log.warn({ ...facts(job, options), ...settlement }, "hint.dropped");
     return settlement;
@@ -171,7 +219,8 @@ const parseBody = <T>(hint: Hint, parse: (input: unknown) => T): { data: T } | {
   }
 };
 
-const facts = <T>({ hint, startedMs }: Job, { name, consumer }: WorkerOptions<T>) => ({
+const facts = <T>({ hint, startedMs, traceparent }: Job, { name, consumer }: WorkerOptions<T>) => ({
+  ...traceFacts(traceparent),
   worker: name,
   consumer,
   subject: hint.subject,

@@ -6,7 +6,7 @@ export type ApiserverMetrics = ReturnType<typeof apiserverMetrics>;
 
 /** Rate, errors and duration of the REST interface. `route` is the route's pattern, `none` when nothing matched. */
 export const apiserverMetrics = (registry: Registry) => {
-  const { counterFromZero, gauge, histogram } = metricsIn(registry);
+  const { counterFromZero, gauge, tracedHistogram } = metricsIn(registry);
   return {
     requests: counterFromZero(
       "herald_http_requests_total",
@@ -14,7 +14,7 @@ export const apiserverMetrics = (registry: Registry) => {
       // of which the objective is
       combinations({ route: ["/v1/notifications"], method: ["POST"], status: ["202", "500", "503", "504"] }),
     ),
-    requestSeconds: histogram(
+    requestSeconds: tracedHistogram(
       "herald_http_request_duration_seconds",
       "from the first byte of a request to the last of its reply",
       [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10], // the promise for accepting is p99 < 0.1 s

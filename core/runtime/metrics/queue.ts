@@ -5,14 +5,14 @@ export type QueueMetrics = ReturnType<typeof queueMetrics>;
 
 /** What every program measures of hints, timers and outboxes. */
 export const queueMetrics = (registry: Registry) => {
-  const { counter, counterFromZero, gauge, histogram } = metricsIn(registry);
+  const { counter, counterFromZero, gauge, tracedHistogram } = metricsIn(registry);
   return {
     messages: counter(
       "herald_queue_messages_total",
       "JetStream messages by stream, consumer and how they were settled (done, retry, drop, failed)",
       ["stream", "consumer", "settlement"],
     ),
-    handleSeconds: histogram(
+    handleSeconds: tracedHistogram(
       "herald_queue_handle_duration_seconds",
       "from the start of a message's handler to its settlement",
       [0.005, 0.02, 0.1, 0.5, 1, 5, 15, 60, 300], // a batch of events takes ms; a chunk to a slow provider minutes
@@ -23,7 +23,7 @@ export const queueMetrics = (registry: Registry) => {
     timersHandled: counter("herald_timers_handled_total", "documents that were handled when their time had come", [
       "source",
     ]),
-    timerLagSeconds: histogram(
+    timerLagSeconds: tracedHistogram(
       "herald_timers_lag_seconds",
       "from a document's due time to its handling",
       [0.1, 0.25, 0.5, 0.75, 1, 1.5, 3, 10, 60], // the promise is p99 <= 1.5 s, the loop's step 0.5 s

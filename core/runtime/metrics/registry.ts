@@ -4,6 +4,7 @@ import { type DispatcherMetrics, dispatcherMetrics } from "./dispatcher.ts";
 import { type OperatorMetrics, operatorMetrics } from "./operator.ts";
 import { type QueueMetrics, queueMetrics } from "./queue.ts";
 import { type StoreMetrics, storeMetrics } from "./stores.ts";
+import { type TraceMetrics, traceMetrics } from "./traces.ts";
 
 export type ProgramName = keyof ProgramMetrics;
 
@@ -12,6 +13,7 @@ export type Metrics<P extends ProgramName> = {
   registry: Registry;
   queue: QueueMetrics;
   stores: StoreMetrics;
+  traces: TraceMetrics;
 } & ProgramMetrics[P];
 
 /** Declares the metrics of one program, those of its queues and stores and those of the process, in a registry of their own. */
@@ -19,7 +21,8 @@ export const createMetrics = <P extends ProgramName>(program: P): Metrics<P> => 
   const registry = new Registry();
   registry.setDefaultLabels({ program });
   collectDefaultMetrics({ register: registry });
-  return { registry, queue: queueMetrics(registry), stores: storeMetrics(registry), ...ofProgram[program](registry) };
+  const shared = { queue: queueMetrics(registry), stores: storeMetrics(registry), traces: traceMetrics(registry) };
+  return { registry, ...shared, ...ofProgram[program](registry) };
 };
 
 type ProgramMetrics = { apiserver: ApiserverMetrics; dispatcher: DispatcherMetrics; operator: OperatorMetrics };

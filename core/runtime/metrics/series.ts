@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { isSampled, traceFacts } from "../tracing/traceparent.ts";
 
 /** Declares metrics in a registry, each with its help text. */
 export const metricsIn = (registry: Registry) => {
@@ -39,6 +40,39 @@ export const metricsIn = (registry: Registry) => {
       buckets: number[],
       labelNames: readonly L[] = [],
     ): Histogram<L> => new Histogram({ name, help, labelNames, buckets, registers }),
+
+    /** The same, of which each bucket names the sampled trace of its latest observation: an exemplar. */
+    tracedHistogram: <L extends string = never>(
+      name: string,
+      help: string,
+      buckets: number[],
+      labelNames: readonly L[] = [],
+    ): TracedHistogram<L> =>
+      traced(registry, new Histogram({ name, help, labelNames, buckets, registers: [], enableExemplars: true })),
+  };
+};
+
+export type TracedHistogram<L extends string> = {
+  /** Makes the series of these labels, at 0, before the first observation; a second time it changes nothing. */
+  zero: (labels: Labels<L>) => void;
+  /** `traceparent` is what was observed of; it leaves an exemplar when it is sampled. */
+  observe: (labels: Labels<L>, value: number, traceparent?: string | null) => void;
+};
+
+const traced = <L extends string>(registry: Registry, histogram: Histogram<L>): TracedHistogram<L> => {
+  const zeroed = new Set<string>();
+  registry.registerMetric(histogram); // its own way refuses a registry that can be read as text, too
+  return {
+    zero: (labels) => {
+      const name = JSON.stringify(labels);
+      if (!zeroed.has(name)) histogram.zero(labels);
+      zeroed.add(name);
+    },
+    observe: (labels, value, traceparent) => {
+      if (!isSampled(traceparent)) return histogram.observe({ labels, value });
+      const exemplarLabels = traceFacts(traceparent) as Partial<Record<L, string>>; // sound: any names may stand there
+      histogram.observe({ labels, value, exemplarLabels });
+    },
   };
 };
 

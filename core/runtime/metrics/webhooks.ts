@@ -4,7 +4,7 @@ import { combinations, metricsIn } from "./series.ts";
 
 /** Rate, errors and duration of requests to endpoints, and how endpoints are doing. */
 export const webhookMetrics = (registry: Registry) => {
-  const { counter, counterFromZero, gauge, histogram } = metricsIn(registry);
+  const { counter, counterFromZero, gauge, tracedHistogram } = metricsIn(registry);
   return {
     webhookAttempts: counterFromZero(
       "herald_webhook_attempts_total",
@@ -14,12 +14,12 @@ export const webhookMetrics = (registry: Registry) => {
         ...combinations({ outcome: ["failed", "dead"], error_class: webhookErrorClasses }),
       ],
     ),
-    webhookSeconds: histogram(
+    webhookSeconds: tracedHistogram(
       "herald_webhook_attempt_duration_seconds",
       "from resolving an endpoint's name to the last byte read of its reply",
       [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 31], // beyond 10 s: cut off by the standard deadline; the longest is 30 s
     ),
-    webhookQueueSeconds: histogram(
+    webhookQueueSeconds: tracedHistogram(
       "herald_webhook_queue_seconds",
       "age of a delivery when its first request begins",
       [0.005, 0.01, 0.025, 0.1, 0.25, 1, 5, 30, 300, 3_600, 86_400], // ms when all is well; hours behind an endpoint that hangs

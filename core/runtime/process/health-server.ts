@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
+import { scrape } from "../metrics/scrape.ts";
 import type { Part } from "./lifecycle.ts";
 
 /** Whether something the program needs answers: resolves when it does, rejects when not. */
@@ -48,7 +49,7 @@ const answer = async (request: IncomingMessage, { checks, optional = {}, registr
     case "/readyz":
       return readiness(checks, optional);
     case "/metrics":
-      return { status: 200, type: registry.contentType, body: await registry.metrics() };
+      return { status: 200, ...(await scrape(registry, request.headers.accept)) };
     case undefined:
     default:
       return json(404, { status: "not found" });

@@ -20,7 +20,7 @@ export type EventBatchRow = DueWork & {
   tenant_id: string;
   app_id: string;
   events: StoredEvent[];
-  /** W3C trace context of the (first) request with them. */
+  /** W3C trace context of a request with them: of one that is traced, if there is one, else of the first. */
   traceparent: string | null;
   /** They are true only if this change was made; absent when that is certain. */
   change?: IntendedChange;

@@ -48,6 +48,8 @@ export type WebhookDeliveryRow = {
   /** When the next request is due; null when it has ended. */
   due_at: Date | null;
   delivered_at: Date | null;
+  /** W3C trace contexts of what led to it, of those that are traced: 32 at most. Absent without any. */
+  traces?: readonly string[];
   replay_of: string | null;
   created_at: Date;
 };

@@ -123,5 +123,6 @@ const drawn = ({ kind, title, description, unit, queries }: Panel): object => ({
     datasource,
     expr,
     legendFormat: legend,
+    ...(expr.includes("histogram_quantile(") && { exemplar: true }), // a dot on the curve that leads to a trace
   })),
 });

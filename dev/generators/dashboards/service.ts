@@ -1,4 +1,5 @@
 import { type Dashboard, graph, here, quantiles, rateBy, stat } from "./layout.ts";
+import { objectives } from "./objectives.ts";
 
 const accept = `${here}, route="/v1/notifications", method="POST"`;
 const ours = `${here}, program=~"apiserver|dispatcher|operator"`;
@@ -11,6 +12,7 @@ export const service: Dashboard = {
   title: "Service",
   description: "The REST interface, and what the three programs use",
   rows: [
+    objectives,
     {
       title: "Accepting notifications",
       panels: [

@@ -17,16 +17,16 @@ export type AcceptDeps = {
 export type Wanted = { endpoint: WebhookRow; events: readonly EventEnvelope[] };
 
 /** Accepts events for endpoints; resolves when all of their deliveries are stored. Repeated ones may have been before. */
-export type Accept = (all: readonly Wanted[], isRepeated: boolean) => Promise<void>;
+export type Accept = (all: readonly Wanted[], isRepeated: boolean, traceparent?: string | null) => Promise<void>;
 
 /** Makes the deliveries of events, which the same events always make alike, and places them. */
 export const accepting = (deps: AcceptDeps): Accept => {
   const { queues, clock } = deps;
   const group = grouping(deps);
-  return async (all, isRepeated) => {
+  return async (all, isRepeated, traceparent = null) => {
     const texts = new Map<EventEnvelope, Written>();
     const write = (event: EventEnvelope): Written => {
-      const known = texts.get(event) ?? written(event);
+      const known = texts.get(event) ?? written(event, traceparent);
       texts.set(event, known);
       return known;
     };
@@ -40,7 +40,7 @@ export const accepting = (deps: AcceptDeps): Accept => {
       const others = grouped.length === 0 ? events : events.filter((event) => !isGrouped(endpoint, event));
       await Promise.all([
         single({ endpoint, events: others }),
-        grouped.length > 0 ? group(endpoint, grouped) : undefined,
+        grouped.length > 0 ? group(endpoint, grouped, traceparent) : undefined,
       ]);
     };
     await Promise.all(all.map(one));

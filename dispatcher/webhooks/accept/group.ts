@@ -1,5 +1,6 @@
 import type { Clock } from "#core/domain/clock.ts";
 import { batchesOf } from "#core/domain/webhooks/body.ts";
+import { isSampled } from "#core/runtime/tracing/traceparent.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import type { Deliveries } from "../history/deliveries.ts";
@@ -11,7 +12,16 @@ const flush = { events: 100, ms: 1_000 };
 /** Event batches that may wait to be grouped; the other places for event batches stay free. */
 const mostWaiting = 48;
 
-type Group = { endpoint: WebhookRow; events: EventEnvelope[]; waiting: number; end: PromiseWithResolvers<void> };
+const mostTraces = 32;
+
+type Group = {
+  endpoint: WebhookRow;
+  events: EventEnvelope[];
+  /** Of the messages that the events came in. */
+  traces: Set<string>;
+  waiting: number;
+  end: PromiseWithResolvers<void>;
+};
 
 export type GroupingDeps = {
   queues: Pick<EndpointQueues, "place">;
@@ -43,14 +53,15 @@ export const grouping = (deps: GroupingDeps) => {
     storing.set(endpoint._id, over);
   };
   const begin = (endpoint: WebhookRow): Group => {
-    const group: Group = { endpoint, events: [], waiting: 0, end: Promise.withResolvers<void>() };
+    const group: Group = { endpoint, events: [], traces: new Set(), waiting: 0, end: Promise.withResolvers<void>() };
     groups.set(endpoint._id, group);
     setTimeout(() => close(group), flush.ms);
     return group;
   };
 
-  return async (endpoint: WebhookRow, events: readonly EventEnvelope[]): Promise<void> => {
+  return async (endpoint: WebhookRow, events: readonly EventEnvelope[], traceparent: string | null = null) => {
     const group = groups.get(endpoint._id) ?? begin(endpoint);
+    if (isSampled(traceparent) && group.traces.size < mostTraces) group.traces.add(traceparent);
     group.events.push(...events);
     group.waiting++;
     waiting++;
@@ -63,14 +74,19 @@ export const grouping = (deps: GroupingDeps) => {
   };
 };
 
-const store = async ({ queues, deliveries, clock }: GroupingDeps, { endpoint, events }: Group): Promise<void> => {
+const store = async (
+  { queues, deliveries, clock }: GroupingDeps,
+  { endpoint, events, traces }: Group,
+): Promise<void> => {
   const once = [...new Map(events.map((event) => [event.id, event])).values()];
   const known = await deliveries.grouped(
     endpoint._id,
     once.map(({ id }) => id),
   );
   const fresh = once.filter(({ id }) => !known.has(id));
-  const rows = batchesOf(fresh).map((batch) => batchDeliveryOf(endpoint, batch, clock.now()));
+  const rows = batchesOf(fresh).map((batch) =>
+    batchDeliveryOf(endpoint, { ...batch, traces: [...traces] }, clock.now()),
+  );
   // one more than there are, when some are known: whoever stored those may have been killed before it notified anybody
   const count = rows.length + (known.size > 0 ? 1 : 0);
   await queues.place(endpoint, count, () => rows, { isStoredFirst: true });

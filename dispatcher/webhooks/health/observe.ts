@@ -23,10 +23,11 @@ export const observe =
     const { made, status: outcome, attempt } = result;
     const { error_class: errorClass, duration_ms: durationMs, at } = made;
     metrics.webhookAttempts.inc({ outcome, error_class: errorClass ?? "none" });
-    metrics.webhookSeconds.observe(durationMs / 1000);
+    const traceparent = delivery.traces?.[0];
+    metrics.webhookSeconds.observe({}, durationMs / 1000, traceparent);
     countUsage(endpoint.tenant_id, { webhook_requests: 1, bytes: Buffer.byteLength(delivery.payload) });
     const queuedMs = at.getTime() - delivery.created_at.getTime();
-    if (attempt === 1) metrics.webhookQueueSeconds.observe(queuedMs / 1000);
+    if (attempt === 1) metrics.webhookQueueSeconds.observe({}, queuedMs / 1000, traceparent);
     const sample = { succeeded: errorClass === null, errorClass, durationMs, at };
     if (delivery.event_type !== "webhook.test") stats.add(endpoint._id, sample);
     requestLog.note(endpoint, delivery, { result, queuedMs });

@@ -1,5 +1,6 @@
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { traceFacts } from "#core/runtime/tracing/traceparent.ts";
 import type { DeliveryResult, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 
@@ -68,11 +69,11 @@ export const requestLog = (log: Log): RequestLog => {
 
 const factsOf = (
   { _id: endpoint, app_id: app, tenant_id: tenant }: WebhookRow,
-  { _id: delivery, event_id: eventId, event_type: kind }: WebhookDeliveryRow,
+  { _id: delivery, event_id: eventId, event_type: kind, traces }: WebhookDeliveryRow,
   { result, queuedMs }: { result: DeliveryResult; queuedMs: number },
 ) => {
   const { made, status: outcome, attempt, due_at: nextAt } = result;
   const { error_class: errorClass, duration_ms: durationMs, response_status: status, error } = made;
   const of = { tenant, app, endpoint, delivery, eventId, kind, attempt, outcome };
-  return { ...of, status, durationMs, queuedMs, errorClass, error, nextAt };
+  return { ...of, ...traceFacts(traces?.[0]), status, durationMs, queuedMs, errorClass, error, nextAt };
 };

@@ -18,20 +18,21 @@ export type ByOwnerDeps = {
  */
 export const deliverByOwner =
   ({ holder, shares, accept, handOver, fallBack }: ByOwnerDeps) =>
-  async ({ appId, wanted, isRepeated }: Batch): Promise<void> => {
+  async ({ appId, wanted, isRepeated, traceparent }: Batch): Promise<void> => {
     const refused = await give(wanted);
     if (refused.length === 0) return;
     await shares.look().catch(() => undefined);
     const left = await give(refused);
     fallBack(left.length);
-    await accept(left, isRepeated);
+    await accept(left, isRepeated, traceparent);
 
     /** Answers what was not taken. */
     async function give(all: readonly Wanted[]): Promise<Wanted[]> {
       const byOwner = [...Map.groupBy(all, ownerOf)];
       const refusals = byOwner.map(async ([owner, of]) => {
-        if (owner !== holder) return owner === null ? of : handOver(owner, { appId, wanted: of, isRepeated });
-        await accept(of, isRepeated);
+        if (owner !== holder)
+          return owner === null ? of : handOver(owner, { appId, wanted: of, isRepeated, traceparent });
+        await accept(of, isRepeated, traceparent);
         return [];
       });
       return (await Promise.all(refusals)).flat();

@@ -6,6 +6,7 @@ import type { Subjects } from "#core/queue/subjects.ts";
 import { gather } from "#core/runtime/batching/gather.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import type { Log } from "#core/runtime/process/log.ts";
+import { isSampled } from "#core/runtime/tracing/traceparent.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { parser } from "#core/schema/json/parser.ts";
 import type { Directory } from "#core/storage/directory.ts";
@@ -14,7 +15,13 @@ import type { Shares } from "../shares/shares.ts";
 import { Event, Id } from "./event-batch.ts";
 
 /** Events of one app, of one message of JetStream, and which endpoints want which of them. */
-export type Batch = { appId: string; wanted: readonly Wanted[]; isRepeated: boolean };
+export type Batch = {
+  appId: string;
+  wanted: readonly Wanted[];
+  isRepeated: boolean;
+  /** W3C trace context of the message. */
+  traceparent?: string | null | undefined;
+};
 
 export type HandOver = {
   /** Gives a batch to another process; answers what that does not take. What it takes is stored. Never rejects. */
@@ -31,6 +38,8 @@ const HandedOver = Type.Object({
     Type.Object({ endpoint_id: Id, events: Type.Array(Type.Integer({ minimum: 0 }), { maxItems: 1000 }) }),
   ),
   is_repeated: Type.Boolean(),
+  /** Of a message that is traced. */
+  traceparent: Type.Optional(Type.String({ maxLength: 55 })),
 });
 type HandedOver = Omit<Static<typeof HandedOver>, "events"> & { events: EventEnvelope[] };
 
@@ -123,7 +132,7 @@ const inRequests = (batches: readonly Text[]): Text[][] => {
 };
 
 /** Each event once. */
-const writeBatch = ({ appId, wanted, isRepeated }: Batch): HandedOver => {
+const writeBatch = ({ appId, wanted, isRepeated, traceparent }: Batch): HandedOver => {
   const places = new Map<EventEnvelope, number>();
   const placeOf = (event: EventEnvelope): number => {
     const place = places.get(event) ?? places.size;
@@ -131,7 +140,8 @@ const writeBatch = ({ appId, wanted, isRepeated }: Batch): HandedOver => {
     return place;
   };
   const placed = wanted.map(({ endpoint, events }) => ({ endpoint_id: endpoint._id, events: events.map(placeOf) }));
-  return { app_id: appId, events: [...places.keys()], wanted: placed, is_repeated: isRepeated };
+  const batch = { app_id: appId, events: [...places.keys()], wanted: placed, is_repeated: isRepeated };
+  return isSampled(traceparent) ? { ...batch, traceparent } : batch;
 };
 
 export type TakeOverDeps = Pick<HandOverDeps, "nats" | "subjects" | "log"> & {
@@ -188,7 +198,7 @@ const take = async ({ directory, shares, accept }: TakeOverDeps, batch: HandedOv
     if (places === undefined || shares.fenceOf(endpoint._id) === null) continue;
     found.push({ endpoint, events: places.flatMap((place) => batch.events[place] ?? []) });
   }
-  await accept(found, batch.is_repeated);
+  await accept(found, batch.is_repeated, batch.traceparent);
   const taken = new Set(found.map(({ endpoint }) => endpoint._id));
   return idsOf(batch).filter((id) => !taken.has(id));
 };

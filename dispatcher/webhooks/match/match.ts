@@ -12,6 +12,8 @@ export type MatchDeps = {
   deliver: (batch: Batch) => Promise<void>;
 };
 
+type Given = Pick<HandlerContext, "isRepeated"> & Partial<Pick<HandlerContext, "traceparent">>;
+
 /** Gives events to the owners of the endpoints that want them. */
 export const matchEvents = ({ directory, deliver }: MatchDeps) => {
   const known = new WeakMap<readonly WebhookRow[], Subscribers>(); // the directory gives the same list until it changes
@@ -20,15 +22,12 @@ export const matchEvents = ({ directory, deliver }: MatchDeps) => {
     known.set(endpoints, subscribers);
     return subscribers;
   };
-  return async (
-    events: readonly EventEnvelope[],
-    { isRepeated }: Pick<HandlerContext, "isRepeated">,
-  ): Promise<Settlement> => {
+  return async (events: readonly EventEnvelope[], { isRepeated, traceparent = null }: Given): Promise<Settlement> => {
     const byApp = [...Map.groupBy(events, ({ app_id }) => app_id)];
     await Promise.all(
       byApp.map(async ([appId, of]) => {
         const wanted = wantedOf(subscribersAmong(await directory.webhooksOf(appId)), of);
-        if (wanted.length > 0) await deliver({ appId, wanted, isRepeated });
+        if (wanted.length > 0) await deliver({ appId, wanted, isRepeated, traceparent });
       }),
     );
     return { kind: "done" };

@@ -7,6 +7,7 @@ import { contentTypeOf } from "#core/domain/webhooks/body.ts";
 import { nextRequestAt } from "#core/domain/webhooks/retry.ts";
 import { signatureHeaders } from "#core/domain/webhooks/signature.ts";
 import type { BodyTemplates, Rendered } from "#core/runtime/templates/body-templates.ts";
+import type { Span, Tracer } from "#core/runtime/tracing/tracer.ts";
 import type { BatchEnvelope, EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookErrorClass } from "#core/schema/vocabulary/webhook-errors.ts";
 import type { DeliveryResult, WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
@@ -17,6 +18,7 @@ import type { Prepared, prepare } from "./prepare.ts";
 export type SendDeps = {
   client: Pick<GuardedClient, "request">;
   templates: Pick<BodyTemplates, "render">;
+  tracer: Pick<Tracer, "child">;
   clock: Clock;
   random: Random;
 };
@@ -38,10 +40,13 @@ const never = new AbortController().signal;
 
 /** Makes one request for a delivery, signed anew. Only 2xx is success; 410 means that the endpoint is gone. */
 export const sendWebhook =
-  ({ client, templates, clock, random }: SendDeps): SendWebhook =>
+  ({ client, templates, tracer, clock, random }: SendDeps): SendWebhook =>
   async (endpoint, delivery) => {
     const at = clock.now();
+    const [parent, ...links] = delivery.traces ?? [];
+    const span = parent === undefined ? null : tracer.child("POST", "client", parent, links);
     const end = "problem" in endpoint ? configuration(endpoint.problem) : await exchange(endpoint).catch(notMade);
+    if (span !== null) endSpan(span, delivery, end);
     return sentOf(delivery, end, { at, now: clock.now(), random });
 
     async function exchange({ row, url, ...secrets }: Prepared): Promise<End> {
@@ -65,6 +70,22 @@ export const sendWebhook =
       return endOf(reply, clock.now());
     }
   };
+
+/** Not where it went: an endpoint's address may hold a secret of its owner's. */
+const endSpan = (span: Span, delivery: WebhookDeliveryRow, { status, errorClass }: End): void => {
+  span.set({
+    "http.request.method": "POST",
+    ...(status !== null && { "http.response.status_code": status }),
+    "herald.tenant": delivery.tenant_id,
+    "herald.app": delivery.app_id,
+    "herald.endpoint": delivery.endpoint_id,
+    "herald.delivery": delivery._id,
+    "herald.event_type": delivery.event_type,
+    "herald.attempt": delivery.attempt + 1,
+  });
+  if (errorClass !== null) span.fail(errorClass);
+  span.end();
+};
 
 /** How a request ended; `errorClass` null is success. */
 type End = {

@@ -1,4 +1,5 @@
 import { type AlertCase, afterStep, all, type History, histogram } from "./histories.ts";
+import { objectiveCases } from "./objective-cases.ts";
 import { operatorCases } from "./operator-cases.ts";
 
 const accepts = (bad: number, good: number): History => ({
@@ -235,6 +236,7 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
   ...service,
   ...delivery,
   ...webhooks,
+  ...objectiveCases,
   ...tenants,
   ...operatorCases,
 };

@@ -49,11 +49,28 @@ describe("the chart's alerts", function () {
     it(`${alert} fires when it should, and rests when it comes near only`, () => judge(alert, one));
   }
 
-  it("HeraldProgramDown of a release misses its own programs, while another installation runs all of its", async () => {
+  /** The rules of a release in the namespace herald. */
+  const rendered = async (): Promise<string> => {
     const objects = objectsIn(await render(valuesFiles["monitoring"] ?? "", "herald"));
     const rule = objects.find(({ kind }) => kind === "PrometheusRule") ?? expect.fail("no PrometheusRule");
     const ruleFile = join(dir, "rendered.yaml");
     await writeFile(ruleFile, stringify(rule.spec));
+    return ruleFile;
+  };
+
+  it("objectives of a release are judged by its own budget, whatever another installation does", async () => {
+    const { at, fires } = alertCases[burnsFast] ?? expect.fail("no case");
+    const others = Object.fromEntries(
+      Object.entries(fires).map(([series, values]) => [series.replace('"herald"', '"eu"'), values]),
+    );
+    await play(await rendered(), [
+      story(burnsFast, fires, { at, count: 1 }),
+      story(burnsFast, others, { at, count: 0 }),
+    ]);
+  });
+
+  it("HeraldProgramDown of a release misses its own programs, while another installation runs all of its", async () => {
+    const ruleFile = await rendered();
     await judge(programDown, { ...down, fires: { ...down.fires, ...elsewhere } }, ruleFile);
     await play(ruleFile, [
       story(programDown, elsewhere, { at: "10m", count: 3 }), // none of its own was ever there
@@ -71,6 +88,7 @@ describe("the chart's alerts", function () {
     ]));
 });
 
+const burnsFast = "HeraldApiBudgetBurnsFast";
 const programDown = "HeraldProgramDown";
 const down = alertCases[programDown] ?? expect.fail("no case");
 /** All programs of another installation. */

@@ -11,6 +11,9 @@ import { type Inbox, startInbox } from "../../support/webhooks/inbox.ts";
 import { addEndpoint, anEvent, loopbackAllowed, postEvents } from "../../support/webhooks/traffic.ts";
 import { type Prometheus, startPrometheus } from "./prometheus.ts";
 
+const requestSeconds = "herald_http_request_duration_seconds_bucket";
+const nowhere = "http://127.0.0.1:9"; // a receiver of traces that is not there
+
 describe("rules and dashboards on a Prometheus that scrapes the running programs", function () {
   this.timeout(500_000); // every wait inside has a bound of its own
   let sending: Sending;
@@ -28,7 +31,7 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
     const env = { KUBECONFIG: herald.servers.kubeconfig, HERALD_OPERATOR_SELECTOR: herald.settings.labelSelector };
     const [operator, apiserver, dispatcher] = await Promise.all([
       system.start("operator", { ...env, HERALD_OPERATOR_LEASE: herald.settings.leaseName }),
-      system.start("apiserver", loopbackAllowed),
+      system.start("apiserver", { ...loopbackAllowed, HERALD_OTLP_ENDPOINT: nowhere, HERALD_TRACE_RATIO: "1" }),
       system.start("dispatcher", loopbackAllowed),
     ]);
     const targets = Object.entries({ operator, apiserver, dispatcher }).map(([pod, { healthUrl }]) => ({
@@ -116,6 +119,12 @@ describe("rules and dashboards on a Prometheus that scrapes the running programs
     );
     expect(counted).to.have.length.above(25);
     expect(await withoutSeries(counted)).to.deep.equal([]);
+  });
+
+  it("keeps exemplars, which name traces", async () => {
+    await until(async () => (await prometheus.exemplars(requestSeconds)).length > 0, 30_000);
+    const lines = (await api.log()).map((line) => line["trace_id"]);
+    expect(lines).to.include((await prometheus.exemplars(requestSeconds))[0]);
   });
 
   it("gives the figures of the public status", async () => {

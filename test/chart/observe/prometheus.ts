@@ -12,6 +12,8 @@ export type Prometheus = {
   url: string;
   /** Series of an expression now. */
   query: (expr: string) => Promise<unknown[]>;
+  /** Trace ids that the exemplars of a metric name. */
+  exemplars: (metric: string) => Promise<string[]>;
   /** Names and errors of rules that could not be evaluated. */
   faultyRules: () => Promise<string[]>;
   stop: () => Promise<void>;
@@ -42,6 +44,7 @@ export const startPrometheus = async (
       `--config.file=${dir}/prometheus.yml`,
       `--storage.tsdb.path=${dir}/data`,
       `--web.listen-address=127.0.0.1:${port}`,
+      "--enable-feature=exemplar-storage",
     ],
     { stdio: "ignore" },
   );
@@ -53,6 +56,12 @@ export const startPrometheus = async (
     query: async (expr) => {
       const { result } = (await ask(`${at}/api/v1/query?query=${encodeURIComponent(expr)}`)) as { result: unknown[] };
       return result;
+    },
+    exemplars: async (metric) => {
+      const since = `start=${Date.now() / 1000 - 3_600}&end=${Date.now() / 1000 + 60}`;
+      const data = await ask(`${at}/api/v1/query_exemplars?query=${encodeURIComponent(metric)}&${since}`);
+      const found = data as { exemplars: { labels: { trace_id: string } }[] }[];
+      return found.flatMap(({ exemplars }) => exemplars.map(({ labels }) => labels.trace_id));
     },
     faultyRules: async () => {
       const { groups } = (await ask(`${at}/api/v1/rules`)) as { groups: { rules: RuleState[] }[] };

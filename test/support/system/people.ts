@@ -10,6 +10,7 @@ import { timers } from "#core/queue/timers.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
 import { noFiles } from "#core/storage/files/store.ts";
@@ -84,6 +85,7 @@ const openPeopleSite = async (): Promise<PeopleSite> => {
       const jobs = jobParts({
         ...common,
         ...queue,
+        tracer: noTracer,
         metrics,
         jobs: [removalJob({ ...common, files: noFiles, stopping: new AbortController().signal, metrics })],
         config: { natsPrefix: name, natsReplicas: 1, openJobs: 8 },

@@ -4,6 +4,7 @@ import type { Clock } from "#core/domain/clock.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import { type AppRow, appCollection } from "#core/storage/apps/apps.ts";
 import { directory } from "#core/storage/directory.ts";
 import { chunks } from "#core/storage/messages/chunks.ts";
@@ -87,9 +88,10 @@ export const usePipelines = (name: string, unsavedLimit: number): Pipelines => {
     );
   const aDispatcher = (holder = "one", cut = never): Pipeline => {
     const metrics = createMetrics("dispatcher");
-    const accounts = senders({ open, clock, metrics, log });
+    const accounts = senders({ open, tracer: noTracer, clock, metrics, log });
     closing.push(accounts.close);
     return pipeline({
+      tracer: noTracer,
       db: db(),
       directory: directory({ db: db(), changes: { on: () => undefined }, clock }),
       senders: accounts,

@@ -11,6 +11,7 @@ import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { directory } from "#core/storage/directory.ts";
 import { webhookDeliveries } from "#core/storage/webhooks/deliveries.ts";
@@ -76,6 +77,7 @@ export const webhookTests = (name: string) => {
     const news = changes({ nats: link, subjects: names });
     const webhooks = webhookParts({
       ...common,
+      tracer: noTracer,
       nats: link,
       natsPrefix: prefix,
       subjects: names,

@@ -1,6 +1,9 @@
+import { Type } from "typebox";
 import { closed, flag, kubernetesList, strings, text } from "./shapes.ts";
 
 const duration = (description: string) => text(description, { pattern: "^[0-9]+(ms|s|m|h)$" });
+
+const share = (description: string) => Type.Number({ description, minimum: 0.00001, maximum: 0.06 }); // 14.4 times it is a share, too
 
 /** Values of the ServiceMonitor, the PrometheusRule and the dashboards. */
 export const monitoringValues = closed("Prometheus and Grafana", {
@@ -16,6 +19,14 @@ export const monitoringValues = closed("Prometheus and Grafana", {
     enabled: flag("whether there is one"),
     labels: strings("labels by which your Prometheus finds it"),
     runbookUrl: text("address of docs/runbooks.md as your people reach it", { minLength: 1 }),
+    budgets: closed("objectives: the share of 30 days that may fail", {
+      apiErrors: share("requests to the REST interface that are answered 5xx"),
+      acceptErrors: share("requests for a notification that are answered 5xx"),
+      apiSlow: share("requests that take more than a second, transfers of files apart"),
+      deliveryErrors: share("recipients whose provider puts them off or leaves open what became of them"),
+      sentLate: share("messages that are sent later than 5 s after they were due"),
+      webhooksLate: share("deliveries of webhooks that wait longer than 5 s for their first request"),
+    }),
   }),
   dashboards: closed("the dashboards of dashboards/ as ConfigMaps for Grafana's sidecar", {
     enabled: flag("whether there are any"),

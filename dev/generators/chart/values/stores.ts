@@ -1,5 +1,6 @@
 import { type TSchema, Type } from "typebox";
-import { exportHours, FilesConfig, RedisConfig, SharedConfig, StreamsConfig } from "#config/shared.ts";
+import { ApiserverConfig } from "#config/apiserver.ts";
+import { exportHours, FilesConfig, RedisConfig, SharedConfig, StreamsConfig, TracingConfig } from "#config/shared.ts";
 import { closed, existingSecret, flag, image, kubernetesList, ports, resources, setting, text } from "./shapes.ts";
 
 const args = Type.Array(Type.String(), {
@@ -65,6 +66,16 @@ export const storeValues = {
     account: text("JetStream account that KEDA reads", { minLength: 1 }),
   }),
   redis: store("Redis 7 or later, or Valkey", RedisConfig.redisUrl),
+  tracing: closed("traces of requests, for a receiver of OpenTelemetry's protocol", {
+    endpoint: orEmpty(TracingConfig.otlpEndpoint),
+    ...existingSecret("headers for it, as name=value,name=value"),
+    ratio: setting(ApiserverConfig.properties.traceRatio),
+    callerTracesPerSecond: setting(ApiserverConfig.properties.callerTracesPerSecond),
+    networkPolicy: closed("where the NetworkPolicies let the programs go to reach it", {
+      ports: ports("its ports"),
+      to: kubernetesList("peers as in a NetworkPolicy; empty = anywhere on these ports"),
+    }),
+  }),
   files: closed("where the files of exports and imports are kept", {
     s3: closed("a bucket of S3, or of a server that speaks its protocol", {
       bucket: orEmpty(FilesConfig.s3Bucket),

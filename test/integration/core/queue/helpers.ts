@@ -7,6 +7,7 @@ import { type WorkerOptions, worker } from "#core/queue/jetstream/worker.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
 import { createLog, type Log } from "#core/runtime/process/log.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 
 export type Line = { event: string; level: string } & Record<string, unknown>;
@@ -68,7 +69,14 @@ export const queueOfSuite = (name: string) => {
       options: Pick<WorkerOptions<T>, "parse" | "handle"> & Partial<WorkerOptions<T>>,
     ): Promise<void> => {
       const usual = { stream: name, consumer: "work", concurrency: 8, timeoutMs: 5_000, name: "test worker" };
-      part = worker<T>({ nats, ...usual, log: keptLog().log, metrics: testMetrics().queue, ...options });
+      part = worker<T>({
+        nats,
+        tracer: noTracer,
+        ...usual,
+        log: keptLog().log,
+        metrics: testMetrics().queue,
+        ...options,
+      });
       await part.start(new AbortController().signal);
     },
   };

@@ -5,6 +5,7 @@ import { publisher } from "#core/queue/jetstream/publish.ts";
 import { ensureStream } from "#core/queue/jetstream/streams.ts";
 import { type HandlerContext, type Settlement, type WorkerOptions, worker } from "#core/queue/jetstream/worker.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import { type PrivateServer, privateServers } from "../../../support/servers/servers.ts";
 import { until } from "../../../support/until.ts";
 import { aQueue, keptLog, type Line, openQueue, testMetrics } from "./helpers.ts";
@@ -40,7 +41,6 @@ describe("worker", function () {
     await nats.close();
   });
   after(() => close());
-
   const startWorker = async (
     handle: WorkerOptions<Body>["handle"],
     more: Partial<WorkerOptions<Body>> = {},
@@ -48,6 +48,7 @@ describe("worker", function () {
     const kept = keptLog();
     lines = kept.lines;
     const part = worker<Body>({
+      tracer: noTracer,
       nats,
       stream: "worker",
       consumer: "work",

@@ -8,6 +8,7 @@ import { mapBounded } from "#core/runtime/batching/bounded.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import { selfSigned } from "../../../../dev/simulators/kit/certificate.ts";
 import type { Simulator } from "../../../../dev/simulators/kit/control.ts";
 import { browserKeys } from "../../../../dev/simulators/kit/web-push-keys.ts";
@@ -33,7 +34,10 @@ const sendOver = async (made: Account, clock: Clock = systemClock): Promise<Send
   (await senderOver(made, clock)).prepare(aMessage({ content }), null, 600);
 
 const senderOver = (made: Account, clock: Clock = systemClock): Promise<Sender> =>
-  senders({ open: () => made, clock, metrics: createMetrics("dispatcher"), log }).of(anApp(), "web_push");
+  senders({ open: () => made, tracer: noTracer, clock, metrics: createMetrics("dispatcher"), log }).of(
+    anApp(),
+    "web_push",
+  );
 
 const sendAll = (send: Send, recipients: readonly Recipient[]): Promise<Outcome[]> =>
   mapBounded(recipients, atOnce, (to) => send(to, never, () => false));

@@ -12,6 +12,7 @@ import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { keyRing } from "#core/runtime/process/key-ring.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { accountChecks } from "#core/storage/apps/account-checks.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
@@ -142,7 +143,7 @@ export const openCheckSite = async () => {
       const announcer = { changed: (collection: string, id: string) => void announced.push(`${collection} ${id}`) };
       const job = accountCheckJob({ ...common, openAccount, announcer, random: Math.random, metrics, timeoutMs });
       const config = { natsPrefix: prefix, natsReplicas: 1, openJobs: 1 };
-      const jobs = jobParts({ ...common, metrics, jobs: [job], publisher: publisher(nats), config });
+      const jobs = jobParts({ ...common, tracer: noTracer, metrics, jobs: [job], publisher: publisher(nats), config });
       const parts = [...jobs.parts, timers({ ...common, sources: jobs.timers, metrics: metrics.queue })];
       for (const part of parts) await part.start(new AbortController().signal);
       running.push(...parts);

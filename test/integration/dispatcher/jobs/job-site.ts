@@ -8,6 +8,7 @@ import { type Subjects, subjects } from "#core/queue/subjects.ts";
 import { timers } from "#core/queue/timers.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import type { Part } from "#core/runtime/process/lifecycle.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import { ensureIndexes } from "#core/storage/collections.ts";
 import { dueIndex, noWork } from "#core/storage/work/due.ts";
 import type { JobRow } from "#core/storage/work/jobs.ts";
@@ -102,7 +103,7 @@ const dispatcherOf = ({ termMs = 30_000, openJobs = 4, ...type }: Given, { prefi
   const common = { ...site, holder: randomUUID(), log, termMs, metrics, stopping: stopping.signal };
   const exports = job<ExportRow>({ name: "exports", rows: site.rows, ...type });
   const config = { natsPrefix: prefix, natsReplicas: 1, openJobs };
-  const jobs = jobParts({ ...common, jobs: [exports], publisher: publisher(site.nats), config });
+  const jobs = jobParts({ ...common, tracer: noTracer, jobs: [exports], publisher: publisher(site.nats), config });
   const results = async () => (await metrics.jobs.get()).values.filter(({ value }) => value > 0);
   return {
     parts: [...jobs.parts, timers({ ...common, sources: jobs.timers, metrics: metrics.queue })],

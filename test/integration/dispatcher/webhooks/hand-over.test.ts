@@ -11,6 +11,7 @@ import type { Accept, Wanted } from "../../../../dispatcher/webhooks/accept/acce
 import { type Batch, handingOver, takingOver } from "../../../../dispatcher/webhooks/match/hand-over.ts";
 import { aWebhook } from "../../../support/rows/webhooks.ts";
 import { testServers } from "../../../support/servers/servers.ts";
+import { tracedBy } from "../../../support/tracing/recorder.ts";
 import { until } from "../../../support/until.ts";
 
 const names = subjects(`ho${process.pid}`);
@@ -101,6 +102,16 @@ describe("events that are handed over to the owner of an endpoint", function () 
     expect(idsOf(await giving), "what is not its own").to.deep.equal([others._id]);
     expect(taken).to.deep.equal([{ endpoint: mine, events: [one, two] }]);
     expect(requests.map((body) => body.split(two.id).length - 1)).to.deep.equal([1]);
+  });
+
+  it("come with the trace of their message, when there is one", async () => {
+    const seen: unknown[] = [];
+    const owner = await anOwner(async (_all, _isRepeated, traceparent) => void seen.push(traceparent));
+    const { give } = aGiver();
+    const one = batchOf({ endpoint: mine, events: [event(1)] });
+    await give(owner, { ...one, traceparent: tracedBy(7) });
+    await give(owner, { ...one, traceparent: tracedBy(7).replace(/01$/, "00") });
+    expect(seen).to.deep.equal([tracedBy(7), undefined]);
   });
 
   it("share requests while some are under way", async () => {

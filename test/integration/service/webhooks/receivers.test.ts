@@ -5,6 +5,7 @@ import { expect } from "chai";
 import type { Clock } from "#core/domain/clock.ts";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { freePorts } from "../../../../dev/processes/free-ports.ts";
@@ -38,7 +39,7 @@ const captured = async (at: Date, isRotated: boolean, shape: Partial<WebhookRow>
   });
   const templates = bodyTemplates();
   try {
-    const send = sendWebhook({ client, templates, clock, random: Math.random });
+    const send = sendWebhook({ tracer: noTracer, client, templates, clock, random: Math.random });
     await send(
       prepare(row, ({ data }) => data),
       deliveryOf(row, written(anEvent), at),

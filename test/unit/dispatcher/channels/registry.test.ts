@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
 import { createLog } from "#core/runtime/process/log.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import { type Senders, senders } from "../../../../dispatcher/channels/registry.ts";
 import { aMessage, anApp, handClock } from "../../../support/rows/work.ts";
 
@@ -22,7 +23,13 @@ const given = (close: (app: string) => Promise<void> = async () => undefined) =>
     },
   });
   const metrics = createMetrics("dispatcher");
-  const all = senders({ open, clock, metrics, log: createLog({ program: "dispatcher", level: "fatal" }) });
+  const all = senders({
+    open,
+    tracer: noTracer,
+    clock,
+    metrics,
+    log: createLog({ program: "dispatcher", level: "fatal" }),
+  });
   return { all, closed, clock };
 };
 

@@ -5,11 +5,13 @@ import { pino } from "pino";
 import { Type } from "typebox";
 import { AppError, NotFound } from "#core/errors.ts";
 import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { noTracer } from "#core/runtime/tracing/tracer.ts";
 import { Closed } from "#core/schema/json/common.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import { unauthenticated } from "../../../../../apiserver/access/authenticate.ts";
 import { feature } from "../../../../../apiserver/http/feature.ts";
 import { appOfPath } from "../../../../../apiserver/http/locate.ts";
+import { requestTraces } from "../../../../../apiserver/http/request-traces.ts";
 import { routeOf } from "../../../../../apiserver/http/route.ts";
 import { app } from "../../../../../apiserver/http/server/app.ts";
 import { rateState } from "../../../../../apiserver/limits/rate.ts";
@@ -95,6 +97,7 @@ describe("the REST interface", () => {
         return { ...state, isDegraded: false };
       },
       once: { isAnswered: async () => false, answer: () => expect.fail("nobody gave a key") },
+      traces: requestTraces({ tracer: noTracer, isOn: false, ratio: 0, callersPerSecond: 0, random: () => 0, clock }),
       edge: { perSecond: 0, burst: 0 },
       countUsage: () => undefined,
       trustedProxies: 0,

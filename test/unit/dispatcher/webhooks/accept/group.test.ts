@@ -3,6 +3,7 @@ import { makeEvent } from "#core/domain/events/make.ts";
 import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { grouping } from "../../../../../dispatcher/webhooks/accept/group.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
+import { tracedBy } from "../../../../support/tracing/recorder.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 let made = 0;
@@ -13,12 +14,14 @@ const setUp = (storing: () => Promise<void> = async () => undefined) => {
   const stored: { endpoint: string; events: number }[] = [];
   const kept: string[] = [];
   const shares: { count: number; isStoredFirst: boolean | undefined }[] = [];
+  const traced: (readonly string[] | undefined)[] = [];
   const group = grouping({
     queues: {
       place: async ({ _id }, count, make, how) => {
         shares.push({ count, isStoredFirst: how?.isStoredFirst });
         await storing();
-        for (const { payload, event_ids = [] } of make()) {
+        for (const { payload, event_ids = [], traces } of make()) {
+          traced.push(traces);
           const { events } = JSON.parse(payload) as { events: { id: string }[] }; // a batch's own text
           expect(events.map(({ id }) => id)).to.deep.equal(event_ids);
           kept.push(...event_ids);
@@ -29,7 +32,7 @@ const setUp = (storing: () => Promise<void> = async () => undefined) => {
     deliveries: { grouped: async (_endpoint, ids) => new Set(ids.filter((id) => kept.includes(id))) },
     clock: { now: () => now },
   });
-  return { stored, kept, shares, group };
+  return { stored, kept, shares, traced, group };
 };
 
 describe("grouping", () => {
@@ -54,6 +57,18 @@ describe("grouping", () => {
     expect(stored).to.deep.equal([{ endpoint: "whk_0", events: 1 }]);
     await Promise.all(waiting);
     expect(stored).to.have.length(49);
+  });
+
+  it("names each trace that its events are of, but no more than 32", async () => {
+    const { traced, group } = setUp();
+    const untraced = tracedBy(99).replace(/01$/, "00");
+    const contexts = [tracedBy(1), untraced, null, tracedBy(2), tracedBy(1)];
+    await Promise.all(contexts.map((context) => group(aWebhook(), [anEvent()], context)));
+    expect(traced).to.deep.equal([[tracedBy(1), tracedBy(2)]]);
+    await group(aWebhook(), Array.from({ length: 100 }, anEvent), untraced);
+    expect(traced.at(-1)).to.equal(undefined);
+    await Promise.all(Array.from({ length: 40 }, (_, n) => group(aWebhook(), [anEvent()], tracedBy(n + 1))));
+    expect(traced.at(-1)).to.have.lengthOf(32);
   });
 
   it("leaves an event that comes again to the batch that it was stored in, and has that looked at", async () => {

@@ -3,12 +3,14 @@ import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { addressGuard } from "#core/runtime/http/address-guard.ts";
 import { bodyTemplates } from "#core/runtime/templates/body-templates.ts";
+import { noTracer, type Tracer } from "#core/runtime/tracing/tracer.ts";
 import { type GuardedClient, guardedClient } from "../../../../../dispatcher/net/guarded/client.ts";
 import { deliveryOf, written } from "../../../../../dispatcher/webhooks/accept/delivery.ts";
 import { prepare } from "../../../../../dispatcher/webhooks/send/prepare.ts";
 import { type Sent, sendWebhook } from "../../../../../dispatcher/webhooks/send/send.ts";
 import { anEnvelope } from "../../../../support/rows/webhook-deliveries.ts";
 import { aWebhook } from "../../../../support/rows/webhooks.ts";
+import { recorder, tracedBy } from "../../../../support/tracing/recorder.ts";
 
 type Answer = { status: number; headers?: Record<string, string>; end: "hangs" | "breaks off" | "ends" };
 
@@ -35,19 +37,39 @@ describe("a request of a webhook", function () {
     server.close();
   });
 
-  const send = async (given: Answer, type: "delivery.sent" | "webhook.test" = "delivery.sent"): Promise<Sent> => {
+  const send = async (
+    given: Answer,
+    type: "delivery.sent" | "webhook.test" = "delivery.sent",
+    { tracer = noTracer, traces }: { tracer?: Tracer; traces?: readonly string[] } = {},
+  ): Promise<Sent> => {
     answer = given;
     const { port } = server.address() as AddressInfo; // sound: it listens on a port
     const secret = { kid: "test", data: `whsec_${Buffer.alloc(32, 5).toString("base64")}` };
     const timeout_ms = given.end === "hangs" ? 1_000 : 10_000;
     const row = aWebhook({ url: `http://127.0.0.1:${port}/`, secret, timeout_ms });
     const clock = { now: () => new Date() };
-    const delivery = deliveryOf(row, written(anEnvelope({ type })), clock.now());
-    return sendWebhook({ client, templates: bodyTemplates(), clock, random: () => 0 })(
+    const delivery = { ...deliveryOf(row, written(anEnvelope({ type })), clock.now()), ...(traces && { traces }) };
+    return sendWebhook({ tracer, client, templates: bodyTemplates(), clock, random: () => 0 })(
       prepare(row, ({ data }) => data),
       delivery,
     );
   };
+
+  it("has a span below the first trace of its events, linked to the others, when there is one", async () => {
+    const { tracer, spans } = recorder();
+    await send({ status: 503, end: "ends" }, "delivery.sent", { tracer, traces: [1, 2, 3].map(tracedBy) });
+    await send({ status: 200, end: "ends" }, "delivery.sent", { tracer });
+    const [span] = spans;
+    expect(spans).to.have.lengthOf(1);
+    expect(span).to.deep.include({
+      name: "POST",
+      parent: tracedBy(1),
+      links: [tracedBy(2), tracedBy(3)],
+      isEnded: true,
+    });
+    expect(span?.attributes).to.include({ "http.response.status_code": 503, "herald.endpoint": "whk_1" });
+    expect(span?.failures).to.deep.equal(["server_error"]);
+  });
 
   for (const end of ["hangs", "breaks off"] as const) {
     const cases = [
