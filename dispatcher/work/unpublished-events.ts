@@ -1,15 +1,18 @@
 import type { Db } from "mongodb";
-import { batchOutbox, eventBatchTimer } from "#core/queue/batch-outbox.ts";
-import { type EventPublisherDeps, eventPublisher } from "#core/queue/events.ts";
+import { type BatchOutboxDeps, batchOutbox, eventBatchTimer } from "#core/queue/batch-outbox.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import type { Log } from "#core/runtime/process/log.ts";
 import { eventBatches } from "#core/storage/events/batches.ts";
 
-export type UnpublishedEventsDeps = EventPublisherDeps & { db: Db; log: Log; metrics: Metrics<"dispatcher"> };
+export type UnpublishedEventsDeps = Pick<BatchOutboxDeps, "events"> & {
+  db: Db;
+  log: Log;
+  metrics: Metrics<"dispatcher">;
+};
 
 /** Publishes the events that an apiserver stored and could not publish. */
-export const unpublishedEvents = ({ db, log, metrics, ...queue }: UnpublishedEventsDeps) => {
+export const unpublishedEvents = ({ db, events, log, metrics }: UnpublishedEventsDeps) => {
   const batches = eventBatches(db);
-  const part = batchOutbox({ batches, events: eventPublisher(queue), log, metrics: metrics.queue });
+  const part = batchOutbox({ batches, events, log, metrics: metrics.queue });
   return { parts: [part], timers: [eventBatchTimer(batches, part)] };
 };
