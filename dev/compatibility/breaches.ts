@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { command } from "../processes/run-command.ts";
 import { membersOf } from "./kinds-document.ts";
-import type { OpenApi, promises } from "./promises.ts";
+import type { OpenApi } from "./openapi.ts";
+import type { promises } from "./promises.ts";
 
 export type Promises = ReturnType<typeof promises>;
 

@@ -1,4 +1,4 @@
-import type { OpenApi } from "./promises.ts";
+import type { OpenApi } from "./openapi.ts";
 
 /** What is read of a CustomResourceDefinition. */
 export type CustomResourceDefinition = {

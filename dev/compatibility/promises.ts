@@ -4,9 +4,7 @@ import { customResourceDefinition } from "#core/schema/kubernetes/crd.ts";
 import { document } from "../../apiserver/features.ts";
 import { allResources } from "../../operator/kinds/all.ts";
 import { type CustomResourceDefinition, kindsDocument } from "./kinds-document.ts";
-
-/** An OpenAPI document, as JSON. */
-export type OpenApi = { openapi: string; info: object; paths: Record<string, object> };
+import type { OpenApi } from "./openapi.ts";
 
 /** What clients, receivers of events and people with custom resources rely on: an OpenAPI document for each of them. */
 export const promises = (): Record<"rest" | "events" | "kinds", OpenApi> => ({

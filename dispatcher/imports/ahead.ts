@@ -3,7 +3,7 @@ import type { CsvRow } from "#core/domain/imports/csv.ts";
 import type { ReadRow } from "#core/domain/imports/read-row.ts";
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
 import type { OfApp } from "#core/storage/mongo/collection.ts";
-import type { BatchRow } from "./batch.ts";
+import type { BatchRow } from "./batch-rows.ts";
 import { meaningOf } from "./batches.ts";
 import { type Known, knownOf, namesIn } from "./known.ts";
 

@@ -1,34 +1,7 @@
-import type { CsvRow } from "#core/domain/imports/csv.ts";
-import type { ImportedRow } from "#core/domain/imports/row.ts";
-import type { ImportStats } from "#core/schema/imports/import.ts";
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
-import type { OfApp } from "#core/storage/mongo/collection.ts";
+import type { Batch, BatchResult, BatchRow } from "./batch-rows.ts";
 import { type Known, knownOf } from "./known.ts";
 import { type Plan, planBatch } from "./plan.ts";
-
-/** Rows that are written together. What follows from it is the same in each attempt. */
-export type Batch = {
-  of: OfApp;
-  importId: string;
-  /** Of its first row in the file, from 0. */
-  number: number;
-  /** The instant of the ids of what it makes. */
-  idsAt: Date;
-  now: Date;
-  /** How many more subscriptions the plan has room for; null when it sets no limit. */
-  room: number | null;
-};
-
-/** A row, and how the report shows it. */
-export type BatchRow = { line: number; imported: ImportedRow; csv: CsvRow };
-
-/** What a batch came to. `refused`: the lines for which the plan had no room. */
-export type BatchResult = {
-  stats: Required<ImportStats>;
-  findings: { line: number; error: string; csv: CsvRow }[];
-  refused: readonly number[];
-  room: number | null;
-};
 
 const attempts = 5; // each lost to another writer of the same people
 

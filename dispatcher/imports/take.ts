@@ -10,7 +10,8 @@ import { cancelled, type ImportRow, type Imports, importFiles } from "#core/stor
 import type { ImportedPeople } from "#core/storage/imports/people.ts";
 import type { Progress } from "../jobs/job.ts";
 import { type ReadyBatch, readAhead } from "./ahead.ts";
-import { type BatchResult, importBatch } from "./batch.ts";
+import { importBatch } from "./batch.ts";
+import type { BatchResult } from "./batch-rows.ts";
 import { inBatches } from "./batches.ts";
 import { rowsOf } from "./rows.ts";
 

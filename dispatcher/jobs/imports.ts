@@ -9,7 +9,7 @@ import type { FileStore } from "#core/storage/files/store.ts";
 import { endOf, type ImportRow, type Imports, importFiles, imports } from "#core/storage/imports/imports.ts";
 import { importedPeople } from "#core/storage/imports/people.ts";
 import { subscriptionCounts } from "#core/storage/people/subscription-counts.ts";
-import type { BatchResult } from "../imports/batch.ts";
+import type { BatchResult } from "../imports/batch-rows.ts";
 import { writeReport } from "../imports/report.ts";
 import { roomOf } from "../imports/room.ts";
 import { Failed, takeFile } from "../imports/take.ts";

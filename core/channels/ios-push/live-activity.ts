@@ -1,7 +1,7 @@
 import { defined } from "../../domain/defined.ts";
 import { alertOf, type LiveActivityPush } from "../kit/live-activity.ts";
 import type { Rendering } from "../kit/rendering.ts";
-import type { ApnsPush } from "./render.ts";
+import type { ApnsPush } from "./push.ts";
 
 /** The attribute by which a device knows which activity it was started for. Source: docs/live-activities.md. */
 export const activityIdAttribute = "herald_activity_id";

@@ -1,4 +1,5 @@
-import { type ApnsPush, apnsBody, renderApns } from "#core/channels/ios-push/render.ts";
+import type { ApnsPush } from "#core/channels/ios-push/push.ts";
+import { apnsBody, renderApns } from "#core/channels/ios-push/render.ts";
 import type { Clock } from "#core/domain/clock.ts";
 import { type Outcome, type Provider, type Recipient, unusable } from "#core/domain/messages/outcome.ts";
 import { notAnswered, type OpenTransport, providerOrigin, type TransportResult } from "../../net/transport.ts";

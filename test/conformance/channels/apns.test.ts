@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { type ApnsPush, renderApns } from "#core/channels/ios-push/render.ts";
+import type { ApnsPush } from "#core/channels/ios-push/push.ts";
+import { renderApns } from "#core/channels/ios-push/render.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
 import type { Recipient } from "#core/domain/messages/outcome.ts";

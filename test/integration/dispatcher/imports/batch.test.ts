@@ -6,7 +6,8 @@ import { ensureIndexes } from "#core/storage/collections.ts";
 import { type ImportedPeople, importedPeople } from "#core/storage/imports/people.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { UserRow } from "#core/storage/people/users.ts";
-import { type Batch, importBatch } from "../../../../dispatcher/imports/batch.ts";
+import { importBatch } from "../../../../dispatcher/imports/batch.ts";
+import type { Batch } from "../../../../dispatcher/imports/batch-rows.ts";
 import { aSubscription, aUser, seed } from "../../../support/rows/fixtures.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import type { ApnsPush } from "#core/channels/ios-push/render.ts";
+import type { ApnsPush } from "#core/channels/ios-push/push.ts";
 import { renderApns } from "#core/channels/ios-push/render.ts";
 import { systemClock } from "#core/domain/clock.ts";
 import { derivedId } from "#core/domain/ids.ts";
