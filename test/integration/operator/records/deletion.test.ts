@@ -34,6 +34,8 @@ const passing = new Set([
   "leases",
   "heartbeats",
   "status_days",
+  "tenant_usage",
+  "webhook_backlogs",
   "webhook_shares",
   "webhook_stats",
   "revoked_tokens",
