@@ -46,7 +46,7 @@ describe("a program's tracer", () => {
 
   it("does not keep a program from ending when the receiver hangs", async () => {
     receiver.answer(null);
-    const { tracer, parts } = await open({ HERALD_OTLP_ENDPOINT: receiver.url, HERALD_OTLP_TIMEOUT_SECONDS: "60" });
+    const { tracer, parts } = await open({ HERALD_OTLP_ENDPOINT: receiver.url, HERALD_OTLP_TIMEOUT_SECONDS: "3" });
     tracer.begin("work", "internal", { parent: null })?.end();
     const graceIsOver = new AbortController();
     const stopped = parts[0]?.stop(graceIsOver.signal);
