@@ -34,7 +34,7 @@ describe("imports while S3 does not answer", function () {
     await until(async () => (await site.imports.countDocuments()) === 0);
   });
 
-  it("go on where S3 was away or silent while they were read: each row once", async () => {
+  it("go on where S3 was away when they were begun: each row is taken once", async () => {
     await dispatcher.kill();
     const { status, body } = await site.upload({ type: "csv_users", content });
     expect(status).to.equal(200);
