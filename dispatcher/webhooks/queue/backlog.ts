@@ -23,6 +23,7 @@ export class Backlog {
   #retryAtMs = never;
   /** Whether all retries in the store are known. */
   #knowsRetries = false;
+  #looks = 0;
   #readMs = 0;
   #rows = pageRows.least;
   /** Mean size of a body on the last page; before, the largest that there may be. */
@@ -51,6 +52,11 @@ export class Backlog {
     return this.#retryAtMs;
   }
 
+  /** Grows whenever the store may have something new. */
+  get looks(): number {
+    return this.#looks;
+  }
+
   /** For how long it has been behind at least; exact to a tick. */
   behindMs(nowMs: number): number {
     return nowMs - this.#levelMs;
@@ -70,6 +76,7 @@ export class Backlog {
   lookAnew(): void {
     this.#isBehind = true;
     this.#knowsRetries = false;
+    this.#looks++;
   }
 
   /** Another process serves the endpoint now. */

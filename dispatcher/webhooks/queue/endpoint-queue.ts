@@ -1,36 +1,14 @@
-import type { Clock } from "#core/domain/clock.ts";
-import type { Log } from "#core/runtime/process/log.ts";
 import type { WebhookDeliveryRow } from "#core/storage/webhooks/deliveries.ts";
-import type { WebhookRow, WebhookWork } from "#core/storage/webhooks/webhooks.ts";
+import type { WebhookRow } from "#core/storage/webhooks/webhooks.ts";
 import { disableGone } from "../health/disable-gone.ts";
-import type { Observe } from "../health/observe.ts";
-import type { Deliveries } from "../history/deliveries.ts";
 import { type Pace, pace } from "../send/pace.ts";
-import type { WebhookRequests } from "../send/send.ts";
 import { type Allowance, allowance } from "./allowance.ts";
 import { Backlog } from "./backlog.ts";
-import { Endpoint, type EndpointDeps } from "./endpoint.ts";
+import { Endpoint } from "./endpoint.ts";
+import type { EndpointQueueDeps } from "./endpoint-queue-deps.ts";
 import { type Item, newItem, PendingDeliveries } from "./pending-deliveries.ts";
-import type { ReadMemory } from "./read-memory.ts";
-import { Storing, type StoringDeps } from "./storing.ts";
+import { Storing } from "./storing.ts";
 import { waitingRoom } from "./waiting-room.ts";
-
-/** What an endpoint queue uses. */
-export type EndpointQueueDeps = EndpointDeps &
-  StoringDeps & {
-    endpoints: Pick<WebhookWork, "noteRecovery" | "disable"> & {
-      /** Notifies the owner of an endpoint that deliveries were stored for it. */
-      notify: (endpointId: string) => void;
-      announce: (endpoint: Pick<WebhookRow, "_id" | "app_id">) => void;
-    };
-    deliveries: Pick<Deliveries, "due" | "nextDueAt" | "endPage" | "recover">;
-    requests: WebhookRequests;
-    health: { observe: Observe };
-    /** Shared by all endpoint queues of the process. */
-    memory: ReadMemory;
-    clock: Clock;
-    log: Log;
-  };
 
 /** A queue that had nothing to do for so long ends: endpoints with some traffic keep theirs. */
 const idleMs = 5_000;
@@ -181,6 +159,7 @@ export class EndpointQueue {
   /** The endpoint's row, a recovery, what is due in the store, and the end. True when there is more to do at once. */
   async #lookAfter(): Promise<boolean> {
     const { deliveries, clock } = this.#deps;
+    const { looks } = this.#backlog;
     if (this.#endpoint.isStale) await this.#reread();
     if (this.#endpoint.isLost) return this.#abandon();
     const isDisabled = this.#endpoint.row.status === "disabled";
@@ -189,8 +168,10 @@ export class EndpointQueue {
     const isRecovering = this.#endpoint.isRecovering() && this.#endpoint.mayBegin() && !this.#isReleased;
     if (isRecovering) await this.#recover();
     if (this.#isShort()) await this.#backlog.read(this.#pending, clock.now());
-    if (this.#isIdle() && !isRecovering) this.#end();
-    return isRecovering;
+    if (isRecovering || !this.#isIdle()) return isRecovering;
+    if (looks !== this.#backlog.looks) return true; // something was stored meanwhile, and nobody looks after the end
+    this.#end();
+    return false;
   }
 
   async #reread(): Promise<void> {

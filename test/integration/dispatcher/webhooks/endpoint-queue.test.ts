@@ -201,6 +201,28 @@ describe("endpoint queues", function () {
     expect(sent).to.deep.equal([]);
   });
 
+  it("end what is stored for a disabled endpoint while its queue is about to end", async () => {
+    const endpoint = await anEndpoint({ ...webhookDefaults, status: "disabled" });
+    const late = rowsFor(endpoint, 1);
+    let left = 1;
+    const { queues } = await aDispatcher({
+      deliveries: {
+        endPage: async (id, error) => {
+          const ended = await deliveries().endPage(id, error);
+          const isLast = Date.now() - (queues.get(id)?.openedMs ?? Infinity) >= 5_000; // it is idle by then
+          if (!isLast || left-- !== 1) return ended;
+          await deliveries().keep(late); // as a caller does that read the endpoint before it was disabled
+          queues.get(id)?.nudge();
+          return ended;
+        },
+      },
+    });
+    await look(queues, endpoint);
+    await isIdle(queues);
+    expect(await deliveriesOf(endpoint)).to.have.lengthOf(1);
+    expect((await deliveriesOf(endpoint))[0]).to.include({ status: "dead", due_at: null });
+  });
+
   it("send a test that is replayed, and leave the endpoint's health as it is", async () => {
     const endpoint = await anEndpoint({ status: "failing", failure_count: 3, failing_since: new Date(0) });
     const [row] = rowsFor(endpoint, 1);
