@@ -18,7 +18,9 @@ export class KubeError extends Error {
   }
 }
 
-const hasStatus = (error: unknown, status: number): boolean => error instanceof KubeError && error.status === status;
+/** The Kubernetes API answered with this status. */
+export const hasStatus = (error: unknown, status: number): boolean =>
+  error instanceof KubeError && error.status === status;
 
 /** Nobody knows whether the request was carried out. */
 export const isUnanswered = (error: unknown): boolean => hasStatus(error, 0);

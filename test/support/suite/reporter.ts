@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
+import { inspect } from "node:util";
 import Mocha from "mocha";
 
 /** What a run of tests came to. */
@@ -9,7 +10,7 @@ export type Tally = { passed: number; failed: number };
 export type TimedTest = { title: string; file: string; tookMs: number };
 
 /**
- * What some tests came to. `failures` names each test and hook that failed; `cpuMs` is what this process and those that it
+ * What some tests came to. `failures` names each test and hook that failed, and says why; `cpuMs` is what this process and those that it
  * started and saw end have used.
  */
 export type Report = Tally & { failures: string[]; tests: TimedTest[]; cpuMs: number };
@@ -25,9 +26,9 @@ export const reportOf = (runner: Mocha.Runner): Report => {
   const beganCpuMs = cpuMs();
   let endedMs = performance.now();
   runner.on("pass", () => report.passed++);
-  runner.on("fail", (failed) => {
+  runner.on("fail", (failed, error: unknown) => {
     report.failed++;
-    report.failures.push(failed.fullTitle());
+    report.failures.push(`${failed.fullTitle()}\n${reasonOf(error)}`);
   });
   runner.on("test end", (test) => {
     const tookMs = Math.round(performance.now() - endedMs);
@@ -39,6 +40,18 @@ export const reportOf = (runner: Mocha.Runner): Report => {
   });
   return report;
 };
+
+const mostReasonLines = 10;
+const mostReasonChars = 2_000;
+
+/** The head of an error and of its cause, indented. The whole of it is printed where the test ran. */
+const reasonOf = (error: unknown): string =>
+  inspect(error)
+    .slice(0, mostReasonChars)
+    .split("\n")
+    .slice(0, mostReasonLines)
+    .map((line) => `      ${line}`)
+    .join("\n");
 
 const msPerTick = 10; // the kernel's clock has 100 ticks a second
 

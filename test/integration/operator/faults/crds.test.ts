@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import { rootDir, testDir } from "../../../../dev/files/paths.ts";
 import { freePorts } from "../../../../dev/processes/free-ports.ts";
 import { type Kubernetes, startKubernetes } from "../../../../dev/servers/kubernetes.ts";
+import { hasStatus } from "../../../../operator/kube/errors.ts";
 import { until } from "../../../support/until.ts";
 import { differences } from "../support/audit.ts";
 import { type Installation, installation, type Manifest } from "../support/harness.ts";
@@ -62,10 +63,23 @@ describe("operator: custom resource definitions of a former release", function (
   afterEach(() => herald.close());
 
   const plan = (name: string, spec: object = {}) => make.plan(spec, `${herald.id}-${name}`);
-  const isTaken = (object: Manifest): Promise<boolean> =>
+  /** Null: nobody knows. Until a CRD that has changed is in force, its objects' requests are answered 503. */
+  const isTaken = (object: Manifest): Promise<boolean | null> =>
     herald.apply(object).then(
       () => true,
-      () => false,
+      (error: unknown) => {
+        if (hasStatus(error, 422)) return false;
+        if (hasStatus(error, 503)) return null;
+        throw error;
+      },
+    );
+  const isRemoved = (object: Manifest): Promise<boolean> =>
+    herald.remove(object).then(
+      () => true,
+      (error: unknown) => {
+        if (hasStatus(error, 503)) return false;
+        throw error;
+      },
     );
   /** One of each kind that the former CRDs take and the present ones refuse. */
   const probes = (name: string): Manifest[] => [
@@ -75,6 +89,7 @@ describe("operator: custom resource definitions of a former release", function (
     make.apiKey({ scopes: [] }, name),
     make.webhook({ events: [] }, name),
     make.activityType({ name: "x".repeat(101) }, name),
+    make.incident({ severity: "loud" }, name),
   ];
   /** Puts the CRDs in place; resolves when each is in force. */
   const release = async (which: "former" | "present"): Promise<void> => {
@@ -83,7 +98,7 @@ describe("operator: custom resource definitions of a former release", function (
     await until(async () => {
       const tried = probes(`probe-${which}-${round++}`);
       const taken = await Promise.all(tried.map(isTaken));
-      for (const probe of tried) await herald.remove(probe);
+      for (const probe of tried) await until(() => isRemoved(probe));
       return taken.every((isIn) => isIn === (which === "former"));
     }, 20_000);
   };
