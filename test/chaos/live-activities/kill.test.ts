@@ -1,9 +1,7 @@
 import { expect } from "chai";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { Simulator } from "../../../dev/simulators/kit/control.ts";
-import { type LiveActivities, liveActivities, stepsOf, updatesOf } from "../../support/live-activities/activities.ts";
-import { testServers } from "../../support/servers/servers.ts";
-import { type Sending, seedDevices, seedPhones, startSending } from "../../support/system/sending.ts";
+import { type LiveSystem, startLiveActivities, stepsOf, updatesOf } from "../../support/live-activities/activities.ts";
+import { seedDevices, seedPhones } from "../../support/system/sending.ts";
 import type { SystemProgram } from "../../support/system/system.ts";
 import { until } from "../../support/until.ts";
 
@@ -11,25 +9,21 @@ const takenOverMs = 90_000; // until the leases of what was killed have run out,
 
 describe("programs that are killed while they send live activities", function () {
   this.timeout(200_000);
-  let sending: Sending;
-  let live: LiveActivities;
+  let sending: LiveSystem["sending"];
+  let live: LiveSystem["live"];
+  let fcm: LiveSystem["fcm"];
   let api: SystemProgram;
   let dispatchers: [SystemProgram, SystemProgram];
   let devices: SubscriptionRow[];
   let phones: SubscriptionRow[];
-  let fcm: Simulator;
 
   before(async () => {
-    sending = await startSending(await testServers());
-    fcm = await sending.android();
-    const { system } = sending;
-    const starting = [system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")] as const;
-    const [first, ...others] = await Promise.all(starting);
-    [api, dispatchers] = [first, others];
-    live = liveActivities(sending, api);
-    await live.aType("Order", { platforms: ["ios", "android"] });
-    devices = await seedDevices(system, 40);
-    phones = await seedPhones(system, 10);
+    const platforms = ["ios", "android"];
+    const started = await startLiveActivities({ dispatchers: 2, platforms });
+    ({ sending, live, fcm, api } = started);
+    dispatchers = started.dispatchers as [SystemProgram, SystemProgram]; // two were asked for
+    devices = await seedDevices(sending.system, 40);
+    phones = await seedPhones(sending.system, 10);
     for (const device of devices) await live.canStart(device);
   });
   after(() => sending?.close());

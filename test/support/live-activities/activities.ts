@@ -3,7 +3,8 @@ import type { DeliveryRow } from "#core/storage/messages/deliveries.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import type { Simulator } from "../../../dev/simulators/kit/control.ts";
-import { aToken, deliveriesOf, type Sending } from "../system/sending.ts";
+import { testServers } from "../servers/servers.ts";
+import { aToken, deliveriesOf, type Sending, startSending } from "../system/sending.ts";
 import type { SystemProgram } from "../system/system.ts";
 
 export type Aps = {
@@ -30,6 +31,28 @@ export type LiveUpdate = {
 export type UpdatePush = { token: string; android: Record<string, unknown>; update: LiveUpdate };
 
 export type Answer = { status: number; headers: Headers; body: Record<string, unknown> };
+
+export type LiveSystem = Awaited<ReturnType<typeof startLiveActivities>>;
+
+/** An installation with an apiserver, dispatchers, accounts at APNs and FCM, and a type; `sending.close` ends it. */
+export const startLiveActivities = async ({
+  type = "Order",
+  platforms = ["ios"],
+  dispatchers: count = 1,
+}: {
+  type?: string;
+  platforms?: readonly string[];
+  dispatchers?: number;
+} = {}) => {
+  const sending = await startSending(await testServers());
+  const fcm = await sending.android();
+  const programs = ["apiserver", ...Array.from({ length: count }, () => "dispatcher" as const)] as const;
+  const [api, ...dispatchers] = await Promise.all(programs.map((program) => sending.system.start(program)));
+  if (api === undefined) throw new TypeError("no apiserver was started"); // never: it is the first
+  const live = liveActivities(sending, api);
+  await live.aType(type, { platforms });
+  return { sending, fcm, api, dispatchers, live };
+};
 
 /** Asks an installation for what concerns live activities, and reads what APNs got. */
 export const liveActivities = ({ system, apns }: Sending, api: SystemProgram) => {
@@ -58,10 +81,14 @@ export const liveActivities = ({ system, apns }: Sending, api: SystemProgram) =>
     if (status !== 200) throw new Error(`token: ${status} ${JSON.stringify(answer)}`);
     return token;
   };
+  const canStart = (device: SubscriptionRow, type = "Order"): Promise<string> =>
+    report(device, { kind: "start", activity_type: type });
+  const ended = (messageId: string, withinMs = 20_000): Promise<MessageRow> => system.ended(messageId, withinMs);
   return {
     ask,
     send,
     tokensOf,
+    ended,
     /** Makes a type whose state is a number and a text. */
     aType: (name = "Order", over: object = {}): Promise<Answer> => {
       const properties = { step: { type: "integer" }, note: { type: "string" } };
@@ -69,12 +96,16 @@ export const liveActivities = ({ system, apns }: Sending, api: SystemProgram) =>
       return ask("POST", "/live-activities/types", { name, content_state_schema: schema, ...over });
     },
     /** A device reports a token to start with; the token. */
-    canStart: (device: SubscriptionRow, type = "Order"): Promise<string> =>
-      report(device, { kind: "start", activity_type: type }),
+    canStart,
     /** A device reports the token of an activity that it shows; the token. */
     shows: (device: SubscriptionRow, activityId: string): Promise<string> =>
       report(device, { kind: "update", activity_id: activityId }),
-    ended: (messageId: string, withinMs = 20_000): Promise<MessageRow> => system.ended(messageId, withinMs),
+    /** Starts an activity on a device, and waits until the start was sent. */
+    startOn: async (device: SubscriptionRow, activity_id: string): Promise<void> => {
+      await canStart(device);
+      const target = { include_subscription_ids: [device._id] };
+      await ended(await send("start", { activity_id, content_state: { step: 0 }, target }));
+    },
     deliveries: (messageId: string): Promise<DeliveryRow[]> => deliveriesOf(system, messageId),
     /** What was accepted for a token, oldest first. */
     pushes: (token?: string): ActivityPush[] =>

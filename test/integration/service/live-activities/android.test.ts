@@ -1,34 +1,27 @@
 import { expect } from "chai";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import type { Simulator } from "../../../../dev/simulators/kit/control.ts";
 import {
-  type LiveActivities,
+  type LiveSystem,
   liveActivities,
+  startLiveActivities,
   stepsOf,
   updatesOf,
 } from "../../../support/live-activities/activities.ts";
-import { testServers } from "../../../support/servers/servers.ts";
-import { type Sending, seedDevices, seedPhones, startSending } from "../../../support/system/sending.ts";
-import type { SystemProgram } from "../../../support/system/system.ts";
+import { seedDevices, seedPhones } from "../../../support/system/sending.ts";
 import { until } from "../../../support/until.ts";
 
 const platforms = ["ios", "android"];
 
 describe("live activities on Android", function () {
   this.timeout(60_000);
-  let sending: Sending;
-  let live: LiveActivities;
-  let fcm: Simulator;
-  let api: SystemProgram;
+  let sending: LiveSystem["sending"];
+  let live: LiveSystem["live"];
+  let fcm: LiveSystem["fcm"];
+  let api: LiveSystem["api"];
   let names = 0;
 
   before(async () => {
-    sending = await startSending(await testServers());
-    fcm = await sending.android();
-    const { system } = sending;
-    [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher"), system.start("dispatcher")]);
-    live = liveActivities(sending, api);
-    await live.aType("Order", { platforms });
+    ({ sending, live, fcm, api } = await startLiveActivities({ dispatchers: 2, platforms }));
   });
   after(() => sending?.close());
   afterEach(() => fcm.script({}));

@@ -1,22 +1,17 @@
 import { expect } from "chai";
-import { type Answer, type LiveActivities, liveActivities } from "../../../support/live-activities/activities.ts";
-import { testServers } from "../../../support/servers/servers.ts";
-import { type Sending, seedDevices, startSending } from "../../../support/system/sending.ts";
+import { type Answer, type LiveSystem, startLiveActivities } from "../../../support/live-activities/activities.ts";
+import { seedDevices } from "../../../support/system/sending.ts";
 import { until } from "../../../support/until.ts";
 
 const channels = "/live-activities/types/Match/channels";
 
 describe("broadcast channels of live activities", function () {
   this.timeout(60_000);
-  let sending: Sending;
-  let live: LiveActivities;
+  let sending: LiveSystem["sending"];
+  let live: LiveSystem["live"];
 
   before(async () => {
-    sending = await startSending(await testServers());
-    const { system } = sending;
-    const [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
-    live = liveActivities(sending, api);
-    await live.aType("Match");
+    ({ sending, live } = await startLiveActivities({ type: "Match" }));
   });
   after(() => sending?.close());
   afterEach(() => sending.apns.script({}));

@@ -1,22 +1,17 @@
 import { expect } from "chai";
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
-import { type LiveActivities, liveActivities } from "../../../support/live-activities/activities.ts";
-import { testServers } from "../../../support/servers/servers.ts";
-import { type Sending, seedDevices, startSending } from "../../../support/system/sending.ts";
+import { type LiveSystem, startLiveActivities } from "../../../support/live-activities/activities.ts";
+import { seedDevices } from "../../../support/system/sending.ts";
 import { until } from "../../../support/until.ts";
 
 describe("what waits for a device's token", function () {
   this.timeout(60_000);
-  let sending: Sending;
-  let live: LiveActivities;
+  let sending: LiveSystem["sending"];
+  let live: LiveSystem["live"];
   let names = 0;
 
   before(async () => {
-    sending = await startSending(await testServers());
-    const { system } = sending;
-    const [api] = await Promise.all([system.start("apiserver"), system.start("dispatcher")]);
-    live = liveActivities(sending, api);
-    await live.aType();
+    ({ sending, live } = await startLiveActivities());
   });
   after(() => sending?.close());
   afterEach(() => sending.apns.script({}));
@@ -24,9 +19,8 @@ describe("what waits for a device's token", function () {
   /** An activity that was started on one device, which has not reported its token. */
   const started = async () => {
     const [device] = (await seedDevices(sending.system, 1)) as [SubscriptionRow]; // one was made
-    const [activity_id, target] = [`order-${++names}`, { include_subscription_ids: [device._id] }];
-    await live.canStart(device);
-    await live.ended(await live.send("start", { activity_id, content_state: { step: 0 }, target }));
+    const activity_id = `order-${++names}`;
+    await live.startOn(device, activity_id);
     return { device, activity_id };
   };
 

@@ -3,30 +3,21 @@ import type { StartTokenRow } from "#core/storage/live-activities/start-tokens.t
 import type { SubscriptionRow } from "#core/storage/people/subscription-row.ts";
 import {
   aStartToken,
-  type LiveActivities,
-  liveActivities,
+  type LiveSystem,
+  startLiveActivities,
   stepsOf,
 } from "../../../support/live-activities/activities.ts";
-import { testServers } from "../../../support/servers/servers.ts";
-import { aToken, type Sending, seedDevices, startSending } from "../../../support/system/sending.ts";
+import { aToken, seedDevices } from "../../../support/system/sending.ts";
 import { until } from "../../../support/until.ts";
 
 describe("live activities from the REST call to Apple", function () {
   this.timeout(60_000);
-  let sending: Sending;
-  let live: LiveActivities;
+  let sending: LiveSystem["sending"];
+  let live: LiveSystem["live"];
   let names = 0;
 
   before(async () => {
-    sending = await startSending(await testServers());
-    const { system } = sending;
-    const [api] = await Promise.all([
-      system.start("apiserver"),
-      system.start("dispatcher"),
-      system.start("dispatcher"),
-    ]);
-    live = liveActivities(sending, api);
-    await live.aType();
+    ({ sending, live } = await startLiveActivities({ dispatchers: 2 }));
   });
   after(() => sending?.close());
   afterEach(() => sending.apns.script({}));
@@ -39,8 +30,7 @@ describe("live activities from the REST call to Apple", function () {
   /** An activity on one device, which has reported its token. */
   const running = async () => {
     const [device, activity_id] = [await aDevice(), anId()];
-    await live.canStart(device);
-    await live.ended(await live.send("start", { activity_id, content_state: { step: 0 }, target: to(device) }));
+    await live.startOn(device, activity_id);
     return { device, activity_id, token: await live.shows(device, activity_id) };
   };
 
