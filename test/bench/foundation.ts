@@ -7,7 +7,7 @@ import { accept } from "./messages/accept.ts";
 import { benchApnsSender } from "./messages/apns-sender.ts";
 import { type BlastResult, blast } from "./messages/blast.ts";
 import { measureEmail } from "./messages/email-sender.ts";
-import { measureActivityBroadcast, measureActivityUpdates } from "./messages/live-activities.ts";
+import { measureActivityBroadcast, measureActivityUpdates, measureAndroidUpdates } from "./messages/live-activities.ts";
 import { pushChaos } from "./messages/push-chaos.ts";
 import { benchPushSender } from "./messages/push-senders.ts";
 import { benchTextSender } from "./messages/text-sender.ts";
@@ -179,6 +179,7 @@ export const foundation: Measurements = {
   blast: measureBlast,
   "blast-slow": measureSlowBlast,
   "live-activity-updates": measureActivityUpdates,
+  "live-activity-updates-android": measureAndroidUpdates,
   "live-activity-broadcast": measureActivityBroadcast,
   idle: measureIdle,
 };

@@ -10,6 +10,7 @@ import { type KubeClient, kubeClient } from "../../operator/kube/client.ts";
 import { connection } from "../../operator/kube/connection.ts";
 import type { Manifest } from "../integration/operator/support/harness.ts";
 import { privateServers } from "../support/servers/servers.ts";
+import { giveAndroid } from "../support/system/sending.ts";
 import { type System, type SystemProgram, startSystem } from "../support/system/system.ts";
 import { until } from "../support/until.ts";
 import { loopbackAllowed } from "../support/webhooks/traffic.ts";
@@ -28,7 +29,13 @@ export type Cluster = {
 };
 
 /** An installation on such stores; webhooks may go to loopback, pushes go to a receiver that answers at once. */
-export type Installation = { stores: Stores; system: System; close: () => Promise<void> };
+export type Installation = {
+  stores: Stores;
+  system: System;
+  /** Gives the app of a system an account of `android_push`. */
+  giveAndroid: (system: System) => Promise<void>;
+  close: () => Promise<void>;
+};
 
 /** What measurements are made on. */
 export type Round = {
@@ -105,23 +112,25 @@ const withSharedPrograms = (made: Installation): Installation => {
 };
 
 const install = async (stores: Stores, apnsDelayMs = 0): Promise<Installation> => {
-  const sink = await startSink({ delayMs: apnsDelayMs });
+  const apns = await startSink({ delayMs: apnsDelayMs });
+  const fcm = await startSink({ provider: "fcm", credentials: apns.credentials });
+  const stopSinks = (): void => [apns, fcm].forEach((sink) => sink.stop());
   try {
     const system = await startSystem({
       mongodbUrl: stores.mongodb.url,
       natsUrl: stores.nats.url,
       redisUrl: stores.redis.url,
-      apns: sink,
+      apns,
       plan: { api_rps: 100_000 },
-      env: { ...loopbackAllowed, ...s3Settings(stores.s3.url) },
+      env: { ...loopbackAllowed, ...s3Settings(stores.s3.url), HERALD_FCM_URL: fcm.url },
     });
     const close = async (): Promise<void> => {
       await system.stop();
-      sink.stop();
+      stopSinks();
     };
-    return { stores, system, close };
+    return { stores, system, giveAndroid: (of) => giveAndroid(of, apns.credentials, fcm), close };
   } catch (error) {
-    sink.stop();
+    stopSinks();
     throw error;
   }
 };

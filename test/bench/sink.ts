@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { type Credentials, makeCredentials } from "../../dev/simulators/kit/credentials.ts";
 import type { ReceivedCounts } from "../../dev/simulators/kit/received.ts";
-import type { SinkProvider, SinkSettings } from "./messages/push-sink.ts";
+import type { SinkSettings } from "./messages/push-sink.ts";
 
 /** A provider's simulator in a process of its own, so that its work is not counted as ours. */
 export type Sink = {
@@ -14,15 +14,12 @@ export type Sink = {
   stop: () => void;
 };
 
-/** Starts it: that of APNs when left out. `delayMs` is the time until it answers a push. */
+/** Starts it: that of APNs, with credentials of its own, when left out. `delayMs` is the time until it answers a push. */
 export const startSink = async ({
   provider = "apns",
   delayMs = 0,
-}: {
-  provider?: SinkProvider;
-  delayMs?: number;
-} = {}): Promise<Sink> => {
-  const credentials = makeCredentials();
+  credentials = makeCredentials(),
+}: Partial<SinkSettings> = {}): Promise<Sink> => {
   const child = fork(join(import.meta.dirname, "messages/push-sink.ts"));
   child.send({ provider, credentials, delayMs } satisfies SinkSettings);
   const [{ url }] = (await once(child, "message")) as [{ url: string }]; // what push-sink.ts answers first

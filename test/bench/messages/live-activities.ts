@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import { activities, activityKey } from "#core/storage/live-activities/activities.ts";
 import { type ActivityRecipientRow, recipientId } from "#core/storage/live-activities/recipient-row.ts";
 import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
@@ -11,9 +12,13 @@ import { until } from "../../support/until.ts";
 import { atMost, type Figure } from "../figures/figure.ts";
 import type { Measurement } from "../measure-all.ts";
 import { startPrograms } from "../programs.ts";
+import type { Installation } from "../servers.ts";
 import { quantiles, runLoad } from "./load.ts";
 
+type Platform = keyof typeof channelOf;
+const channelOf = { ios: "ios_push", android: "android_push" } as const;
 type Size = { devices: number; seconds: number; perSecond: number };
+type Activities = Size & { count: number; platform: Platform };
 
 const whole: Size = { devices: 1_000, seconds: 60, perSecond: 10 };
 const short: Size = { devices: 20, seconds: 1, perSecond: 10 };
@@ -23,11 +28,16 @@ const warmUp = 50;
  * Updates of live activities that are on 1,000 devices, ten a second for a minute, by two dispatchers: of a hundred activities in
  * turn, and of one that all of them show, where an update may overtake the one before it.
  */
-export const measureActivityUpdates: Measurement = async (round, tell) => {
-  const size = round.isShort ? short : whole;
-  for (const count of [Math.min(100, size.devices), 1])
-    tell(...(await round.withInstallation(async (made) => figures(made, size, count))));
-};
+const measureOn =
+  (platform: Platform): Measurement =>
+  async (round, tell) => {
+    const size = round.isShort ? short : whole;
+    for (const count of [Math.min(100, size.devices), 1])
+      tell(...(await round.withInstallation(async (made) => figures(made, { ...size, count, platform }))));
+  };
+
+export const measureActivityUpdates = measureOn("ios");
+export const measureAndroidUpdates = measureOn("android");
 
 const channelId = "bench";
 
@@ -96,15 +106,12 @@ const readyChannel = async (system: System, apiserver: SystemProgram): Promise<u
   return id;
 };
 
-const figures = async (
-  { system, stores }: Parameters<typeof startPrograms>[0],
-  size: Size,
-  count: number,
-): Promise<Figure[]> => {
+const figures = async ({ system, stores, giveAndroid }: Installation, activities: Activities): Promise<Figure[]> => {
+  const { devices, seconds, perSecond, count, platform } = activities;
+  if (platform === "android") await giveAndroid(system);
   const { apiserver } = await startPrograms({ system, stores }, 2);
-  const { devices, seconds, perSecond } = size;
-  await makeType(system, apiserver);
-  const names = await showing(system, size.devices, count);
+  await makeType(system, apiserver, platform);
+  const names = await showing(system, activities);
   const load = {
     url: `${apiserver.url}/v1/apps/${system.app._id}/live-activities/Match/update`,
     connections: 16,
@@ -120,13 +127,14 @@ const figures = async (
   await allEnded(system);
   const { sent, superseded, latenciesMs } = await resultOf(system, after);
   const { p50Ms, p99Ms } = quantiles(latenciesMs);
-  const of = count === 1 ? `one activity on ${devices} devices` : `${count} activities on ${devices} devices`;
+  const on = `${devices} devices of ${platform}`;
+  const of = count === 1 ? `one activity on ${on}` : `${count} activities on ${on}`;
   const how =
     `${of}, ${perSecond} updates a second for ${seconds} s, 2 dispatchers; p50 ${p50Ms.toFixed(0)} ms; ` +
     `${sent} pushes, ${superseded} updates overtaken`;
   return [
     {
-      name: `live activity update, ${count === 1 ? "of one" : "of many"}, p99`,
+      name: `live activity update on ${platform}, ${count === 1 ? "of one" : "of many"}, p99`,
       reach: atMost(500),
       value: p99Ms,
       unit: "ms",
@@ -135,31 +143,40 @@ const figures = async (
   ];
 };
 
-const makeType = async (system: System, apiserver: SystemProgram): Promise<void> => {
+const makeType = async (system: System, apiserver: SystemProgram, platform: Platform = "ios"): Promise<void> => {
   const schema = { type: "object", properties: { step: { type: "integer" } } };
   const reply = await fetch(`${apiserver.url}/v1/apps/${system.app._id}/live-activities/types`, {
     method: "POST",
     headers: { authorization: `Bearer ${system.token}`, "content-type": "application/json" },
-    body: JSON.stringify({ name: "Match", content_state_schema: schema }),
+    body: JSON.stringify({ name: "Match", content_state_schema: schema, platforms: [platform] }),
   });
   if (reply.status !== 201 && reply.status !== 409) throw new Error(`${reply.status}: ${await reply.text()}`);
 };
 
 /** Stores activities that devices show; their names. */
-const showing = async (system: System, devices: number, count: number): Promise<string[]> => {
+const showing = async (system: System, { devices, count, platform }: Activities): Promise<string[]> => {
   const { db, tenantId, app } = system;
   const now = new Date();
   const type = await db.collection("live_activity_types").findOne({ app_id: app._id, name: "Match" });
-  const subscriptions = Array.from({ length: devices }, () => aSubscription({ tenant_id: tenantId, app_id: app._id }));
+  const channel = channelOf[platform];
+  const device = channel === "android_push" ? aPhone : () => ({});
+  const subscriptions = Array.from({ length: devices }, () =>
+    aSubscription({ tenant_id: tenantId, app_id: app._id, ...device() }),
+  );
   await seed(db, { subscriptions });
   const names = Array.from({ length: count }, (_, i) => `${count}-${i}`);
-  for (const name of names) await activities(db).insert(activityOf(system, name, String(type?._id), now));
+  for (const name of names) await activities(db).insert(activityOf(system, name, String(type?._id), channel, now));
   const rows = subscriptions.map((one, i) => recipientOf(one, activityKey(app._id, names[i % count] ?? ""), now));
   await activityRecipients(db).rows.insertMany(rows);
   return names;
 };
 
-const activityOf = ({ app, tenantId }: System, name: string, typeId: string, now: Date) => ({
+const aPhone = () => ({
+  channel: "android_push" as const,
+  token: `phone:APA91b${randomBytes(60).toString("base64url")}`,
+});
+
+const activityOf = ({ app, tenantId }: System, name: string, typeId: string, channel: Channel, now: Date) => ({
   _id: activityKey(app._id, name),
   tenant_id: tenantId,
   app_id: app._id,
@@ -167,6 +184,7 @@ const activityOf = ({ app, tenantId }: System, name: string, typeId: string, now
   activity_id: name,
   status: "running" as const,
   attributes: {},
+  channels: [channel],
   ends_at: new Date(now.getTime() + 43_200_000),
   ended_at: null,
   ended_by: null,
@@ -180,7 +198,7 @@ const activityOf = ({ app, tenantId }: System, name: string, typeId: string, now
 });
 
 const recipientOf = (
-  { _id, tenant_id, app_id, user_id }: SubscriptionRow,
+  { _id, tenant_id, app_id, user_id, channel }: SubscriptionRow,
   activity: string,
   now: Date,
 ): ActivityRecipientRow => ({
@@ -191,7 +209,7 @@ const recipientOf = (
   subscription_id: _id,
   activity,
   state: "active",
-  token: randomBytes(40).toString("hex"),
+  ...(channel === "ios_push" ? { token: randomBytes(40).toString("hex") } : { channel, token: null }),
   start_message_id: null,
   hold_until: now,
   held_message_id: null,

@@ -64,7 +64,12 @@ export const startSending = async (
   };
 };
 
-const giveAndroid = async ({ db, app }: System, { fcm }: Credentials, { url }: Simulator): Promise<void> => {
+/** Gives an installation's app an account of `android_push` at an FCM simulator, which its programs must know. */
+export const giveAndroid = async (
+  { db, app }: System,
+  { fcm }: Credentials,
+  { url }: Pick<Simulator, "url">,
+): Promise<void> => {
   const account: AppRow["channels"]["android_push"] = {
     project_id: fcm.projectId,
     client_email: fcm.clientEmail,
