@@ -165,7 +165,8 @@ const showing = async (system: System, { devices, count, platform }: Activities)
   );
   await seed(db, { subscriptions });
   const names = Array.from({ length: count }, (_, i) => `${count}-${i}`);
-  for (const name of names) await activities(db).insert(activityOf(system, name, String(type?._id), channel, now));
+  for (const name of names)
+    await activities(db).insert(activityOf(system, name, { typeId: String(type?._id), channel, now }));
   const rows = subscriptions.map((one, i) => recipientOf(one, activityKey(app._id, names[i % count] ?? ""), now));
   await activityRecipients(db).rows.insertMany(rows);
   return names;
@@ -176,7 +177,9 @@ const aPhone = () => ({
   token: `phone:APA91b${randomBytes(60).toString("base64url")}`,
 });
 
-const activityOf = ({ app, tenantId }: System, name: string, typeId: string, channel: Channel, now: Date) => ({
+type Shown = { typeId: string; channel: Channel; now: Date };
+
+const activityOf = ({ app, tenantId }: System, name: string, { typeId, channel, now }: Shown) => ({
   _id: activityKey(app._id, name),
   tenant_id: tenantId,
   app_id: app._id,
