@@ -122,8 +122,6 @@ export const liveActivities = ({ system, apns }: Sending, api: SystemProgram) =>
   };
 };
 
-export type LiveActivities = ReturnType<typeof liveActivities>;
-
 /** What FCM accepted for the phones of some subscriptions, oldest first. */
 export const updatesOf = (fcm: Simulator, phones: readonly Pick<SubscriptionRow, "token">[]): UpdatePush[] => {
   const tokens = new Set(phones.map(({ token }) => token));
