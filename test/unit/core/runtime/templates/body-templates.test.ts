@@ -12,14 +12,9 @@ const anEvent = (data: Record<string, unknown> = {}): EventEnvelope => ({
   data,
 });
 
-/** It takes a second or more, and looks at no clock between its steps. */
-const stubborn = `{{ data.words | split: " " ${"| sort | sort_natural ".repeat(110)}| size }}`;
-
-/** In another order with their case than without. */
-const words = Array.from({ length: 40_000 }, (_, i) => {
-  const word = ((i * 7_919) % 40_001).toString(36);
-  return i % 2 === 0 ? word : word.toUpperCase();
-}).join(" ");
+/** Its first step takes half a second or more, needs little memory, and looks at no clock; the second would look. */
+const stubborn = `{{ data.words | split: " " ${"| default: 0 ".repeat(1_500)}| size }}{{ 1 }}`;
+const words = Array.from({ length: 130_000 }, () => "a").join(" ");
 
 const endless =
   "{% for i in (1..1000) %}{% for j in (1..1000) %}{% for k in (1..1000) %}{% endfor %}{% endfor %}{% endfor %}";
