@@ -1,4 +1,4 @@
-/** The only source of time below main.ts; tests pass their own. */
+/** The only source of time below program.ts; tests pass their own. */
 export type Clock = { now: () => Date };
 
 export const systemClock: Clock = { now: () => new Date() };

@@ -1,3 +1,4 @@
+import { leaveSignals } from "./early-signals.ts";
 import type { Log } from "./log.ts";
 
 /** A part of a program that has a beginning and an end. */
@@ -12,7 +13,7 @@ export type Part = {
 /**
  * Runs a program: starts its parts in order, waits for SIGTERM or SIGINT, stops them in reverse within `graceMs`.
  * A part that fails to start, an unhandled rejection or an uncaught exception stops what runs and gives code 1; so does
- * a grace that runs out. A second signal ends the process at once. Call it last in main.ts:
+ * a grace that runs out. A second signal ends the process at once. Call it last in program.ts:
  * `process.exit(await runProgram(…))`.
  */
 export const runProgram = async ({ log, graceMs, parts, work }: ProgramOptions): Promise<number> => {
@@ -127,6 +128,7 @@ const watchForEnd = (log: Log): Ending => {
     uncaughtException: onCrash,
     unhandledRejection: onCrash,
   });
+  leaveSignals(); // only now: at no moment is there no listener
   return { code, signal: controller.signal, end, forget };
 };
 

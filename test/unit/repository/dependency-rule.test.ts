@@ -54,7 +54,7 @@ const forbidden = [
     imports: "../web-push/encryption.ts",
   },
   { it: "the operator that imports the apiserver", file: "operator/planted.ts", imports: "../apiserver/app.ts" },
-  { it: "settings read beside main.ts", file: "apiserver/planted.ts", imports: "#config/apiserver.ts" },
+  { it: "settings read beside program.ts", file: "apiserver/planted.ts", imports: "#config/apiserver.ts" },
   { it: "a path that knows a server", file: "dev/files/planted.ts", imports: "../servers/stack.ts" },
   { it: "a process that knows a server", file: "dev/processes/planted.ts", imports: "../servers/stack.ts" },
   { it: "a simulator's kit that knows a simulator", file: "dev/simulators/kit/planted.ts", imports: "../apns.ts" },

@@ -1,0 +1,193 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { ApiserverConfig } from "#config/apiserver.ts";
+import { systemClock } from "#core/domain/clock.ts";
+import { connectNats } from "#core/queue/jetstream/connect.ts";
+import { subjects } from "#core/queue/subjects.ts";
+import { watchDependencies } from "#core/runtime/metrics/dependencies.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
+import { healthServer } from "#core/runtime/process/health-server.ts";
+import { keyRing } from "#core/runtime/process/key-ring.ts";
+import { startedCheck } from "#core/runtime/process/late-checks.ts";
+import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import { openTracer } from "#core/runtime/tracing/open.ts";
+import { apiKeys } from "#core/storage/api-keys/api-keys.ts";
+import { revokedTokens } from "#core/storage/api-keys/revoked-tokens.ts";
+import { directory } from "#core/storage/directory.ts";
+import { filesPurpose } from "#core/storage/files/folder/address.ts";
+import { openFiles } from "#core/storage/files/open.ts";
+import { connectMongo } from "#core/storage/mongo/connect.ts";
+import { openDatabase } from "#core/storage/open.ts";
+import { connectRedis } from "#core/storage/redis/connect.ts";
+import { keepCursorSecret } from "#core/storage/service/cursor-secret.ts";
+import { replies } from "#core/storage/service/replies.ts";
+import { heartbeat } from "#core/storage/status/heartbeat.ts";
+import { authenticate } from "./access/authenticate.ts";
+import { findApp } from "./access/find-app.ts";
+import { keyLookup } from "./access/key-lookup.ts";
+import { features, outsides } from "./features.ts";
+import { serviceVersion } from "./http/middleware/request-id.ts";
+import { bodyMsOf } from "./http/middleware/routing.ts";
+import { once } from "./http/once.ts";
+import { requestTraces } from "./http/request-traces.ts";
+import { app } from "./http/server/app.ts";
+import { httpServer } from "./http/server/server.ts";
+import { sharedBuckets, takeFrom, takeToken } from "./limits/take-token.ts";
+import { platform } from "./platform.ts";
+import { lateNats } from "./publishing/late-nats.ts";
+
+const handOverMs = 5_000; // a request that is answered in the last moment keeps its reply by then
+
+const config = loadConfig(ApiserverConfig, process.env);
+const clock = systemClock;
+const log = createLog({ program: "apiserver", level: config.logLevel });
+const metrics = createMetrics("apiserver");
+log.info({ config: describeConfig(ApiserverConfig, config) }, "config.loaded");
+
+const tracing = await openTracer({
+  settings: config,
+  resource: {
+    "service.name": "herald-apiserver",
+    "service.instance.id": hostname(),
+    "service.version": serviceVersion,
+  },
+  metrics: metrics.traces,
+  log,
+});
+const mongo = connectMongo({
+  url: config.mongodbUrl,
+  database: config.mongodbDatabase,
+  appName: "herald-apiserver",
+  maxPoolSize: config.mongodbPoolSize,
+  onCall: metrics.stores.timer("mongodb"),
+});
+const secrets = keyRing(config.keyRing);
+const redis = connectRedis({ url: config.redisUrl, onCall: metrics.stores.timer("redis") });
+const subjectsOf = subjects(config.natsPrefix);
+const nats = lateNats({
+  connect: () =>
+    connectNats({
+      url: config.natsUrl,
+      name: "herald-apiserver",
+      credentials: config.natsCredentials,
+      onCall: metrics.stores.timer("jetstream"),
+    }),
+  subjects: subjectsOf,
+  tracer: tracing.tracer,
+  log,
+});
+const known = directory({ db: mongo.db, changes: nats, clock });
+const keyOf = keyLookup({ keys: apiKeys(mongo.db), revoked: revokedTokens(mongo.db), changes: nats, clock });
+
+const files = openFiles(config, {
+  signer: secrets.signer(filesPurpose),
+  clock,
+  onCall: metrics.stores.timer("files"),
+});
+const take = takeFrom({
+  takeShared: sharedBuckets(redis),
+  replicas: config.replicas,
+  count: (decision, bucket) => metrics.rateDecisions.inc({ decision, bucket }),
+  clock,
+  log,
+});
+const ofFiles = files.kind === "none" ? {} : { files: files.check };
+const dependencies = { mongodb: mongo.ping, redis: () => redis.ping(), jetstream: nats.ping, ...ofFiles };
+let cursorSecret = secrets.derive("cursors"); // until the stores are open: then the one that was kept first
+const shared = platform({
+  db: mongo.db,
+  nats,
+  directory: known,
+  files,
+  subjects: subjectsOf,
+  secrets,
+  take,
+  cursorSecret: () => cursorSecret,
+  settings: config,
+  stores: dependencies,
+  clock,
+  log,
+  metrics,
+});
+
+const routes = features.flatMap((feature) => feature.bind(shared));
+const rest = httpServer({
+  host: config.httpHost,
+  port: config.httpPort,
+  drainMs: config.drainSeconds * 1000,
+  bodyMs: bodyMsOf(routes),
+  clock,
+  handler: (isStopping) =>
+    app({
+      routes,
+      outside: outsides.map(({ bind, ...said }) => ({ ...said, answer: bind(shared) })),
+      authenticate: authenticate({ keyOf, tenant: known.tenant, plan: known.plan, clock }),
+      findApp: findApp(known),
+      takeToken: takeToken(take),
+      once: once({
+        replies: replies(mongo.db),
+        seal: secrets.seal,
+        open: secrets.open,
+        leaseMs: config.requestTimeoutSeconds * 1000 + handOverMs,
+        clock,
+      }),
+      traces: requestTraces({
+        ...tracing,
+        ratio: config.traceRatio,
+        callersPerSecond: config.callerTracesPerSecond,
+        random: Math.random,
+        clock,
+      }),
+      edge: { perSecond: config.edgeRatePerSecond, burst: config.edgeBurst },
+      trustedProxies: config.trustedProxies,
+      timeoutMs: config.requestTimeoutSeconds * 1000,
+      publicUrl: config.publicUrl,
+      isStopping,
+      clock,
+      log,
+      metrics,
+      countUsage: shared.countUsage,
+    }).callback(),
+});
+
+const started = startedCheck();
+watchDependencies(metrics.registry, dependencies);
+const health = healthServer({
+  host: config.healthHost,
+  port: config.healthPort,
+  checks: { mongodb: mongo.ping, started: started.check },
+  optional: { redis: dependencies.redis, ...ofFiles, nats: nats.ping },
+  registry: metrics.registry,
+});
+
+const stores: Part = {
+  name: "stores",
+  start: async (signal) => {
+    await openDatabase(mongo, log, signal);
+    cursorSecret = await keepCursorSecret(mongo.db, cursorSecret);
+  },
+  stop: async () => {
+    redis.disconnect();
+    await files.close();
+    await mongo.close();
+  },
+};
+
+const beating = heartbeat({
+  db: mongo.db,
+  program: "apiserver",
+  holder: `${hostname()}/${process.pid}/${randomUUID()}`,
+  registry: metrics.registry,
+  clock,
+  onError: (err) => log.warn({ err }, "heartbeat.failed"),
+});
+
+process.exit(
+  await runProgram({
+    log,
+    graceMs: config.graceSeconds * 1000,
+    parts: [health, ...tracing.parts, stores, nats, beating, ...shared.parts, rest, started.part],
+  }),
+);

@@ -1,0 +1,66 @@
+import { OperatorConfig } from "#config/operator.ts";
+import { systemClock } from "#core/domain/clock.ts";
+import { connectNats } from "#core/queue/jetstream/connect.ts";
+import { dns } from "#core/runtime/http/resolve.ts";
+import { createMetrics } from "#core/runtime/metrics/registry.ts";
+import { describeConfig, loadConfig } from "#core/runtime/process/config.ts";
+import { lateCheck, startedCheck } from "#core/runtime/process/late-checks.ts";
+import { type Part, runProgram } from "#core/runtime/process/lifecycle.ts";
+import { createLog } from "#core/runtime/process/log.ts";
+import { connectMongo } from "#core/storage/mongo/connect.ts";
+import { leaseTiming } from "./engine/leadership/lease.ts";
+import { once } from "./once.ts";
+import { endAs, optionsIn } from "./options.ts";
+import { health, makeParts } from "./parts.ts";
+
+const { isOnce, timeoutMs } = optionsIn(process.argv.slice(2));
+const config = loadConfig(OperatorConfig, process.env);
+const log = createLog({ program: "operator", level: config.logLevel, ...(isOnce && { destination: process.stderr }) });
+log.info({ config: describeConfig(OperatorConfig, config) }, "config.loaded");
+
+const metrics = createMetrics("operator");
+const mongo = connectMongo({
+  url: config.mongodbUrl,
+  database: config.mongodbDatabase,
+  appName: "herald-operator",
+  maxPoolSize: config.mongodbPoolSize,
+  onCall: metrics.stores.timer("mongodb"),
+});
+const program = { log, graceMs: config.graceSeconds * 1000 };
+
+const make = async () => {
+  const { natsUrl: url, natsCredentials: credentials } = config;
+  const nats = await connectNats({
+    url,
+    name: "herald-operator",
+    credentials,
+    log,
+    onCall: metrics.stores.timer("jetstream"),
+  });
+  const env = process.env;
+  return makeParts({ config, env, mongo, nats, log, metrics, clock: systemClock, resolve: dns(), leaseTiming });
+};
+
+/** The health server comes first, so that it answers while the program waits for NATS. */
+async function* all(): AsyncGenerator<Part> {
+  const [jetstream, kubernetes, started] = [lateCheck(), lateCheck(), startedCheck()];
+  const checks = { jetstream: jetstream.check, kubernetes: kubernetes.check, started: started.check };
+  yield health({ config, mongo, metrics }, checks);
+  const made = await make();
+  jetstream.is(made.checks.jetstream);
+  kubernetes.is(made.checks.kubernetes);
+  yield* [made.stores, made.announced, made.engine, started.part];
+}
+
+const runOnce = async (): Promise<number> => {
+  const late = setTimeout(() => endAs(1, `NATS or MongoDB not reached within ${timeoutMs / 1000} s`), timeoutMs);
+  const { stores, announced, engine, resources } = await make();
+  const judge = once({ engine, resources, timeoutMs, leaseMs: leaseTiming.leaseMs, print: console.log });
+  const work = (signal: AbortSignal): Promise<number> => {
+    clearTimeout(late);
+    return judge(signal);
+  };
+  return runProgram({ ...program, parts: [stores, announced, engine], work });
+};
+
+process.exit(await (isOnce ? runOnce() : runProgram({ ...program, parts: all() })));
