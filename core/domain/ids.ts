@@ -23,23 +23,30 @@ export const beforeIdsOf = (kind: IdKind | null, at: Date): string =>
   (kind === null ? "" : `${idPrefixes[kind]}_`) + encodeTime(at.getTime());
 
 const random = (): number => randomInt(32) / 32; // Node keeps random bytes in stock; the library asks anew for each character
-/** What gives the ids of the latest instants that were asked for: a clock may be put back. */
+/** What gives the ids of the instants that were asked for last, the latest at the end: a clock may be put back. */
 const sequences = new Map<number, () => string>();
 const mostSequences = 16;
+let latestMs = 0;
 
 /** A ULID: 26 characters that sort by time; within one ms of one process they grow, so that a page never splits a batch. */
 export const ulid = (now: Date): string => {
   const ms = Math.max(now.getTime(), 1); // the library takes 0 for now
-  return (sequences.get(ms) ?? sequenceFrom(ms))();
+  const sequence = sequences.get(ms) ?? sequenceFrom(ms);
+  if (ms !== latestMs) keepAsLatest(ms, sequence);
+  return sequence();
 };
 
 const sequenceFrom = (ms: number): (() => string) => {
   const increasing = monotonicFactory(random);
-  const sequence = () => increasing(ms);
+  return () => increasing(ms);
+};
+
+const keepAsLatest = (ms: number, sequence: () => string): void => {
+  latestMs = ms;
+  sequences.delete(ms);
   const [oldest] = sequences.keys();
   if (sequences.size >= mostSequences && oldest !== undefined) sequences.delete(oldest);
   sequences.set(ms, sequence);
-  return sequence;
 };
 
 /** Before 1970 there are no ids. */

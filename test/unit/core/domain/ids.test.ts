@@ -22,6 +22,14 @@ describe("ids", () => {
       expect(ids).to.deep.equal(ids.toSorted());
   });
 
+  it("grow within one millisecond while it is asked for, however many other instants are", () => {
+    const made = Array.from({ length: 200 }, (_, index) => {
+      ulid(new Date(noon.getTime() + 1_000 + index)); // far more than keep a sequence
+      return ulid(noon);
+    });
+    expect(made).to.deep.equal(made.toSorted());
+  });
+
   it("have the time of their instant, also when it is older than the last one", () => {
     for (const at of [new Date(noon.getTime() + 86_400_000), noon])
       expect(newId("message", at).slice(0, 14)).to.equal(beforeIdsOf("message", at));
