@@ -14,14 +14,14 @@ export type DeleteUserDeps = {
 };
 
 /**
- * Deletes a user with their subscriptions, also those that were registered meanwhile. It is written down first, so that
- * the dispatchers finish what a kill interrupts; they also erase the user's traces. Can be repeated.
+ * Deletes a user with their subscriptions. It is written down first, so that the dispatchers finish what a kill interrupts;
+ * they also erase the user's traces, and remove what was registered meanwhile. Can be repeated.
  */
 export const deleteUser =
   (deps: DeleteUserDeps) =>
   async (user: UserRow): Promise<void> => {
     const removal = await removeAsWritten(deps, user);
-    await deps.subscriptions.removeOfUser(user.tenant_id, user.app_id, user._id);
+    await deps.subscriptions.removeOfUser(user, removal.keys);
     deps.publish(removal);
   };
 

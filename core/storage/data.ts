@@ -1,7 +1,9 @@
 import type { Db } from "mongodb";
+import { idPrefixes } from "../schema/vocabulary/id-prefixes.ts";
 import { allCollections } from "./collections.ts";
 import { collectionOf, type Person } from "./mongo/collection.ts";
-import type { OnPage } from "./mongo/pages.ts";
+import { findIds, inPages, type OnPage } from "./mongo/pages.ts";
+import { type SubscriptionRow, subscriptionCollection } from "./people/subscription-row.ts";
 import { type WebhookDeliveryRow, webhookDeliveryCollection } from "./webhooks/deliveries.ts";
 import { removePages } from "./work/removal-pages.ts";
 
@@ -31,11 +33,15 @@ export const storedData = (db: Db, specs = allCollections) => ({
     await removePages(rows, { filter: { endpoint_id: endpointId }, hint: "list_status", pages: Infinity, onPage });
   },
 
-  /** Removes the documents that are a person's own. */
-  removePerson: async ({ tenantId, appId, userId }: Pick<Person, "tenantId" | "appId" | "userId">): Promise<void> => {
+  /** Removes the documents that are a person's own: first those of subscriptions, which say whose these are. */
+  removePerson: async (person: Owner): Promise<void> => {
+    const of = { app_id: person.appId, tenant_id: person.tenantId };
+    const subscriptions = await subscriptionsOf(db, person);
     for (const { name, erasure } of specs)
-      if ("member" in erasure)
-        await db.collection(name).deleteMany({ [erasure.member]: userId, app_id: appId, tenant_id: tenantId });
+      if ("subscription" in erasure && subscriptions.length > 0)
+        await db.collection(name).deleteMany({ ...of, [erasure.subscription]: { $in: subscriptions } });
+    for (const { name, erasure } of specs)
+      if ("member" in erasure) await db.collection(name).deleteMany({ [erasure.member]: person.userId, ...of });
   },
 
   /**
@@ -48,3 +54,22 @@ export const storedData = (db: Db, specs = allCollections) => ({
     return waiting;
   },
 });
+
+type Owner = Pick<Person, "tenantId" | "appId" | "userId" | "keys">;
+
+/**
+ * Ids of the subscriptions that a person has, and of those that they had when they were deleted (a hundred or so): by then
+ * these are gone, unless they have moved to another user.
+ */
+const subscriptionsOf = async (db: Db, { appId, userId, keys }: Owner): Promise<string[]> => {
+  const rows = collectionOf<SubscriptionRow>(db, subscriptionCollection);
+  const written = [...keys].filter((key) => key.startsWith(`${idPrefixes.subscription}_`));
+  const [owned, moved] = await Promise.all([
+    findIds(rows, { app_id: appId, user_id: userId }, { hint: "user" }),
+    inPages(written, pageIds, (page) => findIds(rows, { _id: { $in: page }, user_id: { $ne: userId } })),
+  ]);
+  const others = new Set(moved);
+  return [...new Set([...owned, ...written])].filter((id) => !others.has(id));
+};
+
+const pageIds = 500; // in one filter

@@ -100,11 +100,12 @@ const pass = async (deps: RemoveDeps, row: RemovalRow, progress: Progress): Prom
 };
 
 /** Removes what a kill left, and what was registered meanwhile. */
-const removeRest = async (deps: RemoveDeps, { kind, _id, tenant_id, app_id }: RemovalRow): Promise<void> => {
+const removeRest = async (deps: RemoveDeps, { kind, _id, tenant_id, app_id, keys }: RemovalRow): Promise<void> => {
   const { files, clock, stopping } = deps;
   if (kind === "app") await removeFilesOfApp(files, app_id, clock.now(), stopping);
   if (kind === "subscription") await deps.subscriptions.remove(tenant_id, _id);
-  if (kind === "user") await deps.data.removePerson({ tenantId: tenant_id, appId: app_id, userId: _id });
+  if (kind === "user")
+    await deps.data.removePerson({ tenantId: tenant_id, appId: app_id, userId: _id, keys: new Set(keys) });
 };
 
 /** How many deliveries, or messages of an app, must wait for a later pass. */

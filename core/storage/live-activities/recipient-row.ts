@@ -6,12 +6,11 @@ import type { CollectionSpec } from "../mongo/collection.ts";
 export const recipientStates = ["starting", "active", "ended", "lost", "failed"] as const;
 export type RecipientState = (typeof recipientStates)[number];
 
-/** An activity on one device. */
+/** An activity on one device. Whose it is, its subscription says: that may move to another user. */
 export type ActivityRecipientRow = {
   _id: string;
   tenant_id: string;
   app_id: string;
-  user_id: string;
   subscription_id: string;
   /** Absent: iOS. */
   channel?: Channel;
@@ -48,13 +47,14 @@ export const activityRecipientCollection: CollectionSpec = {
       name: "held",
       partialFilterExpression: { held_message_id: { $gt: "" } },
     },
-    { key: { app_id: 1, user_id: 1 }, name: "user" },
+    { key: { app_id: 1, subscription_id: 1 }, name: "subscription" },
     // An activity lasts for half a day; what is sent of it later is refused.
     { key: { created_at: 1 }, name: "retention", expireAfterSeconds: 30 * 86_400 },
   ],
-  owner: { kind: "user", member: "user_id" },
+  former: ["user"],
+  owner: { kind: "subscription", member: "subscription_id" },
   appRemoval: { index: "audience" },
-  erasure: { member: "user_id" },
+  erasure: { subscription: "subscription_id" },
   retention: { index: "retention" },
 };
 

@@ -82,7 +82,7 @@ const of = async (rows: Rows, activity: string, subscriptionIds: readonly string
   return new Map(found.map((row) => [row.subscription_id, row]));
 };
 
-type Device = Pick<SubscriptionRow, "_id" | "user_id">;
+type Device = Pick<SubscriptionRow, "_id">;
 type Starting = {
   tenantId: string;
   appId: string;
@@ -134,12 +134,11 @@ const starting = (rows: Rows) => ({
 
 const recipientOf = (
   { tenantId, appId, activity, channel, messageId, now }: Starting,
-  { _id, user_id }: Device,
+  { _id }: Device,
 ): ActivityRecipientRow => ({
   _id: recipientId(activity, _id),
   tenant_id: tenantId,
   app_id: appId,
-  user_id,
   subscription_id: _id,
   ...(channel !== "ios_push" && { channel }),
   activity,
@@ -197,11 +196,11 @@ type Reported = { subscription: SubscriptionRow; activity: string; token: string
 const tokens = (rows: Rows) => ({
   /** Stores the token that a device reported; gives the device as it is then. */
   putToken: async ({ subscription, activity, token, now }: Reported): Promise<ActivityRecipientRow | null> => {
-    const { _id: subscriptionId, tenant_id, app_id, user_id } = subscription;
+    const { _id: subscriptionId, tenant_id, app_id } = subscription;
     return rows.findOneAndUpdate(
       { _id: recipientId(activity, subscriptionId) },
       {
-        $set: { token, state: "active", user_id, updated_at: now },
+        $set: { token, state: "active", updated_at: now },
         $setOnInsert: {
           tenant_id,
           app_id,

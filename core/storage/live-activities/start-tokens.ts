@@ -4,14 +4,16 @@ import { type CollectionSpec, collectionOf } from "../mongo/collection.ts";
 import { inPages } from "../mongo/pages.ts";
 import type { SubscriptionRow } from "../people/subscription-row.ts";
 
-/** A device's push-to-start token for one type: by it an activity is started without the app. */
+/**
+ * A device's push-to-start token for one type: by it an activity is started without the app. Whose it is, its subscription
+ * says: that may move to another user.
+ */
 export type StartTokenRow = {
   _id: string;
   tenant_id: string;
   app_id: string;
   type_id: string;
   subscription_id: string;
-  user_id: string;
   token: string;
   updated_at: Date;
 };
@@ -21,12 +23,13 @@ export const startTokenCollection: CollectionSpec = {
   indexes: [
     { key: { app_id: 1, type_id: 1, subscription_id: 1 }, name: "audience" },
     { key: { app_id: 1, type_id: 1, token: 1 }, name: "token" },
-    { key: { app_id: 1, user_id: 1 }, name: "user" },
+    { key: { app_id: 1, subscription_id: 1 }, name: "subscription" },
     { key: { updated_at: 1 }, name: "retention", expireAfterSeconds: 365 * 86_400 }, // devices report theirs at each launch
   ],
-  owner: { kind: "user", member: "user_id" },
+  former: ["user"],
+  owner: { kind: "subscription", member: "subscription_id" },
   appRemoval: { index: "audience" },
-  erasure: { member: "user_id" },
+  erasure: { subscription: "subscription_id" },
   retention: { index: "retention" },
 };
 
@@ -43,12 +46,12 @@ export const startTokens = (db: Db) => {
   return {
     /** Stores a subscription's token; whoever else had this token for the type has it no longer: the device is another's. */
     put: async (subscription: SubscriptionRow, typeId: string, token: string, now: Date): Promise<void> => {
-      const { _id: subscriptionId, tenant_id, app_id, user_id } = subscription;
+      const { _id: subscriptionId, tenant_id, app_id } = subscription;
       const _id = startTokenId(typeId, subscriptionId);
       await rows.updateOne(
         { _id },
         {
-          $set: { user_id, token, updated_at: now },
+          $set: { token, updated_at: now },
           $setOnInsert: { tenant_id, app_id, type_id: typeId, subscription_id: subscriptionId },
         },
         { upsert: true },

@@ -12,7 +12,9 @@ export type CollectionSpec = {
   /** Names of indexes that an earlier release needed and that would be in the way: they are dropped. */
   former?: readonly string[];
   /** Whose its documents are, and the member that names the owner. */
-  owner: { kind: "tenant" | "app" | "user" | "message" | "webhook"; member: string } | { kind: "installation" };
+  owner:
+    | { kind: "tenant" | "app" | "user" | "subscription" | "message" | "webhook"; member: string }
+    | { kind: "installation" };
   appRemoval: AppRemoval;
   erasure: Erasure;
   retention: Retention;
@@ -36,9 +38,10 @@ export type AppRemoval =
 
 /**
  * What becomes of the documents about a person who is deleted. `member`: those in which it is the person's id are
- * removed. `erase` takes the person out of them; it is as `remove` of {@link AppRemoval}.
+ * removed. `subscription`: those in which it is the id of a subscription of theirs. `erase` takes the person out of them;
+ * it is as `remove` of {@link AppRemoval}.
  */
-export type Erasure = { member: string } | { erase: Erase } | Kept;
+export type Erasure = { member: string } | { subscription: string } | { erase: Erase } | Kept;
 
 export type Erase = (db: Db, person: Person, onPage?: OnPage) => Promise<number>;
 

@@ -7,6 +7,7 @@ import { inPages } from "../mongo/pages.ts";
 import { sweepAfter } from "../work/due.ts";
 import { subscriptionEvent } from "./events.ts";
 import { type SubscriptionRow, subscriptionCollection } from "./subscription-row.ts";
+import type { UserRow } from "./users.ts";
 
 export type Subscriptions = ReturnType<typeof subscriptions>;
 
@@ -47,8 +48,9 @@ export const subscriptions = (db: Db) => {
     remove: async (tenantId: string, id: string): Promise<boolean> =>
       (await rows.deleteOne({ _id: id, tenant_id: tenantId })).deletedCount === 1,
 
-    removeOfUser: async (tenantId: string, appId: string, userId: string): Promise<void> => {
-      await rows.deleteMany({ app_id: appId, user_id: userId, tenant_id: tenantId });
+    /** Removes those of a user that have one of these ids. */
+    removeOfUser: async ({ _id, app_id, tenant_id }: UserRow, ids: readonly string[]): Promise<void> => {
+      await rows.deleteMany({ app_id, user_id: _id, tenant_id, _id: { $in: [...ids] } });
     },
 
     /** The subscriptions of several users of an app. */

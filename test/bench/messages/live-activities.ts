@@ -201,14 +201,13 @@ const activityOf = ({ app, tenantId }: System, name: string, { typeId, channel, 
 });
 
 const recipientOf = (
-  { _id, tenant_id, app_id, user_id, channel }: SubscriptionRow,
+  { _id, tenant_id, app_id, channel }: SubscriptionRow,
   activity: string,
   now: Date,
 ): ActivityRecipientRow => ({
   _id: recipientId(activity, _id),
   tenant_id,
   app_id,
-  user_id,
   subscription_id: _id,
   activity,
   state: "active",

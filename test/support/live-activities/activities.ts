@@ -142,13 +142,12 @@ export const stepsOf = (pushes: readonly ActivityPush[]): unknown[] =>
   pushes.map(({ aps }) => aps["content-state"]["step"]);
 
 /** A device's token to start activities of a type with, as it is stored. */
-export const aStartToken = ({ _id, tenant_id, app_id, user_id }: SubscriptionRow, typeId: string): StartTokenRow => ({
+export const aStartToken = ({ _id, tenant_id, app_id }: SubscriptionRow, typeId: string): StartTokenRow => ({
   _id: startTokenId(typeId, _id),
   tenant_id,
   app_id,
   type_id: typeId,
   subscription_id: _id,
-  user_id,
   token: aToken(),
   updated_at: new Date(),
 });

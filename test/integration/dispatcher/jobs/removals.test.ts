@@ -5,6 +5,9 @@ import type { EventEnvelope } from "#core/schema/events/envelope.ts";
 import { appRemoval } from "#core/storage/apps/removal.ts";
 import { allCollections } from "#core/storage/collections.ts";
 import { eventBatches } from "#core/storage/events/batches.ts";
+import { activityRecipientCollection } from "#core/storage/live-activities/recipient-row.ts";
+import { activityRecipients } from "#core/storage/live-activities/recipients.ts";
+import { startTokenCollection, startTokens } from "#core/storage/live-activities/start-tokens.ts";
 import { subscriptionEvent, userCreated } from "#core/storage/people/events.ts";
 import { userRemoval } from "#core/storage/people/removal.ts";
 import { subscriptions } from "#core/storage/people/subscriptions.ts";
@@ -142,6 +145,33 @@ describe("the removal of people and apps", function () {
       if ("kept" in erasure) continue;
       expect(JSON.stringify(await site.db.collection(name).find().toArray()), name).not.to.match(traces);
     }
+  });
+
+  it("take what devices reported of live activities by whose they are by then, and leave another's", async () => {
+    const [former, present] = [await aPerson(), await aPerson()];
+    const [moved, late] = [former.device, aSubscription({ ...of, user_id: present.user._id, token: "late" })];
+    const reported = async (): Promise<number[]> =>
+      Promise.all(
+        [startTokenCollection, activityRecipientCollection].map(({ name }) =>
+          site.db.collection(name).countDocuments({ subscription_id: { $in: [moved._id, late._id] } }),
+        ),
+      );
+    for (const subscription of [moved, late]) {
+      await startTokens(site.db).put(subscription, "lat_1", subscription._id, due());
+      const token = { subscription, activity: "act_1", token: subscription._id, now: due() };
+      await activityRecipients(site.db).putToken(token);
+    }
+    await begin(former.user);
+    const change = () => ({ user_id: present.user._id });
+    await subscriptions(site.db).put(of.tenant_id, { made: moved, known: undefined, change });
+    await site.startDispatcher();
+    await until(passed(former.user._id, 1));
+    expect(await reported(), "they are the present owner's").to.deep.equal([2, 2]);
+
+    await subscriptions(site.db).rows.insertOne(late); // registered after those were read that are written down
+    await removals(site.db).begin(userRemoval(present.user, [moved], site.clock.now()));
+    await until(passed(present.user._id, 1));
+    expect(await reported()).to.deep.equal([0, 0]);
   });
 
   it("tell what was too large for JetStream when it was stored, and erase", async () => {

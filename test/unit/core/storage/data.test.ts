@@ -65,10 +65,13 @@ describe("stored data", () => {
     const specs = [
       aCollection("users", { erasure: { member: "_id" } }),
       aCollection("devices", { erasure: { member: "user_id" } }),
+      aCollection("tokens", { erasure: { subscription: "subscription_id" } }),
       aCollection("events", { erasure: { erase: waits("events", 1) } }),
     ];
     await storedData(db(), specs).removePerson(person);
     expect(did).to.deep.equal([
+      ["subscriptions", { app_id: "a", user_id: "usr_1" }, "user"],
+      ["tokens", { app_id: "a", tenant_id: "t", subscription_id: { $in: ["1", "2"] } }],
       ["users", { _id: "usr_1", app_id: "a", tenant_id: "t" }],
       ["devices", { user_id: "usr_1", app_id: "a", tenant_id: "t" }],
     ]);

@@ -23,7 +23,6 @@ const aDevice = (change: Partial<ActivityRecipientRow>): ActivityRecipientRow =>
   _id: "lar_1",
   tenant_id: "ten_1",
   app_id: "app_1",
-  user_id: "usr_1",
   subscription_id: "sub_1",
   activity: "act_1",
   state: "starting",
