@@ -15,7 +15,13 @@ export const cellText = (value: Cell): string => {
   return neutral(String(value));
 };
 
-/** What would be a formula gets a quote in front: the rest is shown as text. Source: OWASP, "CSV Injection". */
-const neutral = (text: string): string => (formulas.has(text.charAt(0)) ? `'${text}` : text);
+/**
+ * What would be a formula gets a quote in front: the rest is shown as text. So does what has such quotes already, so that
+ * {@link plainCell} gives back any text as it was. Source: OWASP, "CSV Injection".
+ */
+const neutral = (text: string): string => (formula.test(text) ? `'${text}` : text);
 
-const formulas = new Set(["=", "+", "-", "@", "\t", "\r", "\n"]);
+const formula = /^'*[=+\-@\t\r\n]/;
+
+/** A cell as its exporter meant it: without the quote that keeps a spreadsheet from taking it for a formula. */
+export const plainCell = (cell: string): string => (cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell);

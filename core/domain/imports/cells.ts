@@ -5,9 +5,6 @@ export const nothing = { value: undefined, problem: null } as const;
 const read = <T>(value: T): Read<T> => ({ value, problem: null });
 const unread = (problem: string): Read<never> => ({ value: undefined, problem });
 
-/** A cell as its exporter meant it: without the quote that keeps a spreadsheet from taking it for a formula. */
-export const plainCell = (cell: string): string => (/^'[=+\-@\t\r\n]/.test(cell) ? cell.slice(1) : cell);
-
 const firstYear = Date.UTC(1990, 0);
 const dayMs = 86_400_000;
 

@@ -1,7 +1,8 @@
 import { userLimits } from "../../schema/people/user.ts";
+import { plainCell } from "../exports/csv.ts";
 import { isReservedId } from "../people/reserved-ids.ts";
 import { isTimeZone } from "../time-zone.ts";
-import { plainCell, type Read } from "./cells.ts";
+import type { Read } from "./cells.ts";
 import type { Columns } from "./header.ts";
 
 /** The cells of a row by the names of their columns; "" for a column that the file does not have. */

@@ -27,7 +27,7 @@ export const playerOf = (cells: Cells, now: Date, { huaweiAs }: PlayersOptions):
     tags: tagsOf(cell("tags"), notes),
     properties: language === undefined ? {} : { language },
     language,
-    timeZone: zoneOf(cell("timezone_id").trim()) ?? undefined,
+    timeZone: notes.take("timezone_id", zoneNamed(cell("timezone_id").trim())),
     sessions: notes.take("session_count", countOf(cell("session_count").trim())),
     firstSeenAt: notes.take("created_at", instantOf(cell("created_at").trim(), now)),
     lastActiveAt: notes.take("last_active", instantOf(cell("last_active").trim(), now)),
@@ -79,9 +79,9 @@ const addressOf = (
   return { channel, token, status: statusOf(cells, notes), device: playerDevice(cells, notes) };
 };
 
-/** Old releases of its iOS client kept tokens as a debugger prints them. */
+/** Old releases of its iOS client kept tokens as a debugger prints them. What is no token at all stays, and is refused as one. */
 const tokenOf = (channel: Channel, identifier: string): string => {
-  if (channel === "ios_push") return identifier.replaceAll(/[^0-9A-Fa-f]/g, "");
+  if (channel === "ios_push") return identifier.replaceAll(/[^0-9A-Fa-f]/g, "") || identifier;
   return channel === "email" ? identifier.toLowerCase() : identifier;
 };
 
@@ -103,6 +103,11 @@ const playerDevice = ({ cell }: Cells, notes: Notes): Record<string, string> =>
     timezone: zoneOf(cell("timezone_id").trim()) ?? notes.take("timezone", zoneOfSeconds(cell("timezone").trim())),
   });
 
+const zoneNamed = (name: string): Read<string> => {
+  const value = zoneOf(name) ?? undefined;
+  return { value, problem: value === undefined && name !== "" ? "is no time zone" : null };
+};
+
 /** Seconds east of UTC as a zone of POSIX, whose sign is the other way round. There is none for parts of an hour. */
 const zoneOfSeconds = (cell: string): Read<string> => {
   const seconds = Number(cell);
@@ -110,7 +115,7 @@ const zoneOfSeconds = (cell: string): Read<string> => {
   if (!/^-?\d{1,6}$/.test(cell) || seconds < -12 * 3600 || seconds > 14 * 3600)
     return { value: undefined, problem: "is no offset from UTC" };
   const hours = seconds / 3600;
-  if (!Number.isInteger(hours)) return { value: undefined, problem: null };
+  if (!Number.isInteger(hours)) return { value: undefined, problem: "has parts of an hour, for which no zone stands" };
   return { value: hours === 0 ? "Etc/GMT" : `Etc/GMT${hours < 0 ? "+" : "-"}${Math.abs(hours)}`, problem: null };
 };
 

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { type Cell, cellText } from "#core/domain/exports/csv.ts";
+import fc from "fast-check";
+import { type Cell, cellText, plainCell } from "#core/domain/exports/csv.ts";
 
 const cells: { it: string; value: Cell; text: string }[] = [
   { it: "text as it is", value: "Zürich, West", text: "Zürich, West" },
@@ -15,11 +16,22 @@ const cells: { it: string; value: Cell; text: string }[] = [
   { it: "a function as text", value: "@SUM(A1)", text: "'@SUM(A1)" },
   { it: "a formula behind a tab as text", value: "\t=1", text: "'\t=1" },
   { it: "a formula behind a line break as text", value: "\r\n=1", text: "'\r\n=1" },
+  { it: "a formula that has a quote already with one more", value: "'=ph1", text: "''=ph1" },
+  { it: "a quote before other text as it is", value: "'tis", text: "'tis" },
   { it: "a formula further on as it is", value: "a=1", text: "a=1" },
   { it: "a negative number as text", value: -5, text: "'-5" },
 ];
 
+const texts = fc.oneof(
+  fc.string(),
+  fc.string({ unit: fc.constantFrom("'", "=", "+", "-", "@", "\t", "\r", "\n", '"', ",", "a") }),
+);
+
 describe("a cell of a file", () => {
+  it("is imported as the text that was exported, whatever that is", () => {
+    fc.assert(fc.property(texts, (text) => plainCell(cellText(text)) === text));
+  });
+
   for (const { it: name, value, text } of cells)
     it(`shows ${name}`, () => {
       expect(cellText(value)).to.equal(text);

@@ -62,13 +62,14 @@ describe("a row of the third-party system's export", () => {
     ["3600", "Etc/GMT-1"],
     ["0", "Etc/GMT"],
     ["50400", "Etc/GMT-14"],
-    ["19800", undefined],
-    ["54000", undefined],
+    ["19800", undefined, "timezone has parts of an hour, for which no zone stands"],
+    ["54000", undefined, "timezone is no offset from UTC"],
     ["", undefined],
   ] as const;
-  for (const [seconds, zone] of zones) {
+  for (const [seconds, zone, ...notes] of zones) {
     it(`5: takes ${seconds || "no"} seconds from UTC for ${zone ?? "no zone"}`, () => {
-      expect(address({ timezone: seconds })?.device["timezone"]).to.equal(zone);
+      const found = taken({ timezone: seconds });
+      expect([found.address?.device["timezone"], found.notes]).to.deep.equal([zone, notes]);
     });
   }
 
@@ -76,7 +77,9 @@ describe("a row of the third-party system's export", () => {
     expect(address({ timezone: "3600", timezone_id: "Asia/Kolkata" })?.device).to.deep.equal({
       timezone: "Asia/Kolkata",
     });
-    expect(address({ timezone: "3600", timezone_id: "Mars/Base" })?.device).to.deep.equal({ timezone: "Etc/GMT-1" });
+    const wrong = taken({ timezone: "3600", timezone_id: "Mars/Base" });
+    expect(wrong.address?.device).to.deep.equal({ timezone: "Etc/GMT-1" });
+    expect(wrong.notes).to.deep.equal(["timezone_id is no time zone"]);
     expect(person({ timezone_id: "Asia/Kolkata" })?.timeZone).to.equal("Asia/Kolkata");
   });
 
@@ -172,6 +175,10 @@ describe("a row of the third-party system's export", () => {
 
   it("14: has a token of an iPhone without what a debugger puts around it", () => {
     expect(address({ identifier: `<${token.replaceAll(/(.{8})/g, "$1 ").trim()}>` })?.token).to.equal(token);
+  });
+
+  it("14: has what is no token at all as it stands, so that it is refused as one", () => {
+    expect(address({ identifier: "zz-zz" })?.token).to.equal("zz-zz");
   });
 
   it("15: has mail addresses in lower case", () => {
