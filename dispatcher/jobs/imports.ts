@@ -1,6 +1,7 @@
 import type { Db } from "mongodb";
 import type { Clock } from "#core/domain/clock.ts";
 import { Unreadable } from "#core/domain/imports/csv.ts";
+import { isPassing } from "#core/queue/jetstream/passing.ts";
 import type { Metrics } from "#core/runtime/metrics/registry.ts";
 import { type Apps, apps } from "#core/storage/apps/apps.ts";
 import type { Directory } from "#core/storage/directory.ts";
@@ -14,7 +15,7 @@ import { writeReport } from "../imports/report.ts";
 import { roomOf } from "../imports/room.ts";
 import { Failed, takeFile } from "../imports/take.ts";
 import type { Job, JobResult, Progress } from "./job.ts";
-import { job } from "./run.ts";
+import { Halted, job } from "./run.ts";
 
 export type ImportJobDeps = {
   db: Db;
@@ -85,7 +86,7 @@ const later = ({ clock }: Pick<Deps, "clock">, ms: number): Date => new Date(clo
 const take = async (deps: Deps, row: ImportRow, progress: Progress): Promise<JobResult<ImportRow>> => {
   const { imports: store, files, cut } = deps;
   const app = await deps.apps.find(row.app_id);
-  if (app === null || !(await store.start(row))) return { end: { dueAt: later(deps, waitMs) } }; // no app: it is being removed
+  if (app === null || !(await store.start(row))) return { end: { dueAt: later(deps, waitMs), isWaiting: true } }; // no app: it is being removed
   try {
     if ((row.set_aside?.failures ?? 0) >= mostFailures)
       throw new Failed("HS_INTERNAL_ERROR: it failed again and again; what was taken stays taken");
@@ -93,7 +94,11 @@ const take = async (deps: Deps, row: ImportRow, progress: Progress): Promise<Job
     if (taken.report_parts.length > 0) await writeReport(files, row, taken.report_parts, cut);
     return ended(deps, row, { ...taken, error: null });
   } catch (error) {
-    if (!(error instanceof Failed || error instanceof Unreadable)) throw error;
+    if (!(error instanceof Failed || error instanceof Unreadable)) {
+      const isFault = !(error instanceof Halted || isPassing(error));
+      if (isFault) await store.putBack(row).catch(() => undefined); // else those behind it wait until it is tried again
+      throw error;
+    }
     const said = error instanceof Failed ? error.message : `HS_VALIDATION_ERROR: ${error.message}`;
     const now = (await store.rows.findOne({ _id: row._id })) ?? row; // with what was counted before it failed
     if (now.report_parts.length > 0) await writeReport(files, row, now.report_parts, cut);

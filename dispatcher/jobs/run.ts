@@ -50,7 +50,7 @@ const runTaken = async <Row extends JobRow>(type: JobType<Row>, row: Row, deps: 
 };
 
 /** The run may begin nothing more: its turn is over, the program stops, or its lease is lost. */
-class Halted extends Error {}
+export class Halted extends Error {}
 
 type Run<Row extends JobRow> =
   | ({ result: "done" | "again" } & JobResult<Row>)

@@ -113,8 +113,8 @@ export const imports = (db: Db) => {
 /** What the job does; every write names the fence of its lease. */
 const work = (rows: Collection<ImportRow>) => ({
   /**
-   * Starts a file if it is its turn: of an app one is taken at a time, in the order in which they came. False when it has to
-   * wait, or was cancelled.
+   * Starts a file if it is its turn: of an app one is taken at a time, in the order in which they came, but for those that are
+   * set aside, which delay nobody. False when it has to wait, or was cancelled.
    */
   start: async (row: ImportRow): Promise<boolean> => {
     if (row.status === "running") return true;
@@ -122,17 +122,22 @@ const work = (rows: Collection<ImportRow>) => ({
     const become = async (from: ImportStatus, status: ImportStatus): Promise<boolean> =>
       (await rows.updateOne({ _id, fence, status: from }, { $set: { status } })).matchedCount === 1;
     const areOthers = () => isAny(rows, { app_id, status: "running", _id: { ...anyId, $ne: _id } });
-    if (await isAny(rows, { app_id, status: "pending", _id: { ...anyId, $lt: _id } })) return false;
+    if (await isAny(rows, { app_id, ...waits, _id: { ...anyId, $lt: _id } })) return false;
     if ((await areOthers()) || !(await become("pending", "running"))) return false;
     if (!(await areOthers())) return true;
     await become("running", "pending"); // both were begun at the same moment
     return false;
   },
 
+  /** Has one that failed wait again: others may go first. */
+  putBack: async ({ _id, fence }: Leased): Promise<void> => {
+    await rows.updateOne({ _id, fence, status: "running" }, { $set: { status: "pending" } });
+  },
+
   /** Has the next file of an app taken now. */
   wakeNext: async ({ app_id }: ImportRow, now: Date): Promise<void> => {
     const [next] = await rows
-      .find({ app_id, status: "pending", _id: anyId }, { projection: { _id: 1 } })
+      .find({ app_id, ...waits, _id: anyId }, { projection: { _id: 1 } })
       .sort({ _id: 1 })
       .limit(1)
       .toArray();
@@ -161,6 +166,9 @@ const work = (rows: Collection<ImportRow>) => ({
 });
 
 const anyId = { $gt: "imp_", $lt: "imp`" }; // "`" follows "_": both ends let the index search
+
+/** What waits for nothing but its turn. */
+const waits = { status: "pending", set_aside: { $exists: false } } as const;
 
 const isAny = async (rows: Collection<ImportRow>, filter: Filter<ImportRow>): Promise<boolean> =>
   (await rows.findOne(filter, { projection: { _id: 1 }, hint: "status" })) !== null;

@@ -22,9 +22,11 @@ export const jobWork = <Row extends JobRow>(rows: Collection<Row>) => {
     extend: (job: Leased, progress: JobProgress, term: Pick<LeaseTerm, "now" | "leaseMs">): Promise<boolean> =>
       extendLease(jobs, job, { ...term, set: { progress } }),
 
-    /** Gives a job back after a run that went well: it is set aside no longer. */
-    settle: (job: Leased, progress: JobProgress, { dueAt, set }: JobEnd<Row>): Promise<boolean> =>
-      settle(jobs, job, { dueAt, set: { ...set, progress } as MatchKeysAndValues<JobRow>, unset: { set_aside: "" } }),
+    /** Gives a job back after a run that went well: it is set aside no longer, unless it still has to wait. */
+    settle: (job: Leased, progress: JobProgress, { dueAt, set, isWaiting }: JobEnd<Row>): Promise<boolean> => {
+      const all = { ...set, progress } as MatchKeysAndValues<JobRow>;
+      return settle(jobs, job, { dueAt, set: all, ...(isWaiting !== true && { unset: { set_aside: "" as const } }) });
+    },
 
     /** Gives a job back after a run that was halted or failed. */
     rest: (job: Leased, progress: JobProgress, dueAt: Date): Promise<boolean> =>
@@ -33,7 +35,10 @@ export const jobWork = <Row extends JobRow>(rows: Collection<Row>) => {
 };
 
 /** What is written as a job is given back; when `dueAt` is null nothing is left to do. */
-export type JobEnd<Row extends JobRow> = Pick<Settle<Row>, "dueAt" | "set">;
+export type JobEnd<Row extends JobRow> = Pick<Settle<Row>, "dueAt" | "set"> & {
+  /** It did nothing, as it is not its turn: how often it has failed before stays known. */
+  isWaiting?: true;
+};
 
 /** A timer that has published a hint moves `due_at` on by the sweep's interval; clocks may differ by as much. */
 const movedOnMs = 2 * sweepMs;

@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
+import { aUser } from "../../../support/rows/fixtures.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import { type ImportSystem, startImporting } from "../../../support/system/importing.ts";
 import { until } from "../../../support/until.ts";
@@ -11,6 +12,7 @@ const players = [
   `,+4915112345678,14,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,-2,f`,
   `berta,${"b".repeat(140)},1,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,t`,
   `carla,not-a-token,0,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f`,
+  `emil,no token,0,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f`,
   `dora,https://push.example.com/1,5,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f`,
 ].join("\n");
 
@@ -26,12 +28,13 @@ describe("an import", function () {
   it("takes an export of the third-party system, and makes nothing when the same file comes again", async () => {
     const first = await site.take({ type: "thirdparty_players", content: gzipSync(players), name: "players.csv.gz" });
     expect(first).to.deep.include({ status: "completed", error: null, file_name: "players.csv.gz" });
-    const counts = { processed: 6, skipped: 1, errors: 1, anonymous: 1 };
+    const counts = { processed: 7, skipped: 1, errors: 2, anonymous: 1 };
     expect(first.stats).to.include({ ...counts, created_users: 4, updated_users: 0, created_subscriptions: 4 });
     expect(first.progress.read_bytes).to.equal(first.progress.size_bytes);
     expect(await site.report(first)).to.deep.equal([
       `6,the address must be 64 or more hexadecimal digits,"carla,•••en,0,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f"`,
-      `7,a browser's subscription cannot be moved: it belongs to the site's own key,"dora,•••.com/1,5,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f"`,
+      `7,the address must be 64 or more hexadecimal digits,"emil,•••en,0,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f"`,
+      `8,a browser's subscription cannot be moved: it belongs to the site's own key,"dora,•••.com/1,5,,en,1,2019-01-01 00:00:00,2019-01-02 00:00:00,1,f"`,
     ]);
     const anna = await site.users.findOne({ app_id: site.app._id, external_id: "anna" });
     expect(anna).to.deep.include({ tags: { plan: "pro", age: "41" }, session_count: 5, language: "de" });
@@ -50,6 +53,24 @@ describe("an import", function () {
     expect(again.stats).to.include({ ...counts, created_users: 0, updated_users: 4, created_subscriptions: 0 });
     expect(await site.users.countDocuments({ app_id: site.app._id })).to.equal(4);
     expect(await site.users.findOne({ external_id: "anna" })).to.deep.include({ tags: anna?.tags, session_count: 5 });
+  });
+
+  it("that failed, and is tried again later, does not delay those behind it", async () => {
+    const other = await site.other();
+    const { _id: app_id, tenant_id } = other.app;
+    const broken = aUser({ app_id, tenant_id, external_id: "broken" });
+    const unreadable = { ...broken, revision: "none" as unknown as number }; // the store cannot count it up
+    await site.users.insertOne(unreadable);
+    const first = await other.upload({ type: "csv_users", content: "external_id\nbroken\n" });
+    const aside = async () => (await site.imports.findOne({ _id: first.body.id }))?.set_aside?.failures ?? 0;
+    await until(async () => (await aside()) > 0);
+    expect((await other.take({ type: "csv_users", content: "external_id\nfine\n" })).stats).to.include({
+      created_users: 1,
+    });
+    expect((await other.show(first.body.id)).status).to.equal("pending");
+    await site.users.updateOne({ _id: broken._id }, { $set: { revision: 0 } });
+    await site.imports.updateOne({ _id: first.body.id }, { $set: { due_at: new Date() } });
+    expect(await other.ended(first.body.id)).to.deep.include({ status: "completed", error: null });
   });
 
   it("leaves no file but its report when it has ended", async () => {
