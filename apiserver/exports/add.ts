@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#core/domain/clock.ts";
 import { exportLimits } from "#core/schema/exports/export.ts";
 import type { ExportRow, Exports } from "#core/storage/exports/exports.ts";
@@ -8,7 +9,7 @@ import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { quotaExceeded } from "../limits/quota-exceeded.ts";
 
 export type AddDeps = {
-  exports: Pick<Exports, "find" | "insert" | "pending" | "withdraw">;
+  exports: Pick<Exports, "find" | "insert" | "oldestWaiting" | "withdraw">;
   files: Pick<FileStore, "kind">;
   limit: NarrowLimit;
   clock: Clock;
@@ -33,24 +34,37 @@ export const addExport =
     const { of, id, operation } = asked;
     if (files.kind === "none") throw noStore();
     await limit(operation, of.appId, perMinute);
-    await requireRoom(exports, of, mostPending);
+    if ((await exports.oldestWaiting(of.appId, mostPending)).length === mostPending) throw full();
     const row = rowOf(asked, clock.now());
     if (!(await exports.insert(row))) return (await exports.find(of, id)) ?? row;
-    await requireRoom(exports, of, mostPending + 1).catch(async (refusal: unknown) => {
-      await exports.withdraw(row); // others came at the same moment
-      throw refusal;
-    });
+    const isKept = (await hasPlace(exports, row)) || !(await exports.withdraw(row)); // it may have been begun
+    if (!isKept) throw full();
     return row;
   };
 
 const perMinute = { calls: 10, seconds: 60 };
 const mostPending = exportLimits.pending;
 
-/** @throws AppError HS_QUOTA_EXCEEDED when `room` of an app wait already */
-const requireRoom = async (exports: AddDeps["exports"], { appId }: OfApp, room: number): Promise<void> => {
-  if ((await exports.pending(appId, room)) < room) return;
+const full = () => {
   const [metric, limit] = ["exports_pending", mostPending];
-  throw quotaExceeded(`an app may have ${limit} exports waiting`, { metric, limit, used: limit, needed: 1 });
+  return quotaExceeded(`an app may have ${limit} exports waiting`, { metric, limit, used: limit, needed: 1 });
+};
+
+const looks = 20;
+const lookMs = 50;
+
+/**
+ * Whether one that was stored may stay. When several came at the same moment the oldest stay: they wait until the others have
+ * been taken back, as no more than the bound may wait.
+ */
+const hasPlace = async (exports: AddDeps["exports"], { _id, app_id }: ExportRow): Promise<boolean> => {
+  for (let look = 0; look < looks; look++) {
+    const waiting = await exports.oldestWaiting(app_id, mostPending + 1);
+    if (waiting.length <= mostPending) return true;
+    if (!waiting.slice(0, mostPending).includes(_id)) return false;
+    await sleep(lookMs);
+  }
+  return false;
 };
 
 const rowOf = ({ of, caller, id, type, filters, compression, subject }: Asked, now: Date): ExportRow => ({

@@ -34,15 +34,16 @@ export const createImport =
     const row = rowOf(creation, clock.now());
     const { upload } = importFiles(row);
     await imports.begin(row);
-    try {
-      const uploaded = await receive(deps, creation, upload);
-      if (await imports.uploaded(row, uploaded, clock.now())) return { ...row, ...uploaded, status: "pending" };
-      throw new Error("the upload was given up"); // it took longer than its request may
-    } catch (error) {
+    const forget = async (reason: unknown): Promise<never> => {
       await files.remove(upload, AbortSignal.timeout(cleanUpMs)).catch(() => undefined); // else the job does
       await imports.drop(row).catch(() => undefined);
-      throw error;
-    }
+      throw reason;
+    };
+    const uploaded = await receive(deps, creation, upload).catch(forget);
+    // from here on it may be pending although this write seems to fail: then only the job removes anything
+    if (await imports.uploaded(row, uploaded, clock.now())) return { ...row, ...uploaded, status: "pending" };
+    const kept = await imports.find(row.tenant_id, row.app_id, row._id); // the driver may have sent the write twice
+    return kept ?? forget(new Error("the upload was given up")); // it took longer than its request may
   };
 
 const cleanUpMs = 5_000;

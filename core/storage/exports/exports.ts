@@ -3,6 +3,7 @@ import type { Compression, ExportFilters, ExportStatus, ExportType } from "../..
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
+import { findIds } from "../mongo/pages.ts";
 import { dueIndex } from "../work/due.ts";
 import type { JobRow } from "../work/jobs.ts";
 
@@ -77,14 +78,15 @@ export const exports = (db: Db) => {
     /** False when there is one of this id. */
     insert: (row: ExportRow): Promise<boolean> => insertNew(rows, row),
 
-    /** How many of an app wait to be begun, as far as somebody asked. */
-    pending: (appId: string, most: number): Promise<number> =>
-      rows.countDocuments({ app_id: appId, status: "pending" }, { hint: "status", limit: most }),
-
-    /** Takes back one that was stored a moment ago, unless it was begun. */
-    withdraw: async ({ _id, tenant_id }: ExportRow): Promise<void> => {
-      await rows.deleteOne({ _id, tenant_id, status: "pending", fence: 0 });
+    /** Ids of the `most` oldest of an app that wait to be begun. */
+    oldestWaiting: (appId: string, most: number): Promise<string[]> => {
+      const waits = { app_id: appId, status: "pending", _id: pageRange("export", {}, oldest) } as const;
+      return findIds(rows, waits, { sort: { _id: 1 }, limit: most, hint: "status" });
     },
+
+    /** Takes back one that was stored a moment ago; false when it was begun meanwhile. */
+    withdraw: async ({ _id, tenant_id }: ExportRow): Promise<boolean> =>
+      (await rows.deleteOne({ _id, tenant_id, status: "pending", fence: 0 })).deletedCount === 1,
 
     /** Ends one that has not ended; null when it has. Whoever works on it finds out with its next extension. */
     cancel: ({ _id, tenant_id }: ExportRow, error: string, { now, cleanAt }: Cancelled): Promise<ExportRow | null> =>
@@ -100,3 +102,4 @@ export const exports = (db: Db) => {
 type Cancelled = { now: Date; cleanAt: Date };
 
 const newest = { after: null, isDescending: true };
+const oldest = { after: null, isDescending: false };

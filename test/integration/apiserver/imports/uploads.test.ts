@@ -3,8 +3,14 @@ import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
+import { newId } from "#core/domain/ids.ts";
 import { importLimits } from "#core/schema/imports/import.ts";
+import { openFiles } from "#core/storage/files/open.ts";
+import { imports } from "#core/storage/imports/imports.ts";
 import type { ReplyRow } from "#core/storage/service/replies.ts";
+import type { Caller } from "../../../../apiserver/access/caller.ts";
+import type { ReadForm } from "../../../../apiserver/http/protocol/form.ts";
+import { createImport } from "../../../../apiserver/imports/create.ts";
 import { testServers } from "../../../support/servers/servers.ts";
 import {
   type Importer,
@@ -150,6 +156,39 @@ describe("an upload of an import", function () {
     await kept.updateOne({ app_id: app.app._id }, { $set: held(-1) });
     expect((await app.upload({ ...users, key })).body).to.deep.equal(first.body);
     expect(await site.imports.countDocuments({ app_id: app.app._id })).to.equal(1);
+  });
+
+  it("keeps its file when the answer is lost that it is there", async () => {
+    const clock = { now: () => new Date() };
+    const signer = { sign: () => "", isSigned: () => false };
+    const folder = { filesDir: site.filesDir, s3Prefix: "", s3Region: "", publicUrl: "http://127.0.0.1:1" };
+    const store = imports(site.db);
+    const uploaded: typeof store.uploaded = async (...given) => {
+      await store.uploaded(...given);
+      throw new Error("the connection was lost");
+    };
+    const create = createImport({
+      imports: { ...store, uploaded },
+      files: openFiles(folder, { signer, clock }),
+      limit: async () => undefined,
+      clock,
+    });
+    const content = new Blob([users.content]).stream();
+    const form: ReadForm = async (take) => ({
+      fields: { type: users.type },
+      taken: await take({ name: "a.csv", content }, { type: users.type }),
+    });
+    const caller = { key: { _id: "key_1" } } as Caller; // of which it reads no more
+    const creation = {
+      caller,
+      app: app.app,
+      id: newId("import", clock.now()),
+      form,
+      signal: AbortSignal.timeout(5_000),
+    };
+    expect(await create(creation).catch((error: Error) => error.message)).to.equal("the connection was lost");
+    expect((await app.show(creation.id)).status).to.equal("pending");
+    expect(await files()).to.deep.equal(["upload"]);
   });
 
   it("is refused while 20 others wait, until one is cancelled", async () => {
