@@ -25,6 +25,25 @@ export const uptimeOf = (name: Component, days: readonly StatusDayRow[]): string
   return (Math.floor(percent * 100) / 100).toFixed(2); // never 100.00 when there was an outage
 };
 
+/** Since which day a component is recorded, and for how long; null when it is not. */
+export const recordOf = (name: Component, days: readonly StatusDayRow[]): string | null => {
+  const recorded = days.filter(({ minutes }) => minutesIn(minutes[name]) > 0);
+  const [first] = recorded;
+  if (first === undefined) return null;
+  const all = recorded.reduce((sum, { minutes }) => sum + minutesIn(minutes[name]), 0);
+  return `recorded since ${first._id}, ${lengthOf(all)} in all`;
+};
+
+const minutesIn = (minutes: Minutes): number => statuses.reduce((sum, status) => sum + (minutes[status] ?? 0), 0);
+
+/** A length in the largest unit of which there are two. */
+const lengthOf = (minutes: number): string => {
+  if (minutes < 2 * hour) return `${minutes} min`;
+  return minutes < 48 * hour ? `${Math.floor(minutes / hour)} h` : `${Math.floor(minutes / (24 * hour))} days`;
+};
+
+const hour = 60;
+
 type Minutes = Partial<Record<Status, number>>;
 
 const outageMinutes = 5; // in a day: fewer are shown as degraded

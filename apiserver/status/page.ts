@@ -1,7 +1,7 @@
 import { type Component, components, type Status } from "#core/schema/status/vocabulary.ts";
 import type { IncidentNote, IncidentRow } from "#core/storage/status/incidents.ts";
 import { escaped } from "../http/markup.ts";
-import { type Bar, barsOf, uptimeOf } from "./bars.ts";
+import { type Bar, barsOf, recordOf, uptimeOf } from "./bars.ts";
 import type { Look } from "./board.ts";
 import { style } from "./style.ts";
 
@@ -61,11 +61,11 @@ const names: Record<Component, string> = {
 const component = (name: Component, { states, days, checkedAt }: Look): string => {
   const bars = barsOf(name, days, checkedAt);
   const uptime = uptimeOf(name, days);
-  const says = uptime === null ? "nothing is recorded yet" : `${uptime} % available`;
+  const says = uptime === null ? "nothing is recorded yet" : `${uptime} % available, ${recordOf(name, days)}`;
   return `<li>
 <span class="name">${names[name]}</span> <span class="state ${states[name]}">${words[states[name]]}</span>
 <span class="bars" role="img" aria-label="${names[name]}, last 90 days: ${says}">${bars.map(bar).join("")}</span>
-<span class="uptime">90 days: ${says}</span>
+<span class="uptime">${says}</span>
 </li>`;
 };
 

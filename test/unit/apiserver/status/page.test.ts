@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { type Component, components, type Status } from "#core/schema/status/vocabulary.ts";
 import type { StatusDayRow } from "#core/storage/status/days.ts";
 import type { IncidentRow } from "#core/storage/status/incidents.ts";
-import { barsOf, uptimeOf } from "../../../../apiserver/status/bars.ts";
+import { barsOf, recordOf, uptimeOf } from "../../../../apiserver/status/bars.ts";
 import type { Look } from "../../../../apiserver/status/board.ts";
 import { feed } from "../../../../apiserver/status/feed.ts";
 import { page } from "../../../../apiserver/status/page.ts";
@@ -63,6 +63,28 @@ describe("the status page", () => {
     expect(uptimeOf("api", days)).to.equal("99.99");
     expect(uptimeOf("sdk", days)).to.equal("100.00");
     expect(uptimeOf("api", [])).to.equal(null);
+  });
+
+  const records = [
+    { days: [], says: null },
+    { days: [aDay("2026-11-23", { operational: 10 })], says: "recorded since 2026-11-23, 10 min in all" },
+    {
+      days: [aDay("2026-11-21", {}), aDay("2026-11-22", { operational: 300 }), aDay("2026-11-23", { degraded: 60 })],
+      says: "recorded since 2026-11-22, 6 h in all",
+    },
+    {
+      days: ["2026-11-20", "2026-11-21", "2026-11-23"].map((day) => aDay(day, { operational: 1_440 })),
+      says: "recorded since 2026-11-20, 3 days in all",
+    },
+  ];
+  for (const { days, says } of records)
+    it(`says ${says ?? "nothing where nothing is recorded"}`, () => {
+      expect(recordOf("api", days)).to.equal(says);
+    });
+
+  it("claims no 90 days of a service that is ten minutes old", () => {
+    const html = page(aLook({ days: [{ ...aDay("2026-11-23", {}), minutes: each({ operational: 10 }) }] }));
+    expect(html).to.contain('<span class="uptime">100.00 % available, recorded since 2026-11-23, 10 min in all</span>');
   });
 
   it("shows what people wrote as text", () => {
