@@ -1,29 +1,45 @@
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#core/domain/clock.ts";
 import { sourceOf } from "../http/middleware/edge-limit.ts";
 import { localBuckets, RateLimited, type RateState } from "../limits/rate.ts";
 
 const mostNames = 50_000; // 200 bytes each; the least recently seen are forgotten
-/** Callbacks of one provider for one app, in this process: more than Twilio's or Meta's fastest sender causes. */
+/** Verified callbacks of one provider for one app, in this process: more than Twilio's or Meta's fastest sender causes. */
 const ofSender = { capacity: 4_000, perSecond: 2_000 };
-/** Requests of one source to one sender that are not signed, or to nobody: a wrong secret may be tried, a flood may not. */
-const ofSource = { capacity: 100, perSecond: 2 };
+/** Requests of one source to one sender that are not the provider's: a wrong secret may be tried. */
+const ofForger = { capacity: 100, perSecond: 2 };
+/** Requests of one source to nobody: each costs a read of MongoDB. */
+const toNobody = { capacity: 200, perSecond: 20 };
 
 /**
  * Floods cost nobody else: what is refused counts against where it came from and whom it was for, what is verified against
- * whose it is. So a forger does not use up what a provider may send, not even from behind the same proxy for other apps. Source: docs/reference/limits.md#callbacks.
+ * whose it is. What a provider signed is taken however much from its address is refused, since it may share that with a
+ * forger: a proxy's. Source: docs/reference/limits.md#callbacks.
  */
 export const floodLimits = (clock: Clock) => {
   const senders = localBuckets({ max: mostNames, clock });
   const sources = localBuckets({ max: mostNames, clock });
+  const known = new LRUCache<string, true>({ max: mostNames });
   return {
-    /** `to` is what was asked for, or null as long as it is nothing. @throws RateLimited when too much of that was refused */
-    admit: (ip: string, to: string | null): void =>
-      allow(sources.look(`${sourceOf(ip)} ${to}`, ofSource), "too many callbacks were refused"),
-    refused: (ip: string, to: string | null): void => void sources.take(`${sourceOf(ip)} ${to}`, ofSource),
+    /** Before it is looked up whom a request is for. @throws RateLimited when too many of its source were for nobody */
+    admit: (ip: string, sender: string): void => {
+      if (!known.has(sender)) allow(sources.look(sourceOf(ip), toNobody), tooMany);
+    },
+    /** Counts a request that is refused; gives the refusal once too many were. `sender` is null when that is nobody. */
+    refused: (ip: string, sender: string | null): RateLimited | null => {
+      const source = sourceOf(ip);
+      const state = sender === null ? sources.take(source, toNobody) : sources.take(`${source} ${sender}`, ofForger);
+      return state.isAllowed ? null : new RateLimited(tooMany, state);
+    },
     /** @throws RateLimited */
-    verified: (sender: string): void => allow(senders.take(sender, ofSender), "too many callbacks of this sender"),
+    verified: (sender: string): void => {
+      known.set(sender, true);
+      allow(senders.take(sender, ofSender), "too many callbacks of this sender");
+    },
   };
 };
+
+const tooMany = "too many callbacks were refused";
 
 const allow = (state: RateState, message: string): void => {
   if (!state.isAllowed) throw new RateLimited(message, state);

@@ -35,25 +35,26 @@ export const receive =
   async (request: OutsideRequest): Promise<OutsideReply> => {
     const { limits, clock } = deps;
     const [provider = "", appId = "", ...rest] = request.parts;
+    const sender = `${provider} ${appId}`;
     const refuse = (to: string | null, error: AppError): never => {
-      limits.refused(request.ip, to);
-      throw error;
+      const limited = limits.refused(request.ip, to);
+      if (limited === null && to !== null) deps.log.warn({ provider, app: appId }, "callback.refused");
+      throw limited ?? error;
     };
-    limits.admit(request.ip, null);
+    limits.admit(request.ip, sender);
     const { method } = request;
     const found = Object.hasOwn(deps.callbacks, provider) ? deps.callbacks[provider] : undefined;
     const app = found === undefined ? null : await deps.app(appId);
     if (found === undefined || app === null || (method !== "GET" && method !== "POST")) return refuse(null, nowhere());
-    const sender = `${provider} ${appId}`;
-    limits.admit(request.ip, sender);
-    const called = { ...(await calledOf(deps, request)), method, part: rest.join("/") } as const;
+    const read = await calledOf(deps, request).catch((error: unknown) => {
+      limits.refused(request.ip, sender); // as what is not signed: nobody knows whose it was
+      throw error;
+    });
+    const called = { ...read, method, part: rest.join("/") } as const;
     const verdict = await verify(deps, { found, app }, called);
     deps.count({ provider, outcome: verdict.kind });
     if (verdict.kind === "unknown") return refuse(sender, nowhere());
-    if (verdict.kind === "refused") {
-      deps.log.warn({ provider, app: appId }, "callback.refused");
-      return refuse(sender, new AppError("HS_FORBIDDEN", "the request is not the provider's"));
-    }
+    if (verdict.kind === "refused") return refuse(sender, forbidden());
     limits.verified(sender);
     const { part, url, body } = called;
     const callback = { part, url, body, contentType: contentTypeOf(request), receivedAt: clock.now() };
@@ -61,6 +62,8 @@ export const receive =
     const { status = 200, contentType, text } = verdict.reply;
     return { status, headers: { "Content-Type": contentType }, body: text };
   };
+
+const forbidden = () => new AppError("HS_FORBIDDEN", "the request is not the provider's");
 
 const calledOf = async ({ publicUrl }: ReceiveDeps, request: OutsideRequest) => ({
   url: publicUrl.replace(/\/+$/, "") + request.target,

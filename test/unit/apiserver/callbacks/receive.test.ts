@@ -148,21 +148,41 @@ describe("a flood", () => {
     for (let n = 0; n < 150; n++) codes.push(await codeOf(forged));
     expect(codes.filter((code) => code === "HS_FORBIDDEN")).to.have.length(100);
     expect(codes.at(-1)).to.equal("HS_RATE_LIMITED");
-    expect(await codeOf(asked(`post/${app._id}`, { ip: "192.0.2.2" }))).to.equal("200");
+    expect(await codeOf({ ...forged, ip: "192.0.2.2" })).to.equal("HS_FORBIDDEN");
+  });
+
+  it("of forged requests from an address that it shares with a provider does not silence the provider", async () => {
+    const { codeOf, kept } = given();
+    for (let n = 0; n < 5_000; n++) await codeOf(asked(`post/${app._id}`, unsigned));
+    for (let n = 0; n < 12; n++) expect(await codeOf(asked(`post/${app._id}`))).to.equal("200");
+    expect(kept).to.have.length(12);
   });
 
   it("of forged requests for one app leaves those for others alone, also behind one proxy", async () => {
     const other = { ...app, _id: "app_other" };
     const { codeOf } = given({ app: async (id) => (id === other._id ? { ...app, _id: app._id } : app) });
     for (let n = 0; n < 150; n++) await codeOf(asked(`post/${app._id}`, unsigned));
-    expect(await codeOf(asked(`post/${app._id}`))).to.equal("HS_RATE_LIMITED");
-    expect(await codeOf(asked(`post/${other._id}`))).to.equal("200");
+    expect(await codeOf(asked(`post/${other._id}`, unsigned))).to.equal("HS_FORBIDDEN");
   });
 
-  it("of requests to nobody ends for its source", async () => {
+  it("of requests whose body cannot be read counts as one of forged ones", async () => {
     const { codeOf } = given();
-    for (let n = 0; n < 100; n++) await codeOf(asked(`post/app_${n}`));
+    const body = () => Promise.reject(new AppError("HS_PAYLOAD_TOO_LARGE", "too large"));
+    for (let n = 0; n < 100; n++) await codeOf(asked(`post/${app._id}`, { body }));
+    expect(await codeOf(asked(`post/${app._id}`, unsigned))).to.equal("HS_RATE_LIMITED");
+  });
+
+  it("of requests to nobody ends for its source, and does not silence a provider that shares its address", async () => {
+    let reads = 0;
+    const found = async (id: string) => (++reads, id === app._id ? app : null);
+    const { codeOf } = given({ app: found });
+    expect(await codeOf(asked(`post/${app._id}`))).to.equal("200");
+    for (let n = 0; n < 1_000; n++) await codeOf(asked(`post/app_${n}`));
+    expect(reads).to.equal(201);
     expect(await codeOf(asked("post/app_x"))).to.equal("HS_RATE_LIMITED");
+    expect(await codeOf(asked(`post/${app._id}`))).to.equal("200");
+    clock.tick(100);
+    expect(await codeOf(asked("post/app_x"))).to.equal("HS_NOT_FOUND");
   });
 
   it("of a sender ends for that sender, and for nobody else", async () => {
