@@ -72,6 +72,9 @@
 {{- if lt (int .graceSeconds) (add .drainSeconds 30 | int) }}
 {{- fail (printf "\n\napiserver.graceSeconds: %d is too short: a request may begin at the end of drainSeconds (%d) and take 30 more\n" (int .graceSeconds) (int .drainSeconds)) }}
 {{- end }}
+{{- if and (or .ingress.enabled .httpRoute.enabled) (eq (toString .trustedProxies) "0") }}
+{{- fail "\n\napiserver.trustedProxies: 0 is wrong behind an Ingress or a Gateway: all requests would seem to come from its address and share one limit; leave it empty, or count the proxies\n" }}
+{{- end }}
 {{- if and .ingress.enabled (not .ingress.hosts) }}
 {{- fail "\n\napiserver.ingress.hosts: give at least one\n" }}
 {{- end }}

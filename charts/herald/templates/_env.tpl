@@ -141,7 +141,7 @@
 - name: HERALD_DRAIN_SECONDS # no preStop hook: the program itself serves on while proxies learn that it goes
   value: {{ $own.drainSeconds | quote }}
 - name: HERALD_TRUSTED_PROXIES
-  value: {{ $own.trustedProxies | quote }}
+  value: {{ toString $own.trustedProxies | default (or $own.ingress.enabled $own.httpRoute.enabled | ternary "1" "0") | quote }}
 - name: HERALD_EDGE_RATE_PER_SECOND
   value: {{ $own.edgeLimit.requestsPerSecond | quote }}
 - name: HERALD_EDGE_BURST

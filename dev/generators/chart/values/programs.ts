@@ -153,7 +153,9 @@ export const programValues = {
     edgeLimit,
     status,
     drainSeconds: setting(api.drainSeconds),
-    trustedProxies: setting(api.trustedProxies),
+    trustedProxies: Type.Union([setting(api.trustedProxies), Type.Literal("")], {
+      description: "proxies in front whose X-Forwarded-For is believed; empty = 1 with an Ingress or HTTPRoute, else 0",
+    }),
     autoscaling: closed("HorizontalPodAutoscaler", scaling),
   }),
   dispatcher: program("delivers", {
