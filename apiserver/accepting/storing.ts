@@ -38,7 +38,23 @@ export type AskedMessage = {
 export type Stored = { row: MessageRow; replayed: boolean; mismatch: boolean };
 
 /** What is known of a message that is about to be stored. */
-export type Begun = { id: string; reserved: MessageRow["reserved"]; now: Date };
+export type Begun = {
+  id: string;
+  reserved: MessageRow["reserved"];
+  /** By this process's clock. */
+  now: Date;
+  /** When it was made, which its id names, too: later than `now` when it has to come after one by a clock ahead. */
+  madeAt: Date;
+};
+
+/** A message to store. */
+export type NewMessage = {
+  /** Its deliveries. */
+  count: number;
+  make: (begun: Begun) => MessageRow;
+  /** When the message was made that this one has to come after; messages are in the order of their ids. */
+  after?: Date | null;
+};
 
 const memoryMs = dayMs; // docs/reference/requests.md#idempotency
 
@@ -78,19 +94,20 @@ const replay = (
 };
 
 /**
- * Stores a message: one document, written once, with what it may use of the quota; `count` are its deliveries.
+ * Stores a message: one document, written once, with what it may use of the quota.
  * @throws AppError HS_QUOTA_EXCEEDED, HS_IDEMPOTENCY_IN_PROGRESS
  */
 export const storeNew = async (
   deps: StoringDeps,
   asked: AskedMessage,
-  { count, make }: { count: number; make: (begun: Begun) => MessageRow },
+  { count, make, after = null }: NewMessage,
   signal: AbortSignal,
 ): Promise<Stored> => {
   const now = deps.clock.now();
-  const id = newId("message", now);
+  const madeAt = new Date(Math.max(now.getTime(), after === null ? 0 : after.getTime() + 1));
+  const id = newId("message", madeAt);
   const reserved = await deps.quota.reserve(asked.caller, { id, count }, now);
-  const made = make({ id, reserved, now });
+  const made = make({ id, reserved, now, madeAt });
   const row = { ...made, outbox: [queuedEvent(made)] };
   if (await deps.messages.insert(row)) {
     deps.quota.confirm(row);
@@ -107,7 +124,7 @@ export const storeNew = async (
 /** What every message begins with. */
 export const messageOf = (
   { caller, app, key, operation, fingerprint, traceparent }: AskedMessage,
-  { id, reserved, now }: Begun,
+  { id, reserved, now, madeAt }: Begun,
 ) => ({
   _id: id,
   tenant_id: caller.tenant._id,
@@ -126,8 +143,8 @@ export const messageOf = (
   scheduled_for: null,
   started_at: null,
   completed_at: null,
-  created_at: now,
-  updated_at: now,
+  created_at: madeAt,
+  updated_at: madeAt,
   outbox: [],
   traceparent,
   due_at: sweepAfter(now),

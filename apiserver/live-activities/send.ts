@@ -78,13 +78,15 @@ export const start =
     const [before, estimate] = await Promise.all([remembered(deps, asked, signal), counted]);
     if (before !== null) return answerOf(before);
     requireAccounts(app, channels);
-    const { channel } = await begin(deps, given, activityId);
+    const { activity, newest } = await begin(deps, given, activityId);
+    const { channel } = activity;
     const make = (begun: Begun): MessageRow => ({
       ...rowOf(asked, begun, { ...live, ...(channel && { channel }) }, channels),
       accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
       target,
     });
-    return answerOf(await storeNew(deps, asked, { count: estimate.recipients, make }, signal));
+    const after = newest?.created_at ?? null;
+    return answerOf(await storeNew(deps, asked, { count: estimate.recipients, make, after }, signal));
   };
 
 /** Apple's ids of channels are 16 bytes in base64. */
@@ -95,7 +97,7 @@ const begin = async (
   { activities, channels, sent, clock }: SendDeps,
   { app, type, body: { attributes = {}, channel: isBroadcast = false } }: Asked<StartLiveActivity>,
   activityId: string,
-): Promise<LiveActivityRow> => {
+): Promise<Running> => {
   const now = clock.now();
   const place = { tenantId: app.tenant_id, appId: app._id, typeId: type._id };
   const channel = isBroadcast ? await channels.take(place, activityId, now) : null;
@@ -123,12 +125,13 @@ const begin = async (
     updated_at: now,
     due_at: endsAt,
   };
-  if (await activities.insert(row)) return row;
-  const { activity } = await runningOf({ activities, sent }, { app, type }, activityId);
+  if (await activities.insert(row)) return { activity: row, newest: null };
+  const running = await runningOf({ activities, sent }, { app, type }, activityId);
+  const { activity } = running;
   if (isBroadcast && activity.channel === undefined)
     throw new AppError("HS_CONFLICT", "the live activity was started without a channel", { status: "running" });
   await activities.prolong(row._id, [...startedOver(activity), ...over], endsAt);
-  return activity;
+  return running;
 };
 
 const channelOf = ({ _id, apns_channel_id, stores_latest }: ActivityChannelRow) => ({
@@ -181,7 +184,7 @@ const change = async <Body extends UpdateLiveActivity | EndLiveActivity>(
     ...rowOf(asked, begun, live, channels),
     accepted: { recipients_estimate: count, external_id_missing: [] },
   });
-  const stored = await storeNew(deps, asked, { count, make }, signal);
+  const stored = await storeNew(deps, asked, { count, make, after: newest?.created_at ?? null }, signal);
   if (live.event === "update" && live.priority === 10)
     await deps.activities.spend(activity._id, spentWith(activity.spent ?? null, deps.clock.now()));
   return answerOf(stored);

@@ -5,16 +5,18 @@ import type { CreateNotification } from "#core/schema/messages/notification.ts";
 import type { Channel } from "#core/schema/vocabulary/channels.ts";
 import type { AppRow } from "#core/storage/apps/apps.ts";
 import type { MessageRow } from "#core/storage/messages/message-row.ts";
+import type { Messages } from "#core/storage/messages/messages.ts";
 import type { Audience } from "#core/storage/people/subscription-counts.ts";
 import { sweepAfter } from "#core/storage/work/due.ts";
 import { audienceOf, configuredOf, requireChannels } from "../accepting/audience.ts";
 import { type Estimate, missingOf } from "../accepting/estimate.ts";
-import { type Begun, messageOf, remembered, type StoringDeps, storeNew } from "../accepting/storing.ts";
+import { type Begun, messageOf, remembered, type Stored, type StoringDeps, storeNew } from "../accepting/storing.ts";
 import type { Caller } from "../access/caller.ts";
 import type { NarrowLimit } from "../limits/narrow-limit.ts";
 import { type Draft, draftOf } from "./draft.ts";
 
 export type AcceptDeps = StoringDeps & {
+  messages: Pick<Messages, "madeBehind">;
   estimate: (audience: Audience, target: Draft["target"]) => Promise<Estimate>;
   /** The HTML of an app's `email_mjml`. @throws ValidationError for one that is wrong */
   compile: (appId: string, mjml: string) => Promise<string>;
@@ -53,11 +55,16 @@ export const accept =
       remembered(deps, asked, signal),
       deps.estimate(audienceOf(app, draft, channels), draft.target),
     ]);
-    if (before === null) requireChannels(draft, channels);
+    if (before !== null) return acceptedOf(before);
+    requireChannels(draft, channels);
     const make = (begun: Begun): MessageRow => rowOf(request, { draft, channels, html, estimate }, begun);
-    const { row, ...repeat } = before ?? (await storeNew(deps, asked, { count: estimate.recipients, make }, signal));
-    return { result: resultOf(row), ...repeat };
+    const after = await replaced(deps, app, draft);
+    return acceptedOf(await storeNew(deps, asked, { count: estimate.recipients, make, after }, signal));
   };
+
+/** When the newest message was made that one with a collapse id may replace: the later of two ids takes the other's place. */
+const replaced = async ({ messages, clock }: AcceptDeps, app: AppRow, { options }: Draft): Promise<Date | null> =>
+  options.collapse_id ? messages.madeBehind({ tenantId: app.tenant_id, appId: app._id }, clock.now()) : null;
 
 const mailHtml = async (
   { compile }: AcceptDeps,
@@ -68,19 +75,18 @@ const mailHtml = async (
   mjml !== undefined && channels.includes("email") ? compile(app._id, mjml) : undefined;
 
 /** What was answered when the message was accepted, whatever has become of it since. */
-const resultOf = ({ _id, accepted }: MessageRow): CreateNotificationResult => ({
-  id: _id,
-  status: "queued",
-  ...accepted,
+const acceptedOf = ({ row: { _id, accepted }, ...repeat }: Stored): Accepted => ({
+  result: { id: _id, status: "queued", ...accepted },
+  ...repeat,
 });
 
 type Decided = { draft: Draft; channels: Channel[]; html: string | undefined; estimate: Estimate };
 
-const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: Begun): MessageRow => {
+const rowOf = (request: AcceptRequest, decided: Decided, begun: Begun): MessageRow => {
   const { caller, app, key, traceparent } = request;
   const { draft, channels, html, estimate } = decided;
   return {
-    ...messageOf({ caller, app, key, traceparent, fingerprint: draft.fingerprint }, { id, reserved, now }),
+    ...messageOf({ caller, app, key, traceparent, fingerprint: draft.fingerprint }, begun),
     accepted: { recipients_estimate: estimate.recipients, ...missingOf(estimate) },
     name: draft.name,
     labels: draft.labels,
@@ -91,6 +97,6 @@ const rowOf = (request: AcceptRequest, decided: Decided, { id, reserved, now }: 
     channels,
     options: draft.options,
     scheduled_for: draft.scheduledFor,
-    due_at: draft.scheduledFor ?? sweepAfter(now),
+    due_at: draft.scheduledFor ?? sweepAfter(begun.now),
   };
 };

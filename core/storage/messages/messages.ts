@@ -1,5 +1,6 @@
 import { type Collection, type Db, type Document, type Filter, MongoBulkWriteError } from "mongodb";
 import { defined } from "../../domain/defined.ts";
+import { beforeIdsOf } from "../../domain/ids.ts";
 import { gather } from "../../runtime/batching/gather.ts";
 import { type CollectionSpec, collectionOf, type OfApp } from "../mongo/collection.ts";
 import { insertNew, retryConflicts } from "../mongo/duplicate.ts";
@@ -61,26 +62,10 @@ export const messages = (db: Db) => {
   const insert = gather({ write: (made: readonly MessageRow[]) => insertAll(rows, made), ...batched });
   return {
     rows,
+    ...lookups(rows),
 
     /** Stores a new message; false when its idempotency key is taken by another. Many at a time share a command. */
     insert: async (row: MessageRow): Promise<boolean> => (await insert(row)) || insertAlone(rows, row),
-
-    find: (tenantId: string, id: string, signal: AbortSignal): Promise<MessageRow | null> =>
-      rows.findOne({ _id: id, tenant_id: tenantId }, { signal }),
-
-    /** The message that an operation made with a key; the operation is left out for `POST /v1/notifications`. */
-    findByKey: (
-      { tenantId, appId }: OfApp,
-      { key, operation }: { key: string; operation?: string | undefined },
-      signal: AbortSignal,
-    ): Promise<MessageRow | null> => {
-      const of = { app_id: appId, idempotency_key: key, tenant_id: tenantId };
-      return rows.findOne({ ...of, operation: operation ?? { $exists: false } }, { signal });
-    },
-
-    /** Which of these messages there are; `ids` are 500 at most. */
-    stored: async (tenantId: string, ids: readonly string[]): Promise<Set<string>> =>
-      new Set(await findIds(rows, { _id: { $in: [...ids] }, tenant_id: tenantId })),
 
     /** Frees the key of a message that has been remembered long enough. */
     releaseKey: async (tenantId: string, id: string): Promise<void> => {
@@ -114,6 +99,32 @@ export const messages = (db: Db) => {
       ),
   };
 };
+
+const lookups = (rows: Collection<MessageRow>) => ({
+  find: (tenantId: string, id: string, signal: AbortSignal): Promise<MessageRow | null> =>
+    rows.findOne({ _id: id, tenant_id: tenantId }, { signal }),
+
+  /** The message that an operation made with a key; the operation is left out for `POST /v1/notifications`. */
+  findByKey: (
+    { tenantId, appId }: OfApp,
+    { key, operation }: { key: string; operation?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<MessageRow | null> => {
+    const of = { app_id: appId, idempotency_key: key, tenant_id: tenantId };
+    return rows.findOne({ ...of, operation: operation ?? { $exists: false } }, { signal });
+  },
+
+  /** When the newest message of an app was made, where that is after `now`: by a process whose clock is ahead. */
+  madeBehind: async ({ tenantId, appId }: OfApp, now: Date): Promise<Date | null> => {
+    const filter = { app_id: appId, _id: { $gt: beforeIdsOf("message", now), $lt: "msg`" }, tenant_id: tenantId }; // "`" follows "_"
+    const one = { sort: { _id: -1 as const }, hint: "list", projection: { created_at: 1 } };
+    return (await rows.findOne(filter, one))?.created_at ?? null;
+  },
+
+  /** Which of these messages there are; `ids` are 500 at most. */
+  stored: async (tenantId: string, ids: readonly string[]): Promise<Set<string>> =>
+    new Set(await findIds(rows, { _id: { $in: [...ids] }, tenant_id: tenantId })),
+});
 
 const unseen = { email_html: 0 };
 const pageBytes = 8_000_000; // a message has up to 2 MB, and a page up to 200
