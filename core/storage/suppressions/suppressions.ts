@@ -1,10 +1,12 @@
+import { LRUCache } from "lru-cache";
 import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
 import { defined } from "../../domain/defined.ts";
 import { raisedBy, type Suppressed } from "../../domain/suppressions/strength.ts";
 import { AppError } from "../../errors.ts";
+import { gather } from "../../runtime/batching/gather.ts";
 import type { Channel } from "../../schema/vocabulary/channels.ts";
 import { type CollectionSpec, collectionOf, type OfApp, type Person } from "../mongo/collection.ts";
-import { duplicatesOf, isWriteConflict, retryConflicts } from "../mongo/duplicate.ts";
+import { duplicatesOf, isWriteConflict } from "../mongo/duplicate.ts";
 import { type PagePlace, pageRange } from "../mongo/page-range.ts";
 import { inPages } from "../mongo/pages.ts";
 
@@ -59,6 +61,7 @@ export type SuppressionFilter = {
 /** Entries that have ended are as good as gone: the store removes them within a minute. */
 export const suppressions = (db: Db) => {
   const rows = collectionOf<SuppressionRow>(db, suppressionCollection);
+  const writers = new LRUCache<string, Writer>({ max: mostWriters, memoMethod: () => writerOf(rows) });
   return {
     find: ({ tenantId, appId }: OfApp, id: string, now: Date): Promise<SuppressionRow | null> =>
       rows.findOne({ _id: id, app_id: appId, tenant_id: tenantId, ...lasting(now) }),
@@ -91,7 +94,8 @@ export const suppressions = (db: Db) => {
      * their order: a new one has its own id.
      * @throws AppError HS_CONFLICT when others change the same entries all the time
      */
-    put: (made: readonly SuppressionRow[], now: Date): Promise<SuppressionRow[]> => put(rows, made, now),
+    put: async (made: readonly SuppressionRow[], now: Date): Promise<SuppressionRow[]> =>
+      made[0] === undefined ? [] : writers.memo(made[0].app_id)({ made, now }),
 
     ...held(rows),
 
@@ -190,20 +194,41 @@ const anyOf = <T>(values: readonly T[] | undefined) => values && { $in: [...valu
 
 const lasting = (now: Date) => ({ expires_at: { $not: { $lte: now } } });
 
-const attempts = 10; // one stores, one sees that it is stored; the others are lost to those who write the same entries
+const mostWriters = 1_000; // one that is forgotten finishes what it has
+const atOnce = { most: 10, inFlight: 1 }; // each puts 1,000 entries at most
 
+type Wanted = { made: readonly SuppressionRow[]; now: Date };
+type Writer = (wanted: Wanted) => Promise<SuppressionRow[]>;
+
+/** Puts the entries of one app. Those that come while others are written are written together, so that none disturbs another. */
+const writerOf = (rows: Collection<SuppressionRow>): Writer =>
+  gather({
+    ...atOnce,
+    write: async (all: readonly Wanted[]) => {
+      const now = all.reduce((latest, one) => (one.now > latest ? one.now : latest), new Date(0));
+      const shown = await put(
+        rows,
+        all.flatMap(({ made }) => made),
+        now,
+      );
+      return all.map(({ made }) => made.map((row) => shown(row)));
+    },
+  });
+
+const attempts = 10; // one stores, one sees that it is stored; the others are lost to other processes, a second for each
+
+/** Gives what shows each entry as it is stored. */
 const put = async (
   rows: Collection<SuppressionRow>,
   made: readonly SuppressionRow[],
   now: Date,
-): Promise<SuppressionRow[]> => {
+): Promise<(row: SuppressionRow) => SuppressionRow> => {
   const wanted = merged(made);
   for (let attempt = 0; attempt < attempts; attempt++) {
     const stored = await readStored(rows, wanted);
     const missing = wanted.flatMap((row) => writesOf(stored.get(placeOf(row)), row, now));
-    if (missing.length === 0) return made.map((row) => stored.get(placeOf(row)) ?? row);
-    const write = () => rows.bulkWrite(missing, { ordered: false });
-    await retryConflicts(write).catch(unlessLost); // another was quicker: read again
+    if (missing.length === 0) return (row) => stored.get(placeOf(row)) ?? row;
+    await rows.bulkWrite(missing, { ordered: false }).catch(unlessLost); // another was quicker: read again
   }
   throw new AppError("HS_CONFLICT", "the same entries are being changed by others", { status: "busy" });
 };

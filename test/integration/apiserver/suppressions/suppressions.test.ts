@@ -1,12 +1,9 @@
 import { expect } from "chai";
-import { MongoClient } from "mongodb";
-import { newId } from "#core/domain/ids.ts";
 import { collectionOf } from "#core/storage/mongo/collection.ts";
-import { type SuppressionRow, suppressionCollection, suppressions } from "#core/storage/suppressions/suppressions.ts";
+import { type SuppressionRow, suppressionCollection } from "#core/storage/suppressions/suppressions.ts";
 import type { Call, Reply } from "../../../support/api/api.ts";
 import { useSite } from "../../../support/api/site.ts";
 import { anApiKey, aSubscription, aUser, seed, seedTenant } from "../../../support/rows/fixtures.ts";
-import { testServers } from "../../../support/servers/servers.ts";
 
 const refusal = ({ status, body }: Reply) => [status, body.error.code, body.error.details["field"]];
 let count = 0;
@@ -107,43 +104,6 @@ describe("the suppression list", function () {
     for (const [i, { entry, field }] of wrong.entries()) {
       expect(refusal(await add(entry)), String(i)).to.deep.equal([400, "HS_VALIDATION_ERROR", field]);
     }
-  });
-
-  it("is written in a number of commands that does not grow with the entries", async () => {
-    const mongo = new MongoClient((await testServers()).mongodbUrl, { monitorCommands: true });
-    let commands = 0;
-    mongo.on("commandStarted", ({ commandName }) => {
-      if (!["hello", "ping", "endSessions"].includes(commandName)) commands++;
-    });
-    const of = ofApp();
-    const made = Array.from({ length: 1_000 }, (_, i): SuppressionRow => {
-      const about = { subject: `s${i}`, address: null, external_id: `x${i}`, user_id: null, people: [], channel: null };
-      const said = {
-        reason: "manual" as const,
-        source: "api" as const,
-        note: null,
-        categories: null,
-        expires_at: null,
-      };
-      const now = new Date();
-      return {
-        ...of,
-        ...about,
-        ...said,
-        _id: newId("suppression", now),
-        revision: 0,
-        created_at: now,
-        updated_at: now,
-      };
-    });
-    const store = suppressions(mongo.db(site.db.databaseName));
-    await store.put(made, new Date());
-    expect(commands).to.be.within(1, 8); // 500 subjects are read by one
-    const raised = made.map((row) => ({ ...row, reason: "legal" as const }));
-    const stored = await store.put(raised, new Date());
-    expect(commands).to.be.within(2, 16);
-    expect(new Set(stored.map(({ reason }) => reason))).to.deep.equal(new Set(["legal"]));
-    await mongo.close();
   });
 
   for (const [what, body, field] of [
